@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -209,14 +210,16 @@ def _seeded(number: int) -> Iterator[None]:
     """The global generators, which OpenSpiel draws from, are put back afterwards; what it prints goes nowhere."""
     import torch
 
-    before = np.random.get_state()  # noqa: NPY002
+    before, plain = np.random.get_state(), random.getstate()  # noqa: NPY002
     with torch.random.fork_rng(devices=[]), contextlib.redirect_stdout(io.StringIO()):
         np.random.seed(number)  # noqa: NPY002
+        random.seed(number)
         torch.manual_seed(number)
         try:
             yield
         finally:
             np.random.set_state(before)  # noqa: NPY002
+            random.setstate(plain)
 
 
 def ours(decisions: int, seed: int, folder: Path) -> tuple[Partner, Partner]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 from itertools import compress
 
 import pytest
 
 from league.experiments.field.bargaining import GAMES, OURS, Row, Table, lines, markdown, perform
 from league.experiments.field.psro import OURS as LEAGUE
-from league.experiments.field.psro import THEIRS, Oracle, Oracles
+from league.experiments.field.psro import THEIRS, Oracle, Oracles, theirs
 from tests.command import dond
 
 pytest.importorskip("pyspiel", reason="pip install -e '.[examples]' brings OpenSpiel")
@@ -53,6 +54,21 @@ def test_response_oracles_learn_once_and_sit_at_both_tables(tmp_path):
         assert [table.play(number, players) for number in range(4)] == [
             other.play(number, players) for number in range(4)
         ]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence:UserWarning")  # OpenSpiel's, of its own code
+def test_what_openspiels_oracles_learn_is_a_function_of_the_seed(tmp_path):
+    pytest.importorskip("cvxpy", reason="OpenSpiel's PSRO needs it: pip install cvxpy")
+    before, learned = random.getstate(), []
+    for number in range(3):
+        found = theirs(Table(OURS, {}).game, 60, number // 2, tmp_path / str(number))
+        assert random.getstate() == before, "whoever draws besides is left alone"
+        random.seed(number)
+        before = random.getstate()
+        weights = next((tmp_path / str(number)).glob("*.safetensors")).read_bytes()
+        learned.append((found.shares, found.decisions, weights))
+    assert learned[0] == learned[1] != learned[2]
 
 
 def test_an_oracle_of_openspiel_knows_the_chance_of_every_legal_act_and_counts_what_it_learns_from():
