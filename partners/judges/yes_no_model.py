@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,6 +48,10 @@ class YesNoClient:
         self.model, self.system, self.batch, self.device, self.dtype = model, system, batch, device, dtype
         self.tally: Counter[str] = Counter()
         self._kept: tuple[list[int], Reading | None] = ([], None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy in another process needs: it reads again what was kept."""
+        return {**self.__dict__, "_kept": ([], None)}
 
     @cached_property
     def identity(self) -> Mapping[str, object]:
