@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from partners.llm.local.reading import Reading
 
 _WORDS = ("Yes", "No")
-_WORTH_KEEPING = 32  # tokens: a shorter beginning is read again with each prompt
+_STEP = 32  # tokens: a beginning is kept in whole steps, so that calls mostly share it; a shorter one is not kept
 
 
 class YesNoClient:
@@ -32,7 +32,7 @@ class YesNoClient:
 
     ``system``: put before the prompt where the model has a chat template. ``batch``: prompts read at once. ``dtype``:
     as of :class:`partners.llm.local.client.LocalSettings`. What all prompts of a call begin with is read once, and kept
-    for the calls after it whose prompts begin so too.
+    for the next call if its prompts begin so too.
     ``tally`` counts ``replies``, ``prompt_tokens`` and ``read_tokens``, those that went through the model. Raises
     ``ValueError``.
     """
@@ -110,10 +110,11 @@ class YesNoClient:
         first, last = min(prompts, default=[]), max(prompts, default=[])  # what these two share, all share
         same = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
         model = self._read.model
-        if same < _WORTH_KEEPING or not shares(model) or not allows_gaps(model, max(map(len, prompts))):
+        same -= same % _STEP
+        if not same or not shares(model) or not allows_gaps(model, max(map(len, prompts))):
             return 0, None
         tokens, begun = self._kept
-        if begun is None or first[: min(len(tokens), same)] != tokens:
+        if begun is None or first[:same] != tokens:  # its length is the call's alone: answers know no earlier call
             tokens, begun = first[:same], Reading(model)
             begun.go_on([tokens])
             self.tally["read_tokens"] += begun.tokens

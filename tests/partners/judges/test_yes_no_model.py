@@ -157,6 +157,9 @@ def test_what_all_questions_begin_with_is_read_once_and_changes_no_answer(tmp_pa
     assert together.tally["read_tokens"] < 0.5 * together.tally["prompt_tokens"]
     read = together.tally["read_tokens"]
     assert together.complete(asked[:4]) and together.tally["read_tokens"] - read < 0.5 * read, "it was kept"
+    used, fresh = (YesNoClient(str(folder), "system", batch=4) for _ in range(2))
+    used.complete(asked[:2])
+    assert used.complete(asked) == fresh.complete(asked), "an answer knows no earlier call"
     sent = pickle.dumps(together)
     assert len(sent) < 2_000, "without what was kept"
     assert pickle.loads(sent).complete(asked[:1]) == alone.complete(asked[:1])
