@@ -91,6 +91,11 @@ def command(
         from league.experiments.baselines.exploited import section as taken
 
         lines = measure(jobs, exploited, say)
+        if not lines:
+            raise InputError(
+                f"--exploited: under {folder} no run of {', '.join(only or names)} is finished that has an exact best "
+                "response; the same command without --exploited plays them"
+            )
         reference = comparison.reference if any(line["arm"] == comparison.reference for line in lines) else None
         print_section(console_for_people(), taken(lines, reference))
         return
