@@ -57,5 +57,5 @@ def command(
 
         guests = Oracles(psro, 0, output_dir / "psro", say)
     rows = perform(specs, simulations, instances, output_dir / "pairs", say, guests)
-    text = lines(rows, simulations, guests.learned() if guests is not None else None)
+    text = lines(rows, simulations, guests.learned() if guests is not None else ())
     keep(path, text, markdown(text))

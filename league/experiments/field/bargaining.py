@@ -259,11 +259,11 @@ def _resampled(own: Any, draw: np.random.RandomState, state: Any, player: int) -
     return other
 
 
-def lines(rows: Sequence[Row], simulations: int, learned: Mapping[str, Any] | None = None) -> str:
-    """What was found as lines of JSON: how, then a pair a line. ``learned``: what guests learned from, by game."""
+def lines(rows: Sequence[Row], simulations: int, learned: Sequence[Mapping[str, Any]] = ()) -> str:
+    """What was found as lines of JSON: how, then a pair a line. ``learned``: what guests learned from."""
     about: dict[str, Any] = {"simulations": simulations, "prior": "lewis", "confidence": CONFIDENCE}
-    if learned is not None:
-        about["learned"] = dict(learned)
+    if learned:
+        about["learned"] = [dict(each) for each in learned]
     return "".join(json.dumps(row) + "\n" for row in (about, *(_plain(row) for row in rows)))
 
 
@@ -297,11 +297,11 @@ def markdown(text: str) -> str:
     ]
     for game in dict.fromkeys(row["game"] for row in rows):
         parts += [f"`{game}`:", "\n".join(_table([row for row in rows if row["game"] == game]))]
-    for game, of in about.get("learned", {}).items():
+    for of in about.get("learned", []):
         shares = " and ".join(", ".join(f"{share:.0%}" for share in seat) for seat in of["shares"])
         parts.append(
-            f"In `{game}` OpenSpiel's response oracles learned from {of['decisions']:,} own decisions in "
-            f"{of['seconds']:.0f} CPU seconds; the shares of its first player and its oracles are {shares}, by seat."
+            f"The oracles of `{of['who']}` learned in `{of['game']}` from {of['decisions']:,} own "
+            f"decisions{in_seconds(of['seconds'])}; the shares of who plays in its mixture are {shares}, by seat."
         )
     dates = sorted({row["date"] for row in rows if row.get("date")})
     versions = {f"{name} {number}" for row in rows for name, number in (row.get("versions") or {}).items() if number}
@@ -309,6 +309,11 @@ def markdown(text: str) -> str:
     if dates:
         parts.append(f"Played {' and '.join(dict.fromkeys((dates[0], dates[-1])))} with {', '.join(said)}.")
     return "\n\n".join(parts) + "\n"
+
+
+def in_seconds(seconds: float | None) -> str:
+    """What something cost, as the end of a sentence; nothing where that is not known."""
+    return "" if seconds is None else f" in {seconds:.0f} CPU seconds"
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -11,6 +11,7 @@ of PyTorch, not of JAX; copies of either begin anew. It learns in the game in wh
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -23,20 +24,24 @@ import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.randomness import generator
-from dond_marl.seats import Partner
-from league.experiments.field.bargaining import GAMES, Says, Table
-from league.experiments.field.published.self_taught import LeagueSection, made
+from league.experiments.field.bargaining import GAMES, Says, Table, in_seconds
+from league.experiments.field.bargaining import OURS as HERE
+from league.experiments.field.psro_league import OURS, OwnLeague, learned_with, ours
 from league.experiments.kept import place, read, write
 
-THEIRS, OURS = "psro_v2", "league_psro"
-ITERATIONS, DECISIONS_A_GAME, GAMES_AN_ENTRY = 3, 4, 200  # of theirs: about so many; own ones; of its table of payoffs
-ROUNDS, LEARNING = 7, 4  # of ours, and in how many of them it learns; the others are of matches
+THEIRS = "psro_v2"
+ITERATIONS, DECISIONS_A_GAME = 3, 4  # of theirs: about so many; own ones
 AGENT: dict[str, Any] = {
     "loss_str": "qpg", "loss_class": None, "hidden_layers_sizes": [256] * 4, "entropy_cost": 0.001,
     "critic_learning_rate": 1e-2, "pi_learning_rate": 1e-3, "num_critic_before_pi": 8, "optimizer_str": "adam",
 }  # fmt: skip
+SOLVER: dict[str, Any] = {
+    "sims_per_entry": 200, "meta_strategy_method": "prd", "training_strategy_selector": "probabilistic",
+    "sample_from_marginals": True, "prd_iterations": 50_000, "prd_gamma": 1e-10,
+}  # fmt: skip
 LARGEST_SEED = 2**31 - 1
 SEATS = (0, 1)
+WAY = 2  # of learning here: one more whenever the same settings and seed come to other weights
 
 
 class Learned(NamedTuple):
@@ -46,6 +51,7 @@ class Learned(NamedTuple):
     shares: Sequence[Sequence[float]]  # by seat, of the policies
     decisions: int  # own decisions that were learned from, of all oracles
     seconds: float  # of processor time
+    digest: str  # of all weights
 
     def drawn(self, seat: int, draw: np.random.RandomState) -> Says:
         """One policy of the seat's mixture, for one game."""
@@ -119,15 +125,13 @@ def theirs(game: Any, decisions: int, seed: int, folder: Path) -> Learned:
 
     number = int(generator(seed, THEIRS).integers(LARGEST_SEED))
     env = rl_environment.Environment(game, chance_event_sampler=rl_environment.ChanceEventSampler(seed=number))
-    episodes = max(1, decisions // (ITERATIONS * len(SEATS) * DECISIONS_A_GAME))
-    what = {"who": THEIRS, "game": str(game), "decisions": decisions, "episodes": episodes, "seed": seed}
-    path = place(folder, what)
+    path = place(folder, learning_of_theirs(game, decisions, seed))
     weights = path.with_suffix(".safetensors")
     kept = read(path) if weights.is_file() else None
     if kept is None:
         began, tally = process_time(), [0]
         with _seeded(number):
-            solver = _solver(env, tally, episodes)
+            solver = _solver(env, tally, _episodes(decisions))
             while tally[0] < decisions:
                 solver.iteration()
         shares = [np.round(of, 6).tolist() for of in solver.get_meta_strategies()]
@@ -147,7 +151,18 @@ def theirs(game: Any, decisions: int, seed: int, folder: Path) -> Learned:
         policies = [[Oracle(env, seat, [0]) for _ in kept["shares"][seat]] for seat in SEATS]
     _restore(policies, load_file(weights))
     whole = [[share / sum(of) for share in of] for of in kept["shares"]]
-    return Learned(policies, whole, kept["decisions"], kept["seconds"])
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    return Learned(policies, whole, kept["decisions"], kept["seconds"], digest)
+
+
+def learning_of_theirs(game: Any, decisions: int, seed: int) -> dict[str, Any]:
+    """All that the weights of OpenSpiel's are a function of, as plain values."""
+    asked = {"game": str(game), "decisions": decisions, "episodes": _episodes(decisions), "seed": seed}
+    return {"who": THEIRS, **asked, "agent": AGENT, "solver": SOLVER, **learned_with(WAY, "open_spiel", "torch")}
+
+
+def _episodes(decisions: int) -> int:
+    return max(1, decisions // (ITERATIONS * len(SEATS) * DECISIONS_A_GAME))
 
 
 class Oracles:
@@ -159,25 +174,36 @@ class Oracles:
     names: tuple[str, ...] = (THEIRS, OURS)
 
     def __init__(self, decisions: int, seed: int, folder: Path, report: Callable[[str], None]) -> None:
-        self.what: dict[str, Any] = {"decisions": decisions, "seed": seed}
         self._theirs: dict[str, Learned] = {}
         for kind in GAMES:
             found = self._theirs[kind] = theirs(Table(kind, {}).game, decisions, seed, folder)
             report(f"{kind}: {THEIRS}, {found.decisions:,} own decisions in {found.seconds:.0f} CPU seconds")
         self._ours = ours(decisions, seed, folder)
+        report(f"{HERE}: {OURS}, {self._ours.decisions:,} own decisions{in_seconds(self._ours.seconds)}")
+        theirs_weights = {kind: [found.digest, found.shares] for kind, found in self._theirs.items()}
+        self.what: dict[str, Any] = {THEIRS: theirs_weights, OURS: [self._ours.digest, self._ours.made.shares]}
 
     def sit(self, table: Table) -> None:
         """Put both among the guests of ``table``."""
-        learned, players = self._theirs[table.kind], self._ours
+        learned, players = self._theirs[table.kind], self._ours.made.players
         table.guests[THEIRS] = lambda seed, seat: learned.drawn(seat, np.random.RandomState(seed))
         table.guests[OURS] = lambda seed, seat: partial(table.occupant, players[seat], seed)
 
-    def learned(self) -> dict[str, Any]:
-        """By game, what OpenSpiel's learned from, what it cost, and the mixture of each seat."""
-        return {
-            kind: {"decisions": of.decisions, "seconds": round(of.seconds, 1), "shares": of.shares}
-            for kind, of in self._theirs.items()
-        }
+    def learned(self) -> list[dict[str, Any]]:
+        """Who learned in which game, from what, what it cost, and the mixture of each seat."""
+        found: list[tuple[str, str, Learned | OwnLeague, Sequence[Sequence[float]]]]
+        found = [(THEIRS, kind, of, of.shares) for kind, of in self._theirs.items()]
+        found.append((OURS, HERE, self._ours, [list(seat.values()) for seat in self._ours.made.shares]))
+        return [
+            {
+                "who": who,
+                "game": kind,
+                "decisions": of.decisions,
+                "seconds": None if of.seconds is None else round(of.seconds, 1),
+                "shares": shares,
+            }
+            for who, kind, of, shares in found
+        ]
 
 
 def _solver(env: Any, tally: list[int], episodes: int) -> Any:
@@ -189,10 +215,7 @@ def _solver(env: Any, tally: list[int], episodes: int) -> Any:
     first = [Oracle(env, seat, tally) for seat in SEATS]
     for each in first:
         each.freeze()
-    return psro_v2.PSROSolver(
-        env.game, oracle, initial_policies=first, sims_per_entry=GAMES_AN_ENTRY, meta_strategy_method="prd",
-        training_strategy_selector="probabilistic", sample_from_marginals=True, prd_iterations=50_000, prd_gamma=1e-10,
-    )  # fmt: skip
+    return psro_v2.PSROSolver(env.game, oracle, initial_policies=first, **SOLVER)
 
 
 def _restore(policies: Sequence[Sequence[Oracle]], tensors: dict[str, Any]) -> None:
@@ -220,16 +243,3 @@ def _seeded(number: int) -> Iterator[None]:
         finally:
             np.random.set_state(before)  # noqa: NPY002
             random.setstate(plain)
-
-
-def ours(decisions: int, seed: int, folder: Path) -> tuple[Partner, Partner]:
-    """Ours: who plays in each seat of a league whose oracles learned from that many own decisions, and a few more."""
-    learner = {
-        "name": "oracle", "decisions": max(1, decisions // LEARNING), "minibatch": 2048, "num_envs": 512,
-        "snapshot_every": 2, "reset": 1.0, "matchmaking": "meta_mixture",
-    }  # fmt: skip
-    settings = {"heldout": [], "league.rounds": ROUNDS, "learners": [learner]}
-    section = LeagueSection(name="psro", config="league_psro.yaml", member="oracle", plays="mixture", settings=settings)
-    return made(
-        section, seed, place(folder, {"who": OURS, "decisions": decisions, "seed": seed}).with_suffix("")
-    ).players
