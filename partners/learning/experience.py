@@ -18,7 +18,7 @@ from dond_marl.seats import Cause, Decisions, Floats, Rows, Traits, Turns, const
 from partners.network.network import PolicyNetwork
 from partners.network.partner import Choices, NetworkPartner
 
-Losses = Callable[[Turns, Rows], Floats]  # what every numbered act loses, [B, A], on these turns of these games
+Exactly = Callable[[Turns, Rows], Floats]  # what is known exactly, [B, ...], on these turns of these games
 
 
 class Experience(NamedTuple):
@@ -35,6 +35,7 @@ class Experience(NamedTuple):
     seat: Tensor  # [N] which seat each game's learner had
     told: Tensor | None = None  # [M, 4] int64: the partner's values and who it was, for learning alone
     lost: Tensor | None = None  # [M, A] what every numbered act loses; see partners.learning.exact_reply
+    posterior: Tensor | None = None  # [M, 33 + K] the exact belief about values and who it was; NaN where unknown
 
     @property
     def size(self) -> int:
@@ -84,13 +85,15 @@ class LearningSeat:
         games: Games,
         rewards: NDArray[np.float64],
         told: NDArray[np.int64] | None = None,
-        losses: Losses | None = None,
+        losses: Exactly | None = None,
+        beliefs: Exactly | None = None,
     ) -> Experience | None:
         """What it said in ``games``, ``None`` where it never spoke; ``rewards[N, 2]``: what each seat earned.
 
         ``told[N, 4]``: what learning alone is told of each game (:mod:`partners.learning.told`); ``losses``: what the
-        acts of some games lose (:mod:`partners.learning.exact_reply`). Of a game that counts
-        for nobody (:attr:`dond_marl.batch.Games.counted`) nothing is learned, as of one in which it never acted.
+        acts of some games lose, and ``beliefs``: the exact beliefs there (:mod:`partners.learning.exact_reply`). Of a
+        game that counts for nobody (:attr:`dond_marl.batch.Games.counted`) nothing is learned, as of one in which it
+        never acted.
         """
         if not games.counted.all():
             self._choices = self._of(games)
@@ -101,10 +104,13 @@ class LearningSeat:
         # The rows of a turn are the games that had not ended, in order.
         live = [np.flatnonzero((games.turns > turns.taken) & games.counted) for turns, _ in self._choices]
         places = [turns.taken // 2 * games.size + rows for (turns, _), rows in zip(self._choices, live, strict=True)]
-        lost = None
-        if losses is not None:
-            asked = [losses(turns, rows) for (turns, _), rows in zip(self._choices, live, strict=True)]
-            lost = torch.from_numpy(np.concatenate(asked))
+
+        def every(known: Exactly | None) -> Tensor | None:
+            if known is None:
+                return None
+            asked = [known(turns, rows) for (turns, _), rows in zip(self._choices, live, strict=True)]
+            return torch.from_numpy(np.concatenate(asked))
+
         reward = np.zeros((own_turns, games.size), dtype=np.float32)
         own = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
         acted = np.flatnonzero((own > 0) & games.counted)
@@ -119,7 +125,8 @@ class LearningSeat:
             reward=torch.from_numpy(reward),
             seat=torch.full((games.size,), seat),
             told=None if told is None else torch.from_numpy(told[np.concatenate(live)]),
-            lost=lost,
+            lost=every(losses),
+            posterior=every(beliefs),
         )
 
     def apart(self, blocks: Sequence[Games]) -> list[LearningSeat]:
@@ -161,10 +168,12 @@ def joined(parts: Sequence[Experience]) -> Experience:
     }
     told = [part.told for part in parts if part.told is not None]
     lost = [part.lost for part in parts if part.lost is not None]
+    posterior = [part.posterior for part in parts if part.posterior is not None]
     return Experience(
         place=torch.cat(places),
         reward=reward,
         told=torch.cat(told) if told else None,
         lost=torch.cat(lost) if lost else None,
+        posterior=torch.cat(posterior) if posterior else None,
         **rows,
     )

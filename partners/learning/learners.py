@@ -114,7 +114,7 @@ class Learner:
         """Schulman et al. 2017 (arXiv 1707.06347), algorithm 1."""
         settings, network = self.settings, self.network
         read, told = network.read(experience.features), self._told(experience)
-        worth = experience.value if self.critic is None else self._worth_of(read, *told)
+        worth = experience.value if self.critic is None else self._worth_of(read, told[0])
         advantage, returns = generalized_advantages(
             experience.reward, experience.dense(worth), experience.played, settings.gamma, settings.lam
         )
@@ -187,14 +187,15 @@ class Learner:
         return metrics
 
     def _told(self, experience: Experience) -> tuple[Tensor, ...]:
-        """What learning alone is told, one ``[M, 4]``; none where nothing learns by it."""
+        """What learning alone is told, ``[M, 4]``, and the exact belief where there is one; none where none learns."""
         if self.critic is None and not self.settings.belief:
             return ()
         if experience.told is None:
             raise ValueError(
                 "beliefs and a critic of both values are taught by what an experience was told; it was not"
             )
-        return (experience.told,)
+        known = () if experience.posterior is None or not self.settings.belief else (experience.posterior,)
+        return (experience.told, *known)
 
     def _lost(self, experience: Experience) -> tuple[Tensor, ...]:
         """What every act loses, one ``[M, A]``; none where nothing learns by it."""

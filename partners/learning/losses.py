@@ -56,22 +56,37 @@ def value_loss(value: Tensor, returns: Tensor) -> Tensor:
     return 0.5 * (value - returns).square().mean()
 
 
-def belief_loss(values: Tensor, who: Tensor, told: Tensor) -> Tensor:
+def belief_loss(values: Tensor, who: Tensor, told: Tensor, posterior: Tensor | None = None) -> Tensor:
     """How much beliefs are surprised by what is true, in nats per decision, a scalar.
 
     ``values[3, 11, B]`` and ``who[M, B]``: logits; ``told[B, 4]`` int64: the partner's values, and its number among the
     members, of which nothing is learned where it is below 0. The logarithmic score is proper: nothing but the truth's
     own probabilities minimizes it (Gneiting and Raftery 2007, section 4.1). Predicting the other agent from one's own
     history as a second task: Papoudakis, Christianos, Albrecht 2021 (arXiv 2006.09447).
+
+    ``posterior[B, 33 + M]``: the exact belief, NaN where it is not known. Where it is, the surprise is the mean over
+    all that it holds possible instead of what happened to be true: the same on average, without the luck of the draw.
     """
     assert values.shape[::2] == (3, len(told)) and who.shape[1] == len(told) == told.numel() // 4, told.shape
+    if posterior is None:
+        return _surprise(values, who, told) / len(told)
+    assert posterior.shape == (len(told), 3 * values.shape[1] + len(who)), posterior.shape
+    known = ~posterior[:, 0].isnan()
+    unknown = (~known).nonzero().flatten()
+    log_probs = torch.cat([torch.log_softmax(values, dim=1).flatten(0, 1), torch.log_softmax(who, dim=0)]).t()
+    expected = -(torch.where(known[:, None], posterior, 0.0) * log_probs).sum()
+    return (expected + _surprise(values[:, :, unknown], who[:, unknown], told[unknown])) / len(told)
+
+
+def _surprise(values: Tensor, who: Tensor, told: Tensor) -> Tensor:
+    """The surprise of B decisions together at what is true of each."""
     log_probs = torch.log_softmax(values, dim=1).gather(1, told[:, :3].t()[:, None])
     total = -log_probs.sum()
     if len(who):
         known = told[:, 3] >= 0
         named = torch.log_softmax(who, dim=0).gather(0, told[:, 3].clamp(min=0)[None]).squeeze(0)
         total = total - (named * known).sum()
-    return total / len(told)
+    return total
 
 
 def taught_loss(log_probs: Tensor, lost: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,8 +18,8 @@ from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Floats, Partner, Rows, Turns, Whisper, costs_to_ask
 from dond_marl.splits import action_count
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
-from partners.learning.exact_reply import ExactReply
-from partners.learning.experience import Experience, LearningSeat, Losses, joined
+from partners.learning.exact_reply import VALUES, ExactReply
+from partners.learning.experience import Exactly, Experience, LearningSeat, joined
 from partners.learning.rewards import Own, Reward, for_seat
 from partners.learning.told import told
 from partners.mixture import in_seat
@@ -116,8 +116,8 @@ def practice(
             games = leg.games
             earned = points_of_ten(games.scores, games.scenarios.wholes)
             rewards = for_seat(plan.reward, leg.seat)(games, earned, games.scenarios)
-            told_of, losses = _told(network, partner, plan, update, leg), _losses(network, partner, plan, update, leg)
-            part = leg.learner.experience(games, rewards / TEN, told_of, losses)
+            told_of = _told(network, partner, plan, update, leg)
+            part = leg.learner.experience(games, rewards / TEN, told_of, *_exactly(network, partner, plan, update, leg))
             if part is not None:
                 parts.append(part)
                 decisions += part.size
@@ -188,20 +188,28 @@ def _told(network: PolicyNetwork, partner: Partner, plan: Practice, update: int,
     return told(who, network.shape.members, theirs, _game_noise(plan, update, leg))
 
 
-def _losses(network: PolicyNetwork, partner: Partner, plan: Practice, update: int, leg: _Leg) -> Losses | None:
-    """What says what every act of a leg's games loses, where somebody sat opposite who can be followed."""
+def _exactly(
+    network: PolicyNetwork, partner: Partner, plan: Practice, update: int, leg: _Leg
+) -> tuple[Exactly | None, Exactly | None]:
+    """What says what every act of a leg's games loses and what to believe, where who sat opposite can be followed."""
     if plan.exact is None:
-        return None
-    exact, most = plan.exact, network.shape.max_count
+        return None, None
+    exact, most, members = plan.exact, network.shape.max_count, network.shape.members
     met = exact.meets(partner, leg.games.scenarios.utilities[:, 1 - leg.seat], _game_noise(plan, update, leg))
 
-    def losses(turns: Turns, games: Rows) -> Floats:
-        lost = np.full((turns.size, action_count(most)), np.nan, dtype=np.float32)
-        rows = np.flatnonzero(met[games])
-        lost[rows] = exact.losses(turns.rows(rows), most)
-        return lost
+    def where_met(found: Callable[[Turns], Floats], columns: int) -> Exactly:
+        def known(turns: Turns, games: Rows) -> Floats:
+            laid = np.full((turns.size, columns), np.nan, dtype=np.float32)
+            rows = np.flatnonzero(met[games])
+            laid[rows] = found(turns.rows(rows))
+            return laid
 
-    return losses
+        return known
+
+    losses = where_met(lambda turns: exact.losses(turns, most), action_count(most))
+    if not (plan.told and network.shape.beliefs):
+        return losses, None
+    return losses, where_met(lambda turns: exact.beliefs(turns, members), VALUES + len(members))
 
 
 def _game_noise(plan: Practice, update: int, leg: _Leg) -> Doubles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,16 +16,18 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.splits import action_count, action_index
+from dond_marl.yardsticks.automata import drawn_from
 from league.bench.recognition.games import asked
 from league.bench.recognition.regret import lost_by_turn
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin
-from partners.learning.exact_reply import ExactReply, followed
+from partners.learning.exact_reply import VALUES, ExactReply, followed
 from partners.learning.learners import Learner
 from partners.learning.losses import taught_loss
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
+from partners.learning.told import members_of
 from partners.mixture import Mixture
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner, chosen_from
@@ -74,6 +77,40 @@ def test_what_acts_lose_is_what_the_yardstick_says(seat):
     assert total / len(FOLLOWED) == pytest.approx(expected, abs=1e-4) and expected > 0.1
 
 
+@pytest.mark.parametrize("seat", [0, 1])
+def test_beliefs_are_the_shares_of_all_games_in_which_the_same_was_seen(seat):
+    """By hand: every scenario is played with every persona; rows that look alike are counted by partner and values."""
+    table, player = one_pool(), seat_occupant("linear")
+    shares = {"heuristic": 0.25, "linear": 0.0, "personas": 0.5, "tough": 0.25}  # one is never met, one is no member
+    of_turn, counted = {}, {}
+    for name, share in shares.items():
+        for persona in drawn_from(seat_occupant(name)) if share else []:
+            for each in asked(player, seat, persona.partner, name, table, RULES):
+                keys = [
+                    (each.turns.taken, own.tobytes(), act.tobytes(), offer.tobytes())
+                    for own, act, offer in zip(
+                        each.turns.my_utilities, each.turns.history.act, each.turns.history.oA, strict=True
+                    )
+                ]
+                of_turn.setdefault(each.turns.taken, []).append((each.turns, keys))
+                for key, values in zip(keys, table.utilities[each.scenario, 1 - seat].tolist(), strict=True):
+                    sums = counted.setdefault(key, np.zeros(VALUES + 4))
+                    sums[[values[0], 11 + values[1], 22 + values[2]]] += share * persona.chance
+                    sums[VALUES + list(shares).index(name)] += share * persona.chance
+    crowd = ExactReply(Mixture(list(shares), list(shares.values())), RULES, table, "lewis")
+    members = ("tough", "absent", "linear", "personas")
+    assert len(of_turn) == 3 and all(len(parts) > 3 for parts in of_turn.values())
+    for turns, keys in (part for parts in of_turn.values() for part in parts):
+        by_hand = np.stack([counted[key] / counted[key][VALUES:].sum() for key in keys])
+        found = crowd.beliefs(turns, members)
+        assert found[:, :VALUES] == pytest.approx(by_hand[:, :VALUES], abs=1e-6)
+        assert found[:, VALUES:] == pytest.approx(
+            by_hand[:, [VALUES + 3, VALUES + 1, VALUES + 1, VALUES + 2]], abs=1e-6
+        )
+    some = np.concatenate([crowd.beliefs(turns, members) for parts in of_turn.values() for turns, _ in parts])
+    assert np.unique(some[:, VALUES:].round(4), axis=0).shape[0] > 5
+
+
 def test_every_act_that_is_legal_has_a_loss_and_some_act_has_none():
     for each in asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES):
         lost = exact(EQUAL).losses(each.turns, MOST)
@@ -89,8 +126,10 @@ def test_every_act_that_is_legal_has_a_loss_and_some_act_has_none():
 def test_what_nobody_of_the_crowd_would_have_said_is_not_known():
     """Tough never opens with everything for the other; here it does."""
     turns = asked(seat_occupant("linear"), 1, seat_occupant("pushover"), "pushover", one_pool(), RULES)[0].turns
-    known = ~np.isnan(ExactReply(seat_occupant("tough"), RULES, one_pool(), "lewis").losses(turns, MOST))
+    reply = ExactReply(seat_occupant("tough"), RULES, one_pool(), "lewis")
+    known = ~np.isnan(reply.losses(turns, MOST))
     assert (known == known[:, :1]).all() and not known.all()
+    assert (np.isnan(reply.beliefs(turns, ("absent",))) == ~known[:, :1]).all()
 
 
 def test_nobody_is_taught_by_a_reply_that_is_only_known_within_bounds():
@@ -140,6 +179,43 @@ def test_a_network_that_is_taught_comes_to_lose_less():
     assert losses[-1] < 0.75 * losses[0]
     unknown = practice(network, [Opponent(seat_occupant("nice"), 1.0)], plan, update=9, games_before=0)[0].lost
     assert unknown is not None and unknown.isnan().all()
+
+
+def test_beliefs_are_taught_by_the_exact_belief_where_it_is_known():
+    """Elsewhere by who it was. What goes on from a saved state, with nothing remembered, comes to the same bits."""
+    source, members = ScenarioSource("lewis", "all", one_pool(), MOST), members_of(CROWD)
+    shape = NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint", beliefs=True, members=members)
+    settings = LearnerSettings(lr=1e-2, epochs=4, minibatch=200, exact_reply=1.0, belief=1.0)
+    plan = Practice(source, RULES, 400, 200, 5, told=True, exact=exact())
+    learners = [Learner(PolicyNetwork(shape, seed=1), settings, seed=2) for _ in range(2)]
+    surprise = []
+    for update in range(6):
+        found, _ = practice(
+            learners[0].network, [Opponent(CROWD, 1.0)], plan, update=update, games_before=1000 * update
+        )
+        assert found.posterior is not None and found.told is not None and found.lost is not None
+        known = ~found.posterior[:, 0].isnan()
+        assert torch.equal(known, ~found.lost[:, -1].isnan()) and 0.2 < known.float().mean() < 0.8
+        who = found.posterior[:, VALUES:].gather(1, found.told[:, 3:])  # the truth is possible
+        assert (who[known] > 0).all() and found.posterior[known, VALUES:].sum(dim=1) == pytest.approx(1.0, abs=1e-5)
+        assert (found.posterior[known][:, :11].gather(1, found.told[known][:, :1]) > 0).all()
+        hard = found._replace(posterior=None)
+        metrics = [learner.update(each) for learner, each in zip(learners, (found, hard), strict=True)]
+        surprise.append(metrics[0]["belief_loss"])
+        if not update:
+            assert metrics[0]["belief_loss"] != metrics[1]["belief_loss"]
+    assert surprise[-1] < 0.95 * surprise[0]
+    tensors, counters = learners[0].state()
+    again, ends = Learner(PolicyNetwork(shape, seed=3), settings, seed=2), []
+    again.restore({name: value.clone() for name, value in tensors.items()}, counters)
+    anew = replace(plan, exact=ExactReply(CROWD, RULES, one_pool(), "lewis"))
+    for learner, its_plan in ((learners[0], plan), (again, anew)):
+        lesson, _ = practice(learner.network, [Opponent(CROWD, 1.0)], its_plan, update=6, games_before=6000)
+        learner.update(lesson)
+        ends.append(learner.state()[0])
+    assert ends[0].keys() == ends[1].keys() and all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
+    bare = PolicyNetwork(NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint"), seed=1)
+    assert practice(bare, [Opponent(CROWD, 1.0)], plan, update=0, games_before=0)[0].posterior is None
 
 
 def test_in_a_share_of_its_practice_it_plays_its_likeliest_acts():

@@ -98,6 +98,29 @@ def test_how_surprised_beliefs_are():
     assert float(belief_loss(values, who[:0], told_of)) == pytest.approx((first - math.log(4) + 3 * math.log(11)) / 2)
 
 
+def test_how_surprised_beliefs_are_where_the_exact_belief_is_known():
+    """One decision of two is held to a half and a half, in cross-entropy; of the other only what was true is known."""
+    values, who = torch.zeros(3, 11, 2), torch.zeros(4, 2)
+    values[0, 7], who[1] = math.log(10), math.log(5)  # 10 of 20 parts and 5 of 8
+    values.requires_grad_()
+    told_of = torch.tensor([[7, 0, 1, 2], [7, 0, 0, 1]])
+    posterior = torch.zeros(2, 33 + 4)
+    posterior[0, [7, 8, 11, 22, 33, 34]] = torch.tensor([0.5, 0.5, 1.0, 1.0, 0.25, 0.75])
+    posterior[1] = math.nan
+    found = belief_loss(values, who, told_of, posterior)
+    first = -0.5 * math.log(1 / 2) - 0.5 * math.log(1 / 20) - 0.25 * math.log(1 / 8) - 0.75 * math.log(5 / 8)
+    second = -math.log(1 / 2) - math.log(5 / 8)
+    assert float(found.detach()) == pytest.approx((first + second + 4 * math.log(11)) / 2)
+    found.backward()
+    assert values.grad is not None and values.grad[0, 7].tolist() == pytest.approx([0.0, -0.25])
+    values = values.detach()
+    unknown = belief_loss(values, who, told_of, posterior * math.nan)
+    assert float(unknown) == float(belief_loss(values, who, told_of))
+    assert float(belief_loss(values, who[:0], told_of, posterior[:, :33])) == pytest.approx(
+        (-0.5 * math.log(1 / 2) - 0.5 * math.log(1 / 20) - math.log(1 / 2) + 4 * math.log(11)) / 2
+    )
+
+
 def test_no_seat_plays_by_what_learning_is_told():
     """Other values of a partner that ignores them: the same play to the bit, another lesson for beliefs and critic."""
     scenarios = LEWIS.block(3, 0, 300)
@@ -120,7 +143,7 @@ def test_no_seat_plays_by_what_learning_is_told():
         learners.append((learner, learner.update(lesson)))
     for name in Experience._fields:
         one, other = (getattr(lesson, name) for lesson in lessons)
-        if name == "lost":  # nobody taught them
+        if name in ("lost", "posterior"):  # nobody taught them
             assert one is other is None
             continue
         assert torch.equal(one, other) == (name != "told"), name
