@@ -130,6 +130,7 @@ def theirs(game: Any, decisions: int, seed: int, folder: Path) -> Learned:
     kept = read(path) if weights.is_file() else None
     if kept is None:
         began, tally = process_time(), [0]
+        _loaded()  # what is loaded for the first time may draw from the same generators
         with _seeded(number):
             solver = _solver(env, tally, _episodes(decisions))
             while tally[0] < decisions:
@@ -158,7 +159,13 @@ def theirs(game: Any, decisions: int, seed: int, folder: Path) -> Learned:
 def learning_of_theirs(game: Any, decisions: int, seed: int) -> dict[str, Any]:
     """All that the weights of OpenSpiel's are a function of, as plain values."""
     asked = {"game": str(game), "decisions": decisions, "episodes": _episodes(decisions), "seed": seed}
-    return {"who": THEIRS, **asked, "agent": AGENT, "solver": SOLVER, **learned_with(WAY, "open_spiel", "torch")}
+    return {
+        "who": THEIRS,
+        **asked,
+        "agent": dict(AGENT),
+        "solver": dict(SOLVER),
+        **learned_with(WAY, "open_spiel", "torch"),
+    }
 
 
 def _episodes(decisions: int) -> int:
@@ -206,11 +213,17 @@ class Oracles:
         ]
 
 
-def _solver(env: Any, tally: list[int], episodes: int) -> Any:
+def _loaded() -> tuple[Any, Any]:
     try:
         from open_spiel.python.algorithms.psro_v2 import psro_v2, rl_oracle
+        from open_spiel.python.pytorch import policy_gradient  # noqa: F401
     except ImportError as error:
         raise InputError(f"OpenSpiel's PSRO needs cvxpy: pip install cvxpy ({error})") from None
+    return psro_v2, rl_oracle
+
+
+def _solver(env: Any, tally: list[int], episodes: int) -> Any:
+    psro_v2, rl_oracle = _loaded()
     oracle = rl_oracle.RLOracle(env, Oracle, {"tally": tally}, number_training_episodes=episodes, sigma=0.0)
     first = [Oracle(env, seat, tally) for seat in SEATS]
     for each in first:
