@@ -86,7 +86,7 @@ MADE_BY = {
         "dond experiment nash-products --data-dir data --games 2000 --results docs/results/nash_products.jsonl"
     ),
     "anac.jsonl": (
-        "dond experiment anac --python PYTHON --run FOLDER --member main --set scenarios=28 "
+        "dond experiment anac --python PYTHON --run FOLDER --member main --set scenarios=168 "
         "--results docs/results/anac.jsonl --plot docs/anac.svg"
     ),
     "kaggle.jsonl": "dond experiment kaggle --main CHECKPOINT --results docs/results/kaggle.jsonl",
