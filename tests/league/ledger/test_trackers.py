@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -33,6 +34,9 @@ def test_tensorboard_keeps_every_figure_and_a_resumed_run_replaces_what_was_lost
 
     folder = tmp_path / "quick" / "0001"
     tracked("tensorboard", folder)
+    second = int(time.time())
+    while int(time.time()) == second:  # it reads its files in the order of their names, which begin with the second
+        time.sleep(0.01)
     again = Trackers(["tensorboard"], folder, 7)
     again.write({"train/points": 3.5}, 7)
     again.close()
