@@ -17,13 +17,11 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.records.files import write_whole
-from league.bench.results import check_writable
 from league.bench.submission import of_run
-from league.cli.field.outcome import keep
+from league.cli.field.outcome import keep, results_file
 from league.cli.shell import FILE, Command, WritableFile, config_option, say, set_option
 from league.settings.read import load_config
 
-RESULTS = "results.jsonl"
 STOPPED = "what is played is kept, and the same command goes on with the rest"
 MAIN = "main"
 
@@ -34,7 +32,7 @@ MAIN = "main"
 @click.option("--python", metavar="FILE", help="the Python of an environment with NegMAS and the agents (this one)")
 @click.option("--run", "folder", type=FILE, metavar="FOLDER", help="a league's folder, of which a member plays too")
 @click.option("--member", metavar="NAME", help="with --run: which, where it has several mains")
-@click.option("--results", type=FILE, metavar="FILE", help=f"the results file ({RESULTS} in output_dir)")
+@click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="also draw it, as SVG")
 def command(
     config_path: Path,
@@ -54,8 +52,7 @@ def command(
     if member is not None and folder is None:
         raise InputError("--member is for --run, which names a league's folder")
     config = load_config(config_path, overrides, AnacConfig)
-    path = results or Path(config.output_dir).expanduser() / RESULTS
-    check_writable(path)
+    path = results_file(results, Path(config.output_dir).expanduser())
     more = {}
     if folder is not None:
         submission = of_run(folder.expanduser(), member)

@@ -15,12 +15,10 @@ from pathlib import Path
 import click
 
 from dond_marl.occupants import check_spec
-from league.bench.results import check_writable
-from league.cli.field.outcome import keep
+from league.cli.field.outcome import keep, results_file
 from league.cli.shell import FILE, Command, say, whole
 
 PLAYERS = ("nash_seeker", "expert(greedy=False)")
-RESULTS = "results.jsonl"
 
 
 @click.command(cls=Command, help=__doc__, interrupted="pairs that are done are kept, and the same command goes on")
@@ -46,8 +44,7 @@ def command(
     """Play, print and keep."""
     from league.experiments.field.bargaining import lines, markdown, perform
 
-    path = results or output_dir / RESULTS
-    check_writable(path)
+    path = results_file(results, output_dir)
     specs = players or PLAYERS
     for spec in specs:
         check_spec(spec)

@@ -18,8 +18,7 @@ import click
 
 from dond_marl.occupants import check_spec
 from dond_marl.records.files import write_whole
-from league.bench.results import check_writable
-from league.cli.field.outcome import keep
+from league.cli.field.outcome import keep, results_file
 from league.cli.shell import FILE, Command, say, whole
 
 SEATS = ("heuristic", "expert(greedy=True)", "equilibrium", "random")
@@ -52,8 +51,7 @@ def command(
         return
     from league.experiments.field.kaggle import RANDOM, lines, markdown, perform
 
-    path = results or output_dir.expanduser() / "results.jsonl"
-    check_writable(path)
+    path = results_file(results, output_dir.expanduser())
     players = [(spec, spec) for spec in seats or SEATS]
     if main is not None:
         players.append((MAIN, f"checkpoint(greedy=True, path={str(main.expanduser())!r})"))

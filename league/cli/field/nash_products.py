@@ -14,11 +14,9 @@ from pathlib import Path
 
 import click
 
-from league.bench.results import check_writable
-from league.cli.field.outcome import keep
+from league.cli.field.outcome import keep, results_file
 from league.cli.shell import FILE, Command, say, whole
 
-RESULTS = "results.jsonl"
 BATCHES = 10
 
 
@@ -35,7 +33,6 @@ def command(data_dir: Path | None, games: int, simulations: int, output_dir: Pat
     from league.experiments.field.published.nash_products import instances, markdown, perform
     from league.experiments.field.published.results import lines
 
-    path = results or output_dir / RESULTS
-    check_writable(path)
+    path = results_file(results, output_dir)
     found = perform(instances(data_dir), games // BATCHES, simulations, output_dir / "batches", say)
     keep(path, lines(found), markdown(found))

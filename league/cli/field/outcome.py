@@ -1,4 +1,4 @@
-"""What the commands of this room end with: the results file, its table on the screen, and where the file is."""
+"""What the commands of this room share: which results file, and its table on the screen when it is written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from pathlib import Path
 from rich.markdown import Markdown
 
 from dond_marl.records.files import write_whole
+from league.bench.results import check_writable
 from league.cli.shell import console_for_people, say
+
+RESULTS = "results.jsonl"
+
+
+def results_file(results: Path | None, folder: Path) -> Path:
+    """The file that was named, else ``RESULTS`` in the ``folder``. Raises ResultsError where nothing can be written."""
+    path = results or folder / RESULTS
+    check_writable(path)
+    return path
 
 
 def keep(path: Path, text: str, table: str, *notes: str) -> None:

@@ -15,12 +15,10 @@ from pathlib import Path
 
 import click
 
-from league.bench.results import check_writable
-from league.cli.field.outcome import keep
+from league.cli.field.outcome import keep, results_file
 from league.cli.shell import FILE, Command, config_option, say, set_option
 from league.settings.read import load_config
 
-RESULTS = "results.jsonl"
 STOPPED = "leagues and meetings that are done are kept, and the same command goes on with the rest"
 
 
@@ -35,7 +33,6 @@ def command(config_path: Path, overrides: tuple[str, ...], results: Path | None)
     from league.experiments.field.published.without_people import markdown
 
     config = load_config(config_path, overrides, SelfTaughtConfig)
-    path = results or Path(config.output_dir).expanduser() / RESULTS
-    check_writable(path)
+    path = results_file(results, Path(config.output_dir).expanduser())
     found = perform(config, say)
     keep(path, lines(found), markdown(found))

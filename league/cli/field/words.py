@@ -15,12 +15,10 @@ from pathlib import Path
 
 import click
 
-from league.bench.results import check_writable
-from league.cli.field.outcome import keep
+from league.cli.field.outcome import keep, results_file
 from league.cli.shell import FILE, Command, config_option, say, set_option
 from league.settings.read import load_config
 
-RESULTS = "results.jsonl"
 STOPPED = "models and meetings that are done are kept, and the same command goes on with the rest"
 
 
@@ -38,7 +36,6 @@ def command(config_path: Path, overrides: tuple[str, ...], data_dir: Path | None
     if data_dir is not None:
         overrides = (*overrides, f"data_dir={json.dumps(str(data_dir))}")  # in quotes, for a folder called 2024 or null
     config = load_config(config_path, overrides, WordsConfig)
-    path = results or Path(config.output_dir).expanduser() / RESULTS
-    check_writable(path)
+    path = results_file(results, Path(config.output_dir).expanduser())
     found = list(perform(config, say))
     keep(path, text(found, config), markdown(found), HOW)
