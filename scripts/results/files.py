@@ -19,8 +19,15 @@ MADE_BY = {
     "ablation.jsonl": (
         "dond experiment baselines --config configs/ablation.yaml --results docs/results/ablation.jsonl"
     ),
+    "full_budget.jsonl": (
+        "dond experiment baselines --config configs/full_budget.yaml --results docs/results/full_budget.jsonl"
+    ),
     "exploited.jsonl": (
         "dond experiment baselines --config configs/ablation.yaml --exploited docs/results/exploited.jsonl"
+    ),
+    "exploiters.jsonl": (
+        "dond bench CHECKPOINT --against 'expert(greedy=True)' --name ARM --seed N "
+        "--results docs/results/exploiters.jsonl"
     ),
     "scaling.json": (
         "dond experiment scaling --config configs/league.yaml --json docs/results/scaling.json --plot docs/scaling.png"
@@ -125,10 +132,15 @@ NOTES = {  # what else belongs to it
     "spite.jsonl": "and the other turns of the table",
     "double_oracle.jsonl": "and the other turns and solvers of the table",
     "expert.jsonl": "and the same `--against heuristic`",
+    "exploiters.jsonl": (
+        "after `dond train --config configs/ppo_fast.yaml --set 'env.partner=expert(greedy=True)' "
+        "--set training.num_train_steps=200000 --seed N`, and of exploiter_history with `--set training.history=flat` too"
+    ),
     "recognition.jsonl": (
         "and the same of CHECKPOINT with `--name belief`, after `dond train --config configs/expert.yaml "
         "--set training.history=flat --set training.belief=0.5 --set env.partner='{kind: mixture, of: zoo}' "
-        "--set training.num_train_steps=4000000`"
+        "--set training.num_train_steps=4000000`; with `--name taught`, after `dond train --config "
+        "configs/ppo_memory.yaml --set training.belief=0.2 --set training.num_train_steps=1600000 --seed 2`"
     ),
     "bench.jsonl": "a row each; their commands are in docs/BENCHMARK.md",
     "ppo_fast.jsonl": (

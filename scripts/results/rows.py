@@ -26,6 +26,8 @@ from scripts.results.seated_files import GAMES
 REFERENCE = {
     "baselines.jsonl": "pool_ppo",
     "ablation.jsonl": "league",
+    "full_budget.jsonl": "league",
+    "exploiters.jsonl": "exploiter",
     "curricula.jsonl": "none",
     "selection.jsonl": "by_points",
     "memory.jsonl": "memoryless",
@@ -299,6 +301,7 @@ def _kappa(value: Mapping[str, Any]) -> str:
 ROWS: dict[str, Callable[[str, Path], Iterator[Row]]] = {
     "expert.jsonl": of_bench,
     "baselines.jsonl": of_bench,
+    "full_budget.jsonl": of_bench,
     "ablation.jsonl": of_bench,
     "curricula.jsonl": of_bench,
     "bench.jsonl": of_bench,

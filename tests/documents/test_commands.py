@@ -166,7 +166,7 @@ HOW = {
         )
         for words in (
             *("", " --against test", " --config configs/selection.yaml", " --config configs/memory.yaml"),
-            *(f" --config configs/{name}.yaml" for name in ("ablation", "curricula", "taught")),
+            *(f" --config configs/{name}.yaml" for name in ("ablation", "curricula", "full_budget", "taught")),
         )
     },
     "dond experiment baselines --config configs/ablation.yaml --dry-run": How(

@@ -36,6 +36,7 @@ OTHER_SETTINGS = {
     "baselines.yaml": BaselinesConfig,
     "curricula.yaml": BaselinesConfig,
     "distill.yaml": DistillConfig,
+    "full_budget.yaml": BaselinesConfig,
     "hint_experiment.yaml": ExperimentConfig,
     "memory.yaml": BaselinesConfig,
     "pool_ppo.yaml": Config,

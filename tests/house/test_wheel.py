@@ -29,6 +29,7 @@ COMMANDS = {  # of every other config
     "curricula.yaml": "experiment baselines",
     "distill.yaml": "experiment distill",
     "expert.yaml": "train",
+    "full_budget.yaml": "experiment baselines",
     "hint_experiment.yaml": "experiment hints",
     "humanlike.yaml": "experiment humanlike",
     "memory.yaml": "experiment baselines",

@@ -86,6 +86,19 @@ def test_the_shipped_arms_are_planned_for_equal_acts():
     assert all(job.config.members[0].spec in roster(TRAIN) for job in jobs if not isinstance(job.config, TrainConfig))
 
 
+def test_with_all_of_its_acts_the_league_is_the_default_one_and_plain_ppo_has_as_many():
+    """The league's matches are longer games than its practice, so that its acts are known from its runs alone."""
+    config = load_config(ROOT / "configs" / "full_budget.yaml", ("comparison.seeds=1",), BaselinesConfig)
+    pool, league = jobs_of(config)
+    shipped = load_config(ROOT / "configs" / "league.yaml")
+    assert league.config.learners == shipped.learners
+    assert league.config.league == shipped.league.model_copy(update={"evaluate": False})
+    found = [row["submission"] for row in read([ROOT / "docs" / "results" / "full_budget.jsonl"])]
+    used = {name: np.mean([each["acts"] for each in found if each["name"] == name]) for name in ("pool_ppo", "league")}
+    assert used["pool_ppo"] == pytest.approx(used["league"], rel=0.03)
+    assert planned_acts(pool) == pytest.approx(used["league"], rel=0.03)
+
+
 def test_pool_ppo_meets_every_member_of_the_train_roster_alike_and_nobody_else():
     config = load_config(ROOT / "configs" / "pool_ppo.yaml")
     assert [member.spec for member in config.members] == list(roster(TRAIN))
