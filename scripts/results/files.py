@@ -121,7 +121,9 @@ NOTES = {  # what else belongs to it
     "taught_crowd.jsonl": (
         "an `--against` for each member without memory of the roster train; checkpoints of `configs/taught.yaml`; "
         "ppo_taught is `configs/ppo_taught.yaml` after `dond train --config configs/ppo_memory.yaml --set "
-        "training.num_train_steps=1600000 --set training.belief=0.2`"
+        "training.num_train_steps=1600000 --set training.belief=0.2`, ppo_taught_memoryless the same with "
+        "`training.history=none` both times, ppo_taught_sampled with `training.likeliest=0`; seeds 2 and 3 of ppo_taught "
+        "and ppo_taught_sampled begin with one network"
     ),
     "dev_replies.jsonl": (
         "of each member that has a row there; and `dond bench 'best_response(to=mixture(of=[MEMBERS]))' --against dev "

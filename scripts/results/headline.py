@@ -10,10 +10,11 @@ from league.tables.blocks import Figure, Table
 from scripts.results.files import lines, made_by, there
 from scripts.results.rows import Row, figure_of, named, seeds_of, short
 
-BOARD = ("baselines.jsonl", "bench.jsonl")  # of the board
+BOARD = ("baselines.jsonl", "full_budget.jsonl", "bench.jsonl")  # of the board
 COLUMNS = ("points", "share of reference", "worst tenth")
 FIRST = {  # what a reader wants first of the rows of the short table, by file, as patterns
     "baselines.jsonl": " less ",
+    "full_budget.jsonl": " less ",
     "hints.jsonl": r"never hinted|hints: best",
     "selection.jsonl": " less ",
     "people.json": "replies of people",

@@ -26,7 +26,7 @@ from scripts.results.seated_files import GAMES
 REFERENCE = {
     "baselines.jsonl": "pool_ppo",
     "ablation.jsonl": "league",
-    "full_budget.jsonl": "league",
+    "full_budget.jsonl": "league_whole",
     "exploiters.jsonl": "exploiter",
     "curricula.jsonl": "none",
     "selection.jsonl": "by_points",
@@ -39,6 +39,8 @@ ARMS = {  # what the arms of the comparisons, and who else has a name of its own
     "self_play": "naive self-play",
     "expert_recipe": "the shipped expert's recipe",
     "league": "the default league",
+    "league_whole": "the default league, whole",
+    "pool_ppo_whole": "plain PPO on the train roster, as many acts",
     "nfsp": "fictitious self-play with a learned average",
     "mmd": "regularised self-play",
     "psro": "the last oracle of response oracles",

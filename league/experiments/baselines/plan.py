@@ -2,7 +2,8 @@
 
 An *act* is what one seat says once, whoever sits there. A learner's own decisions are half of the acts of its practice,
 as seats alternate and both are practiced alike; a league's matches come on top. How many acts a run came to is counted
-as it plays; what is planned here meets that within some per cent.
+as it plays; what is planned here meets that within some per cent where matches are a small part: members among
+themselves take more acts a game than is planned.
 """
 
 from __future__ import annotations
