@@ -40,7 +40,7 @@ def _board(folder: Path) -> tuple[str, list[tuple[str, ...]]]:
     assert isinstance(main, Table)
     cells = [dict(zip(main.heads, line.cells, strict=True)) for line in main.rows]
     rows = [
-        (named(arm, BOARD[0]), *(figure_of(cell[column]) for column in COLUMNS), seeds_of(arm))
+        (named(arm), *(figure_of(cell[column]) for column in COLUMNS), seeds_of(arm))
         for arm, cell in zip(arms, cells, strict=True)
         if all(isinstance(cell.get(column), Figure) for column in COLUMNS)
     ]

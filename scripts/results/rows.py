@@ -76,7 +76,6 @@ ARMS = {  # what the arms of the comparisons, and who else has a name of its own
     "history_joint": "the same with both",
     "paid_for_more": "the same small league, learners paid for having more than the other side",
 }
-FORMER = {"baselines.jsonl": {"league": "the default league of former settings"}}  # by file, what differs there
 EVERY_ROSTER = ("expert.jsonl",)  # of other files the test roster alone, if it was met
 SPEED = ("batched engine, uniform-legal", "AEC env()", "PPO training")  # rows of the benchmark in the short table
 
@@ -105,7 +104,7 @@ def of_bench(name: str, folder: Path) -> Iterator[Row]:
         assert isinstance(main, Table)
         for arm, line in zip(arms, main.rows, strict=True):
             yield Row(
-                named(arm, name),
+                named(arm),
                 _points(dict(zip(main.heads, line.cells, strict=True)), benchmark["partners"]),
                 over(benchmark, arm, seeds_of(arm)),
                 name,
@@ -123,10 +122,9 @@ def _differences(name: str, benchmark: Mapping[str, Any], arms: list[Arm]) -> It
         yield Row(f"`{other}` less `{reference}`", figure, over(benchmark, arms[0], _number(n)), name)
 
 
-def named(arm: Arm, file: str) -> str:
-    """An arm of a results file in words, where there are any for it."""
-    words = {**ARMS, **FORMER.get(file, {})}
-    return f"{words[arm.name]} (`{arm.name}`)" if arm.name in words else arm.name
+def named(arm: Arm) -> str:
+    """An arm in words, where there are any for it."""
+    return f"{ARMS[arm.name]} (`{arm.name}`)" if arm.name in ARMS else arm.name
 
 
 def _points(cells: Mapping[str, Cell], partners: int) -> str:

@@ -123,7 +123,7 @@ def test_a_file_of_the_benchmark_gives_a_row_an_arm_and_the_difference_to_the_re
             row = measure(of_spec(f"heuristic(demand={demand})", name)._replace(seed=seed), opponents)
             append(tmp_path / "baselines.jsonl", sealed(row))
     rows = {row.what: row for row in short(tmp_path)}
-    league = "the default league of former settings (`league`)"
+    league = "the default league (`league`)"
     assert set(rows) == {"plain PPO on the train roster (`pool_ppo`)", league, "`league` less `pool_ppo`"}
     assert "of the reference" in rows[league].figure and "points of ten" in rows[league].figure
     assert re.match(r"[+-]\d\.\d\d \[[+-].*\] points of ten, p = ", rows["`league` less `pool_ppo`"].figure)

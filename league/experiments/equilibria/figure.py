@@ -45,7 +45,7 @@ def draw(path: Path, found: Sequence[Worth]) -> None:
     _plane(plane, found)
     picture.suptitle(
         "Whoever makes the last offer that can be answered gets nearly all; "
-        "people and those who learned play otherwise",
+        "people and most who learned play otherwise",
         color=INK, fontsize=12, x=0.06, ha="left",
     )  # fmt: skip
     picture.savefig(path)
@@ -108,11 +108,10 @@ def _plane(axes: Axes, found: Sequence[Worth]) -> None:
             if worth.who == who and worth.turns in (None, LENGTH):
                 axes.plot(*worth.points, marker=marker, color=colour, markersize=8, linestyle="")
                 _note(axes, worth, words, shift)
-    for league, members in groupby((worth for worth in found if worth.identity), lambda worth: worth.who.split(":")[0]):
+    for _, members in groupby((worth for worth in found if worth.identity), lambda worth: worth.who.split(":")[0]):
         for number, worth in enumerate(members):
             axes.plot(*worth.points, marker="^", color=LEAGUE, markersize=7, linestyle="")
-            if number == 0:
-                _note(axes, worth, f"{league}: mains", (9, 3))
+            _note(axes, worth, worth.who if number == 0 else worth.who.split(": ")[-1], (9, 3 - 12 * (number > 0)))
     for worth in found:
         if worth.who.startswith(KNOWN):
             axes.plot(*worth.points, marker="x", color=FAINT, markersize=7, linestyle="")
