@@ -122,8 +122,8 @@ NOTES = {  # what else belongs to it
         "an `--against` for each member without memory of the roster train; checkpoints of `configs/taught.yaml`; "
         "ppo_taught is `configs/ppo_taught.yaml` after `dond train --config configs/ppo_memory.yaml --set "
         "training.num_train_steps=1600000 --set training.belief=0.2`, ppo_taught_memoryless the same with "
-        "`training.history=none` both times, ppo_taught_sampled with `training.likeliest=0`; seeds 2 and 3 of ppo_taught "
-        "and ppo_taught_sampled begin with one network"
+        "`training.history=none` both times, ppo_taught_sampled with `training.likeliest=0`; seeds 2 and 3 of "
+        "ppo_taught and ppo_taught_sampled begin with one network"
     ),
     "dev_replies.jsonl": (
         "of each member that has a row there; and `dond bench 'best_response(to=mixture(of=[MEMBERS]))' --against dev "
@@ -136,7 +136,8 @@ NOTES = {  # what else belongs to it
     "expert.jsonl": "and the same `--against heuristic`",
     "exploiters.jsonl": (
         "after `dond train --config configs/ppo_fast.yaml --set 'env.partner=expert(greedy=True)' "
-        "--set training.num_train_steps=200000 --seed N`, and of exploiter_history with `--set training.history=flat` too"
+        "--set training.num_train_steps=200000 --seed N`, and of exploiter_history with "
+        "`--set training.history=flat` too"
     ),
     "recognition.jsonl": (
         "and the same of CHECKPOINT with `--name belief`, after `dond train --config configs/expert.yaml "

@@ -94,9 +94,9 @@ def test_with_all_of_its_acts_the_league_is_the_default_one_and_plain_ppo_has_as
     assert league.config.learners == shipped.learners
     assert league.config.league == shipped.league.model_copy(update={"evaluate": False})
     found = [row["submission"] for row in read([ROOT / "docs" / "results" / "full_budget.jsonl"])]
-    used = {job.arm.name: np.mean([each["acts"] for each in found if each["name"] == job.arm.name]) for job in (pool, league)}
-    assert used[pool.arm.name] == pytest.approx(used[league.arm.name], rel=0.03)
-    assert planned_acts(pool) == pytest.approx(used[league.arm.name], rel=0.03)
+    plain, whole = (np.mean([row["acts"] for row in found if row["name"] == job.arm.name]) for job in (pool, league))
+    assert plain == pytest.approx(whole, rel=0.03)
+    assert planned_acts(pool) == pytest.approx(whole, rel=0.03)
 
 
 def test_pool_ppo_meets_every_member_of_the_train_roster_alike_and_nobody_else():
