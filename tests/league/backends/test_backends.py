@@ -180,6 +180,7 @@ def test_who_is_slow_is_at_fault_not_who_is_asked_when_the_time_is_over(place, b
             assert result.failed == slow
 
 
+@pytest.mark.slow
 def test_practice_against_a_member_that_hangs_leaves_the_learner_as_it_was(place, broken):
     task = practice(place, ["tough", "broken(how=sleep)"])
     with ProcessBackend(1) as backend:

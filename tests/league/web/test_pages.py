@@ -383,6 +383,7 @@ def accessible(look, size, scheme):
     assert serious(page) == [], "the arena"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "scheme"), [(NARROW, "dark")])
 def test_axe_finds_nothing_serious_on_any_page(look, size, scheme):
     accessible(look, size, scheme)
