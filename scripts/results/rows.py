@@ -40,7 +40,7 @@ ARMS = {  # what the arms of the comparisons, and who else has a name of its own
     "expert_recipe": "the shipped expert's recipe",
     "league": "the default league",
     "league_whole": "the default league, whole",
-    "pool_ppo_whole": "plain PPO, with as many acts as the whole league",
+    "pool_ppo_whole": "plain PPO, whole budget",
     "nfsp": "fictitious self-play with a learned average",
     "mmd": "regularised self-play",
     "psro": "the last oracle of response oracles",
