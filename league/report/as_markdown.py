@@ -30,25 +30,26 @@ def escaped(text: str) -> str:
     return SPECIAL.sub(r"\\\1", " ".join(text.split("\n"))).replace("\\<", "&lt;").replace("\\&", "&amp;")
 
 
-def section_text(section: Section) -> str:
-    """One section of a report, for a page that holds more than the report."""
-    return "\n\n".join(
-        [f"## {section.title}", *map(escaped, section.notes), *(part for b in section.blocks for part in _block(b))]
-    )
+def section_text(section: Section, level: int = 2) -> str:
+    """One section of a report, for a page that holds more than the report; ``level``: that of its heading, 1 to 5."""
+    below = "#" * (level + 1)
+    blocks = (part for block in section.blocks for part in _block(block, below))
+    return "\n\n".join([f"{'#' * level} {section.title}", *map(escaped, section.notes), *blocks])
 
 
-def _block(block: Block) -> Iterator[str]:
+def _block(block: Block, below: str) -> Iterator[str]:
+    """A block's parts; ``below``: the marks of its heading."""
     if isinstance(block, Table):
-        yield f"### {escaped(block.caption)}"
+        yield f"{below} {escaped(block.caption)}"
         yield _table(block)
     elif isinstance(block, Curves):
         rows = tuple(Row(p.member, (str(p.round), f"{p.decisions:,}", Figure(p.points))) for p in block.points)
         heads = ("after rounds", "own decisions before", f"points of ten against {block.yardstick}")
         yield _table(Table("", heads, rows))
     elif isinstance(block, Dialogue):
-        yield from _game(block)
+        yield from _game(block, below)
     else:
-        yield f"### {escaped(block.caption)}"
+        yield f"{below} {escaped(block.caption)}"
         fence = "`" * (3 + max((len(run) for run in re.findall(r"`+", block.text)), default=0))
         yield f"{fence}yaml\n{block.text.rstrip()}\n{fence}"
 
@@ -84,8 +85,8 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(map(escaped, cells))} |"
 
 
-def _game(block: Dialogue) -> Iterator[str]:
-    yield f"### {escaped(block.heading)}"
+def _game(block: Dialogue, below: str) -> Iterator[str]:
+    yield f"{below} {escaped(block.heading)}"
     first, second = block.record.occupants
     yield f"seat\\_0 is {escaped(first)}, seat\\_1 is {escaped(second)}."
     scenario = block.record.scenario

@@ -8,7 +8,7 @@ from typing import Any
 
 from dond_marl.errors import RunFailure
 from league.bench.results import Row, read
-from scripts.results import seated_files
+from scripts.results import language_model_files
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"
@@ -24,6 +24,13 @@ MADE_BY = {
     ),
     "exploited.jsonl": (
         "dond experiment baselines --config configs/ablation.yaml --exploited docs/results/exploited.jsonl"
+    ),
+    "exploited_whole.jsonl": (
+        "dond experiment baselines --config configs/full_budget.yaml --exploited docs/results/exploited_whole.jsonl"
+    ),
+    "robust.jsonl": "dond experiment baselines --config configs/robust.yaml --results docs/results/robust.jsonl",
+    "exploited_robust.jsonl": (
+        "dond experiment baselines --config configs/robust.yaml --exploited docs/results/exploited_robust.jsonl"
     ),
     "exploiters.jsonl": (
         "dond bench CHECKPOINT --against 'expert(greedy=True)' --name ARM --seed N "
@@ -54,7 +61,7 @@ MADE_BY = {
         "dond bench CHECKPOINT --against heuristic --name ppo_fast --seed N --results docs/results/ppo_fast.jsonl"
     ),
     "hints.jsonl": "dond experiment hints",
-    **seated_files.MADE_BY,
+    **language_model_files.MADE_BY,
     "people.json": "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data",
     "humanlike.json": (
         "dond experiment humanlike --data-dir data --seeds 3 --set training.num_train_steps=400000 "
@@ -133,6 +140,7 @@ NOTES = {  # what else belongs to it
     "equilibria.jsonl": "members of a league are kept in it, measured by `--run FOLDER --member NAME`",
     "spite.jsonl": "and the other turns of the table",
     "double_oracle.jsonl": "and the other turns and solvers of the table",
+    "robust.jsonl": "then the same `--exploited docs/results/exploited_robust.jsonl`",
     "expert.jsonl": "and the same `--against heuristic`",
     "exploiters.jsonl": (
         "after `dond train --config configs/ppo_fast.yaml --set 'env.partner=expert(greedy=True)' "
@@ -154,7 +162,7 @@ NOTES = {  # what else belongs to it
         "experiment.hinters=[none,llm] --set 'hints.options={cache: FILE, cache_mode: record}'`, whose learners "
         "without hints came to the same figures"
     ),
-    **seated_files.NOTES,
+    **language_model_files.NOTES,
     "people.json": "`report.json` of its run folder",
 }
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from league.bench.table import arms_by_protocol, leaderboard
 from league.tables.blocks import Figure, Table
 from scripts.results.files import lines, made_by, there
-from scripts.results.rows import Row, figure_of, named, seeds_of, short
+from scripts.results.rows import Row, every_row, figure_of, in_words, seeds_of
 
 BOARD = ("baselines.jsonl", "full_budget.jsonl", "bench.jsonl")  # of the board
 COLUMNS = ("points", "share of reference", "worst tenth")
-FIRST = {  # what a reader wants first of the rows of the short table, by file, as patterns
+FIRST = {  # what a reader wants first of all rows, by file, as patterns
     "baselines.jsonl": " less ",
     "full_budget.jsonl": " less ",
     "hints.jsonl": r"never hinted|hints: best",
@@ -25,7 +25,7 @@ FIRST = {  # what a reader wants first of the rows of the short table, by file, 
 
 def headline(folder: Path) -> tuple[str, list[tuple[str, ...]], list[Row], list[str]]:
     """What the board is over, its rows best first, the other figures, and the commands that made the files."""
-    others = [row for row in short(folder) if row.file in FIRST and re.search(FIRST[row.file], row.what)]
+    others = [row for row in every_row(folder) if row.file in FIRST and re.search(FIRST[row.file], row.what)]
     over, board = _board(folder)
     files = dict.fromkeys([*(name for name in BOARD if there(name, folder)), *(row.file for row in others)])
     return over, board, others, [f"- `{name}`: {made_by(name)}" for name in files]
@@ -40,7 +40,7 @@ def _board(folder: Path) -> tuple[str, list[tuple[str, ...]]]:
     assert isinstance(main, Table)
     cells = [dict(zip(main.heads, line.cells, strict=True)) for line in main.rows]
     rows = [
-        (named(arm), *(figure_of(cell[column]) for column in COLUMNS), seeds_of(arm))
+        (in_words(arm.name), *(figure_of(cell[column]) for column in COLUMNS), seeds_of(arm))
         for arm, cell in zip(arms, cells, strict=True)
         if all(isinstance(cell.get(column), Figure) for column in COLUMNS)
     ]

@@ -1,4 +1,4 @@
-"""The rows of the short table: each figure with its interval, what it is over, and the file that it comes from."""
+"""The rows of the short tables: each figure with its interval, what it is over, and the file that it comes from."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dond_marl.game import SEATS
 from dond_marl.yardsticks.metrics import Estimate
 from league.bench import statistics
 from league.bench.table import Arm, arms_by_protocol, leaderboard
 from league.display.figures import with_half
+from league.experiments.baselines import exploited
 from league.experiments.hints import findings
 from league.experiments.hints.experiment import Arm as HintArm
 from league.experiments.hints.experiment import Experiment, Mark
@@ -21,7 +23,7 @@ from league.settings.read import load_config
 from league.tables.blocks import Cell, Figure, Table
 from partners.rosters import ROSTERS
 from scripts.results.files import ROOT, document, lines, there
-from scripts.results.seated_files import GAMES
+from scripts.results.language_model_files import GAMES
 
 REFERENCE = {
     "baselines.jsonl": "pool_ppo",
@@ -41,22 +43,23 @@ ARMS = {  # what the arms of the comparisons, and who else has a name of its own
     "league": "the default league",
     "league_whole": "the default league, whole",
     "pool_ppo_whole": "plain PPO, whole budget",
-    "nfsp": "fictitious self-play with a learned average",
-    "mmd": "regularised self-play",
-    "psro": "the last oracle of response oracles",
-    "jpsro": "the same of joint response oracles",
-    "jpsro_ce": "the same by recommendations of a correlated equilibrium",
-    "fcp": "fictitious co-play",
+    "repair_whole": "the default league with repair, whole",
+    "nfsp": "fictitious self-play with a learned average, NFSP",
+    "mmd": "regularised self-play, MMD",
+    "psro": "PSRO, its last oracle",
+    "jpsro": "JPSRO, its last oracle",
+    "jpsro_ce": "JPSRO by a correlated equilibrium, its last oracle",
+    "fcp": "fictitious co-play, FCP",
     "alphastar": "AlphaStar's league",
-    "no_exploiters": "the default league without exploiters",
-    "no_regret": "without regret",
-    "no_gate": "without a gate",
-    "no_past": "without past selves",
-    "no_curriculum": "without a curriculum",
-    "with_repair": "with repair",
-    "with_novelty": "with snapshots for what they add alone",
-    "with_history": "with networks that read the history",
-    "none": "a smaller default league without a curriculum",
+    "no_exploiters": "the league without exploiters",
+    "no_regret": "the league without regret",
+    "no_gate": "the league without a gate",
+    "no_past": "the league without past selves",
+    "no_curriculum": "the league without a curriculum",
+    "with_repair": "the league with repair",
+    "with_novelty": "the league with snapshots for what they add alone",
+    "with_history": "the league with networks that read the history",
+    "none": "a smaller league without a curriculum",
     "turns": "with a first stage of short games",
     "opponents": "with a first stage against fixed members alone",
     "scenarios": "with a first stage of pools and values of any worth",
@@ -67,14 +70,14 @@ ARMS = {  # what the arms of the comparisons, and who else has a name of its own
     "expert": "the shipped expert",
     "ppo_fast": "`configs/ppo_fast.yaml`, 1M decisions, against the partner that it learned from",
     "by_points": "a small league, selection by points",
-    "by_wins": "the same small league, selection by wins",
-    "memoryless": "the expert's recipe, 600k decisions",
-    "history": "the same, reading the whole history",
-    "memoryless_joint": "the same, memoryless, all splits of a pool as one distribution",
+    "by_wins": "a small league, selection by wins",
+    "memoryless": "the expert's recipe, 600k decisions, without memory",
+    "history": "the recipe with the whole history",
+    "memoryless_joint": "the recipe with all splits of a pool as one distribution",
     "taught_memoryless": "taught by the best reply, 200k decisions, without the history",
-    "taught_history": "the same, reading the whole history",
-    "history_joint": "the same with both",
-    "paid_for_more": "the same small league, learners paid for having more than the other side",
+    "taught_history": "taught by the best reply, 200k decisions, with the history",
+    "history_joint": "the recipe with both",
+    "paid_for_more": "a small league, paid for having more than the other side",
 }
 EVERY_ROSTER = ("expert.jsonl",)  # of other files the test roster alone, if it was met
 SPEED = ("batched engine, uniform-legal", "AEC env()", "PPO training")  # rows of the benchmark in the short table
@@ -89,8 +92,8 @@ class Row(NamedTuple):
     file: str  # under docs/results
 
 
-def short(folder: Path) -> list[Row]:
-    """Every row whose file is there, in the order of the page."""
+def every_row(folder: Path) -> list[Row]:
+    """The rows of all files that are there, in the order of the page."""
     return [row for name, rows in ROWS.items() if there(name, folder) for row in rows(name, folder)]
 
 
@@ -104,7 +107,7 @@ def of_bench(name: str, folder: Path) -> Iterator[Row]:
         assert isinstance(main, Table)
         for arm, line in zip(arms, main.rows, strict=True):
             yield Row(
-                named(arm),
+                in_words(arm.name),
                 _points(dict(zip(main.heads, line.cells, strict=True)), benchmark["partners"]),
                 over(benchmark, arm, seeds_of(arm)),
                 name,
@@ -119,12 +122,12 @@ def _differences(name: str, benchmark: Mapping[str, Any], arms: list[Arm]) -> It
     for other, found in statistics.compare(scores, reference).items():
         value, low, high, n = found.difference
         figure = f"{value:+.2f} [{low:+.2f}, {high:+.2f}] points of ten, p = {found.adjusted:.2g} (Holm)"
-        yield Row(f"`{other}` less `{reference}`", figure, over(benchmark, arms[0], _number(n)), name)
+        yield Row(f"{in_words(other)} less `{reference}`", figure, over(benchmark, arms[0], _number(n)), name)
 
 
-def named(arm: Arm) -> str:
-    """An arm in words, where there are any for it."""
-    return f"{ARMS[arm.name]} (`{arm.name}`)" if arm.name in ARMS else arm.name
+def in_words(arm: str) -> str:
+    """An arm's name, after what it is where there are words for that."""
+    return f"{ARMS[arm]} (`{arm}`)" if arm in ARMS else arm
 
 
 def _points(cells: Mapping[str, Cell], partners: int) -> str:
@@ -164,6 +167,19 @@ def over(benchmark: Mapping[str, Any], arm: Arm, seeds: str) -> str:
     met = len(arm.rows[0]["submission"]["met_here"])
     past = f"; it has met {met} of {partners}" if met else ""
     return f"{seeds}; {who}, both seats; {benchmark['headline']}{past}"
+
+
+def of_exploited(name: str, folder: Path) -> Iterator[Row]:
+    """What an exact best response takes from each arm, beyond what any rational partner concedes."""
+    lines_of = exploited.read(folder / name)
+    for arm in dict.fromkeys(line["arm"] for line in lines_of):
+        taken = [line["beyond"] for line in lines_of if line["arm"] == arm]
+        by_seat = (statistics.mean([seats[seat] for seats in taken]) for seat in (0, 1))
+        told = ", ".join(
+            f"{with_half(Estimate(value, n, low, high))} as {seat}"
+            for (value, low, high, n), seat in zip(by_seat, SEATS, strict=True)
+        )
+        yield Row(in_words(arm), f"{told}: points of ten beyond first-mover power", _number(len(taken)), name)
 
 
 def of_people(name: str, folder: Path) -> Iterator[Row]:
@@ -303,8 +319,9 @@ ROWS: dict[str, Callable[[str, Path], Iterator[Row]]] = {
     "baselines.jsonl": of_bench,
     "full_budget.jsonl": of_bench,
     "ablation.jsonl": of_bench,
+    "exploited.jsonl": of_exploited,
+    "exploited_whole.jsonl": of_exploited,
     "curricula.jsonl": of_bench,
-    "bench.jsonl": of_bench,
     "selection.jsonl": of_bench,
     "memory.jsonl": of_bench,
     "taught.jsonl": of_bench,

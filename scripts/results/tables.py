@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from league.bench.table import leaderboard
 from league.experiments import talk
-from league.experiments.baselines import exploited
 from league.experiments.hints.findings import markdown
 from league.experiments.short_games.experiment import parsed
 from league.experiments.short_games.findings import markdown as short_games
 from league.report.as_markdown import section_text
-from scripts.results import equilibria, recognition, replies
+from scripts.results import equilibria, exploited, recognition, replies
 from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows, taught_rows
 from scripts.results.field import FIELD
 from scripts.results.files import document, lines, made_by, there
 from scripts.results.headline import headline
 from scripts.results.language_models import LANGUAGE_MODELS
-from scripts.results.rows import REFERENCE, estimate, hints_of, rate_of, share, short
+from scripts.results.questions import answers
+from scripts.results.rows import REFERENCE, estimate, hints_of, rate_of, share
 from scripts.results.scaling import SCALING
-from scripts.results.seated import SEATED
 
-HEADING = re.compile(r"^(##+ )", re.MULTILINE)  # of a section that stands in one of the page's own
 NOTHING = "Not measured yet on today's scenarios and rosters."
 
 
 def short_table(folder: Path) -> str:
-    """Every row, and by which command its file is made."""
-    rows = short(folder)
-    if not rows:
-        return NOTHING
-    files = list(dict.fromkeys(row.file for row in rows))
-    made = [f"- `{name}`: {made_by(name)}" for name in files]
-    return "\n".join(
-        [
-            *_table(("what", "figure, 95 % interval", "over", "file"), ([*row[:3], f"`{row.file}`"] for row in rows)),
-            "",
-            *made,
-        ]
-    )
+    """The questions of the page and their answers."""
+    rows = list(answers(folder))
+    return "\n".join(_table(("question", "what", "figure, 95 % interval", "over"), rows)) if rows else NOTHING
 
 
 def headline_table(folder: Path) -> str:
@@ -71,7 +58,7 @@ def bench_table(name: str) -> Callable[[Path], str]:
         named = {row["submission"]["name"] for row in found}
         over = REFERENCE.get(name)
         report = leaderboard(found, over if over in named else None)
-        return "\n\n".join(HEADING.sub(r"#\1", section_text(section)) for section in report.sections)
+        return "\n\n".join(section_text(section, level=3) for section in report.sections)
 
     return text
 
@@ -241,10 +228,9 @@ def talk_table(folder: Path) -> str:
     return talk.markdown(talk.parsed(text.splitlines()))
 
 
-def exploited_table(folder: Path) -> str:
-    """What an exact best response takes from each arm."""
-    path = folder / "exploited.jsonl"
-    return HEADING.sub(r"#\1", section_text(exploited.section(exploited.read(path), REFERENCE["ablation.jsonl"])))
+def robust_table(folder: Path) -> str:
+    """What a share of games against itself earns from others, and leaves a best response."""
+    return "\n".join(_table(exploited.HEADS, exploited.robust_rows(folder)))
 
 
 TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, and the text
@@ -261,7 +247,6 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "dev_replies": (replies.FILE, dev_replies_table),
     "ppo_fast": ("ppo_fast.jsonl", bench_table("ppo_fast.jsonl")),
     "hints": ("hints.jsonl", hints_table),
-    **SEATED,
     "people": ("people.json", people_table),
     "labels": ("annotator.json", labels_table),
     "humanlike": ("humanlike.json", humanlike_table),
@@ -280,7 +265,9 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
     "temperatures": (equilibria.FILE, temperatures_table),
     "beside": (equilibria.FILE, beside_table),
     "spite": (equilibria.SPITE, spite_table),
-    "exploited": ("exploited.jsonl", exploited_table),
+    "exploited": (exploited.ABLATION, exploited.exploited_table),
+    "exploited_whole": (exploited.WHOLE, exploited.whole_table),
+    "robust": (exploited.PLAYED, robust_table),
     "exploiters": ("exploiters.jsonl", bench_table("exploiters.jsonl")),
     **SCALING,
     **FIELD,

@@ -166,7 +166,10 @@ HOW = {
         )
         for words in (
             *("", " --against test", " --config configs/selection.yaml", " --config configs/memory.yaml"),
-            *(f" --config configs/{name}.yaml" for name in ("ablation", "curricula", "full_budget", "taught")),
+            *(
+                f" --config configs/{name}.yaml"
+                for name in ("ablation", "curricula", "full_budget", "robust", "taught")
+            ),
         )
     },
     "dond experiment baselines --config configs/ablation.yaml --dry-run": How(

@@ -37,6 +37,7 @@ OTHER_SETTINGS = {
     "curricula.yaml": BaselinesConfig,
     "distill.yaml": DistillConfig,
     "full_budget.yaml": BaselinesConfig,
+    "robust.yaml": BaselinesConfig,
     "hint_experiment.yaml": ExperimentConfig,
     "memory.yaml": BaselinesConfig,
     "pool_ppo.yaml": Config,

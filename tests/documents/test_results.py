@@ -15,11 +15,13 @@ from league.bench.submission import of_spec
 from league.experiments.hints.experiment import Arm, Experiment, Mark
 from league.experiments.hints.findings import results as hints_lines
 from scripts.results.__main__ import BLOCK, PAGES, renewed
+from scripts.results.exploited import ROBUST
 from scripts.results.field import DRAWN, frontier_figure
 from scripts.results.files import FOLDER, MADE_BY, document
+from scripts.results.language_model_files import TOGETHER
 from scripts.results.picture import PICTURE, picture
-from scripts.results.rows import number, short
-from scripts.results.seated_files import TOGETHER
+from scripts.results.questions import QUESTIONS
+from scripts.results.rows import every_row, number
 from scripts.results.tables import NOTHING, SHORT, TABLES, block
 from tests.command import dond
 
@@ -72,7 +74,7 @@ def test_no_figure_stands_beside_the_generated_ones(page):
 
 def test_every_file_says_by_which_command_it_is_made_and_every_block_has_a_file():
     assert {path.name for path in FOLDER.iterdir()} <= set(MADE_BY)
-    assert {file for file, _ in TABLES.values()} | {"bench.jsonl"} | TOGETHER == set(MADE_BY)
+    assert {file for file, _ in TABLES.values()} | {"bench.jsonl", ROBUST} | TOGETHER == set(MADE_BY)
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
     assert shown == {*SHORT, *TABLES}
 
@@ -100,7 +102,7 @@ def test_a_page_changes_with_its_file(folder):
 
 
 def test_what_nobody_measured_has_no_row(tmp_path):
-    assert short(tmp_path) == [] and block("short", tmp_path) == NOTHING
+    assert every_row(tmp_path) == [] and block("short", tmp_path) == NOTHING
     assert all(block(name, tmp_path) == NOTHING for name in {**SHORT, **TABLES})
 
 
@@ -108,9 +110,9 @@ def test_a_damaged_file_and_an_unknown_block_are_told(folder):
     (folder / "people.json").write_text("{")
     with pytest.raises(RunFailure, match=r"people\.json: cannot be read .* make it again by: dond train"):
         block("people", folder)
-    (folder / "bench.jsonl").write_text("{}\n")
+    (folder / "expert.jsonl").write_text("{}\n")
     with pytest.raises(ResultsError, match="line 1"):
-        short(folder)
+        every_row(folder)
     marks = "<!-- made by python -m scripts.results: none -->\n\n<!-- end of none -->"
     with pytest.raises(RunFailure, match="a block is called none"):
         renewed(marks, folder)
@@ -122,16 +124,24 @@ def test_a_file_of_the_benchmark_gives_a_row_an_arm_and_the_difference_to_the_re
         for seed, demand in enumerate(demands):
             row = measure(of_spec(f"heuristic(demand={demand})", name)._replace(seed=seed), opponents)
             append(tmp_path / "baselines.jsonl", sealed(row))
-    rows = {row.what: row for row in short(tmp_path)}
+    rows = {row.what: row for row in every_row(tmp_path)}
     league = "the default league (`league`)"
-    assert set(rows) == {"plain PPO on the train roster (`pool_ppo`)", league, "`league` less `pool_ppo`"}
+    less = f"{league} less `pool_ppo`"
+    assert set(rows) == {"plain PPO on the train roster (`pool_ppo`)", league, less}
     assert "of the reference" in rows[league].figure and "points of ten" in rows[league].figure
-    assert re.match(r"[+-]\d\.\d\d \[[+-].*\] points of ten, p = ", rows["`league` less `pool_ppo`"].figure)
+    assert re.match(r"[+-]\d\.\d\d \[[+-].*\] points of ten, p = ", rows[less].figure)
     assert "`linear`, `stubborn`" in rows[league].over
     board = block("headline", tmp_path)
-    assert f"| {league} | " in board and "| nothing learned |" in board and "`league` less" in board
+    assert f"| {league} | " in board and "| nothing learned |" in board and f"| {less} |" in board
     table = block("baselines", tmp_path)
     assert table.startswith("### Against") and "\n#### Against the arm pool" in table
+
+
+def test_every_question_of_the_short_table_has_an_answer():
+    rows, text = every_row(FOLDER), RESULTS.read_text(encoding="utf-8")
+    for question in QUESTIONS:
+        assert any(row.file == question.file and re.search(question.rows, row.what) for row in rows), question
+        assert f"[{question.text}](#{question.section})" in text
 
 
 def test_a_file_of_the_hint_experiment_is_shown_as_the_experiment_shows_it(tmp_path):
@@ -145,7 +155,7 @@ def test_a_file_of_the_hint_experiment_is_shown_as_the_experiment_shows_it(tmp_p
     (tmp_path / "hints.jsonl").write_text(hints_lines(experiment))
     shown = block("hints", tmp_path)
     assert "2 seeds" in shown and "7.70 points of ten" in shown and "| random | 20.0% |" in shown
-    assert "| never hinted | " in block("headline", tmp_path) and "hints: random |" in block("short", tmp_path)
+    assert "| never hinted | " in block("headline", tmp_path) and "hints: random" in every_row(tmp_path)[-1].what
     assert "71.5% ±" in shown  # without any: .5 + .2 + the mean of .01 and .02
 
 

@@ -30,6 +30,7 @@ COMMANDS = {  # of every other config
     "distill.yaml": "experiment distill",
     "expert.yaml": "train",
     "full_budget.yaml": "experiment baselines",
+    "robust.yaml": "experiment baselines",
     "hint_experiment.yaml": "experiment hints",
     "humanlike.yaml": "experiment humanlike",
     "memory.yaml": "experiment baselines",
