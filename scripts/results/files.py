@@ -140,7 +140,10 @@ NOTES = {  # what else belongs to it
     "equilibria.jsonl": "members of a league are kept in it, measured by `--run FOLDER --member NAME`",
     "spite.jsonl": "and the other turns of the table",
     "double_oracle.jsonl": "and the other turns and solvers of the table",
-    "robust.jsonl": "then the same `--exploited docs/results/exploited_robust.jsonl`",
+    "robust.jsonl": (
+        "then the same `--exploited docs/results/exploited_robust.jsonl`; the league's row is of `ablation.jsonl` and "
+        "`exploited.jsonl`"
+    ),
     "expert.jsonl": "and the same `--against heuristic`",
     "exploiters.jsonl": (
         "after `dond train --config configs/ppo_fast.yaml --set 'env.partner=expert(greedy=True)' "

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from league.bench.table import arms_by_protocol, leaderboard
-from league.tables.blocks import Figure, Table
+from league.tables.blocks import Figure
 from scripts.results.files import lines, made_by, there
-from scripts.results.rows import Row, every_row, figure_of, in_words, seeds_of
+from scripts.results.rows import Row, board, every_row, figure_of, in_words, seeds_of
 
 BOARD = ("baselines.jsonl", "full_budget.jsonl", "bench.jsonl")  # of the board
 COLUMNS = ("points", "share of reference", "worst tenth")
@@ -36,13 +36,10 @@ def _board(folder: Path) -> tuple[str, list[tuple[str, ...]]]:
     if not found:
         return "", []
     benchmark, arms = arms_by_protocol(found)[0]
-    main = leaderboard(found).sections[0].blocks[0]
-    assert isinstance(main, Table)
-    cells = [dict(zip(main.heads, line.cells, strict=True)) for line in main.rows]
     rows = [
-        (in_words(arm.name), *(figure_of(cell[column]) for column in COLUMNS), seeds_of(arm))
-        for arm, cell in zip(arms, cells, strict=True)
-        if all(isinstance(cell.get(column), Figure) for column in COLUMNS)
+        (in_words(arm.name), *(figure_of(cells[column]) for column in COLUMNS), seeds_of(arm))
+        for arm, cells in board(arms, leaderboard(found).sections[0])
+        if all(isinstance(cells.get(column), Figure) for column in COLUMNS)
     ]
     over = f"Roster {benchmark['roster']}, {benchmark['partners']} partners, both seats, {benchmark['headline']}."
     return over, rows

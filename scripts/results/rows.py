@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from league.experiments.hints.experiment import Arm as HintArm
 from league.experiments.hints.experiment import Experiment, Mark
 from league.experiments.hints.settings import ExperimentConfig
 from league.settings.read import load_config
-from league.tables.blocks import Cell, Figure, Table
+from league.tables.blocks import Cell, Figure, Section, Table
 from partners.rosters import ROSTERS
 from scripts.results.files import ROOT, document, lines, there
 from scripts.results.language_model_files import GAMES
@@ -28,8 +28,9 @@ from scripts.results.language_model_files import GAMES
 REFERENCE = {
     "baselines.jsonl": "pool_ppo",
     "ablation.jsonl": "league",
-    "full_budget.jsonl": "league_whole",
+    "full_budget.jsonl": "pool_ppo_whole",
     "exploiters.jsonl": "exploiter",
+    "robust.jsonl": "itself_0",
     "curricula.jsonl": "none",
     "selection.jsonl": "by_points",
     "memory.jsonl": "memoryless",
@@ -44,6 +45,14 @@ ARMS = {  # what the arms of the comparisons, and who else has a name of its own
     "league_whole": "the default league, whole",
     "pool_ppo_whole": "plain PPO, whole budget",
     "repair_whole": "the default league with repair, whole",
+    "itself_0": "plain PPO that never plays itself",
+    "itself_5": "plain PPO, 5 % of its games against itself",
+    "itself_10": "plain PPO, 10 % of its games against itself",
+    "itself_25": "plain PPO, 25 % of its games against itself",
+    "itself_50": "plain PPO, 50 % of its games against itself",
+    "itself_75": "plain PPO, 75 % of its games against itself",
+    "itself_90": "plain PPO, 90 % of its games against itself",
+    "itself_100": "plain PPO that only plays itself",
     "nfsp": "fictitious self-play with a learned average, NFSP",
     "mmd": "regularised self-play, MMD",
     "psro": "PSRO, its last oracle",
@@ -103,16 +112,18 @@ def of_bench(name: str, folder: Path) -> Iterator[Row]:
     groups = arms_by_protocol(rows)
     shown = groups if name in EVERY_ROSTER else groups[:1]
     for (benchmark, arms), section in zip(shown, leaderboard(rows).sections, strict=False):
-        main = section.blocks[0]
-        assert isinstance(main, Table)
-        for arm, line in zip(arms, main.rows, strict=True):
-            yield Row(
-                in_words(arm.name),
-                _points(dict(zip(main.heads, line.cells, strict=True)), benchmark["partners"]),
-                over(benchmark, arm, seeds_of(arm)),
-                name,
-            )
+        for arm, cells in board(arms, section):
+            figure = _points(cells, benchmark["partners"])
+            yield Row(in_words(arm.name), figure, over(benchmark, arm, seeds_of(arm)), name)
         yield from _differences(name, benchmark, arms)
+
+
+def board(arms: Sequence[Arm], section: Section) -> Iterator[tuple[Arm, dict[str, Cell]]]:
+    """The arms of a leaderboard's section, best first, and their cells by the names of the columns."""
+    main = section.blocks[0]
+    assert isinstance(main, Table)
+    for arm, line in zip(arms, main.rows, strict=True):
+        yield arm, dict(zip(main.heads, line.cells, strict=True))
 
 
 def _differences(name: str, benchmark: Mapping[str, Any], arms: list[Arm]) -> Iterator[Row]:
@@ -170,16 +181,22 @@ def over(benchmark: Mapping[str, Any], arm: Arm, seeds: str) -> str:
 
 
 def of_exploited(name: str, folder: Path) -> Iterator[Row]:
-    """What an exact best response takes from each arm, beyond what any rational partner concedes."""
+    """What an exact best response gets from each arm, and how much of its gain no rational partner concedes."""
     lines_of = exploited.read(folder / name)
     for arm in dict.fromkeys(line["arm"] for line in lines_of):
-        taken = [line["beyond"] for line in lines_of if line["arm"] == arm]
-        by_seat = (statistics.mean([seats[seat] for seats in taken]) for seat in (0, 1))
-        told = ", ".join(
-            f"{with_half(Estimate(value, n, low, high))} as {seat}"
-            for (value, low, high, n), seat in zip(by_seat, SEATS, strict=True)
+        own = [line for line in lines_of if line["arm"] == arm]
+        got, gained = (
+            ", ".join(f"{of_seat(own, key, seat)} as {name_of}" for seat, name_of in enumerate(SEATS))
+            for key in exploited.COMPARED
         )
-        yield Row(in_words(arm), f"{told}: points of ten beyond first-mover power", _number(len(taken)), name)
+        figure = f"{got}: points of ten; it gains beyond first-mover power {gained}"
+        yield Row(in_words(arm), figure, _number(len(own)), name)
+
+
+def of_seat(lines_of: Sequence[Mapping[str, Any]], key: str, seat: int) -> str:
+    """The mean of one figure of a seat over the runs of an arm, with half its interval."""
+    value, low, high, n = statistics.mean([line[key][seat] for line in lines_of])
+    return with_half(Estimate(value, n, low, high))
 
 
 def of_people(name: str, folder: Path) -> Iterator[Row]:
@@ -321,6 +338,7 @@ ROWS: dict[str, Callable[[str, Path], Iterator[Row]]] = {
     "ablation.jsonl": of_bench,
     "exploited.jsonl": of_exploited,
     "exploited_whole.jsonl": of_exploited,
+    "robust.jsonl": of_bench,
     "curricula.jsonl": of_bench,
     "selection.jsonl": of_bench,
     "memory.jsonl": of_bench,

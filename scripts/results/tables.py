@@ -275,6 +275,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], str]]] = {  # by block: its file, 
 }
 
 SHORT: dict[str, Callable[[Path], str]] = {"headline": headline_table, "short": short_table}  # from many files
+ALSO = {"robust": (exploited.ROBUST, "ablation.jsonl", exploited.ABLATION)}  # other files that a block needs
 
 
 def block(name: str, folder: Path) -> str:
@@ -282,7 +283,7 @@ def block(name: str, folder: Path) -> str:
     if name in SHORT:
         return SHORT[name](folder)
     file, text = TABLES[name]
-    if not there(file, folder):
+    if not all(there(needed, folder) for needed in (file, *ALSO.get(name, ()))):
         return NOTHING
     return f"{text(folder)}\n\nMade by {made_by(file)}: `docs/results/{file}`."
 

@@ -6,16 +6,17 @@ import json
 import re
 import shutil
 
+import numpy as np
 import pytest
 
 from dond_marl.errors import RunFailure
-from league.bench.results import ResultsError, append, sealed
+from league.bench.results import ResultsError, append, read, sealed
 from league.bench.run import against, measure
 from league.bench.submission import of_spec
 from league.experiments.hints.experiment import Arm, Experiment, Mark
 from league.experiments.hints.findings import results as hints_lines
 from scripts.results.__main__ import BLOCK, PAGES, renewed
-from scripts.results.exploited import ROBUST
+from scripts.results.exploited import HEADS, PLAYED, ROBUST, robust_rows
 from scripts.results.field import DRAWN, frontier_figure
 from scripts.results.files import FOLDER, MADE_BY, document
 from scripts.results.language_model_files import TOGETHER
@@ -104,6 +105,26 @@ def test_a_page_changes_with_its_file(folder):
 def test_what_nobody_measured_has_no_row(tmp_path):
     assert every_row(tmp_path) == [] and block("short", tmp_path) == NOTHING
     assert all(block(name, tmp_path) == NOTHING for name in {**SHORT, **TABLES})
+
+
+@pytest.mark.parametrize("missing", [PLAYED, ROBUST, "ablation.jsonl", "exploited.jsonl"])
+def test_a_table_of_several_files_needs_them_all(folder, missing):
+    assert block("robust", folder) != NOTHING
+    (folder / missing).unlink()
+    assert block("robust", folder) == NOTHING
+
+
+def test_the_table_of_what_robustness_costs_has_the_means_of_the_files():
+    lines = [json.loads(line) for line in (FOLDER / ROBUST).read_text(encoding="utf-8").splitlines()]
+    rows = {row[0]: dict(zip(HEADS[1:4], row[1:4], strict=True)) | {"seats": row[4:]} for row in robust_rows(FOLDER)}
+    own = [line for line in lines if line["arm"] == "itself_10"]
+    row = rows["plain PPO, 10 % of its games against itself"]
+    means = [np.mean([line[key][seat] for line in own]) for key in ("itself", "response", "beyond") for seat in (0, 1)]
+    assert [text.split(" ")[0] for text in row["seats"]] == [f"{mean:.2f}" for mean in means]
+    played = read([FOLDER / PLAYED])
+    points = [each["figures"]["points"]["value"] for each in played if each["submission"]["name"] == "itself_10"]
+    assert row["points of ten, roster dev"].split(" ")[0] == f"{np.mean(points):.2f}" and row["seeds"] == str(len(own))
+    assert len(rows) == 9 and "the default league" in rows
 
 
 def test_a_damaged_file_and_an_unknown_block_are_told(folder):

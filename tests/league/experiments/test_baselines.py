@@ -89,10 +89,12 @@ def test_the_shipped_arms_are_planned_for_equal_acts():
 def test_with_all_of_its_acts_the_league_is_the_default_one_and_plain_ppo_has_as_many():
     """The league's matches are longer games than its practice, so that its acts are known from its runs alone."""
     config = load_config(ROOT / "configs" / "full_budget.yaml", ("comparison.seeds=1",), BaselinesConfig)
-    pool, league, _ = jobs_of(config)
+    pool, league, repair = jobs_of(config)
     shipped = load_config(ROOT / "configs" / "league.yaml")
     assert league.config.learners == shipped.learners
     assert league.config.league == shipped.league.model_copy(update={"evaluate": False})
+    assert repair.config.league == league.config.league.model_copy(update={"repair": 0.25})
+    assert repair.config.learners == shipped.learners
     found = [row["submission"] for row in read([ROOT / "docs" / "results" / "full_budget.jsonl"])]
     plain, whole = (np.mean([row["acts"] for row in found if row["name"] == job.arm.name]) for job in (pool, league))
     assert plain == pytest.approx(whole, rel=0.03)
