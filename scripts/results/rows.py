@@ -44,7 +44,7 @@ ARMS = {  # what the arms of the comparisons, and who else has a name of its own
     "league": "the default league",
     "league_whole": "the default league, whole",
     "pool_ppo_whole": "plain PPO, whole budget",
-    "repair_whole": "the default league with repair, whole",
+    "repair_whole": "the league with repair, whole",
     "itself_0": "plain PPO that never plays itself",
     "itself_5": "plain PPO, 5 % of its games against itself",
     "itself_10": "plain PPO, 10 % of its games against itself",
