@@ -26,7 +26,7 @@ from tests.documents.pages import PAGES, ROOT, blocks, commands, name_of
 from tests.league.web.browser import serving
 
 BIN = ".venv/bin/"
-INSTALLED = "tests/house/test_wheel.py::test_the_quick_league_is_played_to_its_ladder_from_another_directory"
+INSTALLED = "tests/repository/test_wheel.py::test_the_quick_league_is_played_to_its_ladder_from_another_directory"
 ELSEWHERE = "tests/documents/test_examples.py::test_a_policy_trained_elsewhere_sits_in_the_league"
 BENCH = "tests/league/bench/test_run.py"
 PACKED = (
@@ -210,12 +210,12 @@ HOW = {
     'dond play --partner "llm(provider=hf, model=smollm2, prompt=brief, dtype=bfloat16)"': How(by=PACKED),
     "dond play --partner expert": How(typed="e\n"),
     "python -m build": How(
-        by="tests/house/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script_in_3_megabytes"
+        by="tests/repository/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script_in_3_megabytes"
     ),
     "pip install --constraint constraints.txt dist/dond_marl-0.1.0-py3-none-any.whl": How(by=INSTALLED),
     "dond": How(),
     "python scripts/versions.py": How(
-        by="tests/house/test_extras.py::test_with_nothing_but_the_package_everybody_scripted_plays_and_what_is_missing_says_what_brings_it"
+        by="tests/repository/test_extras.py::test_with_nothing_but_the_package_everybody_scripted_plays_and_what_is_missing_says_what_brings_it"
     ),
     # The benchmark.
     "dond bench expert --against dev": How("--sample 20", slow=True),

@@ -1,0 +1,161 @@
+"""Architecture: layers that import downwards, no import cycles, light imports, no global generator, no private path."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = ("dond_marl", "hints", "partners", "league")
+SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
+ALL = [*SOURCES, *sorted((ROOT / "scripts").rglob("*.py"))]
+HEAVY = ("torch", "transformers", "groq", "ray", "supersuit")
+
+
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(text_of(path))
+
+
+@cache
+def import_lines(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """Every import of a file, wherever it stands."""
+    return [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def imports(path: Path, top_level_only: bool = False) -> set[str]:
+    """The top-level packages that a file imports."""
+    nodes = tree_of(path).body if top_level_only else import_lines(path)
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: a relative import hides which layer it goes to"
+            found.add((node.module or "").split(".")[0])
+    return found
+
+
+def names(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_imports_only_point_down(layer):
+    above = set(LAYERS[LAYERS.index(layer) + 1 :]) | {"scripts", "experiments", "tests"}
+    files = [path for path in SOURCES if path.relative_to(ROOT).parts[0] == layer]
+    assert files and {names(path): found for path in files if (found := imports(path) & above)} == {}
+
+
+def test_rules_need_the_standard_library_only():
+    assert imports(ROOT / "dond_marl" / "game.py") <= sys.stdlib_module_names
+
+
+def test_dond_marl_needs_numpy_only_outside_the_environments():
+    for path in sorted((ROOT / "dond_marl").rglob("*.py")):
+        allowed = {"dond_marl", "numpy", "__future__"} | sys.stdlib_module_names
+        if "envs" in path.parts or path.name == "deal_or_no_dialog_v0.py":
+            allowed |= {"gymnasium", "pettingzoo"}
+        if "openspiel" in path.parts:  # adapter: imported only where OpenSpiel is installed
+            allowed |= {"pyspiel"}
+        if "negmas" in path.parts:  # adapter: imported only where NegMAS is installed
+            allowed |= {"negmas"}
+        assert imports(path, top_level_only=True) <= allowed, path
+        later = {"PIL"} if path.name == "drawing.py" else {"scipy"}  # only inside a function, or for types
+        assert imports(path) <= allowed | later, path
+
+
+MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in SOURCES}
+
+
+def modules_imported(path: Path) -> set[str]:
+    """The modules of this project that a file imports: anywhere in it, for annotations too."""
+    found = set()
+    for node in import_lines(path):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif node.module:
+            members = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {member if member in MODULES else node.module for member in members}
+    return found & MODULES.keys()
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    """The modules of this project, each with those that it imports."""
+    return {name: modules_imported(path) - {name} for name, path in MODULES.items()}
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str] | None:
+    """The modules of one import cycle, or ``None``."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return None
+
+
+def test_no_import_cycles_between_modules(graph):
+    assert cycle(graph) is None
+
+
+@pytest.mark.parametrize("folder", sorted({name.rpartition(".")[0] for name in MODULES} - {""}))
+def test_no_import_cycles_between_packages_of_a_folder(folder, graph):
+    siblings: dict[str, set[str]] = {}
+    for name, targets in graph.items():
+        if name.startswith(f"{folder}."):
+            within = {target for target in targets if target.startswith(f"{folder}.")}
+            package = name.removeprefix(f"{folder}.").split(".")[0]
+            siblings.setdefault(package, set()).update(
+                {target.removeprefix(f"{folder}.").split(".")[0] for target in within} - {package}
+            )
+    assert cycle(siblings) is None
+
+
+def test_light_packages_load_no_heavy_library():
+    code = "import sys, dond_marl, partners, hints, partners.catalogue; from dond_marl import SingleAgentView; "
+    code += f"print([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# These seed the global generators for code of other projects, which draws from them.
+FOREIGN_CODE = {"cleanrl_ppo.py", "worker.py", "bargaining.py", "psro.py"}
+
+
+def test_no_draw_from_a_global_generator():
+    for path in (path for path in ALL if path.name not in FOREIGN_CODE):
+        text = text_of(path)
+        drawn = r"np\.random\.(?!Generator|SFC64|SeedSequence|default_rng|get_state|set_state)"
+        assert not re.search(drawn, text), path
+        assert not re.search(r"\brandom\.(random|randint|choice|shuffle|seed)\(", text), path
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "partners" / "scripted").rglob("*.py")), ids=lambda path: path.stem)
+def test_scripted_partner_constructs_no_generator(path):
+    made = r"default_rng|Generator|randomness(?! import NOISE_WIDTH, unfolded\n)"  # unfolding noise makes none
+    assert not re.search(made, text_of(path))
+
+
+def test_scripts_import_from_the_repository_root():
+    for path in sorted((ROOT / "scripts").glob("*.py")):
+        assert "sys.path[0] = str(ROOT)" in text_of(path), path
+
+
+def test_repository_names_no_private_path():
+    tracked = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, cwd=ROOT, check=False).stdout
+    for name in filter(None, tracked.split("\0")):
+        text = (ROOT / name).read_bytes().decode("utf-8", errors="ignore")
+        assert not re.search(r"(^|[^\w.-])/(work|root)/", text), name
