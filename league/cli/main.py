@@ -61,9 +61,9 @@ COMMANDS = (
 )
 ROOMS = {  # of commands that lie in a room beside the others
     **dict.fromkeys(("llm-check", "get-model", "serve"), "models."),
-    **dict.fromkeys(("demo", "report", "web", "published"), "pages."),
+    "published": "pages.",
     **dict.fromkeys(("export", "push", "ship"), "sharing."),
-    "study": "experiments.study.",
+    "study": "study.",
 }
 
 experiment = Group(

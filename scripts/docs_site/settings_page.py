@@ -28,11 +28,11 @@ from league.experiments.hints.settings import ExperimentConfig
 from league.experiments.language_models.objectives.settings import ObjectivesConfig
 from league.experiments.language_models.post_training.settings import PostTrainingConfig
 from league.experiments.short_games.settings import ShortGamesConfig
-from league.experiments.study.settings import StudyConfig
 from league.experiments.styles.settings import StylesConfig
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.read import Config, allowed
 from league.settings.training import TrainConfig, TrainingConfig
+from league.web.study.settings import StudyConfig
 from scripts.docs_site.keeping import keep
 from scripts.docs_site.meanings import MEANINGS
 

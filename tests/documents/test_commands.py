@@ -33,7 +33,7 @@ PACKED = (
     "tests/partners/llm/pretrained/test_packed.py::test_it_is_kept_from_a_wheel_and_then_sits_and_judges_by_its_name"
 )
 STUDY = (
-    "tests/league/experiments/study/test_rehearsal.py::"
+    "tests/league/web/study/test_rehearsal.py::"
     "test_129_participants_come_to_their_codes_and_their_games_are_those_that_are_known"
 )
 SUBMITTED = "tests/documents/test_examples.py::test_a_policy_of_openspiel_is_submitted_to_the_benchmark"

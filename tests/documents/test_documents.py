@@ -22,10 +22,10 @@ from league.experiments.hints.settings import ExperimentConfig
 from league.experiments.language_models.objectives.settings import ObjectivesConfig
 from league.experiments.language_models.post_training.settings import PostTrainingConfig
 from league.experiments.short_games.settings import ShortGamesConfig
-from league.experiments.study.settings import StudyConfig
 from league.experiments.styles.settings import StylesConfig
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
+from league.web.study.settings import StudyConfig
 from tests.documents.pages import PAGES, ROOT, anchors, blocks, links, name_of, prose
 
 # PLUG_IN.md's are run by tests/documents/test_examples.py; what README.md repeats of the pages is run there.

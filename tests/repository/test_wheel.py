@@ -123,7 +123,7 @@ def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_conf
         "partners/llm/llm_prompt_brief.txt",
         "partners/rosters/rosters.yaml",
     )
-    study = {f"league/experiments/study/pages/static/study.{kind}" for kind in ("css", "js")}
+    study = {f"league/web/study/static/study.{kind}" for kind in ("css", "js")}
     labels = {f"dond_marl/dialogues/hand_labels{which}.csv" for which in ("", "_first", "_second")}
     assert {*data, *labels, *study, "league/standings/references.json"} <= inside
 

@@ -23,7 +23,7 @@ from dond_marl.records.wording import in_english
 from dond_marl.yardsticks.efficiency import efficiency
 from dond_marl.yardsticks.metrics import Estimate
 from league.cli.main import main
-from league.cli.pages.report import FORMATS
+from league.cli.report import FORMATS
 from league.display.figures import shown
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger

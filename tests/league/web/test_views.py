@@ -813,7 +813,7 @@ def test_the_command_tells_mistakes_without_a_traceback(tmp_path, capsys):
 
 
 def test_pages_are_an_extra_that_nothing_else_loads():
-    code = "import sys, league.web.play.live_game, league.web.league.follower, league.cli.pages.web; "
+    code = "import sys, league.web.play.live_game, league.web.league.follower, league.cli.web; "
     code += "print('nicegui' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "False"

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from league.experiments.study.progress import Participant, Progress, Table
-from league.experiments.study.settings import PERSON
+from league.web.study.progress import Participant, Progress, Table
+from league.web.study.settings import PERSON
 
 STAND_IN = "_stand_in"  # what a condition is called where nobody came
 

@@ -26,9 +26,9 @@ from league.cli.shell import SEED, Command, config_option, console_for_people, s
 @click.option("--seed", type=SEED, default=0, metavar="N", help="of the first study; the others follow (0)")
 def command(config_path: Path, overrides: tuple[str, ...], participants: int, repeats: int, seed: int) -> None:
     """Rehearse."""
-    from league.experiments.study.rehearsal import TYPES, World, markdown
-    from league.experiments.study.settings import StudyConfig
     from league.settings.read import load_config
+    from league.web.study.rehearsal import TYPES, World, markdown
+    from league.web.study.settings import StudyConfig
 
     lines = World(load_config(config_path, overrides, StudyConfig)).coverage(repeats, participants, seed)
     say(f"{repeats:,} studies of {participants} simulated participants: {', '.join(TYPES)}")

@@ -23,8 +23,8 @@ from league.cli.shell import FILE, Command, say
 @click.argument("handed_in", type=click.File(encoding="utf-8-sig"), metavar="FILE")
 def command(folder: Path, handed_in: TextIO) -> None:
     """Check codes."""
-    from league.experiments.study.hall import digest
-    from league.experiments.study.journal import read_journal
+    from league.web.study.hall import digest
+    from league.web.study.journal import read_journal
 
     known = {event.told["code"] for event in read_journal(folder) if event.kind == "answered"}
     try:

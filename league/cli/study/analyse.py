@@ -22,9 +22,9 @@ from league.cli.shell import FILE, Command, console_for_people, say
 @click.argument("folder", type=FILE, metavar="DIR")
 def command(folder: Path) -> None:
     """Analyse."""
-    from league.experiments.study.analysis import markdown, played, read_played, table
-    from league.experiments.study.folder import is_study, open_study
-    from league.experiments.study.games import shuffled
+    from league.web.study.analysis import markdown, played, read_played, table
+    from league.web.study.folder import is_study, open_study
+    from league.web.study.games import shuffled
 
     games = played(shuffled(open_study(folder), 0)) if is_study(folder) else read_played(folder)
     if not games:

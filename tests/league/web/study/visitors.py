@@ -12,8 +12,8 @@ from dond_marl.envs.turn import only_action, turn_for
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import Noise
-from league.experiments.study.settings import StudyConfig
 from league.settings.read import load_config, parse
+from league.web.study.settings import StudyConfig
 
 CONFIG = """
 study: {seed: 5, games: GAMES, attempts: 2, waiting: 60, turn: 30, stand_in: prosocial, design: DESIGN}

@@ -14,4 +14,4 @@ from league.cli.shell import Group
 
 COMMANDS = ("serve", "codes", "export", "analyse", "power", "rehearse")
 
-command = Group("study", help=__doc__, files={name: f"league.cli.experiments.study.{name}" for name in COMMANDS})
+command = Group("study", help=__doc__, files={name: f"league.cli.study.{name}" for name in COMMANDS})

@@ -72,7 +72,7 @@ def command(
     seed: int,
 ) -> None:
     """Print the table."""
-    from league.experiments.study.power import LARGEST, STUDIES, Points, Question, needed, of_people, simulated
+    from league.web.study.power import LARGEST, STUDIES, Points, Question, needed, of_people, simulated
 
     points = of_people(data_dir) if sd is None else Points(sd)
     of = "of people in the published dialogues" if sd is None else "given"

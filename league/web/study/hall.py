@@ -20,9 +20,9 @@ from dond_marl.game import Action, Scenario, rule_against
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import Noise, one_line
 from dond_marl.seats import Partner
-from league.experiments.study.journal import NOBODY, Event, Journal
-from league.experiments.study.progress import OVER, Participant, Progress, Table
-from league.experiments.study.settings import PERSON, StudyConfig
+from league.web.study.journal import NOBODY, Event, Journal
+from league.web.study.progress import OVER, Participant, Progress, Table
+from league.web.study.settings import PERSON, StudyConfig
 
 Clock = Callable[[], datetime]
 LONGEST_TEXT = 2000  # characters of a free answer

@@ -20,9 +20,9 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.yardsticks.metrics import points_of_ten
-from league.experiments.study.analysis import MEASURES, Played, table
-from league.experiments.study.assignment import Assignment, assignment
-from league.experiments.study.settings import PERSON, StudyConfig
+from league.web.study.analysis import MEASURES, Played, table
+from league.web.study.assignment import Assignment, assignment
+from league.web.study.settings import PERSON, StudyConfig
 
 TYPES = {  # who simulated participants are, and with which chance
     "heuristic": 0.3,

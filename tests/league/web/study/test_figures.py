@@ -12,19 +12,19 @@ import pytest
 
 from dond_marl.errors import InputError
 from dond_marl.records.record import from_json, replay
-from league.experiments.study.analysis import Played, clustered, line, played, read_played, table
-from league.experiments.study.assignment import assignment
-from league.experiments.study.export import COLUMNS, export
-from league.experiments.study.games import shuffled
-from league.experiments.study.hall import Hall
-from league.experiments.study.journal import Journal
-from league.experiments.study.pages.app import application
-from league.experiments.study.power import PEOPLE, Points, Question, counted, needed, of_people, simulated
-from league.experiments.study.rehearsal import World
-from league.experiments.study.settings import StudyConfig
 from league.settings.read import load_config
+from league.web.study.analysis import Played, clustered, line, played, read_played, table
+from league.web.study.app import application
+from league.web.study.assignment import assignment
+from league.web.study.export import COLUMNS, export
+from league.web.study.games import shuffled
+from league.web.study.hall import Hall
+from league.web.study.journal import Journal
+from league.web.study.power import PEOPLE, Points, Question, counted, needed, of_people, simulated
+from league.web.study.rehearsal import World
+from league.web.study.settings import StudyConfig
 from tests.command import ROOT, in_process
-from tests.league.experiments.study.visitors import SECRET, Forms, Visitor, all_through, config
+from tests.league.web.study.visitors import SECRET, Forms, Visitor, all_through, config
 
 testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
 TYPES = {"heuristic": 0.6, "boulware": 0.4}

@@ -22,8 +22,8 @@ from league.cli.shell import FILE, SEED, Command, say
 @click.option("--seed", type=SEED, default=0, metavar="N", help="of the participants' new numbers (0)")
 def command(folder: Path, target: Path | None, seed: int) -> None:
     """Export."""
-    from league.experiments.study.export import export
-    from league.experiments.study.folder import open_study
+    from league.web.study.export import export
+    from league.web.study.folder import open_study
 
     target = target or folder / "export"
     for name, rows in export(open_study(folder), target, seed).items():

@@ -24,14 +24,14 @@ from starlette.routing import Route
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Triple
 from dond_marl.rollout import one_line
-from league.experiments.study.hall import Hall, OutOfPlace, Unanswered
-from league.experiments.study.journal import JournalError
-from league.experiments.study.pages import views
-from league.experiments.study.pages.door import ENTER, Door, cookie_name, fields
-from league.experiments.study.pages.frame import OWN_FILES, SHARED, SHARED_FILES, STATIC, document
-from league.experiments.study.pages.table import action_of, doubtful, line_of, result_page, table_page
-from league.experiments.study.progress import OVER, Participant
-from league.experiments.study.settings import PERSON
+from league.web.study import views
+from league.web.study.door import ENTER, Door, cookie_name, fields
+from league.web.study.frame import OWN_FILES, SHARED, SHARED_FILES, STATIC, document
+from league.web.study.hall import Hall, OutOfPlace, Unanswered
+from league.web.study.journal import JournalError
+from league.web.study.progress import OVER, Participant
+from league.web.study.settings import PERSON
+from league.web.study.table import action_of, doubtful, line_of, result_page, table_page
 
 TICK = 1.0  # seconds between two looks at who waits
 POLL, LONGEST = 0.25, 20.0  # seconds between two looks for a change, and until a browser asks again

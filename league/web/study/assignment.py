@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dond_marl.randomness import generator
-from league.experiments.study.settings import StudyConfig
+from league.web.study.settings import StudyConfig
 
 
 class Assignment(NamedTuple):

@@ -42,11 +42,11 @@ def command(config_path: Path, overrides: tuple[str, ...], port: int | None, hos
     """Serve until stopped."""
     import uvicorn
 
-    from league.experiments.study.folder import is_study
-    from league.experiments.study.hall import Hall
-    from league.experiments.study.journal import JOURNAL, Journal, read_journal
-    from league.experiments.study.pages.app import application
-    from league.experiments.study.settings import StudyConfig
+    from league.web.study.app import application
+    from league.web.study.folder import is_study
+    from league.web.study.hall import Hall
+    from league.web.study.journal import JOURNAL, Journal, read_journal
+    from league.web.study.settings import StudyConfig
 
     config = load_config(config_path, overrides, StudyConfig)
     alone = is_loopback(host)
@@ -116,7 +116,7 @@ def command(config_path: Path, overrides: tuple[str, ...], port: int | None, hos
 
 def _password(alone: bool) -> str | None:
     """What must be known to come in; ``None`` on this machine's own address where none is set."""
-    from league.experiments.study.pages.door import SHORTEST_PASSWORD
+    from league.web.study.door import SHORTEST_PASSWORD
 
     given = os.environ.get(PASSWORD)
     if given is None and alone:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from dond_marl.errors import InputError
-from league.experiments.study.journal import JOURNAL, read_journal
-from league.experiments.study.progress import Progress
-from league.experiments.study.settings import StudyConfig
 from league.ledger.run_directory import SETTINGS
 from league.settings.read import parse
+from league.web.study.journal import JOURNAL, read_journal
+from league.web.study.progress import Progress
+from league.web.study.settings import StudyConfig
 
 
 def is_study(folder: Path) -> bool:

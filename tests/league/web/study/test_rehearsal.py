@@ -13,16 +13,16 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from league.experiments.study.analysis import MEASURES, played, table
-from league.experiments.study.assignment import assignment
-from league.experiments.study.folder import open_study
-from league.experiments.study.games import shuffled
-from league.experiments.study.rehearsal import PARTICIPANTS, World
-from league.experiments.study.settings import StudyConfig
 from league.settings.read import load_config
+from league.web.study.analysis import MEASURES, played, table
+from league.web.study.assignment import assignment
+from league.web.study.folder import open_study
+from league.web.study.games import shuffled
+from league.web.study.rehearsal import PARTICIPANTS, World
+from league.web.study.settings import StudyConfig
 from tests.command import HERE, PROGRAM, ROOT, run_dond
-from tests.league.experiments.study.visitors import Browser, Forms, Visitor
 from tests.league.web.browser import NARROW, PATIENCE, WIDE, browsing, missing
+from tests.league.web.study.visitors import Browser, Forms, Visitor
 
 BROWSERS = 12
 KILLED_AFTER = 12  # rounds in which everybody does one thing

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from dond_marl.errors import InputError
 from dond_marl.yardsticks.metrics import TEN, Estimate, mean_of_cells
-from league.experiments.study.export import GAMES
-from league.experiments.study.games import Shuffled
+from league.web.study.export import GAMES
+from league.web.study.games import Shuffled
 
 MEASURES = ("to the human", "to the agent", "joint", "Nash product", "product of a game")
 CONFIDENCE = 0.95

@@ -8,10 +8,10 @@ from pathlib import Path
 from dond_marl.game import ITEMS
 from dond_marl.records.files import write_whole
 from dond_marl.records.record import record_of, to_line
-from league.experiments.study.games import Seen, Shuffled, shuffled
-from league.experiments.study.progress import Participant, Progress
-from league.experiments.study.settings import PERSON, StudyConfig
 from league.standings.as_csv import write_csv
+from league.web.study.games import Seen, Shuffled, shuffled
+from league.web.study.progress import Participant, Progress
+from league.web.study.settings import PERSON, StudyConfig
 
 GAMES = "games.csv"
 COLUMNS = {

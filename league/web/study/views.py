@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from league.display.svg.markup import Markup, element
-from league.experiments.study.hall import completion_code
-from league.experiments.study.pages.frame import choice, form, paragraphs, problem, submit
-from league.experiments.study.progress import Participant
-from league.experiments.study.settings import QuestionConfig, StudyConfig
+from league.web.study.frame import choice, form, paragraphs, problem, submit
+from league.web.study.hall import completion_code
+from league.web.study.progress import Participant
+from league.web.study.settings import QuestionConfig, StudyConfig
 
 
 def consent(config: StudyConfig, why: str = "") -> Markup:

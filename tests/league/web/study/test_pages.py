@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from league.experiments.study import hall as hall_module
-from league.experiments.study.analysis import played
-from league.experiments.study.games import shuffled
-from league.experiments.study.hall import Hall, digest
-from league.experiments.study.journal import Journal
-from league.experiments.study.pages.app import application
-from league.experiments.study.pages.door import TRIES
-from tests.league.experiments.study.visitors import SECRET, Forms, Visitor, all_through, config
+from league.web.study import hall as hall_module
+from league.web.study.analysis import played
+from league.web.study.app import application
+from league.web.study.door import TRIES
+from league.web.study.games import shuffled
+from league.web.study.hall import Hall, digest
+from league.web.study.journal import Journal
+from tests.league.web.study.visitors import SECRET, Forms, Visitor, all_through, config
 
 starlette = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
 HERE = "http://127.0.0.1:80"

@@ -10,10 +10,10 @@ from dond_marl.records.transcript import in_words
 from league.display.game import warning
 from league.display.svg.frontier import ending_text
 from league.display.svg.markup import Markup, element, points
-from league.experiments.study.pages.frame import form, problem, submit
-from league.experiments.study.progress import Table
-from league.experiments.study.settings import PERSON, StudyConfig
 from league.web.play.view import action_of, choices, first_split, foremost, headline, lanes, talk_lines, time_left
+from league.web.study.frame import form, problem, submit
+from league.web.study.progress import Table
+from league.web.study.settings import PERSON, StudyConfig
 from partners.human import View
 
 ORDER = (Act.AGREE, Act.PROPOSE, Act.INSIST, Act.DISAGREE, Act.END)

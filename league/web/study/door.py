@@ -18,9 +18,9 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from league.experiments.study.pages.frame import HEADERS, document
-from league.experiments.study.pages.views import enter
 from league.web.origin import Refusal, foreign
+from league.web.study.frame import HEADERS, document
+from league.web.study.views import enter
 
 SHORTEST_PASSWORD = 12  # characters
 TRIES, WITHIN = 20, 60.0  # wrong passwords of everybody together, in so many seconds

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from dond_marl.game import Act, Action, Scenario, State, Triple, apply
-from league.experiments.study.assignment import Assignment, assignment
-from league.experiments.study.journal import Event
-from league.experiments.study.settings import PERSON, StudyConfig
+from league.web.study.assignment import Assignment, assignment
+from league.web.study.journal import Event
+from league.web.study.settings import PERSON, StudyConfig
 
 Phase = Literal[
     "consent",

@@ -9,12 +9,12 @@ from itertools import pairwise
 import pytest
 
 from dond_marl.game import Act, Action
-from league.experiments.study.assignment import assignment, williams
-from league.experiments.study.games import STAND_IN, shuffled
-from league.experiments.study.hall import Hall, OutOfPlace, Unanswered
-from league.experiments.study.journal import Journal, JournalError
-from league.experiments.study.progress import Progress
-from tests.league.experiments.study.visitors import config
+from league.web.study.assignment import assignment, williams
+from league.web.study.games import STAND_IN, shuffled
+from league.web.study.hall import Hall, OutOfPlace, Unanswered
+from league.web.study.journal import Journal, JournalError
+from league.web.study.progress import Progress
+from tests.league.web.study.visitors import config
 
 
 class Clock:

@@ -1,1 +1,0 @@
-"""The pages of a study: plain forms that work without a script, served to its participants."""
