@@ -28,7 +28,7 @@ from league.cli.shell import FILE, Command, run
 
 SUITES = (
     *("aec", "backends", "device", "engine", "imports", "league", "learning", "memory", "practice"),
-    *("scale", "score", "vector"),
+    *("score", "vector"),
 )
 
 
@@ -41,7 +41,7 @@ SUITES = (
 def command(only: tuple[str, ...], repeats: int, seconds: float, device: str, json_path: Path | None) -> int:
     """Run the chosen suites; exit code 1 if a bar is missed."""
     from scripts.bench.report import machine, print_rows  # PyTorch is loaded from here on
-    from scripts.bench.rows import measure
+    from scripts.bench.suites import measure
 
     rows = []
     for row in measure(only or SUITES, repeats, seconds, device):

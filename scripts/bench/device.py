@@ -16,7 +16,7 @@ from league.settings.training import TrainConfig
 from league.training.training import Training, begin
 from partners.learning.practice import Opponent
 from scripts.bench.learning import torch_threads
-from scripts.bench.report import Row, Timed, compare
+from scripts.bench.report import BenchmarkRow, Timed, compare
 
 GAMES = 65_536
 BAR = 3_000_000  # own decisions a second of PPO on one H100 or H200
@@ -28,16 +28,16 @@ NETWORKS: dict[str, dict[str, Any]] = {
 POOL = {"kind": "mixture", "of": "zoo"}  # some are tables, the others are asked on the host
 
 
-def rows(device: str, repeats: int, seconds: float) -> Iterator[Row]:
+def rows(device: str, repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     """Every row, the device beside the host; on CUDA the whole of PPO has a bar."""
     cuda = device == "cuda"
     clock = time.perf_counter if cuda else time.process_time
 
-    def row(what: str, how: str, ours: Timed, theirs: Timed, bar: int | None = None) -> Row:
+    def row(what: str, how: str, ours: Timed, theirs: Timed, bar: int | None = None) -> BenchmarkRow:
         mine, hosts, ratio = compare(ours, theirs, repeats, seconds, clock)
         needed, reached = ("none", None) if bar is None else (f">= {bar:,}", mine >= bar)
         peer = "the same PPO, games on the host in NumPy"
-        return Row(what, f"{how}; {_WORKLOAD}", "decisions/s", 1, mine, peer, hosts, ratio, needed, reached)
+        return BenchmarkRow(what, f"{how}; {_WORKLOAD}", "decisions/s", 1, mine, peer, hosts, ratio, needed, reached)
 
     with torch_threads(1):
         for name, network in NETWORKS.items():

@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from league.cli.shell import FILE, Command, run, say
-from scripts.docs_site.keeping import keep
+from scripts.docs_site.pages import update
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "notebooks"
 SOURCES = {path.stem: path for path in sorted((FOLDER / "sources").glob("*.py"))}
@@ -74,8 +74,8 @@ def command(check: bool, name: str | None, out: Path) -> None:
         say(f"written: {out / name}.ipynb")
         return
     for stem, path in SOURCES.items():
-        kept, text = FOLDER / f"{stem}.ipynb", notebook(path.read_text(encoding="utf-8"))
-        keep(kept, text, check, f"{kept.name} is not its source: run python -m scripts.docs_site.notebooks")
+        file, text = FOLDER / f"{stem}.ipynb", notebook(path.read_text(encoding="utf-8"))
+        update(file, text, check, "scripts.docs_site.notebooks")
 
 
 if __name__ == "__main__":

@@ -1,56 +1,105 @@
-"""Write docs/SETTINGS.md from the models of the config files: every key, what it takes, its default, what it means.
-
-examples:
-  python -m scripts.docs_site.settings_page
-  python -m scripts.docs_site.settings_page --check    # change nothing; exit code 1 if the page is not right
-"""
+"""docs/SETTINGS.md: every key of the config files with its type, default and meaning, from their models."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, get_args, get_origin
 
-import click
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dond_marl.errors import RunFailure
-from league.cli.shell import Command, run
-from league.experiments.baselines.settings import BaselinesConfig
-from league.experiments.distill import DistillConfig
-from league.experiments.field.anac.settings import AnacConfig
-from league.experiments.field.published.self_taught import SelfTaughtConfig
-from league.experiments.field.published.settings import PublishedConfig
-from league.experiments.field.words.settings import WordsConfig
-from league.experiments.hints.settings import ExperimentConfig
-from league.experiments.language_models.objectives.settings import ObjectivesConfig
-from league.experiments.language_models.post_training.settings import PostTrainingConfig
-from league.experiments.short_games.settings import ShortGamesConfig
-from league.experiments.styles.settings import StylesConfig
 from league.settings.hyperparameters import Hyperparameters
 from league.settings.read import Config, allowed
 from league.settings.training import TrainConfig, TrainingConfig
 from league.web.study.settings import StudyConfig
-from scripts.docs_site.keeping import keep
-from scripts.docs_site.meanings import MEANINGS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "SETTINGS.md"
+# Meanings of keys whose models do not describe them: by key, or by class and key.
+MEANINGS = {
+    "algo": "the learning rule",
+    "at_least": "the bound that the figure's lower end has to reach, in the figure's unit",
+    "BackendConfig.kind": "where tasks are played",
+    "CloneTraining.epochs": "passes over people's positions, at most",
+    "clip": "how far PPO's probability ratio counts, as 1 - clip to 1 + clip",
+    "ConditionConfig.partner": "the participant's opponent",
+    "confidence": "confidence level of intervals and of a gate's or a stage's test",
+    "csv": "write progress.csv",
+    "data_dir": "folder of the published files; left out: data",
+    "dataset": "which published file `use_dataset` means",
+    "decay": "weight decay of the optimiser",
+    "disagree": "whether DISAGREE ends the game or only refuses the offer",
+    "ends_when": "code of your own that says when the stage ends; see [Recipes](RECIPES.md#add-a-partner)",
+    "ent": "weight of the entropy in the loss",
+    "epochs": "passes over the collected decisions for each update",
+    "gate": "condition that a snapshot has to meet; left out: snapshots are made by time only",
+    "Gate.confidence": "confidence level of the test that it is better",
+    "Gate.kind": "by points or by the share of games won",
+    "Gate.win_rate": "where kind is win_rate: the share that the lower bound has to reach",
+    "Config.gate": "opponents of a gate's matches; left out: members of the roster train, or all that never learn",
+    "Config.heldout": "members that are played at the end only",
+    "Config.members": "the members of the league",
+    "grad_norm": "the gradient's norm is cut to this",
+    "hidden": "widths of the hidden layers",
+    "id": "the environment's name",
+    "illegal": "effect of an illegal act; left out: the default of the environment that is used",
+    "lam": "lambda of generalized advantages",
+    "LeagueConfig.decay": "weight of earlier rounds where a learner has changed",
+    "lr": "step size of the optimiser",
+    "matchmaking": "shares of the rules by which opponents are drawn, such as {regret: 0.5, self: 0.5}",
+    "max_count": "the most items of one type, where scenarios are uniform",
+    "max_turns": "acts of both seats together",
+    "message_length": "maximum length of the message sent with an act, in characters; not with rollouts on a device",
+    "MemberConfig.name": "its name; left out: its spec",
+    "MemberConfig.spec": "the occupant",
+    "meta_solver": "which mixture the meta-game is solved for",
+    "metric": "points of ten, share of deals, or share of the Nash points",
+    "mode": "the source of hints",
+    "models": "the language model of each provider",
+    "normalize": "keep only scenarios in which the whole pool is worth `points_budget` to both seats",
+    "partner": "the occupant that the learner practices against",
+    "points_budget": "value of the whole pool to each seat where `normalize` is set",
+    "privileged": "the hint provider also sees the partner's values",
+    "provider": "provider of language models; auto: Groq with a key, else a model on this machine",
+    "QuestionConfig.kind": "what an answer is",
+    "render_mode": "accepted for compatibility with the environment; training renders nothing",
+    "reveal_partner_utilities": "each seat sees the other's values",
+    "reward": "reward of a finished game: own, svo(angle=45), my_file.py:FairBonus",
+    "role": "role of the learner: own points, or to find the mains' weaknesses",
+    "rounds": "how many are played",
+    "scenarios": "source of the scenarios",
+    "secret_claims": "for environments alone: leagues and training refuse true",
+    "seed": "random seed: the same seed and settings give the same run",
+    "split": "which part of the scenarios; left out: the source's own default",
+    "StageConfig.rounds": "how many rounds the stage lasts at most; left out: to the end",
+    "tensorboard": "write events for TensorBoard",
+    "trackers": "experiment trackers that receive the figures too; see [Learn](LEARN.md#follow-a-run-elsewhere)",
+    "until": "a figure that ends the stage before its rounds are over",
+    "use_dataset": "take the scenarios from a published file",
+    "vf": "weight of the value's error in the loss",
+    "width": "width of the model",
+    "minibatch": "decisions in one step of the optimiser",
+    "rollout": "least number of own decisions of each game slot before an update",
+    "num_envs": "games played in parallel",
+    "gamma": "discount, per own decision",
+    "max_requests": "most requests to a language model; null: no limit",
+    "num_train_steps": "own decisions in all",
+    "threads": "threads of the arithmetic",
+    "patience": "bc stops after so many epochs without getting better",
+    "reset": "probability, after a snapshot, that the learner starts anew",
+    "timeout": "rounds after which a snapshot is left anyway",
+    "delta": "how much better it has to be for sure, in points of ten",
+    "forgetting": "how much worse it may be against any single opponent, in points of ten",
+    "floor": "share of practice that is spread evenly over all opponents",
+    "decisions": "own decisions in a round",
+    "kl": "weight of the KL penalty towards the policy of init_from, or towards the magnet",
+    "magnet": "share by which the reference policy of kl moves towards the learner after each update; 0: fixed",
+    "past_selves": "share of practice against one's own snapshots",
+    "dropout": "share of the hints that are dropped in training",
+    "cadence_k": "own decisions from one hint to the next",
+}
 COMMANDS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("dond train", TrainConfig),
     ("dond league", Config),
-    ("dond experiment baselines", BaselinesConfig),
-    ("dond experiment hints", ExperimentConfig),
-    ("dond experiment styles", StylesConfig),
-    ("dond experiment short-games", ShortGamesConfig),
-    ("dond experiment distill", DistillConfig),
-    ("dond experiment post-training", PostTrainingConfig),
-    ("dond experiment objectives", ObjectivesConfig),
-    ("dond experiment words", WordsConfig),
-    ("dond experiment published", PublishedConfig),
-    ("dond experiment self-taught", SelfTaughtConfig),
-    ("dond experiment anac", AnacConfig),
     ("dond study", StudyConfig),
 )
 KINDS = {str: "text", int: "a list of integers"}
@@ -58,29 +107,29 @@ HEADS = ("| key | takes | default | meaning |", "|---|---|---|---|")
 HEAD = """# Settings
 
 This page lists every key of the config files with its type, default, range and meaning. It is generated from the models
-that read them, by `python -m scripts.docs_site.settings_page`. A file under `configs/` holds only what differs from the
+that read them, by `python -m scripts.docs_site.pages`. A file under `configs/` holds only what differs from the
 defaults; `--set section.key=value` sets one key. An unknown key, a wrong type and a value out of range are errors, all
 reported together. Words: [Glossary](GLOSSARY.md).
 """
 
 
-def page() -> str:
-    """The whole page. Raises :class:`RunFailure` for a key whose meaning nobody has written."""
-    parts, told = [HEAD], dict[type[BaseModel], str]()
+def settings_page() -> str:
+    """The whole page; raises :class:`RunFailure` for a key without a meaning."""
+    parts, described = [HEAD], dict[type[BaseModel], str]()
     for command, model in COMMANDS:
         parts.append(f"## `{command}`\n")
         for place, section in _sections(model):
             title = f"`{place}`" if place else "Top of the file"
-            if section in told:
-                parts.append(f"### {title} of `{command}`\n\nAs {told[section]}.\n")
+            if section in described:
+                parts.append(f"### {title} of `{command}`\n\nAs {described[section]}.\n")
                 continue
-            told[section] = f"{title} of `{command}`"
+            described[section] = f"{title} of `{command}`"
             parts.append(f"### {title} of `{command}`\n\n{_table(section)}\n")
     return "\n".join(parts)
 
 
 def _sections(model: type[BaseModel], place: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
-    """A model and those inside it, each with the way to it."""
+    """A model and the models nested in it, each with its path of keys."""
     yield place, model
     for name, field in model.model_fields.items():
         for inner in _models(field.annotation):
@@ -94,7 +143,7 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _table(section: type[BaseModel]) -> str:
-    """A row for every key; of what learns, only those that are not as in ``training`` of ``dond train``."""
+    """A row for every key; for a learner, only keys that differ from ``training`` of ``dond train``."""
     known = TrainingConfig.model_fields if issubclass(section, Hyperparameters) else {}
     rows = [*HEADS]
     for name, field in section.model_fields.items():
@@ -111,7 +160,7 @@ def _takes(field: FieldInfo) -> str:
     if _models(field.annotation):
         return "a section, below" if field.annotation in _models(field.annotation) else "sections, below"
     text = allowed(field)
-    if text.startswith("a section of keys and values"):  # whose type says more than the message for a mistake
+    if text.startswith("a section of keys and values"):  # the type says more than the text of the error message
         kinds = _flat(field.annotation)
         kind = next((words for type_, words in KINDS.items() if type_ in kinds), "a mapping")
         text = kind if field.is_required() or field.default is not None else f"{kind}, or left out"
@@ -119,7 +168,7 @@ def _takes(field: FieldInfo) -> str:
 
 
 def _flat(annotation: Any) -> list[Any]:
-    """A type and all those within it, outermost first; a mapping's are its own affair."""
+    """A type and the types within it, outermost first; those within a mapping are left out."""
     inside = () if get_origin(annotation) is dict else get_args(annotation)
     return [annotation, *(kind for part in inside for kind in _flat(part))]
 
@@ -141,24 +190,12 @@ def _default(field: FieldInfo) -> str:
 def _meaning(section: type[BaseModel], name: str, field: FieldInfo) -> str:
     found = MEANINGS.get(f"{section.__name__}.{name}") or MEANINGS.get(name)
     if not found and (field.description or _models(field.annotation)):
-        said = field.description or ""
-        return "" if said in _takes(field) else _cell(said)
+        text = field.description or ""
+        return "" if text in _takes(field) else _cell(text)
     if not found:
-        raise RunFailure(f"{section.__name__}.{name} has no meaning: write one into scripts/docs_site/meanings.py")
+        raise RunFailure(f"{section.__name__}.{name} has no meaning: describe the field, or add it to MEANINGS here")
     return _cell(found)
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-@click.command(cls=Command, help=__doc__)
-@click.option("--check", is_flag=True, help="change nothing, only say whether the page is right")
-def command(check: bool) -> None:
-    """Write or check the page."""
-    problem = "docs/SETTINGS.md is not what the models say: python -m scripts.docs_site.settings_page"
-    keep(PAGE, page(), check, problem)
-
-
-if __name__ == "__main__":
-    sys.exit(run(command, name="python -m scripts.docs_site.settings_page"))

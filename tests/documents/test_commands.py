@@ -214,9 +214,6 @@ HOW = {
     ),
     "pip install --constraint constraints.txt dist/dond_marl-0.1.0-py3-none-any.whl": How(by=INSTALLED),
     "dond": How(),
-    "python scripts/versions.py": How(
-        by="tests/repository/test_extras.py::test_with_nothing_but_the_package_everybody_scripted_plays_and_what_is_missing_says_what_brings_it"
-    ),
     # The benchmark.
     "dond bench expert --against dev": How("--sample 20", slow=True),
     "dond bench expert --against dev --beyond": How(slow=True),

@@ -212,7 +212,7 @@ def test_help_is_printed_without_loading_pytorch():
 
 
 def test_the_benchmark_offers_every_suite_there_is():
-    from scripts.bench.rows import SUITES
+    from scripts.bench.suites import SUITES
     from scripts.benchmark import SUITES as OFFERED
 
     assert set(OFFERED) == set(SUITES)

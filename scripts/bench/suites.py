@@ -1,4 +1,4 @@
-"""The rows of the benchmark: what is compared, with whom, and the bar to reach."""
+"""Suites of the benchmark: the workload of each row, its peer and its bar."""
 
 from __future__ import annotations
 
@@ -8,78 +8,46 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from partners.rosters import TRAIN, roster
-from scripts.bench import (
-    aec,
-    backends,
-    device,
-    engine,
-    league_path,
-    league_practice,
-    league_scale,
-    learning,
-    time_to_score,
-    vector,
-)
-from scripts.bench.report import Row, Timed, compare, rate
+from scripts.bench import device, environments, league_runs, learning, time_to_score
+from scripts.bench.report import BenchmarkRow, against, rate
 
-Suite = Callable[[int, float], Iterator[Row]]
+Suite = Callable[[int, float], Iterator[BenchmarkRow]]
 
 
-def measure(names: Sequence[str], repeats: int, seconds: float, on: str = "cpu") -> Iterator[Row]:
+def measure(names: Sequence[str], repeats: int, seconds: float, on: str = "cpu") -> Iterator[BenchmarkRow]:
     """Every row of the named suites, as it is measured; ``on``: the device of the suite of that name."""
     for name in names:
         yield from (partial(device.rows, on) if name == "device" else SUITES[name])(repeats, seconds)
 
 
-def _against(
-    what: str,
-    workload: str,
-    unit: str,
-    ours: Timed,
-    peer: str,
-    make: Callable[[], Timed],
-    bar: float | None,
-    run: tuple[int, float],
-    threads: int = 1,
-) -> Row:
-    repeats, seconds = run
-    clock = time.process_time if threads == 1 else time.perf_counter  # of one thread: whoever else works does not count
-    needed = "none" if bar is None else f"{bar}x"
-    try:
-        theirs = make()
-    except ImportError:
-        return Row(what, workload, unit, threads, rate(ours, seconds, clock), f"{peer}: not installed", bar=needed)
-    mine, peers, ratio = compare(ours, theirs, repeats, seconds, clock)
-    reached = None if bar is None else ratio >= bar
-    return Row(what, workload, unit, threads, mine, peer, peers, ratio, needed, reached)
-
-
-def _engine(repeats: int, seconds: float) -> Iterator[Row]:
-    for play in engine.PLAYS:
-        yield _against(
+def _engine(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
+    for play in environments.PLAYS:
+        yield against(
             f"batched engine, {play}",
-            f"ready-made acts of {play} play, {engine.GAMES:,} games in lock-step, complete Turns each step (history, "
-            f"masks, features); the peer steps the same kind of play game by game, chance by index, observation read",
+            f"ready-made acts of {play} play, {environments.ENGINE_GAMES:,} games in lock-step, complete Turns each "
+            "step (history, masks, features); the peer steps the same kind of play game by game, chance by index, "
+            "observation read",
             "acts/s",
-            engine.ours(play),
+            environments.engine(play),
             "OpenSpiel bargaining from Python",
-            lambda play=play: engine.openspiel(play),  # type: ignore[misc]
+            lambda play=play: environments.engine_openspiel(play),  # type: ignore[misc]
             10,
             (repeats, seconds),
         )
 
 
-def _aec(repeats: int, seconds: float) -> Iterator[Row]:
+def _aec(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     peers = (
-        ("PettingZoo connect_four_v3 env()", aec.connect_four, 3),
-        ("OpenSpiel bargaining, Shimmy", aec.shimmy, 12),
+        ("PettingZoo connect_four_v3 env()", environments.aec_connect_four, 3),
+        ("OpenSpiel bargaining, Shimmy", environments.aec_shimmy, 12),
     )
     for peer, make, bar in peers:
-        yield _against(
+        yield against(
             "AEC env()",
-            f"agent_iter and last over {aec.GAMES} scripted games, uniform over all legal actions, observations read",
+            f"agent_iter and last over {environments.AEC_GAMES} scripted games, uniform over all legal actions, "
+            "observations read",
             "acts/s",
-            aec.ours(),
+            environments.aec(),
             peer,
             make,
             bar,
@@ -87,46 +55,47 @@ def _aec(repeats: int, seconds: float) -> Iterator[Row]:
         )
 
 
-def _vector(repeats: int, seconds: float) -> Iterator[Row]:
-    for partner in vector.PARTNERS:
-        yield _against(
+def _vector(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
+    for partner in environments.VECTOR_PARTNERS:
+        yield against(
             f"DealVectorEnv, {partner}",
-            f"{vector.GAMES:,} games in lock-step, uniform legal numbered acts, box observations, masks, the partner's "
-            f"answers, begun anew at once; the peer steps {vector.PEERS} games",
+            f"{environments.VECTOR_GAMES:,} games in lock-step, uniform legal numbered acts, box observations, "
+            f"masks, the partner's "
+            f"answers, begun anew at once; the peer steps {environments.VECTOR_PEERS} games",
             "own acts/s",
-            vector.ours(partner),
+            environments.vector(partner),
             "Gymnasium SyncVectorEnv of SingleAgentView",
-            lambda partner=partner: vector.single_views(partner),  # type: ignore[misc]
+            lambda partner=partner: environments.vector_of_single_views(partner),  # type: ignore[misc]
             30,
             (repeats, seconds),
         )
 
 
-def _practice(repeats: int, seconds: float) -> Iterator[Row]:
-    work = league_practice.practicing()
+def _practice(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
+    work = league_runs.practice_of_main()
     work()  # warm up
     rates = [rate(work, seconds, time.process_time) for _ in range(repeats)]
     workload = (
         f"configs/league.yaml's main against the {len(roster(TRAIN))} partners of the roster train, drawn for every "
-        f"game: tasks of {league_practice.DECISIONS:,} own decisions, play and update; "
+        f"game: tasks of {league_runs.DECISIONS:,} own decisions, play and update; "
         f"{1e6 / max(rates):.1f} to {1e6 / min(rates):.1f} us a decision"
     )
-    yield Row("practice of the default league", workload, "decisions/s", 1, statistics.median(rates))
+    yield BenchmarkRow("practice of the default league", workload, "decisions/s", 1, statistics.median(rates))
 
 
-def _league(repeats: int, seconds: float) -> Iterator[Row]:
-    yield _against(
+def _league(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
+    yield against(
         "whole league path",
         "one round of configs/league_scripted.yaml: settings to CSV, without the ratings at a league's very end "
         "(league.evaluate=false); against rollout alone",
         "games/s",
-        league_path.through_the_league(),
+        league_runs.through_the_league(),
         "the bare play loop, same matches",
-        league_path.bare_loop,
+        league_runs.bare_loop,
         0.9,
         (repeats, seconds),
     )
-    ran = league_path.default_league()
+    ran = league_runs.default_league()
     workload = "configs/league.yaml as it stands, in one process"
     limits = (
         ("default league, start to end", "minutes", ran.minutes, "< 10 minutes", 10),
@@ -134,21 +103,23 @@ def _league(repeats: int, seconds: float) -> Iterator[Row]:
         ("planning, ledger and folds of its rounds' time", "%", 100 * ran.overhead, "<= 5 %", 5),
     )
     for what, unit, value, bar, limit in limits:
-        yield Row(what, workload, unit, 1, value, bar=bar, reached=value <= limit)
+        yield BenchmarkRow(what, workload, unit, 1, value, bar=bar, reached=value <= limit)
 
 
-def _imports(repeats: int, _seconds: float) -> Iterator[Row]:
-    taken, heavy = league_path.import_seconds(repeats), league_path.heavy_modules()
-    yield Row("import dond_marl", "fresh interpreter, warm disk", "s", 1, taken, bar="< 0.5 s", reached=taken < 0.5)
-    workload, bar = f"import dond_marl, partners, hints: {heavy}", f"none of {', '.join(league_path.HEAVY)}"
-    yield Row("heavy modules", workload, "modules", 1, len(heavy), bar=bar, reached=not heavy)
+def _imports(repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
+    taken, heavy = league_runs.import_seconds(repeats), league_runs.heavy_modules()
+    yield BenchmarkRow(
+        "import dond_marl", "fresh interpreter, warm disk", "s", 1, taken, bar="< 0.5 s", reached=taken < 0.5
+    )
+    workload, bar = f"import dond_marl, partners, hints: {heavy}", f"none of {', '.join(league_runs.HEAVY)}"
+    yield BenchmarkRow("heavy modules", workload, "modules", 1, len(heavy), bar=bar, reached=not heavy)
 
 
-def _learning(repeats: int, seconds: float) -> Iterator[Row]:
+def _learning(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     run, peer = (repeats, seconds), "CleanRL-style PPO over SuperSuit, this game"
     scale = f"{learning.GAMES} games, {learning.STEPS} decisions of each an update, {learning.MINIBATCHES} minibatches"
     scale += ", 4 epochs, 2x128 tanh"
-    yield _against(
+    yield against(
         "PPO training",
         f"play and update, {scale}; ours counts its own decisions, not those of the heuristic that it plays against in "
         "lock-step; the peer plays both seats and counts every act, its idle seats not forwarded",
@@ -160,7 +131,7 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
         run,
         threads=2,
     )
-    yield _against(
+    yield against(
         "PPO update alone",
         f"all epochs, again and again on one rollout of own decisions, on both sides; {scale}",
         "decisions/s",
@@ -172,7 +143,7 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
         threads=2,
     )
     with learning.league_workers(2) as workers:
-        yield _against(
+        yield against(
             "PPO training, two workers",
             "play and update with the league's settings (1,024 games, minibatches of 4,096, 4 epochs, 2x128), own "
             "decisions of two processes of one thread each; the peer as above",
@@ -184,7 +155,7 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
             run,
             threads=2,
         )
-    yield _against(
+    yield against(
         "acting",
         f"two frozen 2x128 networks, {learning.ACTING_GAMES:,} games in lock-step, sampled play; the peer: the same "
         "weights and tables, PyTorch's own layers, four masked Categoricals",
@@ -196,7 +167,7 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
         run,
     )
     for hint in ("random", "expert"):
-        yield _against(
+        yield against(
             f"training with {hint} hints",
             "the league's settings, a hint at every own step; without hints as the peer",
             "decisions/s",
@@ -208,13 +179,13 @@ def _learning(repeats: int, seconds: float) -> Iterator[Row]:
         )
 
 
-def _memory(repeats: int, seconds: float) -> Iterator[Row]:
+def _memory(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     for reads, more, bar in (
         ("reading the history", {"history": "flat"}, 0.7),
         ("with a joint head", {"head": "joint"}, None),
         ("both", {"history": "flat", "head": "joint"}, None),
     ):
-        yield _against(
+        yield against(
             f"training, {reads}",
             "the settings of the default league's main (1,024 games, minibatches of 2,048, 3 epochs, 2x128, items in "
             "order) against the default heuristic, play and update; the same memoryless and factored as the peer",
@@ -227,7 +198,7 @@ def _memory(repeats: int, seconds: float) -> Iterator[Row]:
         )
 
 
-def _score(_repeats: int, _seconds: float) -> Iterator[Row]:
+def _score(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     bars, shares = {60: 7.3, 180: 7.5}, {60: 0.97, 180: 0.985}
     for mark in time_to_score.marks():
         what = f"PPO from scratch, {mark.seconds} s"
@@ -248,15 +219,15 @@ def _score(_repeats: int, _seconds: float) -> Iterator[Row]:
         )
 
 
-def _at_least(bar: float | None, what: str, workload: str, unit: str, value: float) -> Row:
+def _at_least(bar: float | None, what: str, workload: str, unit: str, value: float) -> BenchmarkRow:
     if bar is None:
-        return Row(what, workload, unit, 2, value)
-    return Row(what, workload, unit, 2, value, bar=f">= {bar}", reached=value >= bar)
+        return BenchmarkRow(what, workload, unit, 2, value)
+    return BenchmarkRow(what, workload, unit, 2, value, bar=f">= {bar}", reached=value >= bar)
 
 
 SUITES: dict[str, Suite] = {
     "aec": _aec,
-    "backends": backends.rows,
+    "backends": league_runs.backend_rows,
     "device": partial(device.rows, "cpu"),
     "engine": _engine,
     "imports": _imports,
@@ -264,7 +235,6 @@ SUITES: dict[str, Suite] = {
     "learning": _learning,
     "memory": _memory,
     "practice": _practice,
-    "scale": league_scale.rows,
     "vector": _vector,
     "score": _score,
 }
