@@ -1,4 +1,4 @@
-"""What the documents say is so: their code runs, their names exist, every config loads, every script answers."""
+"""Pages and configs: Python blocks run, named files, links and partners exist, configs load."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     [pytest.param(page, marks=[pytest.mark.slow] * (page.name == "RECIPES.md")) for page in PYTHON],
     ids=[name_of(page) for page in PYTHON],
 )
-def test_every_python_block_runs_as_it_stands(page, tmp_path):
+def test_python_blocks_run(page, tmp_path):
     """Each in a namespace of its own, as if it were the only one on the page."""
     for number, block in enumerate(blocks(page, "python")):
         (tmp_path / f"block_{number}.py").write_text(block)
@@ -76,35 +76,18 @@ def test_every_python_block_runs_as_it_stands(page, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.parent.name == "docs" and page.name != "README.md"], ids=name_of
-)
-def test_a_page_starts_with_one_sentence_that_says_what_it_is_for(page):
-    title, opening = page.read_text(encoding="utf-8").split("\n\n")[:2]
-    assert title.startswith("# ") and opening.startswith("This page ")
-    sentence = re.split(r"(?<=[.:])\s", " ".join(opening.split()))[0]
-    assert sentence.endswith((".", ":")) and len(sentence.split()) <= 30, sentence
-
-
-def test_the_readmes_python_blocks_are_those_of_the_pages():
-    elsewhere = {block for page in PAGES if page.parent.name == "docs" for block in blocks(page, "python")}
-    shown = blocks(ROOT / "README.md", "python")
-    assert len(shown) == 2 and set(shown) <= elsewhere
-
-
-def test_the_page_names_every_partner_and_no_other():
+def test_partners_page_lists_every_partner():
     table = (ROOT / "docs" / "PARTNERS.md").read_text()
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(catalogue())
-    assert f"{len(catalogue())} names can sit in a seat" in (ROOT / "README.md").read_text()
 
 
-def test_the_page_names_every_argument_of_the_environment_with_its_default():
+def test_environment_page_lists_every_argument_with_its_default():
     rows = re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", of_environment("## Arguments"), re.MULTILINE)
     signature = inspect.signature(NegotiationEnv).parameters
     assert rows == [(name, repr(parameter.default)) for name, parameter in signature.items()]
 
 
-def test_the_page_says_what_the_spaces_are():
+def test_environment_page_shows_the_spaces():
     from dond_marl import deal_or_no_dialog_v0
     from dond_marl.envs.views import view
 
@@ -131,7 +114,7 @@ def of_environment(heading: str) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_file_that_a_page_names_exists(page):
+def test_files_named_on_pages_exist(page):
     """Also in its blocks of code; what a recipe makes, a run, or the reader's own package does not count."""
     text = page.read_text().replace("configs/league_mine.yaml", "")
     folders = "scripts|configs|dond_marl|hints|partners|league|tests|docs"
@@ -139,25 +122,15 @@ def test_every_file_that_a_page_names_exists(page):
         assert (ROOT / path).exists() or path.endswith("NAME") or "NAME" in path, f"{page.name}: {path}"
 
 
-def test_the_only_language_models_that_are_named_are_those_whose_documentation_was_read():
-    """Others go out of service unseen: examples say NAME."""
-    from partners.llm.service import GROQ_MODEL, STRICT
-
-    vendors = "openai|meta-llama|qwen|moonshotai|mistralai|google|deepseek-ai|anthropic"
-    shown = {path.name: path.read_text(encoding="utf-8") for path in [*PAGES, *(ROOT / "configs").glob("*.*")]}
-    named = {name: set(re.findall(rf"(?<![\w./-])(?:{vendors})/[\w.-]*\w", text)) for name, text in shown.items()}
-    assert set().union(*named.values()) - {GROQ_MODEL, *STRICT} == set() and named["ppo_config.yaml"]
-
-
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_link_and_picture_leads_somewhere(page):
+def test_links_and_pictures_exist(page):
     for path, anchor in links(page):
         target = (page.parent / path).resolve() if path else page
         assert target.exists(), f"{page.name}: {path}"
         assert not anchor or anchor in anchors(target), f"{page.name}: {path}#{anchor} is no heading there"
 
 
-def test_every_page_is_in_the_sites_navigation_and_in_the_readme():
+def test_navigation_lists_every_page():
     import tomllib
 
     def listed(entries: list[object]) -> set[str]:
@@ -167,15 +140,12 @@ def test_every_page_is_in_the_sites_navigation_and_in_the_readme():
     nav = listed(tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"])
     pages = {page.name for page in PAGES if page.parent.name == "docs"}
     assert nav == pages | {"CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}
-    linked = {path.removeprefix("docs/") for path, _ in links(ROOT / "README.md")}
-    assert pages - {"README.md"} <= linked
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
-def test_every_config_loads_is_short_and_learns_nothing_from_the_held_out_part(path):
+def test_configs_load_and_train_on_the_train_split(path):
     trains = "training:" in path.read_text() and not path.name.startswith("league")
     config = load_config(path, (), OTHER_SETTINGS.get(path.name, TrainConfig if trains else Config))
-    assert len(path.read_text().splitlines()) <= 40
     if isinstance(config, DistillConfig):
         assert all(games.scenarios != "lewis" or games.split == "train" for games in config.games)
         return
@@ -202,7 +172,7 @@ def test_every_config_loads_is_short_and_learns_nothing_from_the_held_out_part(p
     assert config.env.scenarios != "lewis" or config.env.split == "train"
 
 
-def test_the_benchmark_runs_tiny_and_writes_its_rows(tmp_path):
+def test_benchmark_writes_its_rows(tmp_path):
     import json
 
     arguments = ["--only", "engine", "--only", "imports", "--repeats", 1, "--seconds", 0.01]
