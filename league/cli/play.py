@@ -46,8 +46,8 @@ from league.display.game import (
     opening,
     values_table,
 )
-from league.display.reading.typed import help_line
 from league.display.session import RECORDS, Sitting, best_response_game, play_game, tally, write_down
+from league.display.typed_lines import help_line
 from partners.equilibrium import check_game
 from partners.human import Human
 

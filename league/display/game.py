@@ -18,8 +18,8 @@ from dond_marl.records.transcript import in_words, unbound
 from dond_marl.records.wording import in_english
 from league.display.counted import points
 from league.display.dialogue import claims_end
-from league.display.reading.phrases import Mistake, Question
-from league.display.reading.typed import Meant, Wish, help_line, understood
+from league.display.sentences import AmbiguousLine, Misread
+from league.display.typed_lines import ReadAct, TableCommand, help_line, read_line
 from partners.human import View
 
 PROMPT = "your act> "
@@ -46,12 +46,12 @@ class Terminal:
         self._show(view)
         line = self._read(PROMPT)
         while True:
-            meant = understood(line, view)
-            if meant is Wish.LEAVE:
+            meant = read_line(line, view)
+            if meant is TableCommand.LEAVE:
                 raise LeftTheTable
-            if isinstance(meant, Meant | Question):
-                choices = (meant.action,) if isinstance(meant, Meant) else meant.actions
-                command = isinstance(meant, Meant) and meant.sure
+            if isinstance(meant, ReadAct | AmbiguousLine):
+                choices = (meant.action,) if isinstance(meant, ReadAct) else meant.actions
+                command = isinstance(meant, ReadAct) and meant.sure
                 worthless = choices[0].act_type is Act.AGREE and warning(choices[0], view)
                 answer = choices[0] if command and not worthless else self._chosen(meant, choices, view)
                 if isinstance(answer, Action):
@@ -59,7 +59,7 @@ class Terminal:
                     return answer
                 line = answer
                 continue
-            self.say(_told(meant), "red") if isinstance(meant, Mistake) else self.say(help_line(view.state.rules))
+            self.say(_told(meant), "red") if isinstance(meant, Misread) else self.say(help_line(view.state.rules))
             line = self._read(PROMPT)
 
     def message(self, view: View) -> str:
@@ -82,26 +82,26 @@ class Terminal:
         self.say(f"\nturn {len(history) + 1} of {state.rules.max_turns}{where}{_urgency(state)}", "bold")
         self.show(conversation(state, view.seat, since), table_now(view))
 
-    def _chosen(self, meant: Meant | Question, choices: Sequence[Action], view: View) -> Action | str:
+    def _chosen(self, meant: ReadAct | AmbiguousLine, choices: Sequence[Action], view: View) -> Action | str:
         """The act that the person confirms or chooses, otherwise the line to read instead."""
         yes: tuple[str, ...] = ()
         no: tuple[str, ...] = ("", "n", "no")
-        if isinstance(meant, Question):
+        if isinstance(meant, AmbiguousLine):
             self.say(meant.why)
-        if isinstance(meant, Question) and len(choices) > 1:
+        if isinstance(meant, AmbiguousLine) and len(choices) > 1:
             for number, action in enumerate(choices, start=1):
                 self.say(f"  {number}: {described(action, view)}")
             answer = self._read("a number, or say it otherwise> ")
         else:
             grave = warning(choices[0], view)
             self.say(f"read as {described(choices[0], view)}{f'. {grave}' if grave else ''}")
-            asked = bool(grave) or isinstance(meant, Question)
+            asked = bool(grave) or isinstance(meant, AmbiguousLine)
             answer = self._read(f"say that? {'[y/N]' if asked else '[Y/n]'} ")
             yes, no = (("y", "yes"), no) if asked else (("", "y", "yes"), ("n", "no"))
         plain = answer.strip().lower()
         if plain in yes:
             return choices[0]
-        if isinstance(meant, Question) and plain in map(str, range(1, len(choices) + 1)):
+        if isinstance(meant, AmbiguousLine) and plain in map(str, range(1, len(choices) + 1)):
             return choices[int(plain) - 1]
         return self._read(PROMPT) if plain in no else answer
 
@@ -253,7 +253,7 @@ def frontier_table(splits: Sequence[Triple], state: State, seat: int) -> Table:
     return table
 
 
-def _told(mistake: Mistake) -> str:
+def _told(mistake: Misread) -> str:
     if not mistake.unread:
         return mistake.why
     return f"that cannot be read as an act: {mistake.why}; say it otherwise, or ? for short commands"

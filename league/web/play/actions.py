@@ -10,8 +10,8 @@ from nicegui import ui
 
 from dond_marl.game import Act, Action, Triple
 from league.display.game import warning
-from league.display.reading.phrases import Mistake, Question
-from league.display.reading.typed import LONGEST, Meant, Wish, understood
+from league.display.sentences import AmbiguousLine, Misread
+from league.display.typed_lines import MAX_CHARACTERS, ReadAct, TableCommand, read_line
 from league.web.elements import Tag, button, text_input
 from league.web.play.live_game import Hint
 from league.web.play.view import (
@@ -76,7 +76,10 @@ class Actions:
         with Tag("form", classes="say") as form:
             label = Tag("label", "Say it in your own words", "hidden")
             self._line = Tag(
-                "input", maxlength=LONGEST, autocomplete="off", placeholder="or say it in your own words, in English"
+                "input",
+                maxlength=MAX_CHARACTERS,
+                autocomplete="off",
+                placeholder="or say it in your own words, in English",
             )
             label.set(for_=self._line.html_id)
             Tag("button", "Say", "button", type="submit")
@@ -183,24 +186,24 @@ class Actions:
             self._answer(0)
             return
         self.refuse()
-        meant = understood(line, view)
+        meant = read_line(line, view)
         if not line.strip():
             self._problem.say("Type a sentence first, or use the buttons.")
-        elif meant is Wish.LEAVE:
+        elif meant is TableCommand.LEAVE:
             leave = ("Leave the table", self._leave)
             self._ask("Leave this game? It will not be recorded.", line, (leave,), grave=True)
-        elif meant is Wish.HELP:
+        elif meant is TableCommand.HELP:
             self._problem.say(f"You can say, for example: {EXAMPLES}.")
-        elif isinstance(meant, Mistake):
+        elif isinstance(meant, Misread):
             self._refused(line, meant)
-        elif isinstance(meant, Question):
+        elif isinstance(meant, AmbiguousLine):
             answers = tuple((reading_text(action, view), partial(self._play, action, line)) for action in meant.actions)
             in_doubt = len(answers) == 1 or bool(warning(meant.actions[0], view))
             self._ask(meant.why, line, answers, grave=in_doubt)
-        elif isinstance(meant, Meant):
+        elif isinstance(meant, ReadAct):
             self._confirm_or_play(meant, line, view)
 
-    def _confirm_or_play(self, meant: Meant, line: str, view: View) -> None:
+    def _confirm_or_play(self, meant: ReadAct, line: str, view: View) -> None:
         action, grave = meant.action, warning(meant.action, view)
         if meant.sure and not grave:
             self._play(action, None)
@@ -212,7 +215,7 @@ class Actions:
         if action.act_type.is_offer:
             self._lay(action.oA)
 
-    def _refused(self, line: str, mistake: Mistake) -> None:
+    def _refused(self, line: str, mistake: Misread) -> None:
         if not mistake.unread:
             self._problem.say(f"{mistake.why[0].upper()}{mistake.why[1:]}.")
             return

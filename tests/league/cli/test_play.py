@@ -25,9 +25,9 @@ from dond_marl.records.wording import VARIANTS, in_english
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
 from league.display.game import LeftTheTable, Terminal, frontier_table, opening, values_table
-from league.display.reading.phrases import Mistake, Question
-from league.display.reading.typed import Meant, Wish, understood
+from league.display.sentences import AmbiguousLine, Misread
 from league.display.session import RECORDS
+from league.display.typed_lines import ReadAct, TableCommand, read_line
 from league.settings.sections import EnvConfig
 from league.tasks.match import play
 from league.tasks.values import Block, MatchTask, Member, Place, Seated
@@ -153,12 +153,12 @@ def test_a_game_by_sentences_whose_readings_are_confirmed(monkeypatch, tmp_path,
 )
 @pytest.mark.parametrize("variant", range(VARIANTS))
 def test_what_partners_say_a_person_may_say_too(action, variant):
-    meant = understood(in_english(action, SCENARIO.counts, variant=variant), OFFERED)
+    meant = read_line(in_english(action, SCENARIO.counts, variant=variant), OFFERED)
     if action.act_type is Act.DISAGREE:  # it would end the game
-        assert isinstance(meant, Question)
+        assert isinstance(meant, AmbiguousLine)
         assert meant.actions == (action,)
     else:
-        assert meant == Meant(action, sure=False)
+        assert meant == ReadAct(action, sure=False)
 
 
 @pytest.mark.parametrize(
@@ -174,15 +174,15 @@ def test_what_partners_say_a_person_may_say_too(action, variant):
     ],
 )
 def test_commands_mean_what_the_help_says(line, meant):
-    assert understood(line, OFFERED) == Meant(meant, sure=True)
+    assert read_line(line, OFFERED) == ReadAct(meant, sure=True)
 
 
 def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
     mine = View(apply(OFFERED.state, Action(Act.PROPOSE, (0, 2, 0))))
     mine = View(apply(mine.state, Action(Act.INSIST, (1, 1, 2))))  # seat_1 again
-    assert understood("i", mine) == Meant(Action(Act.INSIST, (0, 2, 0)), sure=True)
-    assert understood("i take the hats", mine) == Meant(Action(Act.INSIST, (0, 2, 0)), sure=False)
-    assert understood("I want a hat", mine) == Meant(Action(Act.PROPOSE, (0, 1, 0)), sure=False)
+    assert read_line("i", mine) == ReadAct(Action(Act.INSIST, (0, 2, 0)), sure=True)
+    assert read_line("i take the hats", mine) == ReadAct(Action(Act.INSIST, (0, 2, 0)), sure=False)
+    assert read_line("I want a hat", mine) == ReadAct(Action(Act.PROPOSE, (0, 1, 0)), sure=False)
 
 
 @pytest.mark.parametrize(
@@ -204,15 +204,15 @@ def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
     ],
 )
 def test_what_cannot_be_played_is_told_in_one_line(line, words):
-    meant = understood(line, FRESH)
-    assert isinstance(meant, Mistake)
+    meant = read_line(line, FRESH)
+    assert isinstance(meant, Misread)
     assert re.search(words, meant.why)
     assert "\n" not in meant.why
 
 
 def test_help_and_leaving_are_no_acts():
-    assert understood("?", FRESH) is understood("help", FRESH) is Wish.HELP
-    assert understood("q", FRESH) is understood("quit", FRESH) is Wish.LEAVE
+    assert read_line("?", FRESH) is read_line("help", FRESH) is TableCommand.HELP
+    assert read_line("q", FRESH) is read_line("quit", FRESH) is TableCommand.LEAVE
 
 
 def test_refused_acts_change_nothing_and_the_person_is_asked_again(monkeypatch, tmp_path, capsys):

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from league.display.game import warning
-from league.display.reading.phrases import Mistake, Question
-from league.display.reading.sentences import meaning_of
-from league.display.reading.typed import Meant, understood
+from league.display.sentences import AmbiguousLine, Misread, read_sentence
+from league.display.typed_lines import ReadAct, read_line
 from partners.human import View
 
 # 2 books, 2 hats, 2 balls. seat_0 has asked for everything, and is offered both balls.
@@ -175,15 +174,15 @@ THEIR_KIND: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
 
 @pytest.mark.parametrize(("line", "meant"), [*READINGS, *MORE, *THEIR_KIND])
 def test_a_sentence_is_read_as_it_is_meant_or_asked_about_or_refused_with_the_reason(line, meant):
-    reading = meaning_of(line, OFFERED)
+    reading = read_sentence(line, OFFERED)
     if isinstance(meant, str):
-        assert isinstance(reading, Mistake)
+        assert isinstance(reading, Misread)
         assert reading.unread
         assert meant in reading.why
     elif isinstance(meant, Action):
         assert reading == meant
     else:
-        assert isinstance(reading, Question)
+        assert isinstance(reading, AmbiguousLine)
         assert reading.actions == meant
 
 
@@ -252,20 +251,20 @@ SAID = [
 @given(st.lists(st.sampled_from(SAID), max_size=12).map(" ".join) | st.text(max_size=60), st.booleans())
 def test_whatever_is_typed_comes_to_a_legal_act_a_question_about_legal_acts_or_a_reason(line, opening):
     view = view_after() if opening else OFFERED
-    meant = understood(line, view)
-    if isinstance(meant, Question):
+    meant = read_line(line, view)
+    if isinstance(meant, AmbiguousLine):
         assert meant.actions
         assert all(view.rule_against(action) is None for action in meant.actions)
-    elif isinstance(meant, Meant):
+    elif isinstance(meant, ReadAct):
         assert view.rule_against(meant.action) is None
-    elif isinstance(meant, Mistake):
+    elif isinstance(meant, Misread):
         assert meant.why
 
 
 def test_every_reading_of_a_sentence_has_to_be_confirmed():
     for line, meant in READINGS:
         if isinstance(meant, Action):
-            assert understood(line, OFFERED) == Meant(meant, sure=False)
+            assert read_line(line, OFFERED) == ReadAct(meant, sure=False)
 
 
 def test_what_may_leave_the_person_with_nothing_is_warned_of():
@@ -281,17 +280,17 @@ def test_what_may_leave_the_person_with_nothing_is_warned_of():
 
 def test_a_no_only_turns_an_offer_down_where_that_is_the_rule_and_a_goodbye_still_ends_the_talk():
     rejecting = view_after(*TALK, rules=Rules(disagree="rejects"))
-    assert meaning_of("no way", rejecting) == NO
-    assert meaning_of("bye", rejecting) == Action(Act.END)
+    assert read_sentence("no way", rejecting) == NO
+    assert read_sentence("bye", rejecting) == Action(Act.END)
 
 
 def test_before_anything_is_offered_nothing_is_guessed():
     fresh = view_after()
-    assert meaning_of("no way", fresh) == Question(
+    assert read_sentence("no way", fresh) == AmbiguousLine(
         "A no ends this game, with nothing for both. To go on, say what you want instead.", (NO,)
     )
     for line in ("same as before", "take it or leave it", "how about we swap?", "whatever you want", "one more hat"):
-        assert isinstance(meaning_of(line, fresh), Mistake)
+        assert isinstance(read_sentence(line, fresh), Misread)
 
 
 def test_there_are_fifty_sentences_and_more_of_each_kind_and_none_twice():
@@ -302,9 +301,9 @@ def test_there_are_fifty_sentences_and_more_of_each_kind_and_none_twice():
 
 def test_what_is_bare_is_claimed_by_whoever_types_it_before_anything_was_said_too():
     fresh = view_after()
-    assert meaning_of("two hats", fresh) == keep(0, 2, 0)
+    assert read_sentence("two hats", fresh) == keep(0, 2, 0)
     for line in ("let's do it", "I'll take it"):
-        assert meaning_of(line, fresh) == Mistake("there is no offer to say yes to", unread=True)
+        assert read_sentence(line, fresh) == Misread("there is no offer to say yes to", unread=True)
 
 
 ONE_HAT = view_after(keep(0, 1, 0), keep(1, 1, 1), scenario=Scenario((2, 1, 3), ((1, 2, 2), (2, 3, 1))))
@@ -312,16 +311,16 @@ ONE_HAT = view_after(keep(0, 1, 0), keep(1, 1, 1), scenario=Scenario((2, 1, 3), 
 
 @pytest.mark.parametrize("line", ["both hats", "I want both of the hats!", "both the hats", "you get both hats"])
 def test_both_of_what_there_is_one_of_is_asked_about(line):
-    asked = understood(line, ONE_HAT)
-    assert isinstance(asked, Question)
+    asked = read_line(line, ONE_HAT)
+    assert isinstance(asked, AmbiguousLine)
     assert "There is only 1 hat on the table" in asked.why
     assert len(asked.actions) == 1
 
 
 def test_both_of_two_is_not_asked_about_and_both_of_three_is():
-    assert understood("both books", ONE_HAT) == Meant(keep(2, 0, 0), sure=False)
-    asked = understood("both balls", ONE_HAT)
-    assert isinstance(asked, Question)
+    assert read_line("both books", ONE_HAT) == ReadAct(keep(2, 0, 0), sure=False)
+    asked = read_line("both balls", ONE_HAT)
+    assert isinstance(asked, AmbiguousLine)
     assert "There are 3 balls" in asked.why
 
 
@@ -329,24 +328,24 @@ def test_both_of_two_is_not_asked_about_and_both_of_three_is():
     "line", ["do you agree?", "do you agree", "you agree?", "deal?", "ok?", "would you accept that", "is it fair?"]
 )
 def test_a_question_is_no_agreement(line):
-    asked = understood(line, OFFERED)
-    assert isinstance(asked, Question)
+    asked = read_line(line, OFFERED)
+    assert isinstance(asked, AmbiguousLine)
     assert "a question, and no agreement" in asked.why
     assert asked.actions == (AGREE,)
-    told = understood(line, view_after())
-    assert isinstance(told, Mistake)
+    told = read_line(line, view_after())
+    assert isinstance(told, Misread)
 
 
 @pytest.mark.parametrize("line", ["i agree if you do", "ok if you say so", "deal, if that is fair"])
 def test_a_yes_under_a_condition_is_asked_about(line):
-    asked = understood(line, OFFERED)
-    assert isinstance(asked, Question)
+    asked = read_line(line, OFFERED)
+    assert isinstance(asked, AmbiguousLine)
     assert asked.actions == (AGREE,)
     assert "condition" in asked.why
 
 
 def test_an_odd_number_is_not_halved():
     odd = view_after(scenario=Scenario((1, 2, 3), ((1, 3, 1), (1, 3, 1))))
-    assert meaning_of("50/50", odd) == Mistake(
+    assert read_sentence("50/50", odd) == Misread(
         "the books and the balls cannot be halved; say who gets how many", unread=True
     )

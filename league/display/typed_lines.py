@@ -1,8 +1,7 @@
-"""What a person at the table types: a short command, or a sentence that is read as an act.
+"""A line that a person types at the table: a short command such as ``p 1 0 2``, or a sentence.
 
-A command is meant as it stands. A sentence is read by :mod:`.sentences`, which may misread it: its
-reading has to be confirmed before it is played, and what may mean two things is asked. Anything else, and what breaks
-a rule, is answered with a line that says what is wrong.
+A command is played as it stands. A sentence may be misread, so its reading is confirmed before it is played; an
+ambiguous sentence gives a question, and an illegal or unreadable line a message. The terminal and the page share this.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from typing import NamedTuple
 
 from dond_marl.game import ITEMS, Act, Action, Rules
 from dond_marl.records.transcript import in_words
-from league.display.reading.phrases import Mistake, Question
-from league.display.reading.sentences import meaning_of
+from league.display.sentences import AmbiguousLine, Misread, read_sentence
 from partners.human import View
 
 HELP = (
@@ -26,7 +24,7 @@ UNBOUND = (
     "weight · a: say yes, or claim what they last left you · d: say no, or claim nothing · e: suggest nothing, or "
     "claim what you last suggested · q: quit · ?: help · or say it in a sentence"
 )
-LONGEST = 300  # characters of a sentence; nobody said more than 120 or so in one turn of the published dialogues
+MAX_CHARACTERS = 300  # characters of a sentence; turns of the published dialogues have at most about 120
 _WORDS = {
     **dict.fromkeys(("a", "agree"), Act.AGREE),
     **dict.fromkeys(("d", "disagree"), Act.DISAGREE),
@@ -36,54 +34,54 @@ _OFFERS = {"p": Act.PROPOSE, "propose": Act.PROPOSE, "i": Act.INSIST, "insist": 
 _NUMBERS = re.compile(r"[-+]?\d{1,6}([\s,]+[-+]?\d{1,6})*,?", re.ASCII)
 
 
-class Wish(Enum):
-    """A command that is no act."""
+class TableCommand(Enum):
+    """A command that is not a dialogue act."""
 
     HELP = "help"
     LEAVE = "leave"
 
 
-class Meant(NamedTuple):
-    """A legal act; ``sure``: typed as a command, not read from a sentence."""
+class ReadAct(NamedTuple):
+    """A legal act of a typed line. ``sure``: it was a command; the reading of a sentence must be confirmed."""
 
     action: Action
     sure: bool
 
 
-def understood(line: str, view: View) -> Meant | Wish | Question | Mistake:
-    """What the person means by ``line`` in the game of ``view``; a question's acts are legal."""
+def read_line(line: str, view: View) -> ReadAct | TableCommand | AmbiguousLine | Misread:
+    """Read a typed line in the game of ``view``. Acts of the result, those of a question too, are legal."""
     text = line.strip()
     word, _, tail = text.lower().partition(" ")
     if word in ("?", "h", "help") and not tail:
-        return Wish.HELP
+        return TableCommand.HELP
     if word in ("q", "quit", "exit") and not tail:
-        return Wish.LEAVE
+        return TableCommand.LEAVE
     if not text:
-        return Mistake("type an act, or ? for help")
+        return Misread("type an act, or ? for help")
     action = _command(word, tail.strip(), view)
-    if action is None and len(text) > LONGEST:
-        return Mistake(f"that is too long to read: at most {LONGEST} characters")
-    meant = meaning_of(text, view) if action is None else action
+    if action is None and len(text) > MAX_CHARACTERS:
+        return Misread(f"that is too long to read: at most {MAX_CHARACTERS} characters")
+    meant = read_sentence(text, view) if action is None else action
     if not isinstance(meant, Action):
         return meant
     rule = view.rule_against(meant)
     if rule is None:
-        return Meant(meant, sure=action is not None)
+        return ReadAct(meant, sure=action is not None)
     if meant.act_type.is_offer:
         everything = " ".join(map(str, view.counts))
         rule = f"there are {in_words(view.counts)} on the table; keep from p 0 0 0 up to p {everything}"
-    return Mistake(f"not legal: {rule}")
+    return Misread(f"not legal: {rule}")
 
 
 def help_line(rules: Rules) -> str:
-    """All commands under these rules, in one line."""
+    """One line of help that lists the commands under ``rules``."""
     if rules.secret_claims:
         return UNBOUND
     return HELP.format(walks=" and walk away" if rules.disagree == "ends" else " with the offer")
 
 
-def _command(word: str, tail: str, view: View) -> Action | Mistake | None:
-    """The act of a short command, ``None`` where it is none: "i take the hats" is a sentence, "i 0 2 0" is not."""
+def _command(word: str, tail: str, view: View) -> Action | Misread | None:
+    """The act of a short command; ``None`` for a sentence ("i take the hats" is one, "i 0 2 0" is not)."""
     if not tail and word in _WORDS:
         return Action(_WORDS[word])
     if word not in _OFFERS:
@@ -96,4 +94,4 @@ def _command(word: str, tail: str, view: View) -> Action | Mistake | None:
         return Action(_OFFERS[word], (numbers[0], numbers[1], numbers[2]))
     if tail and not numbers and word != "p":
         return None
-    return Mistake(f"{word} takes three numbers, what you keep of books, hats and balls: {word} 1 0 2")
+    return Misread(f"{word} takes three numbers, what you keep of books, hats and balls: {word} 1 0 2")
