@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from partners.llm.local.model import without_bars
+from partners.llm.local.model import hide_progress_bars
 
 SMALL: dict[str, dict[str, Any]] = {
     "llama": {"num_key_value_heads": 2},
@@ -64,7 +64,7 @@ def tiny_model(folder: Path, kind: str = "llama", *, chat: str | None = None, **
         "pad_token_id": None,
     }  # fmt: skip
     config = AutoConfig.for_model(kind, **{**sizes, **SMALL[kind], **changes})
-    with torch.random.fork_rng(devices=[]), without_bars():
+    with torch.random.fork_rng(devices=[]), hide_progress_bars():
         torch.manual_seed(0)
         model = AutoModelForCausalLM.from_config(config)
         for weight in model.parameters():  # as they come, all tokens are about as likely

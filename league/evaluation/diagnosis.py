@@ -21,10 +21,10 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Turns, worth
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
-from partners.llm.cache import behind
+from partners.llm.cache import uncached_client
 from partners.llm.client import Client
-from partners.llm.diagnosis.beliefs import Stated, believer, stated
-from partners.llm.diagnosis.worths import Worths
+from partners.llm.diagnosis.beliefs import StatedBeliefs, belief_client, elicit_beliefs
+from partners.llm.diagnosis.worths import ActValues
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.prices import listed
@@ -80,10 +80,10 @@ class _Asked:
     """What a language model says that it believes, turn by turn; nothing where the exact posterior is not known."""
 
     def __init__(self, player: Partner, partner: Partner) -> None:
-        self.partner, self.told, self.groups, self.note = partner, list[Stated](), list[Rows](), ""
+        self.partner, self.told, self.groups, self.note = partner, list[StatedBeliefs](), list[Rows](), ""
         self.client: Client | None = None
         if isinstance(player, LLMPartner):
-            self.client = believer(player)
+            self.client = belief_client(player)
         else:
             self.note = "beliefs are asked of language models alone"
 
@@ -92,7 +92,7 @@ class _Asked:
         if self.client is None or turns.taken < 2:
             return
         try:
-            self.told.append(stated(self.client, self.partner, turns, partner_values))
+            self.told.append(elicit_beliefs(self.client, self.partner, turns, partner_values))
         except ValueError as unknown:
             self.close()
             self.client, self.note = None, f"what the partner wants cannot be known, so nobody was asked: {unknown}"
@@ -102,7 +102,7 @@ class _Asked:
 
     def close(self) -> None:
         """End what was opened for asking."""
-        client = None if self.client is None else behind(self.client)
+        client = None if self.client is None else uncached_client(self.client)
         if isinstance(client, RemoteClient):
             client.close()
 
@@ -130,7 +130,7 @@ def diagnose(
     tell("each act is compared with the best one")
     before = _counted(player)
     try:
-        worths, note = Worths(partner, rules, source.prior), ""
+        worths, note = ActValues(partner, rules, source.prior), ""
     except ValueError as unknown:
         worths, note = None, f"what acts lose is not known: {unknown}"
     own, lost, acts, offers = [], [], dict[str, list[float]](), dict[int, list[Doubles]]()
@@ -187,7 +187,7 @@ def _second(player: Partner, partner: Partner, scenarios: Scenarios, rules: Rule
 
 
 def _losses(
-    worths: Worths, scenarios: Scenarios, turns: Turns, said: Decisions, rows: Rows, of_game: Doubles,
+    worths: ActValues, scenarios: Scenarios, turns: Turns, said: Decisions, rows: Rows, of_game: Doubles,
     acts: dict[str, list[float]],
 ) -> None:  # fmt: skip
     """Add what each act lost to its game and to its kind."""
@@ -195,7 +195,7 @@ def _losses(
     for place, row in enumerate(rows.tolist()):
         state = worths.position(scenarios.scenario(row), history[place], claims[place])
         act, (a, b, c) = Act(int(said.act_type[place])), said.oA[place].tolist()
-        cost = worths.lost(state, Action(act, (a, b, c)))
+        cost = worths.regret(state, Action(act, (a, b, c)))
         of_game[row] += cost
         acts.setdefault(act.name, []).append(cost)
 
@@ -218,7 +218,7 @@ def _counted(player: Partner) -> dict[str, int]:
     """What a language model has counted so far."""
     if not isinstance(player, LLMPartner):
         return {}
-    client = behind(player.client)
+    client = uncached_client(player.client)
     cached = {name: times for name, times in player.client.tally.items() if name == "cache_hits"}
     return {**dict(client.tally), **cached, **dict(player.tally)}
 
@@ -227,7 +227,7 @@ def _a_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str
     if not isinstance(player, LLMPartner):
         return {}
     prompt, completion = spent.get("prompt_tokens", 0), spent.get("completion_tokens", 0)
-    client, usd = behind(player.client), 0.0
+    client, usd = uncached_client(player.client), 0.0
     if isinstance(client, RemoteClient):
         of, known = client.settings, listed(client.settings.url, client.settings.name)
         first, second = of.prompt_price, of.completion_price
@@ -249,17 +249,17 @@ def _a_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str
     }
 
 
-def _believed(told: list[Stated], asked: Rows, confidence: float) -> Believed:
-    whole = Stated(*(np.concatenate(each) for each in zip(*told, strict=True)))
-    answered = ~np.isnan(whole.said).any(axis=1)
-    some = Stated(*(each[answered] for each in whole))
+def _believed(told: list[StatedBeliefs], asked: Rows, confidence: float) -> Believed:
+    whole = StatedBeliefs(*(np.concatenate(each) for each in zip(*told, strict=True)))
+    answered = ~np.isnan(whole.stated).any(axis=1)
+    some = StatedBeliefs(*(each[answered] for each in whole))
     scores = some.brier()
     said, floor, before = (mean_over_scenarios(score, asked[answered], confidence) for score in scores)
-    which = np.minimum((some.said * _BINS).astype(int), _BINS - 1).reshape(-1)
+    which = np.minimum((some.stated * _BINS).astype(int), _BINS - 1).reshape(-1)
     number = np.bincount(which, minlength=_BINS)
-    sums = [np.bincount(which, of.reshape(-1), _BINS) / np.maximum(number, 1) for of in (some.said, some.truth)]
+    sums = [np.bincount(which, of.reshape(-1), _BINS) / np.maximum(number, 1) for of in (some.stated, some.truth)]
     bins = tuple(Bin(int(n), float(p), float(t)) for n, p, t in zip(number, *sums, strict=True))
-    return Believed(len(whole.said), int(answered.sum()), said, floor, before, bins)
+    return Believed(len(whole.stated), int(answered.sum()), said, floor, before, bins)
 
 
 def _plain(value: Any) -> Any:

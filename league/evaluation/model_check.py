@@ -16,9 +16,9 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Turns
 from dond_marl.yardsticks.metrics import Estimate
 from partners.llm.cache import CachedClient
-from partners.llm.client import Ask, Client, Reply
-from partners.llm.partner import LLMPartner, LocalLLMPartner, Result
-from partners.llm.prompt import by_value
+from partners.llm.client import Client, ModelReply, Query
+from partners.llm.partner import LLMPartner, LocalLLMPartner, QueryResult
+from partners.llm.prompt import sort_by_value
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
 from partners.scripted.time_based import Boulware
@@ -28,8 +28,8 @@ class Tried(NamedTuple):
     """One position, and what came of asking about it."""
 
     turns: Turns  # one row
-    reply: Reply
-    result: Result
+    reply: ModelReply
+    result: QueryResult
     seconds: float
     status: int | None  # of HTTP; None for a model on this machine, and without an answer
 
@@ -97,7 +97,7 @@ def pace(partner: LocalLLMPartner, number: int) -> Pace:
     import resource  # of POSIX alone
 
     local, began = partner.local, time.process_time()
-    local.ready()
+    local.load()
     loaded = time.process_time() - began
     asks = list(dict.fromkeys(_ask(partner, turns) for turns in positions(number)))
     local.complete(asks[:2])  # reads what all prompts begin with
@@ -115,7 +115,7 @@ def pace(partner: LocalLLMPartner, number: int) -> Pace:
 def free_words(partner: LocalLLMPartner, number: int) -> FreeWords:
     """Let the model write what it likes about ``number`` positions. Raises :class:`SetupError`."""
     asks = [_ask(partner, turns) for turns in positions(number)]
-    replies = partner.local.freely(asks)
+    replies = partner.local.complete_unconstrained(asks)
 
     def read(reading: Reading) -> list[LegalReply | Reason]:
         return [
@@ -138,10 +138,10 @@ def share_of(happened: Sequence[bool], confidence: float = 0.95) -> Estimate:
     return Estimate(share, n, max((center - margin) / (1 + least), 0.0), min((center + margin) / (1 + least), 1.0))
 
 
-def _ask(partner: LLMPartner, turns: Turns) -> Ask:
-    told = by_value(turns)[0] if partner.sorted_items else turns
+def _ask(partner: LLMPartner, turns: Turns) -> Query:
+    told = sort_by_value(turns)[0] if partner.sorted_items else turns
     (prompt,), (legal,) = partner.template.render(told, partner.history_cap), legal_rows(told)
-    return Ask(prompt, legal)
+    return Query(prompt, legal)
 
 
 def summary(tried: list[Tried]) -> Summary:

@@ -20,7 +20,7 @@ from dond_marl.seats import Decisions, Partner, Traits, Turns
 from league.evaluation.matches import Result, Terms, score
 from league.settings.sections import Occupant, PathText, Section, wrong
 from partners.llm.partner import LocalLLMPartner
-from partners.llm.student.recipe import GAMES, ITSELF, Games, Recipe, StudentSettings
+from partners.llm.student.recipe import ITSELF, LESSON_GAMES, LessonGames, Recipe, StudentSettings
 
 IN_FLIGHT = 64  # games that are asked about at once
 _ROUNDS = 20  # of them
@@ -46,9 +46,9 @@ class GamesConfig(Section):
             raise wrong("uniform has no end: say how many scenarios", "number")
         return self
 
-    def games(self) -> Games:
+    def games(self) -> LessonGames:
         split = check_split(self.scenarios, self.split)
-        return Games(self.against or ITSELF, self.strays, self.scenarios, split, self.number)
+        return LessonGames(self.against or ITSELF, self.strays, self.scenarios, split, self.number)
 
 
 class StudentConfig(Section):
@@ -84,7 +84,7 @@ class DistillConfig(Section):
     games: Annotated[tuple[GamesConfig, ...], BeforeValidator(_rows)] = Field(
         default=tuple(
             GamesConfig(**{**asdict(games), "against": None if games.against == ITSELF else games.against})
-            for games in GAMES
+            for games in LESSON_GAMES
         ),
         description="a list of games, each with against: and what else differs from the defaults",
     )

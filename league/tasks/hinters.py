@@ -12,7 +12,7 @@ from dond_marl.seats import Hinter, Traits, costs_to_ask
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.settings.training import HintsConfig
 from partners.llm.partner import LocalLLMPartner
-from partners.llm.service import chosen
+from partners.llm.service import resolve_provider
 from partners.network.checkpoint import CheckpointError
 
 OWN_MODEL = "the project's own model"
@@ -52,7 +52,7 @@ def league_schedule_of(hints: HintsConfig) -> HintSchedule | None:
     hinter = None if hints.mode == "llm" else hinter_of(hints)
     if hints.mode == "llm" or costs_to_ask(getattr(hinter, "traits", Traits())):
         asked = hints.model_dump(exclude={"cadence_k", "dropout", "closing_scenarios", "privileged"})
-        hinter = _hinter(json.dumps({**asked, "provider": chosen(hints.provider)}, sort_keys=True))
+        hinter = _hinter(json.dumps({**asked, "provider": resolve_provider(hints.provider)}, sort_keys=True))
     return _scheduled(hints, hinter)
 
 
@@ -72,7 +72,7 @@ def llm_spec(hints: HintsConfig) -> dict[str, Any]:
     """The occupant that mode ``llm`` asks, with what ``auto`` is here and now."""
     return {
         "kind": "llm",
-        "provider": chosen(hints.provider),
+        "provider": resolve_provider(hints.provider),
         "model": _model(hints),
         "prompt_path": hints.prompt_path,
         "max_requests": hints.max_requests,
@@ -84,7 +84,7 @@ def make_ready(schedule: HintSchedule | None) -> None:
     """Read a local language model now, or make it, before a run. Raises :class:`partners.llm.client.SetupError`."""
     partner = None if schedule is None else getattr(schedule.hinter, "partner", None)
     if isinstance(partner, LocalLLMPartner):
-        partner.local.ready()
+        partner.local.load()
 
 
 def in_words(hints: HintsConfig) -> str:
@@ -93,7 +93,7 @@ def in_words(hints: HintsConfig) -> str:
         return "none"
     who: str = hints.mode
     if hints.mode == "llm":
-        who += f" ({chosen(hints.provider)}: {_model(hints) or OWN_MODEL})"
+        who += f" ({resolve_provider(hints.provider)}: {_model(hints) or OWN_MODEL})"
     withheld = f", {hints.dropout:.0%} of them withheld in training" if hints.dropout else ""
     return f"{who}, every {hints.cadence_k}{withheld}{hints.privileged_note}"
 
@@ -115,5 +115,5 @@ def all_failed(tally: Mapping[str, int]) -> str | None:
 
 def _model(hints: HintsConfig) -> str | None:
     """The model that mode ``llm`` asks here and now, ``None`` for the project's own."""
-    model: str | None = getattr(hints.models, chosen(hints.provider))
+    model: str | None = getattr(hints.models, resolve_provider(hints.provider))
     return model

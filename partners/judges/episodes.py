@@ -17,7 +17,7 @@ from dond_marl.records.transcript import in_words
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Bools
-from partners.judges.styles import Style, leads, offers_of, shows
+from partners.judges.styles import Style, count_offers, score_leads, shows_style
 from partners.mixture import Mixture
 
 JUDGED, OTHER = "Alice", "Bob"
@@ -26,7 +26,7 @@ _PLAYED = 1_000  # games that worked episodes are picked from; of each style mor
 _PLAYERS = ("boulware", "conceder", "heuristic", "naive_tit_for_tat", "pushover", "random", "stubborn", "versatile")
 
 
-class Labelled(NamedTuple):
+class LabelledGames(NamedTuple):
     """Games with the answer for one of their seats each."""
 
     games: Games
@@ -34,23 +34,23 @@ class Labelled(NamedTuple):
     labels: Bools  # [N] whether the seat negotiated in the style
 
 
-def worked_episodes(style: Style, number: int, seed: int = 0) -> Labelled:
+def worked_episodes(style: Style, number: int, seed: int = 0) -> LabelledGames:
     """``number`` (1..100) labelled games of seat_0 between scripted partners, on training scenarios: yes, no, ..."""
-    games = played(seed, _PLAYED)
-    labels = shows(style, games)[:, 0]
+    games = scripted_games(seed, _PLAYED)
+    labels = shows_style(style, games)[:, 0]
     yes, no = np.flatnonzero(labels), np.flatnonzero(~labels)
     chosen = [(yes, no)[place % 2][place // 2] for place in range(number)]
-    return Labelled(games.rows(np.array(chosen, dtype=np.int64)), 0, labels[chosen])
+    return LabelledGames(games.rows(np.array(chosen, dtype=np.int64)), 0, labels[chosen])
 
 
 @lru_cache(maxsize=8)
-def played(seed: int, number: int, split: str = "train") -> Games:
+def scripted_games(seed: int, number: int, split: str = "train") -> Games:
     """Games between scripted partners of many kinds, on scenarios of a ``split`` of ``lewis``."""
     source, crowd = open_source("lewis", split=split), Mixture(of=_PLAYERS)
     return rollout((crowd, crowd), source.block(seed, 0, number), seed=seed, index=(1,), prior=source.prior)
 
 
-def descriptions(games: Games, seat: int) -> list[str]:
+def describe_games(games: Games, seat: int) -> list[str]:
     """Each game in words, ``[N]``, with ``seat`` as Alice."""
     names = (JUDGED, OTHER) if seat == 0 else (OTHER, JUDGED)
     counts, utilities = games.scenarios.counts.tolist(), games.scenarios.utilities.tolist()
@@ -68,16 +68,16 @@ def descriptions(games: Games, seat: int) -> list[str]:
     return texts
 
 
-def reason(style: Style, games: Games, game: int, seat: int) -> str:
+def explain_label(style: Style, games: Games, game: int, seat: int) -> str:
     """Why one game is in the style or is not, as the answer to a worked episode: ``Yes, because ...``."""
-    yes, deal = bool(shows(style, games)[game, seat]), bool(games.deal[game])
+    yes, deal = bool(shows_style(style, games)[game, seat]), bool(games.deal[game])
     answer = "Yes" if yes else "No"
     if style in (Style.COMPETITIVE, Style.PUSH_OVER):
-        lead = int(leads(games)[game, seat])
+        lead = int(score_leads(games)[game, seat])
         how = {1: "more than", 0: "exactly as much as", -1: "less than"}[lead]
         why = f"{JUDGED} earns {how} {OTHER}" if deal else f"there is no agreement, so {JUDGED} and {OTHER} both earn 0"
         return f"{answer}, because {why}."
-    made, different = (int(of[game, seat]) for of in offers_of(games))
+    made, different = (int(of[game, seat]) for of in count_offers(games))
     if made < 2:
         why = f"{JUDGED} makes {'only one offer' if made else 'no offer'}"
     elif different < made:

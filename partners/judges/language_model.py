@@ -17,16 +17,16 @@ import numpy as np
 from dond_marl.batch import Games
 from dond_marl.errors import shown
 from dond_marl.seats import Int8s
-from partners.judges.episodes import JUDGED, OTHER, descriptions, reason, worked_episodes
+from partners.judges.episodes import JUDGED, OTHER, describe_games, explain_label, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict, count_verdicts
 from partners.judges.styles import Style, style_named
 from partners.judges.yes_no_model import YesNoClient
 from partners.llm.budget import Cost, Limits
 from partners.llm.cache import CachedClient, Mode
-from partners.llm.client import Ask, Client, Failure, Reply, read_all
+from partners.llm.client import Client, Failure, ModelReply, Query, query_all
 from partners.llm.local.model import Dtype
 from partners.llm.remote.client import RemoteClient
-from partners.llm.reply import Legal, Reading, unwrapped
+from partners.llm.reply import Legal, Reading, unwrap
 from partners.llm.service import ServiceSettings
 from partners.parameters import check_whole_number
 
@@ -54,12 +54,14 @@ def read_verdict(text: str) -> Verdict:
     return {"yes": Verdict.YES, "no": Verdict.NO}.get(word, Verdict.NONE)
 
 
-def header(style: Style, examples: int = EXAMPLES, seed: int = 0) -> str:
+def prompt_header(style: Style, examples: int = EXAMPLES, seed: int = 0) -> str:
     """The beginning of every question about a style: the task, and ``examples`` worked episodes."""
     worked = worked_episodes(style, examples, seed)
     parts = [TASK]
-    for game, text in enumerate(descriptions(worked.games, worked.seat)):
-        parts.append(f"{_asked(game + 1, text, style)}\nAnswer: {reason(style, worked.games, game, worked.seat)}")
+    for game, text in enumerate(describe_games(worked.games, worked.seat)):
+        parts.append(
+            f"{_asked(game + 1, text, style)}\nAnswer: {explain_label(style, worked.games, game, worked.seat)}"
+        )
     return "\n\n".join(parts)
 
 
@@ -99,7 +101,7 @@ class LLMJudge:
 
     @cached_property
     def header(self) -> str:
-        return header(self.style, self.examples, self.seed)
+        return prompt_header(self.style, self.examples, self.seed)
 
     @property
     def tally(self) -> Counter[str]:
@@ -113,10 +115,10 @@ class LLMJudge:
 
     def verdicts(self, games: Games, seat: int) -> Int8s:
         """A :class:`Verdict` for each game, ``[N]``. Raises what the client raises."""
-        prompts = [question(self.header, text, self.style, self.examples) for text in descriptions(games, seat)]
+        prompts = [question(self.header, text, self.style, self.examples) for text in describe_games(games, seat)]
         different = list(dict.fromkeys(prompts))
-        asks = [Ask(prompt, _NO_ACT) for prompt in different]
-        results = read_all(self.client, asks, self._read, _reworded, re_asks=self.re_asks, tally=self._counted)
+        asks = [Query(prompt, _NO_ACT) for prompt in different]
+        results = query_all(self.client, asks, self._read, _reworded, re_asks=self.re_asks, tally=self._counted)
         result_of = dict(zip(different, results, strict=True))
         self._counted.update(episodes=len(prompts), asked=len(different))
         verdicts = np.full(len(prompts), Verdict.NONE, dtype=np.int8)
@@ -130,10 +132,10 @@ class LLMJudge:
                 verdicts[row] = result
         return count_verdicts(self._counted, verdicts)
 
-    def _read(self, _ask: Ask, reply: Reply) -> Verdict | Failure:
+    def _read(self, _ask: Query, reply: ModelReply) -> Verdict | Failure:
         if reply.failure is not None:
             return reply.failure
-        text, noted = unwrapped(reply.text) if self.reading == "lenient" else (reply.text, ())
+        text, noted = unwrap(reply.text) if self.reading == "lenient" else (reply.text, ())
         verdict = read_verdict(text)
         if verdict is not Verdict.NONE:
             self._counted.update(noted)
@@ -209,7 +211,7 @@ def llm_judge(
     local = YesNoClient("-" if model is None else model, SYSTEM, batch=batch, device=device, dtype=dtype)
 
     def client() -> Client:
-        return service.cached(local if service.local else RemoteClient(service))
+        return service.with_cache(local if service.local else RemoteClient(service))
 
     return JudgeReward(LLMJudge(judged_style, client, examples=examples, seed=seed, re_asks=re_asks, reading=reading))
 

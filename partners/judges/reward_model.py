@@ -19,7 +19,7 @@ from dond_marl.game import MAX_COUNT, MAX_VALUE, Act
 from dond_marl.randomness import generator
 from dond_marl.seats import Int8s
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
-from partners.judges.episodes import Labelled
+from partners.judges.episodes import LabelledGames
 from partners.judges.judge import Verdict, count_verdicts
 from partners.judges.styles import Style
 
@@ -31,22 +31,22 @@ _WIDTH = _KINDS + _TABLE + _ACT + _END
 class RewardModel:
     """A judge: yes where the network finds it likelier than not. ``seed`` draws its first weights."""
 
-    def __init__(self, style: Style, labelled: Labelled, seed: int) -> None:
+    def __init__(self, style: Style, labelled: LabelledGames, seed: int) -> None:
         self.style = style
         self.tally: Counter[str] = Counter()
         self._network = _Network(seed)
-        steps, lengths = episodes(labelled.games, labelled.seat)
+        steps, lengths = episode_tensors(labelled.games, labelled.seat)
         self.epochs = self._network.learn(steps, lengths, torch.from_numpy(labelled.labels))
 
     def verdicts(self, games: Games, seat: int) -> Int8s:
         """A :class:`Verdict` for each game, ``[N]``."""
         with torch.no_grad():
-            yes = self._network(*episodes(games, seat)) > 0
+            yes = self._network(*episode_tensors(games, seat)) > 0
         verdicts = np.where(yes.numpy(), Verdict.YES, Verdict.NO).astype(np.int8)
         return count_verdicts(self.tally, verdicts)
 
 
-def episodes(games: Games, seat: int) -> tuple[Tensor, Tensor]:
+def episode_tensors(games: Games, seat: int) -> tuple[Tensor, Tensor]:
     """Each game as steps ``[N, T + 2, 24]`` of numbers in -1..1, and how many of them there are, ``[N]``.
 
     ``seat`` is the one that is judged; both seats' games read alike from its side.

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from dond_marl.batch import Games
 from dond_marl.game import Act
 from dond_marl.seats import Bools, Int8s
-from partners.judges.episodes import JUDGED, OTHER, Labelled, worked_episodes
+from partners.judges.episodes import JUDGED, OTHER, LabelledGames, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict, count_verdicts
-from partners.judges.styles import Style, leads, offers_of, style_named
+from partners.judges.styles import Style, count_offers, score_leads, style_named
 from partners.parameters import check_whole_number
 
 EXAMPLES = 3  # as many as a language model is shown
@@ -29,7 +29,7 @@ EXAMPLES = 3  # as many as a language model is shown
 
 def statements(games: Games, seat: int) -> dict[str, Bools]:
     """The menu: statements about each game, and whether they are true, ``[N]`` each."""
-    lead, offers = leads(games)[:, seat], offers_of(games)
+    lead, offers = score_leads(games)[:, seat], count_offers(games)
     made, theirs = offers.made[:, seat], offers.made[:, 1 - seat]
     different, their_different = offers.different[:, seat], offers.different[:, 1 - seat]
     own, other = games.act[:, seat::2], games.act[:, 1 - seat :: 2]
@@ -63,7 +63,7 @@ def statements(games: Games, seat: int) -> dict[str, Bools]:
 class LocalJudge:
     """Votes by the rules that agree with most of the ``labelled`` episodes, if possible all; a tie is a no."""
 
-    def __init__(self, style: Style, labelled: Labelled) -> None:
+    def __init__(self, style: Style, labelled: LabelledGames) -> None:
         self.style, self.labelled = style, labelled
         self.tally: Counter[str] = Counter()
 

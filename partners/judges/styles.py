@@ -40,23 +40,23 @@ class Style(StrEnum):
         return self.value.replace("_", "-")
 
 
-class Offers(NamedTuple):
+class OfferCounts(NamedTuple):
     """How many offers each seat made in a game, ``[N, 2]``, and how many different splits they were of."""
 
     made: NDArray[np.int64]
     different: NDArray[np.int64]
 
 
-def offers_of(games: Games) -> Offers:
+def count_offers(games: Games) -> OfferCounts:
     """The offers of both seats. PROPOSE and INSIST of one split are the same offer; AGREE, DISAGREE, END are none."""
     oA, made = games.oA.transpose(1, 2, 0), ((games.act == Act.PROPOSE) | (games.act == Act.INSIST)).T
     claims = [Claims(oA[seat::2], made[seat::2]) for seat in (0, 1)]
-    return Offers(
+    return OfferCounts(
         np.stack([own.number for own in claims], axis=1), np.stack([own.distinct() for own in claims], axis=1)
     )
 
 
-def leads(games: Games) -> NDArray[np.int64]:
+def score_leads(games: Games) -> NDArray[np.int64]:
     """1 where a seat was paid more than its partner, -1 where less, 0 where alike or without a deal, ``[N, 2]``.
 
     Points are compared as shares of the seat's own whole, without rounding.
@@ -67,7 +67,7 @@ def leads(games: Games) -> NDArray[np.int64]:
     return ahead
 
 
-def shows(style: Style, games: Games) -> Bools:
+def shows_style(style: Style, games: Games) -> Bools:
     """Whether each seat of finished games negotiated in ``style``, ``[N, 2]``: the one definition."""
     return _DEFINITIONS[style](games)
 
@@ -87,7 +87,7 @@ class StyleReward:
 
     def __call__(self, games: Games, _earned: NDArray[np.float64], _scenarios: Scenarios, /) -> NDArray[np.float64]:
         """Points of ten, ``[N, 2]``."""
-        return TEN * shows(Style(self.kind), games).astype(np.float64)
+        return TEN * shows_style(Style(self.kind), games).astype(np.float64)
 
 
 def style_named(name: str, value: object) -> Style:
@@ -99,7 +99,7 @@ def style_named(name: str, value: object) -> Style:
 
 
 def _repeats(games: Games) -> Bools:
-    offers = offers_of(games)
+    offers = count_offers(games)
     return offers.different < offers.made
 
 
@@ -107,8 +107,8 @@ _DEFINITIONS: dict[Style, Callable[[Games], Bools]] = {
     # The published code has two definitions of versatile: its reward asks that no offer come twice, its evaluation only
     # that not all be the same, so that offers A, B, A earn nothing and count as a success. Here, as its paper says and
     # as its reward does, no offer may come twice. One offer alone is neither versatile nor stubborn.
-    Style.VERSATILE: lambda games: (offers_of(games).made >= 2) & ~_repeats(games),
+    Style.VERSATILE: lambda games: (count_offers(games).made >= 2) & ~_repeats(games),
     Style.STUBBORN: _repeats,
-    Style.PUSH_OVER: lambda games: leads(games) < 0,
-    Style.COMPETITIVE: lambda games: leads(games) > 0,
+    Style.PUSH_OVER: lambda games: score_leads(games) < 0,
+    Style.COMPETITIVE: lambda games: score_leads(games) > 0,
 }

@@ -15,13 +15,13 @@ import numpy as np
 
 from dond_marl.errors import shown
 from dond_marl.seats import Doubles
-from partners.llm.client import Ask, Reply, SetupError, Usage
+from partners.llm.client import ModelReply, Query, SetupError, Usage
 from partners.llm.local.model import DTYPES, Dtype
 from partners.parameters import check_whole_number
 
 if TYPE_CHECKING:
     from partners.llm.local.model import LocalModel
-    from partners.llm.local.reading import Reading
+    from partners.llm.local.reading import KeyValueState
 
 _WORDS = ("Yes", "No")
 _STEP = 32  # tokens: a beginning is kept in whole steps, so that calls mostly share it; a shorter one is not kept
@@ -47,7 +47,7 @@ class YesNoClient:
             raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {shown(dtype)}")
         self.model, self.system, self.batch, self.device, self.dtype = model, system, batch, device, dtype
         self.tally: Counter[str] = Counter()
-        self._kept: tuple[list[int], Reading | None] = ([], None)
+        self._kept: tuple[list[int], KeyValueState | None] = ([], None)
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy in another process needs: it reads again what was kept."""
@@ -62,7 +62,7 @@ class YesNoClient:
         told = {"model": model, "system": self.system, "answers": list(_WORDS)}
         return told if self.dtype == "auto" else {**told, "dtype": self.dtype}
 
-    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
+    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
         """``Yes`` or ``No`` to each prompt, with its probability. Raises :class:`SetupError`."""
         prompts = [self._tokens(ask.prompt) for ask in asks]
         likely = np.zeros(len(asks))
@@ -73,7 +73,9 @@ class YesNoClient:
             likely[rows] = self._yes([prompts[row] for row in rows], begun)
         self.tally.update(replies=len(asks), prompt_tokens=sum(map(len, prompts)))
         return [
-            Reply(f"{_WORDS[0] if yes > 0.5 else _WORDS[1]}. ({max(yes, 1 - yes):.4f})", usage=Usage(len(prompt), 1))
+            ModelReply(
+                f"{_WORDS[0] if yes > 0.5 else _WORDS[1]}. ({max(yes, 1 - yes):.4f})", usage=Usage(len(prompt), 1)
+            )
             for yes, prompt in zip(likely.tolist(), prompts, strict=True)
         ]
 
@@ -103,9 +105,9 @@ class YesNoClient:
             )
         return tokens
 
-    def _beginning(self, prompts: Sequence[list[int]]) -> tuple[int, Reading | None]:
+    def _beginning(self, prompts: Sequence[list[int]]) -> tuple[int, KeyValueState | None]:
         """How many tokens all prompts begin with, and what the model made of them; 0 where it is not worth keeping."""
-        from partners.llm.local.reading import Reading, allows_gaps, shares
+        from partners.llm.local.reading import KeyValueState, allows_gaps, shares
 
         first, last = min(prompts, default=[]), max(prompts, default=[])  # what these two share, all share
         same = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
@@ -115,21 +117,21 @@ class YesNoClient:
             return 0, None
         tokens, begun = self._kept
         if begun is None or first[:same] != tokens:  # its length is the call's alone: answers know no earlier call
-            tokens, begun = first[:same], Reading(model)
+            tokens, begun = first[:same], KeyValueState(model)
             begun.go_on([tokens])
             self.tally["read_tokens"] += begun.tokens
             self._kept = tokens, begun
         return len(tokens), begun
 
-    def _yes(self, prompts: Sequence[list[int]], beginning: tuple[int, Reading | None]) -> Doubles:
+    def _yes(self, prompts: Sequence[list[int]], beginning: tuple[int, KeyValueState | None]) -> Doubles:
         """The probability of yes against no after each prompt, ``[B]``."""
         import torch
 
-        from partners.llm.local.reading import Reading
+        from partners.llm.local.reading import KeyValueState
 
         _, yes, no = self._answers
         same, begun = beginning
-        reading = Reading(self._read.model) if begun is None else begun.fork()
+        reading = KeyValueState(self._read.model) if begun is None else begun.fork()
         rest = [prompt[same:] for prompt in prompts]
         logits = reading.go_on(rest, None if begun is None else [0] * len(rest))[:, [yes, no]]
         self.tally["read_tokens"] += reading.tokens

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from hints.providers import HinterError
-from partners.llm.client import Ask, Client, Failure, Reply, Usage
+from partners.llm.client import Client, Failure, ModelReply, Query, Usage
 
 Mode = Literal["record", "replay", "off"]
 
@@ -65,7 +65,7 @@ class ReplyCache:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a cache lives in one process: open its path there, with writes=False")
 
-    def get(self, key: str, attempt: int) -> Reply | None:
+    def get(self, key: str, attempt: int) -> ModelReply | None:
         """What came of one try of a question, if it is known. Raises :class:`CacheError`."""
         try:
             with self._lock:
@@ -75,7 +75,7 @@ class ReplyCache:
         if row is None:
             return None
         text, finished, failure, *usage = row
-        return Reply(text, bool(finished), None if failure is None else Failure(failure), Usage(*usage))
+        return ModelReply(text, bool(finished), None if failure is None else Failure(failure), Usage(*usage))
 
     def put(self, rows: Sequence[tuple[object, ...]]) -> None:
         """Write rows of the table, all or none. Raises :class:`CacheError`."""
@@ -132,7 +132,7 @@ class CachedClient:
     def tally(self) -> Counter[str]:
         return self.client.tally + self._counted
 
-    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
+    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
         """One reply per ask, in order. Raises :class:`CacheMiss` in a replay, and what the client raises."""
         identity = json.dumps(self.identity, sort_keys=True)
         keys = [question_key(identity, ask) for ask in asks]
@@ -152,14 +152,14 @@ class CachedClient:
             self._failed.update({key for key, reply in known.items() if reply.failure})
         return [known[key] for key in keys]
 
-    def _row(self, key: str, ask: Ask, reply: Reply) -> tuple[object, ...]:
+    def _row(self, key: str, ask: Query, reply: ModelReply) -> tuple[object, ...]:
         failure = None if reply.failure is None else str(reply.failure)
         return (
             key, self._failed[key], str(self.identity.get("model", "")), ask.prompt, ask.sample,
             reply.text, reply.finished, failure, *reply.usage,
         )  # fmt: skip
 
-    def _missed(self, ask: Ask, number: int) -> str:
+    def _missed(self, ask: Query, number: int) -> str:
         return (
             f"{number} of the questions are not in the cache {self.cache.path}: it was recorded with another prompt, "
             f"model, parameters, seed or league; record again, or go back to those. The first begins "
@@ -167,12 +167,12 @@ class CachedClient:
         )
 
 
-def behind(client: Client) -> Client:
+def uncached_client(client: Client) -> Client:
     """Who answers what a cache does not know: the client behind ``client``, or itself where it is no cache."""
     return client.client if isinstance(client, CachedClient) else client
 
 
-def question_key(identity: str, ask: Ask) -> str:
+def question_key(identity: str, ask: Query) -> str:
     """The SHA-256 of all that shapes an answer: the model and its parameters, the prompt, what is legal, the sample."""
     question = [identity, ask.prompt, [list(ask.legal.counts), list(ask.legal.acts)], ask.sample]
     return hashlib.sha256(json.dumps(question).encode()).hexdigest()

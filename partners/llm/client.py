@@ -18,7 +18,7 @@ from partners.llm.reply import Legal
 Result = TypeVar("Result")
 
 
-class Ask(NamedTuple):
+class Query(NamedTuple):
     """One question."""
 
     prompt: str
@@ -46,7 +46,7 @@ class Usage(NamedTuple):
     completion_tokens: int = 0
 
 
-class Reply(NamedTuple):
+class ModelReply(NamedTuple):
     """The answer to one ask: the model's text, which may be empty, or a failure."""
 
     text: str = ""
@@ -78,15 +78,15 @@ class Client(Protocol):
         """Counts since it was made, by names of its own; tallies add up with ``+``."""
         ...
 
-    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
+    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
         """One reply per ask, in order; a reply does not depend on the other asks. Raises :class:`SetupError`."""
         ...
 
 
-def read_all(
+def query_all(
     client: Client,
-    asks: Sequence[Ask],
-    read: Callable[[Ask, Reply], Result],
+    asks: Sequence[Query],
+    read: Callable[[Query, ModelReply], Result],
     reworded: Callable[[str, Result], str | None],
     *,
     re_asks: int,
@@ -107,7 +107,7 @@ def read_all(
         results |= {row: read(ask, replies[ask]) for row, ask in open_asks.items()}
         prompts = {row: reworded(asks[row].prompt, results[row]) for row in open_asks}
         open_asks = {
-            row: Ask(prompt, asks[row].legal, asks[row].sample + attempt * samples)
+            row: Query(prompt, asks[row].legal, asks[row].sample + attempt * samples)
             for row, prompt in prompts.items()
             if prompt is not None
         }

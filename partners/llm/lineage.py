@@ -16,7 +16,7 @@ from dond_marl.occupants import spec_name
 from partners.ancestry import NOT_KNOWN, Ancestry, Known, past_in
 from partners.llm.local.model import fingerprint
 from partners.llm.prompt import load_template
-from partners.llm.service import GROQ_MODEL, chosen
+from partners.llm.service import GROQ_MODEL, resolve_provider
 from partners.llm.student.recipe import CARD, Recipe
 
 HEARD = (
@@ -31,11 +31,11 @@ def lineage_of(factory: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Kno
     def lineage(given: Mapping[str, Any]) -> Known:
         defaults = {name: parameter.default for name, parameter in inspect.signature(factory).parameters.items()}
         asked = {**defaults, **given}
-        provider, template = chosen(asked["provider"]), load_template(asked["prompt_path"], asked["prompt"])
+        provider, template = resolve_provider(asked["provider"]), load_template(asked["prompt_path"], asked["prompt"])
         name, past = str(asked["model"] or GROQ_MODEL), NOT_KNOWN
         if provider == "hf" and asked["model"] is None:
             recipe = Recipe()
-            name, past = f"distilled {recipe.digest(template)}", recipe.past()
+            name, past = f"distilled {recipe.digest(template)}", recipe.ancestry()
         elif provider == "hf":
             name, past = _folder(name)
             if asked["adapter"] is not None:  # whom the adapter learned from, its folder does not say to all

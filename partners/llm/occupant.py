@@ -14,7 +14,7 @@ from partners.llm.prompt import HISTORY_CAP, Shipped, load_template, openings
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Reading
 from partners.llm.service import Provider, ServiceSettings, Structure
-from partners.llm.student.own_model import local_model, trained_cap
+from partners.llm.student.own_model import own_model_folder, trained_history_cap
 from partners.llm.student.recipe import Recipe
 from partners.provenance import tells
 
@@ -92,7 +92,7 @@ def llm(
         )
     if not service.local:
         cap = HISTORY_CAP if history_cap is None else history_cap
-        remote = service.cached(RemoteClient(service))
+        remote = service.with_cache(RemoteClient(service))
         return LLMPartner(
             remote, template, history_cap=cap, re_asks=re_asks, fallback=fallback, samples=samples, reading=reading,
             sorted_items=sorted_items,
@@ -100,17 +100,17 @@ def llm(
     if model is None:
         recipe = Recipe()
         settings = LocalSettings(OWN, temperature, batch, device=device, dtype=dtype, memory_mb=memory_mb)
-        find, made_for = partial(local_model, recipe, template), recipe.shown_acts()
+        find, made_for = partial(own_model_folder, recipe, template), recipe.prompt_history()
         local = LocalClient(settings, find, openings(template))
     else:
         settings = LocalSettings(
             model, temperature, batch, device=device, download=download, revision=revision, dtype=dtype,
             memory_mb=memory_mb, adapter=adapter,
         )  # fmt: skip
-        local, made_for = LocalClient(settings, openings=openings(template)), trained_cap(model)
+        local, made_for = LocalClient(settings, openings=openings(template)), trained_history_cap(model)
     cap = made_for if history_cap is None else history_cap
     return LocalLLMPartner(
-        service.cached(local), local, template, history_cap=cap, fallback=fallback, samples=samples,
+        service.with_cache(local), local, template, history_cap=cap, fallback=fallback, samples=samples,
         sorted_items=sorted_items,
     )  # fmt: skip
 

@@ -16,21 +16,21 @@ from dond_marl.errors import shown
 from dond_marl.game import Act
 from dond_marl.seats import UNREACHED, Cause, Decisions, Doubles, Int8s, Partner, Rows, Traits, Turns, constant, decide
 from dond_marl.splits import action_count, action_index
-from partners.llm.client import Ask, Client, Failure, Reply, read_all
+from partners.llm.client import Client, Failure, ModelReply, Query, query_all
 from partners.llm.local.client import LocalClient
-from partners.llm.prompt import HISTORY_CAP, Template, by_value, load_template, nudged
+from partners.llm.prompt import HISTORY_CAP, Template, load_template, sort_by_value, with_correction
 from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
 from partners.parameters import check_whole_number
 from partners.scripted.heuristic import Heuristic
 
 Fallback = Literal["greedy", "end", "forfeit"]
-Result = LegalReply | Reason | Failure  # what came of an ask
+QueryResult = LegalReply | Reason | Failure  # what came of an ask
 _SAMPLE_NOISE = 4  # which of the turn's uniforms draws the sample
 _CAUSES: dict[Reason | Failure, Cause] = {Reason.ILLEGAL: Cause.ILLEGAL, Failure.BUDGET: Cause.BUDGET}
 
 
 @dataclass(frozen=True, slots=True)
-class GivesUp:
+class GiveUp:
     """Always ENDs, so that the latest claims decide; with ``disagree`` it DISAGREEs where that ends without a deal."""
 
     disagree: bool = False
@@ -41,7 +41,7 @@ class GivesUp:
         return decide(constant(act, np.int8, turns.size), constant(0, np.int8, turns.size, 3))
 
 
-FALLBACKS: dict[Fallback, Partner] = {"greedy": Heuristic(), "end": GivesUp(), "forfeit": GivesUp(disagree=True)}
+FALLBACKS: dict[Fallback, Partner] = {"greedy": Heuristic(), "end": GiveUp(), "forfeit": GiveUp(disagree=True)}
 
 
 class LLMPartner:
@@ -121,18 +121,18 @@ class LLMPartner:
 
     def _told(self, turns: Turns) -> tuple[Turns, Rows | None]:
         """The turns as the model is told of them, and which item stands where, if that was changed."""
-        return by_value(turns) if self.sorted_items and not turns.rules.message_length else (turns, None)
+        return sort_by_value(turns) if self.sorted_items and not turns.rules.message_length else (turns, None)
 
-    def _results(self, turns: Turns) -> list[Result]:
+    def _results(self, turns: Turns) -> list[QueryResult]:
         prompts, legal = self.template.render(turns, self.history_cap), legal_rows(turns)
         samples = np.zeros(turns.size) if self.samples == 1 else turns.noise[:, _SAMPLE_NOISE] * self.samples
-        asks = [Ask(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]
+        asks = [Query(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]
         reworded = partial(_reworded, say=any(row.say for row in legal))
-        return read_all(
+        return query_all(
             self.client, asks, self.read, reworded, re_asks=self.re_asks, tally=self.tally, samples=self.samples
         )
 
-    def read(self, ask: Ask, reply: Reply) -> Result:
+    def read(self, ask: Query, reply: ModelReply) -> QueryResult:
         """What ``reply`` to ``ask`` comes to, counted in ``tally``."""
         result = reply.failure or read_reply(reply.text, ask.legal, finished=reply.finished, reading=self.reading)
         if isinstance(result, Failure):
@@ -140,7 +140,7 @@ class LLMPartner:
         elif isinstance(result, Reason):
             self.tally[f"rejected_{result}"] += 1
         else:
-            self.tally.update(result.noted)
+            self.tally.update(result.notes)
         return result
 
     def _count(self, cause: Int8s) -> None:
@@ -183,7 +183,7 @@ class LocalLLMPartner(LLMPartner):
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
         turns, order = self._told(turns)
         prompts = self.template.render(turns, self.history_cap)
-        asks = [Ask(prompt, legal) for prompt, legal in zip(prompts, legal_rows(turns), strict=True)]
+        asks = [Query(prompt, legal) for prompt, legal in zip(prompts, legal_rows(turns), strict=True)]
         different = list(dict.fromkeys(asks))
         scores = dict(zip(different, self.local.scores(different), strict=True))
         probs: Doubles = np.zeros((turns.size, action_count(max_count)))
@@ -197,6 +197,6 @@ class LocalLLMPartner(LLMPartner):
         return probs
 
 
-def _reworded(prompt: str, result: Result, *, say: bool) -> str | None:
+def _reworded(prompt: str, result: QueryResult, *, say: bool) -> str | None:
     """The prompt that asks for a better reply, where a reply came and was refused; ``say``: messages may pass."""
-    return nudged(prompt, result, say=say) if isinstance(result, Reason) else None
+    return with_correction(prompt, result, say=say) if isinstance(result, Reason) else None

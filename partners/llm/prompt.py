@@ -64,7 +64,7 @@ SYSTEM = (
 SYSTEM_SAY = " A fourth key, say (text), may be added where the game lets messages pass."
 
 # What a refused reply is answered with; it never quotes the reply.
-NUDGES = {
+CORRECTIONS = {
     Reason.EMPTY: "Your last reply was empty.",
     Reason.TRUNCATED: "Your last reply was cut off before it was complete. Answer at once, without reasoning.",
     Reason.UNPARSABLE: "Your last reply was not one JSON object on a single line with nothing around it.",
@@ -109,7 +109,7 @@ class Template:
 
     def render(self, turns: Turns, history_cap: int = HISTORY_CAP) -> list[str]:
         """One prompt per row, ``[B]``, of what its seat sees, with at most the last ``history_cap`` acts."""
-        added = variant(turns)
+        added = variant_text(turns)
         return [
             _NAME.sub(lambda match, values=row: values.get(match[1], match[0]), self.text) + added  # type: ignore[misc]
             for row in variables(turns, history_cap)
@@ -136,7 +136,7 @@ def load_template(path: str | Path | None = None, shipped: Shipped = "full") -> 
         raise PromptError(f"the prompt {file} must be UTF-8 text; byte {error.start} is not") from None
 
 
-def variant(turns: Turns) -> str:
+def variant_text(turns: Turns) -> str:
     """What a prompt says after the template of the variant that is played; nothing of the plain game."""
     rules, told = turns.rules, []
     if rules.secret_claims:
@@ -146,7 +146,7 @@ def variant(turns: Turns) -> str:
     return "".join(f"\n{text}\n" for text in told)
 
 
-def told_variant(text: str) -> tuple[int, bool]:
+def parse_variant(text: str) -> tuple[int, bool]:
     """What :func:`variant` said in ``text``: the most characters of a message, 0 for none, and of secret claims."""
     before, after = map(re.escape, _TALK.split("{length}"))
     found = re.search(rf"{before}(\d{{1,4}}){after}", text)
@@ -194,7 +194,7 @@ def openings(template: Template) -> list[str]:
     return list(dict.fromkeys(_NAME.split(text)[0] for text in told))
 
 
-def by_value(turns: Turns) -> tuple[Turns, Rows]:
+def sort_by_value(turns: Turns) -> tuple[Turns, Rows]:
     """The same turns with the items of each row in ascending order of its own values, and which item stands where.
 
     Positions that are alike but for the names of the items get the same prompt so, and one answer serves them all.
@@ -219,10 +219,10 @@ def by_value(turns: Turns) -> tuple[Turns, Rows]:
     return changed, order
 
 
-def nudged(prompt: str, reason: Reason, *, say: bool = False) -> str:
+def with_correction(prompt: str, reason: Reason, *, say: bool = False) -> str:
     """``prompt`` for another try, after a reply that was refused for ``reason``; ``say``: a message may stand in it."""
     more = f" {_NUDGE_SAY}" if say and reason in (Reason.WRONG_KEYS, Reason.WRONG_TYPE) else ""
-    return f"{prompt.rstrip()}\n\n{NUDGES[reason]}{more} Return ONLY the JSON object, on a single line.\n"
+    return f"{prompt.rstrip()}\n\n{CORRECTIONS[reason]}{more} Return ONLY the JSON object, on a single line.\n"
 
 
 def _csv(numbers: Int8s) -> str:

@@ -68,7 +68,7 @@ class LegalReply(NamedTuple):
 
     action: Action  # oA is zeros unless the act is an offer
     confidence: float  # in 0..1
-    noted: tuple[str, ...] = ()  # what was let pass around it, and what of it was clipped
+    notes: tuple[str, ...] = ()  # what was let pass around it, and what of it was clipped
     say: str = ""  # the message beside the act
 
 
@@ -90,7 +90,7 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Readi
 
     With ``reading`` lenient, what :func:`unwrapped` takes away may stand around the object.
     """
-    line, noted = unwrapped(text) if reading == "lenient" else (text.strip(_SPACE), ())
+    line, noted = unwrap(text) if reading == "lenient" else (text.strip(_SPACE), ())
     fields = _fields(line, talks=legal.say > 0)
     if isinstance(fields, Reason):
         cut = not finished and fields in (Reason.EMPTY, Reason.UNPARSABLE)
@@ -117,7 +117,7 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Readi
     return LegalReply(Action(Act(act), (oA[0], oA[1], oA[2])), sure, noted, say)
 
 
-def unwrapped(text: str) -> tuple[str, tuple[str, ...]]:
+def unwrap(text: str) -> tuple[str, tuple[str, ...]]:
     """``text`` without one leading ``<think>...</think>`` and without one code fence around the rest, and what went.
 
     The fence begins with three backticks, ``json`` after them or not. Anything else stays: the reader refuses it.

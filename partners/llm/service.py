@@ -128,7 +128,7 @@ class ServiceSettings:
 
     @property
     def local(self) -> bool:
-        return chosen(self.provider) == "hf"
+        return resolve_provider(self.provider) == "hf"
 
     @property
     def name(self) -> str:
@@ -156,7 +156,7 @@ class ServiceSettings:
         return Price(self.prompt_price or 0.0, self.completion_price or 0.0)
 
     @property
-    def enforced(self) -> Structure:
+    def structure_mode(self) -> Structure:
         """The form that is known without asking; ``text`` also where a server is asked: a replay asks nobody."""
         if self.structure != "auto":
             return self.structure
@@ -165,13 +165,13 @@ class ServiceSettings:
         return "json_schema" if self.name in STRICT else "json_object"
 
     @property
-    def more(self) -> dict[str, Any]:
+    def request_fields(self) -> dict[str, Any]:
         """Further fields of the request; ``None`` takes one away."""
         brief = next((fields for name, fields in _BRIEF.items() if self.groq and self.name.startswith(name)), {})
         return {**brief, **(self.extra or {})}
 
     @property
-    def asks_for_form(self) -> bool:
+    def probes_structure(self) -> bool:
         """Whether the server is asked what it has."""
         return self.structure == "auto" and not self.groq and not self.local
 
@@ -180,13 +180,13 @@ class ServiceSettings:
         return {
             "model": self.name,
             "system": self.system,
-            "structure": self.enforced,
+            "structure": self.structure_mode,
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
-            "extra": self.more,
+            "extra": self.request_fields,
         }
 
-    def cached(self, client: Client) -> Client:
+    def with_cache(self, client: Client) -> Client:
         """``client`` behind the cache, if there is one. Raises :class:`CacheError`."""
         if self.cache_mode == "off" or self.cache is None:
             return client
@@ -195,7 +195,7 @@ class ServiceSettings:
         return CachedClient(client, ReplyCache(self.cache, writes=self.cache_mode == "record"), self.cache_mode)
 
 
-def chosen(provider: Provider) -> Provider:
+def resolve_provider(provider: Provider) -> Provider:
     """``provider``, and for ``auto`` the one that it is here and now."""
     if provider != "auto":
         return provider

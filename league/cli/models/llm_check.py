@@ -35,9 +35,9 @@ from league.settings.read import Config, load_config
 from partners.llm.client import Failure
 from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.forms import LADDER
-from partners.llm.remote.retry import Rates
-from partners.llm.remote.words import duration
+from partners.llm.remote.forms import STRUCTURES
+from partners.llm.remote.retry import RateLimits
+from partners.llm.remote.words import duration_text
 from partners.llm.reply import LegalReply
 from partners.llm.service import ServiceSettings
 
@@ -113,7 +113,7 @@ def _checked(
         if isinstance(client, RemoteClient):
             _server(client)
         elif isinstance(partner, LocalLLMPartner):
-            partner.local.ready()
+            partner.local.load()
             say(f"a model on this machine: {partner.local.settings.model}; it can write nothing but legal lines")
         tried = []
         for number, one in enumerate(try_positions(partner, prompts), start=1):
@@ -136,9 +136,9 @@ def _server(client: RemoteClient) -> None:
     """Say where the server is, which forms of structured output it has, and the rates that it told."""
     settings = client.settings
     say(f"{settings.name} at {settings.url}, structure {settings.structure}")
-    best = client.ask_forms()
-    used = best if settings.asks_for_form else settings.enforced
-    for form in LADDER:
+    best = client.probe_structures()
+    used = best if settings.probes_structure else settings.structure_mode
+    for form in STRUCTURES:
         if form in client.forms or form == used:
             said = client.forms.get(form, "needs nothing of the server")
             say(f"  {form:20}{said}{'; used' if form == used else ''}")
@@ -168,7 +168,7 @@ def _verdict(one: Tried) -> str:
         return f"refused ({one.result})"
     act, oA = one.result.action
     keeps = f", keeps {','.join(map(str, oA))}" if act.is_offer else ""
-    noted = f" ({', '.join(name.replace('_', ' ') for name in one.result.noted)})" if one.result.noted else ""
+    noted = f" ({', '.join(name.replace('_', ' ') for name in one.result.notes)})" if one.result.notes else ""
     return f"legal: {act.name}{keeps}, confidence {one.result.confidence:.2f}{noted}"
 
 
@@ -194,12 +194,14 @@ def _cost(path: Path | None, config: Config, found: Summary, settings: ServiceSe
         return said
     seconds, tokens = about * found.seconds, about * (found.prompt_tokens + found.reply_tokens)
     dollars = about * settings.price.cost(round(found.prompt_tokens), round(found.reply_tokens)).usd
-    at_once = "" if in_flight == 1 else f", or {duration(seconds / in_flight)} if {in_flight} at a time take no longer"
+    at_once = (
+        "" if in_flight == 1 else f", or {duration_text(seconds / in_flight)} if {in_flight} at a time take no longer"
+    )
     paid = f", {dollars:,.2f} US dollars" if dollars else ""
-    return f"{said}; the former are {tokens:,.0f} tokens{paid}, {duration(seconds)} one after the other{at_once}"
+    return f"{said}; the former are {tokens:,.0f} tokens{paid}, {duration_text(seconds)} one after the other{at_once}"
 
 
-def _rates(rates: Rates) -> str:
+def _rates(rates: RateLimits) -> str:
     told = []
     for name, left, reset_s in (
         ("requests", rates.requests, rates.requests_reset_s),
@@ -207,7 +209,7 @@ def _rates(rates: Rates) -> str:
     ):
         if left is not None:
             told.append(
-                f"{left:,} {name} left" + (f", whole again in {duration(reset_s)}" if reset_s is not None else "")
+                f"{left:,} {name} left" + (f", whole again in {duration_text(reset_s)}" if reset_s is not None else "")
             )
     return "; ".join(told) or "none"
 

@@ -41,7 +41,7 @@ from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hinters import all_failed, hinter_of, make_ready
 from league.tasks.pasts import past_of_learner
 from league.training.training import Training, begin
-from partners.llm.service import chosen
+from partners.llm.service import resolve_provider
 from partners.network.partner import NetworkPartner
 from partners.provenance import identity, refuse_past
 
@@ -194,7 +194,7 @@ def hints_of(config: ExperimentConfig, who: str) -> HintsConfig:
         changed = {"mode": MODEL, "provider": "hf", "models": config.hints.models.model_copy(update={"hf": None})}
     elif who == MODEL:
         changed = {"mode": MODEL}
-        provider = chosen(config.hints.provider)
+        provider = resolve_provider(config.hints.provider)
         if provider == "hf" and config.hints.models.hf is None:
             models = config.hints.models.model_copy(update={"hf": PRETRAINED})
             changed |= {"provider": "hf", "models": models, "options": {**ASKED, **config.hints.options}}

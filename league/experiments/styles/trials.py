@@ -28,7 +28,7 @@ from league.experiments.styles.settings import RULES_JUDGE, Source, StylesConfig
 from partners.judges.episodes import worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
 from partners.judges.reward_model import RewardModel
-from partners.judges.styles import Style, StyleReward, offers_of, shows
+from partners.judges.styles import Style, StyleReward, count_offers, shows_style
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, practice
 from partners.learning.rewards import Own, Reward, for_seat, reward_of
@@ -86,7 +86,7 @@ class Watched:
         def watched(games: Games, earned: NDArray[np.float64], scenarios: Scenarios, /) -> NDArray[np.float64]:
             paid = for_seat(self.reward, seat)(games, earned, scenarios)
             verdicts = np.where(paid == TEN, Verdict.YES, np.where(paid == 0, Verdict.NO, Verdict.NONE)).astype(np.int8)
-            self.seen = self.seen.plus(agreement(verdicts[:, seat], shows(self.style, games)[:, seat]))
+            self.seen = self.seen.plus(agreement(verdicts[:, seat], shows_style(self.style, games)[:, seat]))
             return paid
 
         return watched
@@ -161,10 +161,10 @@ def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) ->
     for seat, games in enumerate(terms.games((member, member), partner, index=(0,))):
         earned = points_of_ten(games.scores, table.wholes)
         figures = [earned[:, seat], earned.sum(axis=1), games.deal, games.turns]
-        figures += [earned[:, seat] - earned[:, 1 - seat], offers_of(games).different[:, seat]]
+        figures += [earned[:, seat] - earned[:, 1 - seat], count_offers(games).different[:, seat]]
         figures += [efficiency_of(games).pareto]
         sums[:, seat], games_of_group = by_group(
-            np.stack([*figures, *(shows(style, games)[:, seat] for style in Style)]), groups
+            np.stack([*figures, *(shows_style(style, games)[:, seat] for style in Style)]), groups
         )
         counts[seat] = games_of_group[0]
         if watched is not None:

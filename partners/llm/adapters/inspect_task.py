@@ -20,8 +20,8 @@ from inspect_ai.solver import Generate, TaskState, solver
 from dond_marl.game import SEATS
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Partner
-from partners.llm.adapters.spoken import AS_SHIPPED, Manner, Row, SpokenGame, rows
-from partners.llm.diagnosis.worths import Worths, worths_against
+from partners.llm.adapters.spoken import AS_SHIPPED, GameRow, Manner, SpokenGame, rows
+from partners.llm.diagnosis.worths import ActValues, act_values_against
 from partners.llm.prompt import SYSTEM
 
 CLUSTER = "scenario"
@@ -58,7 +58,7 @@ def negotiate(
 
 
 @solver  # type: ignore[untyped-decorator]
-def bargain(manner: Manner = AS_SHIPPED, opponent: Partner | None = None, worths: Worths | None = None) -> Any:
+def bargain(manner: Manner = AS_SHIPPED, opponent: Partner | None = None, worths: ActValues | None = None) -> Any:
     """Play the sample's game; every act is asked for by itself, the talk so far in the prompt."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001  # Inspect's signature
@@ -76,7 +76,7 @@ def bargain(manner: Manner = AS_SHIPPED, opponent: Partner | None = None, worths
                 state.messages += [asked[1], ChatMessageAssistant(content=output.completion)]
                 state.output, mine = output, mine + (refused is not None)
                 if worths is not None and (refused is None or game.over):
-                    lost += worths.lost_between(before, game.state)
+                    lost += worths.regret_between(before, game.state)
         outcome = game.state.outcome
         assert outcome is not None
         own, others = game.points[seat], game.points[1 - seat]
@@ -102,11 +102,11 @@ def own_points(*more: str) -> Any:
     return of_games()
 
 
-def _worths(seated: Partner, manner: Manner, row: Row) -> Worths | None:
-    return worths_against(seated, manner.rules, row["prior"], SpokenGame(row, manner).state.scenario)
+def _worths(seated: Partner, manner: Manner, row: GameRow) -> ActValues | None:
+    return act_values_against(seated, manner.rules, row["prior"], SpokenGame(row, manner).state.scenario)
 
 
-def _sample(row: Row) -> Sample:
+def _sample(row: GameRow) -> Sample:
     scenario = f"{row['counts']} {row['utilities']}"
     words = f"Deal or No Deal in {SEATS[row['seat']]}: pool {row['counts']}, values {row['utilities'][row['seat']]}"
     return Sample(input=words, id=f"game {row['seed']}", metadata={"row": dict(row), CLUSTER: scenario})

@@ -21,13 +21,13 @@ from partners.llm.adapters.spoken import AS_SHIPPED, Manner, SpokenGame, rows
 OPPONENT = "DOND_OPPONENT"  # the environment variable
 
 
-class Reply(Action):  # type: ignore[misc]  # OpenEnv ships no types
+class NegotiationReply(Action):  # type: ignore[misc]  # OpenEnv ships no types
     """What the model says: one JSON object with act_type, oA and confidence."""
 
     reply: str = Field(max_length=100_000)
 
 
-class Asked(Observation):  # type: ignore[misc]
+class NegotiationObservation(Observation):  # type: ignore[misc]
     """What the model is asked next. ``reward`` is 0 until the game ends, then its own points."""
 
     prompt: str = ""  # empty once the game is over
@@ -35,7 +35,7 @@ class Asked(Observation):  # type: ignore[misc]
     refused: str | None = None  # why the last reply was not played, if it was not
 
 
-class NegotiationServer(Environment[Reply, Asked, State]):  # type: ignore[misc]
+class NegotiationServer(Environment[NegotiationReply, NegotiationObservation, State]):  # type: ignore[misc]
     """Games against ``opponent`` in the given :class:`Manner`."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -46,14 +46,14 @@ class NegotiationServer(Environment[Reply, Asked, State]):  # type: ignore[misc]
         self._game: SpokenGame | None = None
         self._state = State()
 
-    def reset(self, seed: int | None = None, episode_id: str | None = None, **row: Any) -> Asked:
+    def reset(self, seed: int | None = None, episode_id: str | None = None, **row: Any) -> NegotiationObservation:
         """Begin the game of ``row``, by default number ``seed`` of the training scenarios."""
         dealt = {"seed": seed or 0, **row} if "counts" in row else rows(1, start=seed or 0)[0]
         self._game = SpokenGame(dealt, self._manner, self._opponent)
         self._state = State(episode_id=episode_id, step_count=0)
         return self._asked()
 
-    def step(self, action: Reply, timeout_s: float | None = None, **_: Any) -> Asked:  # noqa: ARG002  # OpenEnv's
+    def step(self, action: NegotiationReply, timeout_s: float | None = None, **_: Any) -> NegotiationObservation:  # noqa: ARG002  # OpenEnv's
         """Play the reply; one that is refused may be said again, as often as the manner says."""
         if self._game is None or self._game.over:
             raise RuntimeError("there is no game to step: call reset first")
@@ -66,19 +66,21 @@ class NegotiationServer(Environment[Reply, Asked, State]):  # type: ignore[misc]
         """The episode's name and how many replies it has had; nothing that a seat does not see."""
         return self._state
 
-    def _asked(self, refused: str | None = None) -> Asked:
+    def _asked(self, refused: str | None = None) -> NegotiationObservation:
         game = self._game
         assert game is not None
         prompt = "" if game.over else game.prompt
         reward = game.points[game.seat]
-        return Asked(prompt=prompt, seat=game.seat, refused=refused, done=game.over, reward=reward)
+        return NegotiationObservation(prompt=prompt, seat=game.seat, refused=refused, done=game.over, reward=reward)
 
 
 def server(opponent: Spec | Partner = "heuristic", manner: Manner = AS_SHIPPED, sessions: int = 64) -> Any:
     """The FastAPI application, with at most so many ``sessions`` at a time. Raises what making the opponent raises."""
     seated = seat_occupant(opponent, one_game=True)
     make = partial(NegotiationServer, seated, manner)
-    return create_app(make, Reply, Asked, env_name="deal_or_no_dialog", max_concurrent_envs=sessions)
+    return create_app(
+        make, NegotiationReply, NegotiationObservation, env_name="deal_or_no_dialog", max_concurrent_envs=sessions
+    )
 
 
 def app() -> Any:

@@ -28,14 +28,14 @@ from dond_marl.game import (
 )
 from dond_marl.scenarios.sources import SourceName, open_source
 from dond_marl.seats import Partner
-from partners.llm.prompt import Shipped, Template, load_template, nudged
+from partners.llm.prompt import Shipped, Template, load_template, with_correction
 from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
 from partners.parameters import check_whole_number
 
 DEFAULT_PRIOR = "lewis"
 
 
-class Row(TypedDict):
+class GameRow(TypedDict):
     """One game to be played, as plain values that a data set or a request can hold."""
 
     counts: list[int]  # 3
@@ -51,7 +51,7 @@ class RowError(InputError):
 
 def rows(
     games: int, *, scenarios: SourceName = "lewis", split: str | None = None, seed: int = 0, start: int = 0
-) -> list[Row]:
+) -> list[GameRow]:
     """Games ``start`` to ``start + games`` of the endless sequence of ``seed``: each scenario twice, the seat swapped.
 
     ``split`` is by default ``train`` where the source has one. Raises :class:`~dond_marl.scenarios.ScenarioError`.
@@ -70,7 +70,7 @@ def rows(
         scenario = dealt[number // 2 - first]
         utilities = [list(values) for values in scenario.utilities]
         made.append(
-            Row(counts=list(scenario.counts), utilities=utilities, seat=number % 2, seed=number, prior=source.prior)
+            GameRow(counts=list(scenario.counts), utilities=utilities, seat=number % 2, seed=number, prior=source.prior)
         )
     return made
 
@@ -144,10 +144,10 @@ class SpokenGame:
     @property
     def prompt(self) -> str:
         """What the seat to move is asked; after a refused reply with what was wrong about it."""
-        text = self.told(self.manner.template)
-        return text if self.refused is None else nudged(text, self.refused)
+        text = self.render(self.manner.template)
+        return text if self.refused is None else with_correction(text, self.refused)
 
-    def told(self, template: Template) -> str:
+    def render(self, template: Template) -> str:
         """``template``, filled in from what the seat to move sees."""
         return template.render(turn_of(self.state, prior=self.prior))[0]
 

@@ -14,7 +14,7 @@ from textarena.wrappers import LLMObservationWrapper
 
 from dond_marl.scenarios.sources import SourceName
 from partners.llm.adapters.spoken import Manner, SpokenGame, rows
-from partners.llm.prompt import NUDGES
+from partners.llm.prompt import CORRECTIONS
 
 NAME = "DealOrNoDeal-v0"
 
@@ -56,7 +56,7 @@ class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
         self.state.logs.append((player, action))
         refused = self.game.read(action)
         if refused is not None and not self.game.over:
-            self.state.set_invalid_move(reason=NUDGES[refused])
+            self.state.set_invalid_move(reason=CORRECTIONS[refused])
         elif self.game.over:
             self._end(player if refused else None)
         done, info = self.state.step()

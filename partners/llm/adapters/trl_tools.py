@@ -44,7 +44,7 @@ class Negotiation:
     def reset(self, **row: Any) -> str:
         """Begin the game of ``row``; fields that are none of a game's are left alone. Without any, the first of all."""
         game = self._game = SpokenGame(row if "counts" in row else rows(1)[0], self.manner, self._partner)
-        return self._news() if game.over else f"{game.told(OPENING)}{self._news()}"
+        return self._news() if game.over else f"{game.render(OPENING)}{self._news()}"
 
     def propose(self, books: int, hats: int, balls: int) -> str:
         """Offer a split: what you keep. The partner would get the rest of the pool.
@@ -98,5 +98,5 @@ class Negotiation:
         assert self._game is not None
         game = self._game
         if not game.over:
-            return game.told(NEWS)
+            return game.render(NEWS)
         return f"The game is over. You get {game.points[game.seat]:g} points."

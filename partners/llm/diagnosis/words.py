@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from partners.llm.client import Ask, Reply, Usage
+from partners.llm.client import ModelReply, Query, Usage
 from partners.llm.local.client import LocalClient
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from partners.llm.local.reading import Reading
+    from partners.llm.local.reading import KeyValueState
 
 _BATCH = 8
 _BEGUN = "The type is"  # what its answer begins with
 
 
-class WordsClient:
+class WordProbabilityClient:
     """A :class:`partners.llm.client.Client` before ``local``'s model: one line of JSON, a probability for each word.
 
     What a word is written with is followed to its end, and the probabilities of the words are made to sum to 1.
@@ -37,13 +37,13 @@ class WordsClient:
     def identity(self) -> Mapping[str, object]:
         return {**self.local.identity, "system": self.system, "answers": list(self.words)}
 
-    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
+    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
         """One reply per ask, in order. Raises :class:`SetupError`."""
         import torch
 
-        from partners.llm.local.reading import Reading
+        from partners.llm.local.reading import KeyValueState
 
-        read = self.local.ready()
+        read = self.local.load()
         words = read.encode([f" {word}" for word in self.words])
         texts = []
         for ask in asks:
@@ -53,16 +53,16 @@ class WordsClient:
         replies = []
         for start in range(0, len(asks), _BATCH):
             some = prompts[start : start + _BATCH]
-            reading = Reading(read.model)
+            reading = KeyValueState(read.model)
             chances = torch.softmax(_log_probs(reading, reading.go_on(some), words), dim=1).cpu().numpy()
             for prompt, row in zip(some, chances, strict=True):
                 line = json.dumps(dict(zip(self.words, np.round(row, 6).tolist(), strict=True)))
-                replies.append(Reply(line, usage=Usage(len(prompt), 1)))
+                replies.append(ModelReply(line, usage=Usage(len(prompt), 1)))
         self.tally.update(replies=len(asks), prompt_tokens=sum(map(len, prompts)))
         return replies
 
 
-def _log_probs(reading: Reading, logits: Tensor, words: Sequence[Sequence[int]]) -> Tensor:
+def _log_probs(reading: KeyValueState, logits: Tensor, words: Sequence[Sequence[int]]) -> Tensor:
     """The log-probability of each word after what was read, ``[R, words]``; ``logits[R, V]``: of the next token."""
     import torch
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from partners.llm.client import SetupError
 from partners.llm.local.memory import Plan, batches, sizes
 from partners.llm.local.model import LocalModel
-from partners.llm.local.reading import Reading, allows_gaps, shares
+from partners.llm.local.reading import KeyValueState, allows_gaps, shares
 
 _WORTH_KEEPING = 32  # tokens: a shorter beginning is read again with each prompt
 _SHARE = 4  # of the memory, the part that beginnings may take is one in so many
@@ -24,7 +24,7 @@ class Batch(NamedTuple):
 
     rows: list[int]
     plan: Plan
-    begun: Reading | None  # what they all begin with
+    begun: KeyValueState | None  # what they all begin with
 
     def rest(self, prompts: Sequence[list[int]]) -> list[list[int]]:
         """What is left to read of each of its prompts."""
@@ -39,7 +39,7 @@ class Beginnings:
         self._read, self._tally, self._memory_mb = read, tally, memory_mb
         of = sizes(model.config.get_text_config(), model.dtype.itemsize)
         self._plan = Plan(of, memory_mb << 20, shares(model))
-        self._kept: dict[tuple[int, ...], Reading | None] = {}  # None until it is needed
+        self._kept: dict[tuple[int, ...], KeyValueState | None] = {}  # None until it is needed
         for tokens in read.beginnings(openings) if self._plan.shared else ():
             fits = self._plan.prompts(1, len(tokens), 0) <= self._plan.bytes
             if fits and len(tokens) >= _WORTH_KEEPING and len(tokens) * of.token <= self._plan.bytes / _SHARE:
@@ -75,9 +75,9 @@ class Beginnings:
         own = [begun for begun in self._kept if len(prompt) > len(begun) and tuple(prompt[: len(begun)]) == begun]
         return max(own, key=len, default=())
 
-    def _reading(self, begun: tuple[int, ...]) -> Reading | None:
+    def _reading(self, begun: tuple[int, ...]) -> KeyValueState | None:
         if begun and self._kept[begun] is None:
-            reading = Reading(self._read.model)
+            reading = KeyValueState(self._read.model)
             reading.go_on([begun])
             self._tally["read_tokens"] += reading.tokens
             self._kept[begun] = reading

@@ -18,8 +18,8 @@ import numpy as np
 
 from dond_marl.errors import shown
 from dond_marl.seats import Doubles
-from partners.llm.client import Ask, Reply, SetupError, Usage
-from partners.llm.local.legal_lines import Lines, TokenError, legal_lines
+from partners.llm.client import ModelReply, Query, SetupError, Usage
+from partners.llm.local.legal_lines import LegalLines, TokenError, legal_lines
 from partners.llm.local.model import DTYPES, Dtype
 from partners.llm.reply import Legal, reply_line
 from partners.parameters import check_number, check_whole_number
@@ -90,8 +90,8 @@ class LocalClient:
         self.tally: Counter[str] = Counter()
         self._find = find
         self._read: LocalModel | None = None
-        self._lines: dict[Legal, Lines] = {}
-        self._known: dict[tuple[bytes, Legal, int], Reply] = {}
+        self._lines: dict[Legal, LegalLines] = {}
+        self._known: dict[tuple[bytes, Legal, int], ModelReply] = {}
         self._beginnings: Beginnings | None = None
 
     def __reduce__(self) -> tuple[type[LocalClient], tuple[object, ...]]:
@@ -107,7 +107,7 @@ class LocalClient:
         more = {"dtype": None if of.dtype == "auto" else of.dtype, "adapter": of.adapter and fingerprint(of.adapter)}
         return {**told, **{name: value for name, value in more.items() if value is not None}}
 
-    def ready(self) -> LocalModel:
+    def load(self) -> LocalModel:
         """The model, loaded if it was not yet; the project's own is made first. Raises :class:`SetupError`."""
         if self._read is None:
             from partners.llm.local.model import load_model
@@ -123,7 +123,7 @@ class LocalClient:
             )
         return self._read
 
-    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
+    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
         """One reply per ask, in order; always a legal line. Raises :class:`SetupError`."""
         keys = [(_digest(ask.prompt), ask.legal, ask.sample if self.settings.temperature else 0) for ask in asks]
         new = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in self._known}
@@ -135,18 +135,18 @@ class LocalClient:
         self._known.update(list(replies.items())[: self.settings.remembered])
         return answers
 
-    def freely(self, asks: Sequence[Ask]) -> list[Reply]:
+    def complete_unconstrained(self, asks: Sequence[Query]) -> list[ModelReply]:
         """What the model writes to each ask where nothing holds it (:mod:`free`). Raises :class:`SetupError`."""
         from partners.llm.local.free import MOST_TOKENS, written
 
         read, prompts, _ = self._posed(asks)
-        replies = [Reply()] * len(asks)
+        replies = [ModelReply()] * len(asks)
         for batch in self._batches(read, prompts, [MOST_TOKENS] * len(asks)):
             for row, reply in zip(batch.rows, written(read, prompts, batch), strict=True):
                 replies[row] = reply
         return replies
 
-    def scores(self, asks: Sequence[Ask]) -> list[Doubles]:
+    def scores(self, asks: Sequence[Query]) -> list[Doubles]:
         """The exact probability of every legal action, in the order of :meth:`Legal.actions`, for each ask.
 
         At ``temperature`` 0 all of it is on the line that is replied. Raises :class:`SetupError`.
@@ -173,7 +173,7 @@ class LocalClient:
                 scores[row] = probs
         return scores
 
-    def _complete(self, asks: Sequence[Ask]) -> list[Reply]:
+    def _complete(self, asks: Sequence[Query]) -> list[ModelReply]:
         if not asks:
             return []
         read, prompts, lines = self._posed(asks)
@@ -182,11 +182,11 @@ class LocalClient:
         for prompt, legal, (line, probability) in zip(prompts, lines, chosen, strict=True):
             usage = Usage(len(prompt), legal.lengths[line])
             self.tally.update(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
-            replies.append(Reply(reply_line(legal.actions[line], round(probability, _DIGITS)), usage=usage))
+            replies.append(ModelReply(reply_line(legal.actions[line], round(probability, _DIGITS)), usage=usage))
         return replies
 
     def _chosen(
-        self, read: LocalModel, prompts: list[list[int]], lines: list[Lines], samples: list[int]
+        self, read: LocalModel, prompts: list[list[int]], lines: list[LegalLines], samples: list[int]
     ) -> list[tuple[int, float]]:
         """The line that is replied to each prompt, and its probability."""
         from partners.llm.local.decoding import choose
@@ -201,9 +201,9 @@ class LocalClient:
             )  # fmt: skip
         return list(zip(line.tolist(), probability.tolist(), strict=True))
 
-    def _posed(self, asks: Sequence[Ask]) -> tuple[LocalModel, list[list[int]], list[Lines]]:
+    def _posed(self, asks: Sequence[Query]) -> tuple[LocalModel, list[list[int]], list[LegalLines]]:
         """The model, each prompt as tokens, and its legal lines. Raises :class:`SetupError`."""
-        read = self.ready()
+        read = self.load()
         prompts = read.prompts([ask.prompt for ask in asks])
         lines = [self._legal(read, ask.legal) for ask in asks]
         if read.longest is not None:
@@ -225,7 +225,7 @@ class LocalClient:
             self._beginnings = Beginnings(read, self.openings, self.settings.memory_mb, self.tally)
         return self._beginnings.batches(prompts, longest, self.settings.batch, scored=scored)
 
-    def _legal(self, read: LocalModel, legal: Legal) -> Lines:
+    def _legal(self, read: LocalModel, legal: Legal) -> LegalLines:
         if legal not in self._lines:
             if len(self._lines) >= _MOST_POOLS:
                 self._lines.clear()

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.seats import Doubles
-from partners.llm.local.legal_lines import Branch, Lines
-from partners.llm.local.reading import Reading
+from partners.llm.local.legal_lines import Branch, LegalLines
+from partners.llm.local.reading import KeyValueState
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -51,7 +51,7 @@ Pick = Callable[[list[_Path], Doubles], list[Sequence[int]]]  # which branches b
 class _Read(NamedTuple):
     """Prompts that were read up to their first choice."""
 
-    reading: Reading
+    reading: KeyValueState
     rows: list[int]  # those where there is a choice; the others need no model
     logits: Tensor  # [rows, V] of what comes next
 
@@ -66,7 +66,7 @@ def choose(
     temperature: float,
     uniforms: Doubles,
     *,
-    begun: Reading | None = None,
+    begun: KeyValueState | None = None,
     tally: Counter[str] | None = None,
 ) -> Chosen:
     """The line that ``model`` replies to each prompt, ``[B]``, its likeliest token each time at ``temperature`` 0.
@@ -97,11 +97,11 @@ def choose(
 def score(
     model: PreTrainedModel,
     prompts: Sequence[Sequence[int]],
-    lines: Sequence[Lines],
+    lines: Sequence[LegalLines],
     temperature: float = 1.0,
     *,
     most_lines: int = MOST_LINES,
-    begun: Reading | None = None,
+    begun: KeyValueState | None = None,
     tally: Counter[str] | None = None,
 ) -> list[Doubles]:
     """The probability of every legal action after each prompt, in the order of its ``lines``, summing to 1.
@@ -128,14 +128,14 @@ def _read(
     model: PreTrainedModel,
     prompts: Sequence[Sequence[int]],
     trees: Sequence[Branch],
-    begun: Reading | None,
+    begun: KeyValueState | None,
     counted: Counter[str],
 ) -> _Read | None:
     """The prompts read up to the first choice; ``None`` where there is none in any row."""
     rows = [row for row, tree in enumerate(trees) if tree.line < 0]
     if not rows:
         return None
-    reading = Reading(model) if begun is None else begun.fork()
+    reading = KeyValueState(model) if begun is None else begun.fork()
     texts = [(*prompts[row], *trees[row].run) for row in rows]
     logits = reading.go_on(texts, None if begun is None else [0] * len(rows))
     counted["read_tokens"] += reading.tokens

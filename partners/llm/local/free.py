@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from partners.llm.client import Reply, Usage
-from partners.llm.local.reading import Reading
+from partners.llm.client import ModelReply, Usage
+from partners.llm.local.reading import KeyValueState
 
 if TYPE_CHECKING:
     from partners.llm.local.beginnings import Batch
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 MOST_TOKENS = 96  # of an answer; a legal line takes about 30
 
 
-def written(read: LocalModel, prompts: Sequence[list[int]], batch: Batch, most: int = MOST_TOKENS) -> list[Reply]:
+def written(read: LocalModel, prompts: Sequence[list[int]], batch: Batch, most: int = MOST_TOKENS) -> list[ModelReply]:
     """The answer to each prompt of ``batch``; not ``finished`` where it was cut off after ``most`` tokens."""
     ends, said = _ends(read), [list[int]() for _ in batch.rows]
-    reading = Reading(read.model) if batch.begun is None else batch.begun.fork()
+    reading = KeyValueState(read.model) if batch.begun is None else batch.begun.fork()
     logits = reading.go_on(batch.rest(prompts), None if batch.begun is None else [0] * len(batch.rows))
     going = list(range(len(batch.rows)))  # which answers go on, one row of the reading each
     for length in range(1, most + 1):
@@ -35,7 +35,7 @@ def written(read: LocalModel, prompts: Sequence[list[int]], batch: Batch, most: 
         logits = reading.go_on([[tokens[place]] for place in kept], kept)
     cut = set(going)
     return [
-        Reply(
+        ModelReply(
             str(read.tokenizer.decode(tokens, skip_special_tokens=True)),
             finished=row not in cut,
             usage=Usage(len(prompts[batch.rows[row]]), len(tokens)),

@@ -61,7 +61,7 @@ def find_gguf(source: Path) -> Path | None:
     return files[0] if files else None
 
 
-def converted(file: Path) -> Path:
+def convert_gguf(file: Path) -> Path:
     """The folder with the model of ``file``, made if it is not there. Raises :class:`SetupError`."""
     folder = cache_folder() / "gguf" / _sha256(file)[:32]
     if (folder / _WHOLE).is_file():

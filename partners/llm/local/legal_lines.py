@@ -37,7 +37,7 @@ class Branch:
     size: int  # lines that go on from here
 
 
-class Lines(NamedTuple):
+class LegalLines(NamedTuple):
     """All legal replies of one position."""
 
     actions: tuple[Action, ...]  # in the order of Legal.actions
@@ -49,21 +49,21 @@ class TokenError(InputError):
     """A tokenizer that cannot write the legal lines apart from each other."""
 
 
-def stem(action: Action) -> str:
+def line_stem(action: Action) -> str:
     """The line of ``action``, up to its confidence."""
     return reply_line(action, _STAND_IN).removesuffix(f"{_STAND_IN}}}")
 
 
-def legal_lines(legal: Legal, encode: Encode) -> Lines:
+def legal_lines(legal: Legal, encode: Encode) -> LegalLines:
     """All legal lines as a tree. Raises :class:`TokenError`."""
     actions = tuple(legal.actions())
-    lines = encode([stem(action) for action in actions])
+    lines = encode([line_stem(action) for action in actions])
     ordered = sorted((tuple(tokens), number) for number, tokens in enumerate(lines))
     texts = [tokens for tokens, _ in ordered]
     # Sorted, a line that begins another stands right before one that it begins.
     if any(longer[: len(shorter)] == shorter for shorter, longer in pairwise(texts)):
         raise TokenError("it writes two different replies with the same tokens")
-    return Lines(actions, _branch(ordered, 0), tuple(map(len, lines)))
+    return LegalLines(actions, _branch(ordered, 0), tuple(map(len, lines)))
 
 
 def _branch(lines: Sequence[tuple[tuple[int, ...], int]], start: int) -> Branch:

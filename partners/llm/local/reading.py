@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _SHARING: WeakKeyDictionary[PreTrainedModel, bool] = WeakKeyDictionary()
 
 
-class Reading:
+class KeyValueState:
     """What ``model`` has read so far, ``[R]`` texts; ``tokens`` counts what it was given to read, without filling."""
 
-    def __init__(self, model: PreTrainedModel, before: Reading | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, before: KeyValueState | None = None) -> None:
         self.tokens = 0
         self._model = model
         self._before = before
@@ -37,9 +37,9 @@ class Reading:
         self._owner: Tensor | None = None  # [R] the rows of ``before`` that the rows go on from
         self._mask = torch.zeros((0, 0), dtype=torch.long)  # [R, W] of the own part: 1 where there is a token
 
-    def fork(self) -> Reading:
+    def fork(self) -> KeyValueState:
         """A reading that goes on from rows of this one, which stays as it is."""
-        return Reading(self._model, self)
+        return KeyValueState(self._model, self)
 
     @torch.inference_mode()
     def go_on(self, texts: Sequence[Sequence[int]], parents: Sequence[int] | None = None) -> Tensor:

@@ -16,10 +16,10 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from partners.llm.client import Ask, Failure, Reply, SetupError, Usage
+from partners.llm.client import Failure, ModelReply, Query, SetupError, Usage
 from partners.llm.prompt import SYSTEM_SAY
 from partners.llm.remote.forms import form_fields, is_about_form, legal_schema
-from partners.llm.remote.retry import Rates, Trouble
+from partners.llm.remote.retry import RateLimits, RequestFailure
 from partners.llm.remote.words import first_words, one_line
 from partners.llm.service import ServiceSettings, Structure
 
@@ -35,7 +35,7 @@ _SPAN_PART = re.compile(r"(\d+(?:\.\d*)?)(ms|[dhms]|)", re.ASCII)
 _WHOLE = re.compile(r"\d{1,15}", re.ASCII)
 
 
-def request_body(settings: ServiceSettings, ask: Ask, form: Structure | None = None) -> dict[str, Any]:
+def request_body(settings: ServiceSettings, ask: Query, form: Structure | None = None) -> dict[str, Any]:
     """The JSON that asks for one reply in this form, by default the one that is known."""
     body: dict[str, Any] = {
         "model": settings.name,
@@ -47,8 +47,8 @@ def request_body(settings: ServiceSettings, ask: Ask, form: Structure | None = N
         # OpenAI's name since 2024, and Groq's; other servers know the older one alone.
         "max_completion_tokens" if settings.groq else "max_tokens": settings.max_tokens,
         "seed": ask.sample,
-        **settings.more,
-        **form_fields(form or settings.enforced, legal_schema(ask.legal)),
+        **settings.request_fields,
+        **form_fields(form or settings.structure_mode, legal_schema(ask.legal)),
     }
     return {name: value for name, value in body.items() if value is not None}  # null in ``extra`` takes a field away
 
@@ -58,7 +58,9 @@ def most_prompt_tokens(body: Mapping[str, Any]) -> int:
     return len(json.dumps(body).encode()) + _TEMPLATE_TOKENS
 
 
-def read_answer(answer: httpx.Response, *, model: str, key: str, secret: str, wall_s: float) -> Reply | Trouble:
+def read_answer(
+    answer: httpx.Response, *, model: str, key: str, secret: str, wall_s: float
+) -> ModelReply | RequestFailure:
     """What ``answer`` means, received at ``wall_s`` (seconds since 1970). Raises :class:`SetupError`.
 
     ``model`` and ``key`` (where the key is from) are for the message of an error; ``secret``, the key itself, is left
@@ -67,23 +69,27 @@ def read_answer(answer: httpx.Response, *, model: str, key: str, secret: str, wa
     status = answer.status_code
     if 200 <= status < 300:
         read = _completion(answer.text)
-        return read if isinstance(read, Reply) else replace(read, status=status, words=first_words(answer.text, secret))
+        return (
+            read
+            if isinstance(read, ModelReply)
+            else replace(read, status=status, words=first_words(answer.text, secret))
+        )
     words = first_words(answer.text, secret)
     if status in _HELP:
         raise SetupError(_HELP[status].format(model=model, key=key) + (f"; it says: {words}" if words else ""))
     if status == 400:
         rejected = _rejected_generation(answer.text)
         if rejected is not None:
-            return Reply(rejected)  # the model's own bad line, which the service's schema check stopped
+            return ModelReply(rejected)  # the model's own bad line, which the service's schema check stopped
     wait = retry_after(answer.headers, wall_s)
     bad_request = status == 500 and is_about_form(words)  # what llama-cpp-python says where others say 422
     if (status in _PASSING or status == 429 or status >= 500) and not bad_request:
         failure = Failure.RATE_LIMIT if status == 429 else Failure.SERVER
         everyone = status in _OVERLOAD or wait is not None
-        return Trouble(failure, everyone=everyone, wait_s=wait, status=status, words=words)
+        return RequestFailure(failure, everyone=everyone, wait_s=wait, status=status, words=words)
     if 300 <= status < 400:
         words = f"it sends on to {one_line(answer.headers.get('location', ''), secret)}, which is not followed"
-    return Trouble(Failure.REFUSED, retry=False, status=status, words=words)
+    return RequestFailure(Failure.REFUSED, retry=False, status=status, words=words)
 
 
 def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
@@ -105,7 +111,7 @@ def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
     return max(0.0, until - (wall_s if sent is None else sent))
 
 
-def rates(headers: Mapping[str, str]) -> Rates:
+def rates(headers: Mapping[str, str]) -> RateLimits:
     """What the ``x-ratelimit-*`` headers say, as OpenAI and Groq write them (``2m59.56s``, ``7.66s``, ``20ms``)."""
     said = []
     for name in ("requests", "tokens"):
@@ -113,7 +119,7 @@ def rates(headers: Mapping[str, str]) -> Rates:
         said.append(
             (int(left) if _WHOLE.fullmatch(left) else None, _span(headers.get(f"x-ratelimit-reset-{name}", "")))
         )
-    return Rates(*said[0], *said[1])
+    return RateLimits(*said[0], *said[1])
 
 
 def _span(text: str) -> float | None:
@@ -135,15 +141,15 @@ def _date(text: str | None) -> float | None:
         return None
 
 
-def _completion(body: str) -> Reply | Trouble:
+def _completion(body: str) -> ModelReply | RequestFailure:
     document = _json(body)
     choice = _at(document, "choices", 0)
     message = _at(choice, "message")
     if not isinstance(message, dict):
-        return Trouble(Failure.GARBLED)
+        return RequestFailure(Failure.GARBLED)
     prompt, completion = (_at(document, "usage", name) for name in ("prompt_tokens", "completion_tokens"))
     counted = type(prompt) is int and type(completion) is int and min(prompt, completion) >= 0
-    return Reply(
+    return ModelReply(
         _text(message.get("content")),
         finished=choice.get("finish_reason") != "length",
         usage=Usage(prompt, completion) if counted else Usage(),

@@ -16,29 +16,29 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from partners.llm.budget import Budget, Cost
-from partners.llm.client import Ask, Failure, Reply, SetupError
+from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.remote.chat import most_prompt_tokens, rates, read_answer, request_body
-from partners.llm.remote.forms import LADDER, PROBE, is_enforced
+from partners.llm.remote.forms import PROBE, STRUCTURES, is_enforced
 from partners.llm.remote.notices import Notices
-from partners.llm.remote.retry import Clock, Paced, Rates, RetryPolicy, SystemClock, Trouble
+from partners.llm.remote.retry import Clock, Paced, RateLimits, RequestFailure, RetryPolicy, SystemClock
 from partners.llm.remote.session import Session, open_session, policy_of
 from partners.llm.remote.wire import NO_KEY
 from partners.llm.service import ServiceSettings, Structure
 
 Result = TypeVar("Result")
 _IDLE = Cost(requests=1)  # a request that no model has worked on
-_SPENT = Trouble(Failure.BUDGET, retry=False)
+_SPENT = RequestFailure(Failure.BUDGET, retry=False)
 _NOT_THIS_FORM = (400, 405, 413, 415, 422, 500, 501)  # a refusal of the probe, which is a good request otherwise
 ENFORCED = "enforced"
 _TOLD_EVERY_S = 0.5  # seconds in which what fails is told, while others are still asked
 
 
-class Latest(NamedTuple):
+class LastRequest(NamedTuple):
     """The newest request: the HTTP status (``None`` without an answer), its seconds, and the rates that it told."""
 
     status: int | None
     seconds: float
-    rates: Rates
+    rates: RateLimits
 
 
 class RemoteClient:
@@ -65,8 +65,8 @@ class RemoteClient:
         self.budget = Budget(self.settings.limits) if budget is None else budget
         self.tally: Counter[str] = Counter()
         self.forms: dict[Structure, str] = {}
-        self.form: Structure | None = self.settings.enforced if not self.settings.asks_for_form else None
-        self.latest: Latest | None = None
+        self.form: Structure | None = self.settings.structure_mode if not self.settings.probes_structure else None
+        self.latest: LastRequest | None = None
         self._clock: Clock = SystemClock() if clock is None else clock
         self._notices = Notices(f"the model {self.settings.name!a} at {self.settings.url}", self.policy)
         self._session: Session | None = None
@@ -79,7 +79,7 @@ class RemoteClient:
     def identity(self) -> Mapping[str, object]:
         return self.settings.identity()
 
-    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
+    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
         """One reply per ask, in order. Raises :class:`SetupError`, from then on without a request."""
         if not asks:
             return []
@@ -93,7 +93,7 @@ class RemoteClient:
             self._refused = str(error)
             raise
 
-    def ask_forms(self) -> Structure:
+    def probe_structures(self) -> Structure:
         """Ask the server which forms of structured output it has, whatever the settings say, and which would be used.
 
         ``forms`` has the words. Raises :class:`SetupError`, also where the server does not answer.
@@ -132,12 +132,12 @@ class RemoteClient:
             self._session = open_session(self, self.settings, self.policy, self._clock)
         return self._session
 
-    async def _all(self, session: Session, asks: Sequence[Ask]) -> list[Reply]:
+    async def _all(self, session: Session, asks: Sequence[Query]) -> list[ModelReply]:
         async with session.asking_forms:
             form = self.form or await self._best_form(session)
         if isinstance(form, Failure):
             self.tally[f"failed_{form}"] += len(asks)
-            return [Reply(failure=form)] * len(asks)
+            return [ModelReply(failure=form)] * len(asks)
         self.form = form
         tasks = [asyncio.ensure_future(self._one(session, ask, form)) for ask in asks]
         try:
@@ -149,39 +149,39 @@ class RemoteClient:
 
     async def _best_form(self, session: Session) -> Structure | Failure:
         """The form that enforces the most of those that the server has, found out once; or why it cannot be known."""
-        for form in LADDER[:-1]:
+        for form in STRUCTURES[:-1]:
             if form not in self.forms:
                 self.tally["probes"] += 1
                 async with session.slots:
                     answer = await self._tries(session, PROBE, form)
-                if isinstance(answer, Trouble) and answer.status not in _NOT_THIS_FORM:
+                if isinstance(answer, RequestFailure) and answer.status not in _NOT_THIS_FORM:
                     self._notices.given_up(answer)
                     return answer.failure
-                if isinstance(answer, Trouble):
+                if isinstance(answer, RequestFailure):
                     self.forms[form] = f"refused ({answer.status}){answer.words and ': '}{answer.words}"
                 else:
                     self.forms[form] = ENFORCED if is_enforced(form, answer.text) else "taken, and not kept to"
             if self.forms[form] == ENFORCED:
                 return form
-        return LADDER[-1]
+        return STRUCTURES[-1]
 
-    async def _one(self, session: Session, ask: Ask, form: Structure) -> Reply:
+    async def _one(self, session: Session, ask: Query, form: Structure) -> ModelReply:
         async with session.slots:
             reply = await self._tries(session, ask, form)
-        if isinstance(reply, Trouble):
+        if isinstance(reply, RequestFailure):
             self.tally[f"failed_{reply.failure}"] += 1
             self._notices.given_up(reply)
-            return Reply(failure=reply.failure)
+            return ModelReply(failure=reply.failure)
         self._notices.answered = True
         self.tally["replies"] += 1
         self.tally["prompt_tokens"] += reply.usage.prompt_tokens
         self.tally["completion_tokens"] += reply.usage.completion_tokens
         return reply
 
-    async def _tries(self, session: Session, ask: Ask, form: Structure) -> Reply | Trouble:
+    async def _tries(self, session: Session, ask: Query, form: Structure) -> ModelReply | RequestFailure:
         policy, clock = self.policy, self._clock
         request = self._prepared(ask, form)
-        deadline, trouble = clock.now() + policy.deadline_s, Trouble(Failure.PAUSED)
+        deadline, trouble = clock.now() + policy.deadline_s, RequestFailure(Failure.PAUSED)
         for attempt in range(1, policy.max_attempts + 1):
             if self.budget.seconds_left <= 0:
                 return _SPENT
@@ -196,7 +196,7 @@ class RemoteClient:
             answer = await self._through(session, request, attempt, deadline, paced)
             if answer is None:
                 return trouble
-            if isinstance(answer, Reply):
+            if isinstance(answer, ModelReply):
                 return answer
             trouble, wait = answer, answer.wait_s or 0.0
             if not answer.retry or attempt == policy.max_attempts or clock.now() + wait > deadline:
@@ -208,12 +208,12 @@ class RemoteClient:
 
     async def _through(
         self, session: Session, request: _Request, attempt: int, deadline: float, paced: Paced
-    ) -> Reply | Trouble | None:
+    ) -> ModelReply | RequestFailure | None:
         """One request, once the gate lets it out; a :class:`Trouble` comes with the seconds to wait."""
 
-        async def send() -> Reply | Trouble:
+        async def send() -> ModelReply | RequestFailure:
             answer = await self._request(session, request, deadline, paced)
-            if isinstance(answer, Reply) or answer.failure is Failure.BUDGET:
+            if isinstance(answer, ModelReply) or answer.failure is Failure.BUDGET:
                 return answer
             self.tally[f"bad_{answer.failure}"] += 1
             if request.counts:
@@ -223,28 +223,30 @@ class RemoteClient:
             return replace(answer, wait_s=self.policy.wait(attempt, request.share(attempt)), asked=False)
 
         answer = await session.gate.through(send, deadline)
-        if answer is None or (isinstance(answer, Trouble) and answer.failure is Failure.BUDGET):
+        if answer is None or (isinstance(answer, RequestFailure) and answer.failure is Failure.BUDGET):
             session.pace.give_back(paced)
         return answer
 
-    async def _request(self, session: Session, request: _Request, deadline: float, paced: Paced) -> Reply | Trouble:
+    async def _request(
+        self, session: Session, request: _Request, deadline: float, paced: Paced
+    ) -> ModelReply | RequestFailure:
         if not self.budget.reserve(request.worst):
             return _SPENT
         self.tally["requests"] += 1
         taken = request.worst  # unless the answer has a count
         began, full = self._clock.now(), session.slots.depart()
-        read: Reply | Trouble | None = None
+        read: ModelReply | RequestFailure | None = None
         try:
             answer = await session.wire.post(request.body, min(self.policy.timeout_s, deadline - began))
-            if isinstance(answer, Trouble):
+            if isinstance(answer, RequestFailure):
                 taken = request.worst if answer.sent else _IDLE
-                self.latest = Latest(None, self._clock.now() - began, Rates())
+                self.latest = LastRequest(None, self._clock.now() - began, RateLimits())
                 read = answer
                 return read
             if answer.status_code >= 300:
                 taken = _IDLE
             told = rates(answer.headers)
-            self.latest = Latest(answer.status_code, self._clock.now() - began, told)
+            self.latest = LastRequest(answer.status_code, self._clock.now() - began, told)
             read = read_answer(
                 answer,
                 model=self.settings.name,
@@ -252,19 +254,19 @@ class RemoteClient:
                 secret="" if session.key == NO_KEY else session.key,
                 wall_s=self._clock.wall(),
             )
-            session.pace.heed(told, sum(read.usage) if isinstance(read, Reply) else 0, session.slots.flying - 1)
-            if isinstance(read, Trouble):
+            session.pace.heed(told, sum(read.usage) if isinstance(read, ModelReply) else 0, session.slots.flying - 1)
+            if isinstance(read, RequestFailure):
                 return read
             taken = self.settings.price.cost(*read.usage) if any(read.usage) else request.worst
             text = read.text if session.key == NO_KEY else read.text.replace(session.key, "[key]")  # some repeat it
             return read._replace(text=text)
         finally:
-            good = not isinstance(read, Trouble) or not read.fault
+            good = not isinstance(read, RequestFailure) or not read.fault
             session.slots.arrive(full, self._clock.now() - began, good=good)
             self.budget.settle(request.worst, taken)
             paced.tokens = taken.tokens
 
-    def _prepared(self, ask: Ask, form: Structure) -> _Request:
+    def _prepared(self, ask: Query, form: Structure) -> _Request:
         body = request_body(self.settings, ask, form)
         worst = self.settings.price.cost(most_prompt_tokens(body), self.settings.max_tokens)
         number = zlib.crc32(f"{ask.sample} {ask.prompt}".encode())

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-from partners.llm.client import Ask
+from partners.llm.client import Query
 from partners.llm.reply import KEYS, SAY, Legal, LegalReply, read_reply
 from partners.llm.service import Structure
 
@@ -23,8 +23,8 @@ SCHEMAS: tuple[Structure, ...] = (
     "structured_outputs",  # vLLM since 0.10
     "guided_json",  # vLLM before that
 )
-LADDER: tuple[Structure, ...] = (*SCHEMAS, "json_object", "text")  # the most that may be enforced first
-PROBE = Ask("Say hello. (If you were told to answer in JSON, answer in JSON.)", Legal((1, 0, 0), (3,)))
+STRUCTURES: tuple[Structure, ...] = (*SCHEMAS, "json_object", "text")  # the most that may be enforced first
+PROBE = Query("Say hello. (If you were told to answer in JSON, answer in JSON.)", Legal((1, 0, 0), (3,)))
 _MOST_SPLITS = 250  # in a schema; services refuse very large ones, and pools of up to 5 of each type stay below
 _FORM_WORDS = (  # in the words of a server that does not know a form, whatever status it gives that
     "response_format", "json_schema", "json_object", "schema", "grammar", "guided", "structured", "input should be",

@@ -11,8 +11,8 @@ import warnings
 
 from dond_marl.errors import Notice
 from partners.llm.client import Failure, SetupError
-from partners.llm.remote.retry import RetryPolicy, Trouble
-from partners.llm.remote.words import duration
+from partners.llm.remote.retry import RequestFailure, RetryPolicy
+from partners.llm.remote.words import duration_text
 
 REFUSED_FOR_GOOD = 3  # asks refused with one status, before any answer
 _SAYS = {
@@ -37,7 +37,7 @@ class Notices:
         self._kinds: set[tuple[Failure, int | None]] = set()
         self._untold: list[str] = []
 
-    def heard(self, trouble: Trouble) -> None:
+    def heard(self, trouble: RequestFailure) -> None:
         """A request failed. Raises :class:`SetupError` where every one so far was the same error of the server."""
         if trouble.status != 500:
             self._same = ("", 0)
@@ -47,7 +47,7 @@ class Notices:
         if not self.answered and self._same[1] >= self.policy.breaker_after:
             self._stop(trouble, f"answered each of {self._same[1]} requests in a row with the same error")
 
-    def given_up(self, trouble: Trouble) -> None:
+    def given_up(self, trouble: RequestFailure) -> None:
         """An ask is left without a reply. Raises :class:`SetupError` where every one so far was refused for good."""
         if trouble.failure not in _SAYS:
             return
@@ -68,20 +68,20 @@ class Notices:
         while self._untold:
             warnings.warn(self._untold.pop(0), Notice, stacklevel=3)
 
-    def _stop(self, trouble: Trouble, what: str) -> None:
+    def _stop(self, trouble: RequestFailure, what: str) -> None:
         raise SetupError(
             f"{self.service} {what}{_status(trouble)}{_words(trouble)}; nothing can come of asking on: mend what it "
             "names, or check model, base_url, structure, extra and max_tokens; dond llm-check shows one ask"
         )
 
 
-def _status(trouble: Trouble) -> str:
+def _status(trouble: RequestFailure) -> str:
     return "" if trouble.status is None else f" ({trouble.status})"
 
 
-def _words(trouble: Trouble) -> str:
+def _words(trouble: RequestFailure) -> str:
     return f": {trouble.words}" if trouble.words else ""
 
 
-def _wait(trouble: Trouble) -> str:
-    return "" if trouble.wait_s is None or not trouble.asked else f" for {duration(trouble.wait_s)}"
+def _wait(trouble: RequestFailure) -> str:
+    return "" if trouble.wait_s is None or not trouble.asked else f" for {duration_text(trouble.wait_s)}"

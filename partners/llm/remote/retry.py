@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from partners.llm.client import Failure, Reply
+from partners.llm.client import Failure, ModelReply
 from partners.parameters import check_number, check_share, check_whole_number
 
 _MINUTE = 60.0  # seconds; services count their rates per minute
@@ -86,7 +86,7 @@ class RetryPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class RequestFailure:
     """A request that brought no reply."""
 
     failure: Failure
@@ -129,7 +129,9 @@ class Gate:
         left = self.rest_left
         return left > 0 and (self._policy.rest(self._failures) > 0 or self._clock.now() + left > deadline)
 
-    async def through(self, send: Callable[[], Awaitable[Reply | Trouble]], deadline: float) -> Reply | Trouble | None:
+    async def through(
+        self, send: Callable[[], Awaitable[ModelReply | RequestFailure]], deadline: float
+    ) -> ModelReply | RequestFailure | None:
         """The result of ``send``, once it may go out; ``None`` if it may not: see :meth:`shut`.
 
         A :class:`Trouble` that everyone should wait for must have ``wait_s``.
@@ -149,12 +151,12 @@ class Gate:
             await self._clock.sleep(left)
         return self._clock.now() < deadline
 
-    async def _send(self, send: Callable[[], Awaitable[Reply | Trouble]]) -> Reply | Trouble:
+    async def _send(self, send: Callable[[], Awaitable[ModelReply | RequestFailure]]) -> ModelReply | RequestFailure:
         self._sent += 1
         number = self._sent
         answer = await send()
         news = number > self._seen  # it went out after the last trouble was seen
-        if isinstance(answer, Trouble) and answer.fault:
+        if isinstance(answer, RequestFailure) and answer.fault:
             if news:
                 self._failures += 1
                 self._seen = self._sent
@@ -162,12 +164,12 @@ class Gate:
                 self._free = False
             wait = max(answer.wait_s or 0.0 if answer.everyone else 0.0, self._policy.rest(self._failures))
             self._resume_at = max(self._resume_at, self._clock.now() + wait)
-        elif news and (isinstance(answer, Reply) or answer.failure is Failure.REFUSED):  # the service is there
+        elif news and (isinstance(answer, ModelReply) or answer.failure is Failure.REFUSED):  # the service is there
             self._free, self._failures = True, 0
         return answer
 
 
-class Rates(NamedTuple):
+class RateLimits(NamedTuple):
     """What a service says is left of its rates, and in how many seconds they are whole again; ``None``: not said."""
 
     requests: int | None = None
@@ -210,7 +212,7 @@ class Pace:
         if paced in self._last:
             self._last.remove(paced)
 
-    def heed(self, rates: Rates, tokens: int, in_flight: int) -> None:
+    def heed(self, rates: RateLimits, tokens: int, in_flight: int) -> None:
         """What an answer said that took ``tokens`` (0: not known), while ``in_flight`` others were under way."""
         self._usual = tokens or self._usual
         said = (

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from partners.llm.client import Failure, SetupError
-from partners.llm.remote.retry import Trouble
+from partners.llm.remote.retry import RequestFailure
 from partners.llm.remote.words import one_line
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ class Wire:
             http_client=DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [bounded]}),
         )
 
-    async def post(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | Trouble:
+    async def post(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | RequestFailure:
         """The service's answer, within ``timeout_s`` seconds of now. Raises :class:`SetupError`."""
         answer = await self._posted(body, timeout_s)
         if isinstance(answer, _Untrusted):
             raise SetupError(_WRONG_NAME.format(url=self.url, why=answer))
         return answer
 
-    async def _posted(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | Trouble | _Untrusted:
+    async def _posted(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | RequestFailure | _Untrusted:
         import groq
         import httpx
 
@@ -73,16 +73,16 @@ class Wire:
         except groq.APIStatusError as error:
             return error.response
         except (TimeoutError, groq.APITimeoutError):
-            return Trouble(Failure.TIMEOUT, retry=False)
+            return RequestFailure(Failure.TIMEOUT, retry=False)
         except (groq.APIConnectionError, httpx.HTTPError, httpx.StreamError) as error:
             cause = error.__cause__ or error
             if isinstance(cause, TooLong):
-                return Trouble(Failure.GARBLED, retry=False, words=str(cause))
+                return RequestFailure(Failure.GARBLED, retry=False, words=str(cause))
             untrusted = _certificate(cause)
             if untrusted is not None:
                 return _Untrusted(one_line(untrusted.verify_message, self._secret))
             sent = not isinstance(cause, httpx.ConnectError)
-            return Trouble(Failure.CONNECTION, sent=sent, words=one_line(str(cause), self._secret))
+            return RequestFailure(Failure.CONNECTION, sent=sent, words=one_line(str(cause), self._secret))
 
     async def close(self) -> None:
         await self._sdk.close()

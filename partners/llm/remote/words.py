@@ -22,7 +22,7 @@ def one_line(text: str, key: str) -> str:
     return words if len(words) <= _MOST else f"{words[: _MOST - 1]}\u2026"
 
 
-def duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A time in the unit that a person would say it in."""
     for unit, name in ((3600, "hours"), (60, "minutes")):
         if seconds >= 2 * unit:

@@ -22,7 +22,7 @@ from partners.llm.prompt import (
     Template,
     disagree_rule,
     load_template,
-    told_variant,
+    parse_variant,
 )
 
 _TRIPLE = r"\d{1,2}(?:,\d{1,2}){2}"
@@ -56,14 +56,14 @@ class UnreadPrompt(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class PromptPosition:
     """What a prompt tells: the state, with zeros for values that its seat does not see, and whether they are shown."""
 
     state: State
     revealed: bool
 
 
-def read_prompt(text: str, templates: Sequence[Template] | None = None) -> Position:
+def read_prompt(text: str, templates: Sequence[Template] | None = None) -> PromptPosition:
     """The position that the last prompt in ``text`` tells, written by one of ``templates``, by default the shipped.
 
     Raises :class:`UnreadPrompt`.
@@ -98,8 +98,8 @@ def _pattern(template: Template) -> re.Pattern[str]:
     return re.compile(made)  # Python keeps the last few hundred
 
 
-def _position(said: dict[str, str], after: str) -> Position:
-    length, secret = told_variant(after)
+def _position(said: dict[str, str], after: str) -> PromptPosition:
+    length, secret = parse_variant(after)
     if secret:
         raise UnreadPrompt("a game with secret claims is not read back: nobody is served in one")
     try:
@@ -114,7 +114,7 @@ def _position(said: dict[str, str], after: str) -> Position:
         raise UnreadPrompt(f"the prompt tells of no game: {error}") from None
     if state.over or said.get("turns", str(state.turns_remaining)) != str(state.turns_remaining):
         raise UnreadPrompt("the prompt tells of no open game: its turns and its acts do not fit")
-    return Position(state, not hidden)
+    return PromptPosition(state, not hidden)
 
 
 def _actions(history: str, counts: Triple) -> list[tuple[Action, str]]:

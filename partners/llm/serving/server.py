@@ -30,7 +30,7 @@ PATIENCE_S = 30.0  # seconds that a connection may say nothing
 _OURS = ("127.0.0.1", "localhost", "::1")
 
 
-class Refused(InputError):
+class RequestRefused(InputError):
     """A request that is not answered; ``status`` is HTTP's."""
 
     def __init__(self, message: str, status: int = 400) -> None:
@@ -66,12 +66,12 @@ class PolicyServer(ThreadingHTTPServer):
         """The answer to a chat completion's body. Raises :class:`Refused` and :class:`UnreadPrompt`."""
         name = request.get("model")
         if not isinstance(name, str) or name not in self.occupants:
-            raise Refused(f"no model {shown(name)} is served here; there are {', '.join(self.occupants)}", 404)
+            raise RequestRefused(f"no model {shown(name)} is served here; there are {', '.join(self.occupants)}", 404)
         if request.get("n", 1) not in (1, None):
-            raise Refused(f"one prompt has one answer: leave out n; got {shown(request['n'])}")
+            raise RequestRefused(f"one prompt has one answer: leave out n; got {shown(request['n'])}")
         seed = as_integer(request.get("seed") or 0)
         if seed is None or seed < 0:
-            raise Refused(f"seed must be a whole number from 0 up; got {shown(request['seed'])}")
+            raise RequestRefused(f"seed must be a whole number from 0 up; got {shown(request['seed'])}")
         line = self.line(self.occupants[name], _prompt(request.get("messages")), seed)
         message = {"role": "assistant", "content": line}
         return {
@@ -132,11 +132,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _done(self, method: str, path: str) -> bytes:
         if _host(self.headers.get("Host", HOST)) not in _OURS:
-            raise Refused("this server answers this machine alone, under 127.0.0.1 or localhost", 403)
+            raise RequestRefused("this server answers this machine alone, under 127.0.0.1 or localhost", 403)
         if (method, path) == ("GET", "/v1/models"):
             return json.dumps(self.server.models()).encode()
         if (method, path) != ("POST", "/v1/chat/completions"):
-            raise Refused(f"{method} {shown(path)}: there are GET /v1/models and POST /v1/chat/completions", 404)
+            raise RequestRefused(f"{method} {shown(path)}: there are GET /v1/models and POST /v1/chat/completions", 404)
         request = self._body()
         completion = self.server.completion(request)
         return _streamed(completion) if request.get("stream") else json.dumps(completion).encode()
@@ -144,15 +144,15 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> dict[str, Any]:
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()):
-            raise Refused("a request needs its Content-Length", 411)
+            raise RequestRefused("a request needs its Content-Length", 411)
         if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
-            raise Refused(f"a request has at most {MOST_BYTES:,} bytes", 413)
+            raise RequestRefused(f"a request has at most {MOST_BYTES:,} bytes", 413)
         try:
             body = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
-            raise Refused("the body is no JSON") from None
+            raise RequestRefused("the body is no JSON") from None
         if not isinstance(body, dict):
-            raise Refused("the body is no JSON object")
+            raise RequestRefused("the body is no JSON object")
         return body
 
 
@@ -173,7 +173,7 @@ def _prompt(messages: object) -> str:
                 content = "".join(part["text"] for part in content if _is_text(part))
             if isinstance(content, str):
                 return content
-    raise Refused("messages must be a list that holds a text of role user")
+    raise RequestRefused("messages must be a list that holds a text of role user")
 
 
 def _is_text(part: object) -> bool:

@@ -23,11 +23,11 @@ from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
-from partners.llm.local.model import without_bars
+from partners.llm.local.model import hide_progress_bars
 from partners.llm.prompt import Template
 from partners.llm.reply import reply_line
-from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, teach
-from partners.llm.student.recipe import CARD, FORMAT, ITSELF, Games, Recipe
+from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, train_student
+from partners.llm.student.recipe import CARD, FORMAT, ITSELF, LessonGames, Recipe
 from partners.provenance import refuse_past
 from partners.scripted.chance import Random
 
@@ -42,20 +42,20 @@ def distill(recipe: Recipe, template: Template, folder: Path, tell: Callable[[st
     ``tell`` is called with a line about the progress now and then. Raises ``ValueError``, before anything is written
     :class:`partners.provenance.ProvenanceError` where somebody of the roster test would be learned from.
     """
-    past = recipe.past()
+    past = recipe.ancestry()
     refuse_past(past, "the student")
     began = time.monotonic()
     with _threads(recipe.threads):
-        cap = recipe.shown_acts()
+        cap = recipe.prompt_history()
         shown = lessons(
             recipe.teacher, recipe.games, template, history_cap=cap, rules=Rules(recipe.max_turns), seed=recipe.seed
         )
         tell(f"{len(shown):,} lessons from games of {spec_name(recipe.teacher)}")
         tokenizer = prompt_tokenizer(template)
         student = new_student(tokenizer, recipe.student, recipe.seed)
-        teach(student, tokenizer, shown, recipe.student, recipe.seed, _progress(recipe.student.steps, tell))
+        train_student(student, tokenizer, shown, recipe.student, recipe.seed, _progress(recipe.student.steps, tell))
     folder.mkdir(parents=True, exist_ok=True)
-    with without_bars():
+    with hide_progress_bars():
         student.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     card: dict[str, object] = {
@@ -75,7 +75,7 @@ def distill(recipe: Recipe, template: Template, folder: Path, tell: Callable[[st
 
 
 def lessons(
-    teacher: str, played: Sequence[Games], template: Template, *, history_cap: int, rules: Rules, seed: int
+    teacher: str, played: Sequence[LessonGames], template: Template, *, history_cap: int, rules: Rules, seed: int
 ) -> list[Lesson]:
     """What ``teacher`` replies in all of the games, each prompt once, in the order of play.
 

@@ -95,7 +95,7 @@ def new_student(tokenizer: PreTrainedTokenizerFast, settings: StudentSettings, s
         return GPT2LMHeadModel(config)
 
 
-def teach(
+def train_student(
     model: GPT2LMHeadModel,
     tokenizer: PreTrainedTokenizerFast,
     lessons: Sequence[Lesson],

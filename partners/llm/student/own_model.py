@@ -21,13 +21,13 @@ MINUTES = "about two minutes of one core"
 _log = logging.getLogger("dond_marl.local_model")
 
 
-def local_model(recipe: Recipe, template: Template) -> Path:
+def own_model_folder(recipe: Recipe, template: Template) -> Path:
     """The folder of the model of ``recipe`` for prompts of ``template``, which is made if it is not there.
 
     Making it is logged first, with how long it takes. Raises :class:`SetupError` where it cannot be kept.
     """
     folder = cache_folder() / "models" / recipe.digest(template)
-    if whole(folder):
+    if is_complete(folder):
         return folder
     from filelock import FileLock, Timeout  # of an extra: who seats nobody of this kind does without
 
@@ -40,7 +40,7 @@ def local_model(recipe: Recipe, template: Template) -> Path:
             _log.warning("another process is making the local language model; waiting for it (%s)", MINUTES)
             held = lock.acquire()
         with held:
-            if not whole(folder):
+            if not is_complete(folder):
                 _make(recipe, template, folder)
     except OSError as error:
         raise SetupError(
@@ -50,12 +50,12 @@ def local_model(recipe: Recipe, template: Template) -> Path:
     return folder
 
 
-def whole(folder: Path) -> bool:
+def is_complete(folder: Path) -> bool:
     """Whether a model lies in ``folder``; the card is moved there with it."""
     return (folder / CARD).is_file()
 
 
-def trained_cap(folder: str | Path) -> int:
+def trained_history_cap(folder: str | Path) -> int:
     """How many acts of the history a model was made for: of one not distilled here, the prompt's usual number."""
     try:
         card = json.loads((Path(folder).expanduser() / CARD).read_text(encoding="utf-8"))

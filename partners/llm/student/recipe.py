@@ -18,7 +18,7 @@ FORMAT = 1  # raised whenever the same recipe would make another model
 
 
 @dataclass(frozen=True, slots=True)
-class Games:
+class LessonGames:
     """Some of the games that are learned from."""
 
     against: str  # a partner by name, or ITSELF
@@ -28,15 +28,15 @@ class Games:
     number: int | None = None  # of scenarios; None: each scenario of a source that can be listed, once
 
 
-GAMES = (
-    Games("heuristic", 0.0),
-    Games("heuristic", 0.1),
-    Games("heuristic", 0.3),
-    Games(ITSELF, 0.1),
-    Games("mixture(of=zoo)", 0.1),
-    Games("mixture(of=zoo)", 0.5),
-    Games("random", 0.1),
-    Games("heuristic", 0.1, "uniform", "near", 2000),
+LESSON_GAMES = (
+    LessonGames("heuristic", 0.0),
+    LessonGames("heuristic", 0.1),
+    LessonGames("heuristic", 0.3),
+    LessonGames(ITSELF, 0.1),
+    LessonGames("mixture(of=zoo)", 0.1),
+    LessonGames("mixture(of=zoo)", 0.5),
+    LessonGames("random", 0.1),
+    LessonGames("heuristic", 0.1, "uniform", "near", 2000),
 )
 
 
@@ -64,7 +64,7 @@ class Recipe:
     """
 
     teacher: str = "expert"  # the partner that is imitated, by name
-    games: tuple[Games, ...] = GAMES
+    games: tuple[LessonGames, ...] = LESSON_GAMES
     history_cap: int | None = None
     max_turns: int = 10
     student: StudentSettings = field(default_factory=StudentSettings)
@@ -76,12 +76,12 @@ class Recipe:
             check_whole_number("history_cap", self.history_cap, 0, 100)
         check_whole_number("threads", self.threads, 1, 256)
 
-    def shown_acts(self) -> int:
+    def prompt_history(self) -> int:
         if self.history_cap is not None:
             return self.history_cap
         return 0 if seat_occupant(self.teacher).traits.memoryless else HISTORY_CAP
 
-    def past(self) -> Ancestry:
+    def ancestry(self) -> Ancestry:
         """Everybody in the past of what comes out: its teacher, those whom it sees play, and whom they met."""
         others = dict.fromkeys(games.against for games in self.games if games.against != ITSELF)
         held_out = [source for games in self.games for source in scenarios(games.scenarios, games.split)]
@@ -89,5 +89,5 @@ class Recipe:
 
     def digest(self, template: Template) -> str:
         """A name for what comes out, the same for the same recipe, prompt and players, whose weights count too."""
-        made_of = {"format": FORMAT, "recipe": asdict(self), "prompt": template.text, "players": self.past().met}
+        made_of = {"format": FORMAT, "recipe": asdict(self), "prompt": template.text, "players": self.ancestry().met}
         return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:16]

@@ -169,7 +169,7 @@ def test_what_is_written_freely_is_what_transformers_generates(tmp_path):
     read = load_model(str(tiny_model(tmp_path / "model", chat=CHAT)))
     client = LocalClient(LocalSettings(str(tmp_path / "model")))
     asked = asks(size=2)
-    for ask, reply in zip(asked, client.freely(asked), strict=True):
+    for ask, reply in zip(asked, client.complete_unconstrained(asked), strict=True):
         (prompt,) = read.prompts([ask.prompt])
         made = read.model.generate(
             torch.tensor([prompt]), max_new_tokens=96, do_sample=False, attention_mask=torch.ones(1, len(prompt)),

@@ -18,10 +18,10 @@ from dond_marl.scenarios.sources import open_source
 from league.display.diagnosis import diagnosis_section
 from league.evaluation.diagnosis import diagnose
 from league.evaluation.matches import Terms, score
-from partners.llm.client import Ask, Reply
-from partners.llm.diagnosis.beliefs import KINDS, SYSTEM
-from partners.llm.diagnosis.words import WordsClient
-from partners.llm.diagnosis.worths import worths_against
+from partners.llm.client import ModelReply, Query
+from partners.llm.diagnosis.beliefs import ITEM_NAMES, SYSTEM
+from partners.llm.diagnosis.words import WordProbabilityClient
+from partners.llm.diagnosis.worths import act_values_against
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
@@ -45,8 +45,8 @@ class Answers:
     tally: Counter[str] = field(default_factory=Counter)
     identity: dict[str, object] = field(default_factory=dict)
 
-    def complete(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(self.of(ask.prompt)) for ask in asks]
+    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
+        return [ModelReply(self.of(ask.prompt)) for ask in asks]
 
 
 def some(number: int, seed: int = 0):
@@ -80,8 +80,8 @@ def test_against_somebody_whose_answers_are_not_known_it_says_so():
 def test_worths_are_not_promised_against_who_gambles():
     """The task of Inspect leaves out what acts lost then, and plays on."""
     one = TEST.table.scenario(0)
-    assert worths_against(seat_occupant("random"), Rules(), TEST.prior, one) is None
-    assert worths_against(seat_occupant("boulware"), Rules(), TEST.prior, one) is not None
+    assert act_values_against(seat_occupant("random"), Rules(), TEST.prior, one) is None
+    assert act_values_against(seat_occupant("boulware"), Rules(), TEST.prior, one) is not None
 
 
 def told(answer: str):
@@ -137,12 +137,15 @@ def test_a_service_is_asked_about_beliefs_without_the_games_form_and_its_tokens_
 def test_a_local_model_says_how_likely_it_finds_each_type(tmp_path):
     """As likely as the whole word is after the question; a second batch-mate changes nothing."""
     local = LocalClient(LocalSettings(str(tiny_model(tmp_path / "model"))))
-    client, asks = WordsClient(local, "You watch.", KINDS), [Ask("Pool 1,2,3.", None), Ask("Pool 4,1,1. Longer.", None)]
+    client, asks = (
+        WordProbabilityClient(local, "You watch.", ITEM_NAMES),
+        [Query("Pool 1,2,3.", None), Query("Pool 4,1,1. Longer.", None)],
+    )
     first, _ = (json.loads(reply.text) for reply in client.complete(asks))
     assert first == pytest.approx(json.loads(client.complete(asks[:1])[0].text), abs=2e-6)
-    read, chances = local.ready(), []
+    read, chances = local.load(), []
     (prompt,) = read.encode(["You watch.\n\nPool 1,2,3.The type is"])
-    for word in KINDS:
+    for word in ITEM_NAMES:
         (tokens,) = read.encode([f" {word}"])
         with torch.inference_mode():
             logits = read.model(torch.tensor([[*prompt, *tokens]])).logits[0, len(prompt) - 1 : -1]

@@ -22,7 +22,7 @@ from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig, Section
 from league.settings.training import TrainConfig
 from league.training.clone import lessons
-from partners.judges.episodes import played
+from partners.judges.episodes import scripted_games
 from partners.llm.student.recipe import Recipe
 from tests.command import dond
 
@@ -140,7 +140,7 @@ def test_it_would_be_noticed():
 
 def test_the_local_language_model_and_the_worked_episodes_of_judges_are_made_without_what_is_held_out():
     assert [source.label for source in of_recipe(Recipe()) if held_out(source)] == []
-    assert may_be_trained_on(played(0, 1000).scenarios).all()
+    assert may_be_trained_on(scripted_games(0, 1000).scenarios).all()
 
 
 @pytest.mark.parametrize(("name", "split"), [(name, split) for name in SPLITS for split in (*SPLITS[name], None)])

@@ -26,10 +26,10 @@ from league.experiments.styles.report import rows_of
 from league.experiments.styles.settings import StylesConfig, judge_of
 from league.experiments.styles.trials import FIGURES, Trial, Watched, run
 from league.settings.read import ConfigError, load_config
-from partners.judges.episodes import Labelled, played, worked_episodes
+from partners.judges.episodes import LabelledGames, scripted_games, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
-from partners.judges.reward_model import EPOCHS, RewardModel, episodes
-from partners.judges.styles import Style, shows
+from partners.judges.reward_model import EPOCHS, RewardModel, episode_tensors
+from partners.judges.styles import Style, shows_style
 from partners.learning.rewards import Own, reward_of
 from tests.command import dond
 from tests.loopback import Service, completion, without_proxy_and_key
@@ -101,24 +101,24 @@ def test_the_reward_model_learns_the_episodes_it_is_shown_and_is_a_function_of_t
     shown = worked_episodes(style, 6, seed=1)
     model, same, other = (RewardModel(style, shown, seed) for seed in (1, 1, 2))
     assert (model.verdicts(shown.games, 0) == shown.labels).all() and 0 < model.epochs < EPOCHS
-    games = played(5, 200)
+    games = scripted_games(5, 200)
     verdicts = model.verdicts(games, 1)
     assert (same.verdicts(games, 1) == verdicts).all() and (other.verdicts(games, 1) != verdicts).any()
     assert model.tally == Counter(yes=int(verdicts.sum()) + int(shown.labels.sum()), no=206 - int(verdicts.sum() + 3))
 
 
 def test_a_reward_model_that_is_shown_enough_learns_a_style():
-    games = played(7, 400)
+    games = scripted_games(7, 400)
     model = RewardModel(Style.PUSH_OVER, worked_episodes(Style.PUSH_OVER, 100), 0)
-    assert agreement(model.verdicts(games, 0), shows(Style.PUSH_OVER, games)[:, 0]).kappa > 0.6
+    assert agreement(model.verdicts(games, 0), shows_style(Style.PUSH_OVER, games)[:, 0]).kappa > 0.6
 
 
 def test_an_episode_is_read_from_the_judged_seats_side():
     """seat_0's game and the same game told with the seats exchanged are one sequence, but for who begins."""
     scenarios = open_source("lewis", split="train").block(1, 0, 30)
     games = rollout((seat_occupant("tough"), seat_occupant("random")), scenarios, Rules(6, "rejects"), seed=1)
-    first, lengths = episodes(games, 0)
-    second, others = episodes(games, 1)
+    first, lengths = episode_tensors(games, 0)
+    second, others = episode_tensors(games, 1)
     assert torch.equal(lengths, others) and lengths.tolist() == (games.turns + 2).tolist()
     assert first.shape == (30, 8, 24) and first.abs().max() <= 1
     kinds = first[:, :, :3].argmax(dim=2)
@@ -135,7 +135,7 @@ def test_an_episode_is_read_from_the_judged_seats_side():
 
 
 def test_a_verdict_does_not_depend_on_the_other_games():
-    games, model = played(5, 100), RewardModel(Style.STUBBORN, worked_episodes(Style.STUBBORN, 6), 0)
+    games, model = scripted_games(5, 100), RewardModel(Style.STUBBORN, worked_episodes(Style.STUBBORN, 6), 0)
     whole, order = model.verdicts(games, 0), np.arange(100)[::-1]
     assert (model.verdicts(games.rows(order), 0) == whole[order]).all()
     assert all(model.verdicts(games.rows(order[k : k + 1]), 0) == whole[order[k]] for k in range(20))
@@ -143,7 +143,7 @@ def test_a_verdict_does_not_depend_on_the_other_games():
 
 def test_labels_that_contradict_each_other_end_the_training_after_all_epochs():
     shown = worked_episodes(Style.STUBBORN, 2)
-    twice = Labelled(shown.games.rows(np.array([0, 0])), 0, np.array([True, False]))
+    twice = LabelledGames(shown.games.rows(np.array([0, 0])), 0, np.array([True, False]))
     assert RewardModel(Style.STUBBORN, twice, 0).epochs == EPOCHS
 
 
@@ -200,10 +200,10 @@ def test_watching_a_reward_changes_nothing_and_leaves_the_unjudged_out():
         style, tally = Style.STUBBORN, Counter()
 
         def verdicts(self, games, seat):
-            said = shows(Style.STUBBORN, games)[:, seat].astype(np.int8)
+            said = shows_style(Style.STUBBORN, games)[:, seat].astype(np.int8)
             return np.where(np.arange(games.size) % 3 == 0, Verdict.NONE, said).astype(np.int8)
 
-    games = played(3, 90)
+    games = scripted_games(3, 90)
     earned = np.zeros((90, 2))
     reward = JudgeReward(Silent())
     watched = Watched(reward, Style.STUBBORN)

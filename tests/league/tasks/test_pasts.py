@@ -24,7 +24,7 @@ from league.tasks.pasts import learner_identity, past_of_learner, past_of_traini
 from partners.ancestry import ITSELF, KEYS, Ancestry, past_in
 from partners.llm.prompt import load_template
 from partners.llm.student.distill import distill
-from partners.llm.student.recipe import CARD, Games, Recipe, StudentSettings
+from partners.llm.student.recipe import CARD, LessonGames, Recipe, StudentSettings
 from partners.llm.student.recipe import ITSELF as THE_TEACHER
 from partners.network.checkpoint import load_checkpoint, save_checkpoint
 from partners.provenance import ProvenanceError, ancestry, held_out_in, identity, known, of_test_in, refuse_past
@@ -125,7 +125,7 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
         }
         return {f"{league}: {name}": past for league, pasts in every.items() for name, past in pasts.items()}
     if "teacher" in keys:
-        return {"the student": load_config(path, overrides, DistillConfig).recipe().past()}
+        return {"the student": load_config(path, overrides, DistillConfig).recipe().ancestry()}
     if "experiment" in keys:
         experiment = load_config(path, overrides, ExperimentConfig)
         hints = [hints_of(experiment, who) for who in experiment.experiment.hinters]
@@ -215,8 +215,10 @@ def test_one_stage_of_a_league_on_other_scenarios_is_noted(tmp_path):
     assert not any(map(held_out_in, pasts_of_league(load_config(written)).values()))
     config = load_config(written, ["stages=[{name: wide, rounds: 1, env: {scenarios: uniform}}, {name: league}]"])
     assert [held_out_in(past) for past in pasts_of_league(config).values()] == [["scenarios of uniform"]] * 2
-    recipe = Recipe(games=(Games("nice", 0.1, "uniform", None, 20), Games("nice", 0.1, "uniform", "near", 20)))
-    assert held_out_in(recipe.past()) == ["scenarios of uniform"]
+    recipe = Recipe(
+        games=(LessonGames("nice", 0.1, "uniform", None, 20), LessonGames("nice", 0.1, "uniform", "near", 20))
+    )
+    assert held_out_in(recipe.ancestry()) == ["scenarios of uniform"]
 
 
 def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_not_known(tmp_path):
@@ -247,7 +249,7 @@ def test_a_league_of_an_older_version_is_known_by_its_settings_but_not_by_its_fi
 
 
 def test_from_a_league_to_its_snapshot_to_a_student_nobody_is_forgotten(snapshot, tmp_path):
-    games = (Games("nice", 0.1, number=20), Games(THE_TEACHER, 0.0, number=20))
+    games = (LessonGames("nice", 0.1, number=20), LessonGames(THE_TEACHER, 0.0, number=20))
     recipe = Recipe(teacher=snapshot, games=games, max_turns=4, student=SMALL)
     card = distill(recipe, load_template(), tmp_path / "student", lambda line: None)
     assert json.loads((tmp_path / "student" / CARD).read_text())["met"] == card["met"]
@@ -307,7 +309,7 @@ def test_a_teacher_whose_ancestor_met_the_test_roster_is_refused_before_a_studen
     save_checkpoint(tmp_path / "tainted.json", weights.tensors, {**weights.about, **tainted.note()})
     teacher = f"checkpoint(path={str(tmp_path / 'tainted.json')!r})"
     with pytest.raises(ProvenanceError, match=r"the student <- checkpoint \w{12} <- .*which is in the roster test"):
-        distill(Recipe(teacher=teacher, games=(Games("nice", 0.1, number=4),), student=SMALL), load_template(),
+        distill(Recipe(teacher=teacher, games=(LessonGames("nice", 0.1, number=4),), student=SMALL), load_template(),
                 tmp_path / "student", lambda line: None)  # fmt: skip
     assert not (tmp_path / "student").exists()
     beginning = f", init_from: {json.dumps(teacher)}"

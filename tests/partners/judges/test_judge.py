@@ -19,11 +19,11 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import points_of_ten
-from partners.judges.episodes import descriptions, reason, worked_episodes
+from partners.judges.episodes import describe_games, explain_label, worked_episodes
 from partners.judges.judge import JudgeError, JudgeReward, Verdict
-from partners.judges.language_model import NUDGE, SYSTEM, LLMJudge, header, llm_judge, read_verdict
+from partners.judges.language_model import NUDGE, SYSTEM, LLMJudge, llm_judge, prompt_header, read_verdict
 from partners.judges.rules import LocalJudge, local_judge, statements
-from partners.judges.styles import Style, shows
+from partners.judges.styles import Style, shows_style
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import AskedPerSeat, reward_of
 from partners.llm.cache import CacheMiss
@@ -52,19 +52,19 @@ def paid(reward: JudgeReward, games: Games) -> np.ndarray:
 
 @pytest.mark.parametrize("style", Style)
 def test_a_prompt_is_the_task_three_worked_episodes_with_reasons_and_the_question(style):
-    text = header(style)
+    text = prompt_header(style)
     assert re.findall(r"^Episode (\d)$", text, re.M) == ["1", "2", "3"]
     assert text.count(f"Question: Is Alice a {style.word} negotiator?\nAnswer: ") == 3
     assert [answer[:3] for answer in re.findall(r"Answer: (.*)", text)] == ["Yes", "No,", "Yes"]
     assert all(re.fullmatch(r"(Yes|No), because .*\.", answer) for answer in re.findall(r"Answer: (.*)", text))
-    assert text == header(style), "the same every time"
-    assert text != header(style, seed=1) and header(style, 1).count("Episode") == 1
+    assert text == prompt_header(style), "the same every time"
+    assert text != prompt_header(style, seed=1) and prompt_header(style, 1).count("Episode") == 1
 
 
 def test_an_episode_tells_what_happened_and_what_was_paid():
     games = rollout((seat_occupant("tough"), seat_occupant("tough")), LEWIS.block(0, 4, 1), Rules(4), seed=0)
     assert not games.deal[0]
-    first, second = descriptions(games, 0)[0].split("\n"), descriptions(games, 1)[0].split("\n")
+    first, second = describe_games(games, 0)[0].split("\n"), describe_games(games, 1)[0].split("\n")
     assert [line.split(":")[0] for line in first] == [
         *("Pool", "Alice's values", "Bob's values", "Alice", "Bob", "Alice", "Bob", "Outcome"),
         *("Alice earns 0 of 10 points.", "Bob earns 0 of 10 points."),
@@ -78,7 +78,7 @@ def test_an_episode_tells_what_happened_and_what_was_paid():
 def test_nobody_is_told_points_that_were_not_paid():
     """The published code shows the points of selections that do not fit beside the word Disagreement."""
     games = some_games(400)
-    for text, deal, scores in zip(descriptions(games, 1), games.deal, games.scores.tolist(), strict=True):
+    for text, deal, scores in zip(describe_games(games, 1), games.deal, games.scores.tolist(), strict=True):
         assert f"Alice earns {scores[1]} of" in text and f"Bob earns {scores[0]} of" in text
         assert ("Outcome: agreement." in text) == deal
         assert deal or ("Alice earns 0 of" in text and "Bob earns 0 of" in text)
@@ -88,16 +88,16 @@ def test_nobody_is_told_points_that_were_not_paid():
 def test_reasons_agree_with_the_definition_and_worked_episodes_are_labelled_by_it(style):
     games = some_games(200)
     for seat in (0, 1):
-        labels = shows(style, games)[:, seat]
+        labels = shows_style(style, games)[:, seat]
         for game in range(games.size):
-            why = reason(style, games, game, seat)
+            why = explain_label(style, games, game, seat)
             assert read_verdict(why) == labels[game]
             alike = {"more than Bob": 1, "less than Bob": -1, "more than once": 2, "never the same twice": 3}
             kinds = {Style.COMPETITIVE: 1, Style.PUSH_OVER: -1, Style.STUBBORN: 2, Style.VERSATILE: 3}
             assert labels[game] == any(words in why for words, kind in alike.items() if kind == kinds[style])
     worked = worked_episodes(style, 9, seed=4)
     assert worked.labels.tolist() == [True, False] * 4 + [True]
-    assert (shows(style, worked.games)[:, worked.seat] == worked.labels).all()
+    assert (shows_style(style, worked.games)[:, worked.seat] == worked.labels).all()
 
 
 def test_worked_episodes_share_no_scenario_with_the_held_out_ones():
@@ -142,7 +142,9 @@ def test_reading_a_verdict_raises_nothing(text):
 
 # -- a language model ------------------------------------------------------------------------------------------------
 
-TRUTH = {text: shows(Style.STUBBORN, some_games())[row, 0] for row, text in enumerate(descriptions(some_games(), 0))}
+TRUTH = {
+    text: shows_style(Style.STUBBORN, some_games())[row, 0] for row, text in enumerate(describe_games(some_games(), 0))
+}
 
 
 def episode_of(prompt: str) -> str:
@@ -192,7 +194,7 @@ def test_a_models_answers_are_paid_and_its_cost_is_counted(serve):
     games = some_games()
     twice = games.rows(np.repeat(np.arange(games.size), 2))
     pay = paid(reward.for_seat(0), twice)
-    assert (pay[:, 0] == 10 * shows(Style.STUBBORN, twice)[:, 0]).all() and 0 < pay[:, 0].mean() < 10
+    assert (pay[:, 0] == 10 * shows_style(Style.STUBBORN, twice)[:, 0]).all() and 0 < pay[:, 0].mean() < 10
     assert not pay[:, 1].any()
     tally, different = reward.judge.tally, len(TRUTH)
     assert len(service.heard) == tally["asked"] == tally["requests"] == different < tally["episodes"] == 120
@@ -206,7 +208,7 @@ def test_a_models_answers_are_paid_and_its_cost_is_counted(serve):
 def test_both_seats_are_asked_about_where_both_are_wanted(serve):
     reward = judge_at(serve(honest))
     games = some_games()
-    assert (paid(reward, games) == 10 * shows(Style.STUBBORN, games)).all()
+    assert (paid(reward, games) == 10 * shows_style(Style.STUBBORN, games)).all()
     assert isinstance(reward, AskedPerSeat) and not isinstance(reward_of("svo(45)"), AskedPerSeat)
 
 
@@ -232,7 +234,7 @@ def test_an_answer_that_is_none_is_asked_for_again_and_then_counted(serve):
         return completion("It depends.") if TRUTH[episode_of(heard.prompt)] else honest(heard, number)
 
     reward, games = judge_at(serve(evasive)), some_games()
-    truth = shows(Style.STUBBORN, games)[:, 0]
+    truth = shows_style(Style.STUBBORN, games)[:, 0]
     pay = paid(reward.for_seat(0), games)[:, 0]
     tally = reward.judge.tally
     mended = (pay == 10) & truth
@@ -367,7 +369,7 @@ def test_the_local_judge_keeps_the_rules_that_fit_every_shown_episode(style):
 @pytest.mark.parametrize("style", Style)
 def test_more_episodes_bring_the_local_judge_to_the_definition(style):
     games = some_games(400, seed=8)
-    truth = shows(style, games)[:, 0]
+    truth = shows_style(style, games)[:, 0]
 
     def accuracy(examples: int) -> float:
         judges = [local_judge(style, examples, seed).judge for seed in range(6)]
@@ -382,7 +384,7 @@ def test_the_menu_has_the_definitions_on_it_and_says_nothing_twice():
     for seat in (0, 1):
         said = statements(games, seat)
         for style in Style:
-            assert any((true == shows(style, games)[:, seat]).all() for true in said.values())
+            assert any((true == shows_style(style, games)[:, seat]).all() for true in said.values())
         assert all(0 < true.mean() < 1 for true in said.values())
         assert len({true.tobytes() for true in said.values()}) == len(said)
 

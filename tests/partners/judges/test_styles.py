@@ -18,7 +18,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
-from partners.judges.styles import Style, StyleReward, leads, offers_of, shows
+from partners.judges.styles import Style, StyleReward, count_offers, score_leads, shows_style
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import Own, reward_of
 from partners.network.network import NetworkShape, PolicyNetwork
@@ -41,7 +41,7 @@ def game(*said: tuple, scenario: Scenario = TABLE, rules: Rules = Rules(10, "rej
 
 
 def styles(games: Games, seat: int) -> set[str]:
-    return {str(style) for style in Style if shows(style, games)[0, seat]}
+    return {str(style) for style in Style if shows_style(style, games)[0, seat]}
 
 
 STORIES = {
@@ -74,17 +74,17 @@ def test_a_story_shows_these_styles(story):
 
 def test_equal_points_are_nobodys_lead_whatever_the_pool_is_worth():
     equal = Scenario((1, 2, 3), ((4, 0, 2), (0, 5, 0)))  # the book to one, a hat to the other: 4 of 10, 5 of 10
-    assert leads(game((P, (1, 1, 3)), AGREE, scenario=equal)).tolist() == [[1, -1]]
-    assert leads(game((P, (0, 0, 3)), AGREE, scenario=equal)).tolist() == [[-1, 1]]
+    assert score_leads(game((P, (1, 1, 3)), AGREE, scenario=equal)).tolist() == [[1, -1]]
+    assert score_leads(game((P, (0, 0, 3)), AGREE, scenario=equal)).tolist() == [[-1, 1]]
     tied = Scenario((3, 1, 1), ((1, 0, 0), (0, 3, 3)))  # 1 of 3 and 2 of 6 as shares; 1 and 3 as points
-    assert leads(game((P, (3, 1, 0)), AGREE, scenario=tied)).tolist() == [[1, -1]]
-    assert leads(game((P, (1, 1, 1)), (P, (2, 0, 1)), NO, END, scenario=tied)).tolist() == [[0, 0]]
+    assert score_leads(game((P, (3, 1, 0)), AGREE, scenario=tied)).tolist() == [[1, -1]]
+    assert score_leads(game((P, (1, 1, 1)), (P, (2, 0, 1)), NO, END, scenario=tied)).tolist() == [[0, 0]]
     third = Scenario((3, 0, 1), ((1, 0, 0), (2, 0, 0)))  # 1 of 3 to 4 of 6; never a tie by rounding
-    assert leads(game((P, (1, 0, 0)), AGREE, scenario=third)).tolist() == [[-1, 1]]
+    assert score_leads(game((P, (1, 0, 0)), AGREE, scenario=third)).tolist() == [[-1, 1]]
     fair = Scenario((2, 0, 0), ((1, 0, 0), (9, 0, 0)))  # one each: half of either whole, 1 point and 9
-    assert leads(game((P, (1, 0, 0)), AGREE, scenario=fair)).tolist() == [[0, 0]]
+    assert score_leads(game((P, (1, 0, 0)), AGREE, scenario=fair)).tolist() == [[0, 0]]
     worthless = Scenario((1, 0, 0), ((0, 0, 0), (1, 0, 0)))
-    assert leads(game((P, (0, 0, 0)), AGREE, scenario=worthless)).tolist() == [[-1, 1]]
+    assert score_leads(game((P, (0, 0, 0)), AGREE, scenario=worthless)).tolist() == [[-1, 1]]
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def by_hand(games: Games, row: int, seat: int) -> set[str]:
 @given(st.integers(0, 10**6), st.integers(1, 12))
 def test_thousands_of_games_at_once_are_labelled_as_one_by_one(seed, max_turns):
     games = chatter(seed, max_turns, size=40)
-    shown = {str(style): shows(style, games) for style in Style}
+    shown = {str(style): shows_style(style, games) for style in Style}
     for row in range(games.size):
         for seat in (0, 1):
             assert {name for name, label in shown.items() if label[row, seat]} == by_hand(games, row, seat)
@@ -133,11 +133,11 @@ def test_thousands_of_games_at_once_are_labelled_as_one_by_one(seed, max_turns):
 
 def test_the_styles_exclude_each_other_as_their_meanings_do():
     games = chatter(5, size=2000)
-    label = {style: shows(style, games) for style in Style}
+    label = {style: shows_style(style, games) for style in Style}
     assert all(0.02 < each.mean() < 0.98 for each in label.values()), "a label that is always or never says nothing"
     assert not (label[Style.VERSATILE] & label[Style.STUBBORN]).any()
     assert (label[Style.COMPETITIVE] == label[Style.PUSH_OVER][:, ::-1]).all(), "one leads where the other trails"
-    made, different = offers_of(games)
+    made, different = count_offers(games)
     assert ((different >= 0) & (different <= made) & (made <= 5)).all()
     assert ((made > 0) == (different > 0)).all()
 
@@ -159,9 +159,9 @@ def test_reward_and_evaluation_are_one_definition(style):
     games = chatter(11)
     earned = points_of_ten(games.scores, games.scenarios.wholes)
     paid = reward_of(f"style({style})")(games, earned, games.scenarios)
-    assert (paid == TEN * shows(style, games)).all() and 0 < paid.mean() < TEN
+    assert (paid == TEN * shows_style(style, games)).all() and 0 < paid.mean() < TEN
     back_to_the_first = game((P, A), (P, C), (P, B), (P, C), (P, A), END)
-    assert not shows(Style.VERSATILE, back_to_the_first)[0, 0]
+    assert not shows_style(Style.VERSATILE, back_to_the_first)[0, 0]
 
 
 def test_nobody_leads_or_trails_without_a_deal():
@@ -170,7 +170,7 @@ def test_nobody_leads_or_trails_without_a_deal():
     assert not both_claim_the_book.deal[0] and styles(both_claim_the_book, 0) == styles(both_claim_the_book, 1) == set()
     games = chatter(12)
     for style in (Style.COMPETITIVE, Style.PUSH_OVER):
-        assert not shows(style, games)[~games.deal].any() and (~games.deal).sum() > 50
+        assert not shows_style(style, games)[~games.deal].any() and (~games.deal).sum() > 50
 
 
 def test_a_refusal_is_no_agreement():
@@ -187,7 +187,7 @@ def test_proposing_and_insisting_do_not_make_two_splits_of_one():
 
 def test_an_act_that_was_not_allowed_was_not_made():
     games = game((P, A), (P, C), (P, (1, 0, 4)))  # four balls of three
-    assert offers_of(games).made.tolist() == [[1, 1]] and styles(games, 0) == styles(games, 1) == set()
+    assert count_offers(games).made.tolist() == [[1, 1]] and styles(games, 0) == styles(games, 1) == set()
 
 
 def experience_of(reward, size: int = 100):

@@ -12,13 +12,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dond_marl.yardsticks.metrics import points_of_ten
-from partners.judges.episodes import descriptions, played
+from partners.judges.episodes import describe_games, scripted_games
 from partners.judges.judge import Verdict
-from partners.judges.language_model import header, llm_judge, question, read_verdict
+from partners.judges.language_model import llm_judge, prompt_header, question, read_verdict
 from partners.judges.styles import Style
 from partners.judges.yes_no_model import YesNoClient
 from partners.learning.rewards import reward_of
-from partners.llm.client import Ask, Client, SetupError
+from partners.llm.client import Client, Query, SetupError
 from partners.llm.reply import Legal
 from tests.tiny_models import CHAT as LLAMA_CHAT
 from tests.tiny_models import tiny_model
@@ -60,9 +60,12 @@ def folder(tmp_path_factory) -> Path:
     return make(tmp_path_factory.mktemp("model"))
 
 
-def asks(number: int = 12) -> list[Ask]:
-    beginning = header(Style.STUBBORN, 1)
-    return [Ask(question(beginning, text, Style.STUBBORN, 1), LEGAL) for text in descriptions(played(2, number), 0)]
+def asks(number: int = 12) -> list[Query]:
+    beginning = prompt_header(Style.STUBBORN, 1)
+    return [
+        Query(question(beginning, text, Style.STUBBORN, 1), LEGAL)
+        for text in describe_games(scripted_games(2, number), 0)
+    ]
 
 
 def yes_by_hand(client: YesNoClient, prompt: str) -> float:
@@ -92,7 +95,7 @@ def test_a_model_that_chats_is_told_the_system_message(tmp_path):
     client = YesNoClient(str(make(tmp_path, chat=CHAT)), "You judge.")
     (tokens,) = [client._tokens("Well?")]
     assert client._read.tokenizer.decode(tokens) == "<user>You judge.\n\nWell?<a>"
-    assert read_verdict(client.complete([Ask("Well?", LEGAL)])[0].text) is not Verdict.NONE
+    assert read_verdict(client.complete([Query("Well?", LEGAL)])[0].text) is not Verdict.NONE
 
 
 def test_a_model_is_known_by_its_files_wherever_they_are(folder, tmp_path):
@@ -102,7 +105,7 @@ def test_a_model_is_known_by_its_files_wherever_they_are(folder, tmp_path):
 
 
 def test_it_judges_as_a_reward_recorded_and_replayed(folder, tmp_path):
-    games = played(4, 10)
+    games = scripted_games(4, 10)
     earned = points_of_ten(games.scores, games.scenarios.wholes)
     spec = f"llm_judge(style=stubborn, provider=hf, model='{folder}', cache='{tmp_path / 'cache'}', cache_mode=MODE)"
     pays = []
@@ -132,7 +135,7 @@ def test_settings_that_do_not_fit_are_refused(options, message):
 
 
 def test_a_missing_or_too_small_model_is_told_in_one_line(tmp_path):
-    games = played(4, 2)
+    games = scripted_games(4, 2)
     gone = llm_judge("stubborn", provider="hf", model=str(tmp_path / "gone"))
     with pytest.raises(SetupError, match="there is no model folder") as error:
         gone.judge.verdicts(games, 0)

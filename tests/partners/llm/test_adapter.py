@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from dond_marl.occupants import seat_occupant
-from partners.llm.client import Ask, SetupError
+from partners.llm.client import Query, SetupError
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.model import load_model
 from partners.llm.reply import Legal
@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("peft") is None, reason="the extra lora brings peft"),  # which is slow to import
     pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`"),  # of the library, in the test's own calls
 ]
-ASK = Ask("Pool 2,1,1. Your values 2,3,3. Reply:", Legal((2, 1, 1), (0, 1, 3, 4)))
+ASK = Query("Pool 2,1,1. Your values 2,3,3. Reply:", Legal((2, 1, 1), (0, 1, 3, 4)))
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +50,19 @@ def test_the_adapters_weights_are_added_to_the_models(folders):
     assert abs(with_it.scores([ASK])[0] - without.scores([ASK])[0]).max() > 1e-3
     assert with_it.identity != without.identity
     beside = peft.PeftModel.from_pretrained(load_model(str(base)).model, str(adapter)).eval()
-    tokens = torch.tensor(with_it.ready().prompts([ASK.prompt]))
+    tokens = torch.tensor(with_it.load().prompts([ASK.prompt]))
     with torch.inference_mode():
-        merged, apart = (each(tokens).logits[0, -1] for each in (with_it.ready().model, beside))
+        merged, apart = (each(tokens).logits[0, -1] for each in (with_it.load().model, beside))
     assert torch.allclose(merged, apart, atol=1e-4)
 
 
 def test_what_is_no_adapter_and_who_has_no_model_is_told(folders, tmp_path):
     base, _ = folders
     with pytest.raises(SetupError, match="there is no adapter in"):
-        LocalClient(LocalSettings(str(base), adapter=str(tmp_path))).ready()
+        LocalClient(LocalSettings(str(base), adapter=str(tmp_path))).load()
     other = tiny_model(tmp_path / "other", "gpt2")
     with pytest.raises(SetupError, match="does not fit the model"):
-        LocalClient(LocalSettings(str(other), adapter=str(folders[1]))).ready()
+        LocalClient(LocalSettings(str(other), adapter=str(folders[1]))).load()
     with pytest.raises(ValueError, match="belongs to the model that it was trained on"):
         seat_occupant(f"llm(provider=hf, adapter={str(folders[1])!r})")
     with pytest.raises(ValueError, match="the path of an adapter's folder; got 3"):

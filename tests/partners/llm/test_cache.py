@@ -18,7 +18,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from partners.llm.cache import CachedClient, CacheError, CacheMiss, ReplyCache, question_key
-from partners.llm.client import Ask, Failure, Reply, Usage
+from partners.llm.client import Failure, ModelReply, Query, Usage
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, reply_line
@@ -27,7 +27,7 @@ from partners.scripted.heuristic import Heuristic
 from tests.loopback import Page, Service, completion
 
 LEGAL = Legal((1, 1, 1), (0, 1, 3, 4))
-ASK = Ask("Your move.", LEGAL)
+ASK = Query("Your move.", LEGAL)
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Answering:
 
 
 def counting(ask, number):
-    return Reply(f"{ask.prompt} {number}", number % 2 == 0, None, Usage(10, number))
+    return ModelReply(f"{ask.prompt} {number}", number % 2 == 0, None, Usage(10, number))
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path):
@@ -100,16 +100,18 @@ def test_a_replay_asks_nobody_and_a_miss_is_an_error(tmp_path):
 
 def test_a_failure_is_replayed_in_its_place_and_asked_again_in_a_new_recording(tmp_path):
     def second_time(ask, number):
-        return Reply(failure=Failure.TIMEOUT) if number == 0 else Reply("here")
+        return ModelReply(failure=Failure.TIMEOUT) if number == 0 else ModelReply("here")
 
     with closing(ReplyCache(tmp_path / "c.db")) as cache:
         recording = CachedClient(Answering(second_time), cache)
         heard = [recording.complete([ASK])[0] for _ in range(3)]
-        assert heard == [Reply(failure=Failure.TIMEOUT), Reply("here"), Reply("here")]
+        assert heard == [ModelReply(failure=Failure.TIMEOUT), ModelReply("here"), ModelReply("here")]
         replaying = CachedClient(Answering(counting), cache, "replay")
         assert [replaying.complete([ASK])[0] for _ in range(3)] == heard
-        assert CachedClient(Answering(lambda ask, number: Reply("now")), cache).complete([ASK]) == [Reply("now")]
-        assert CachedClient(Answering(counting), cache, "replay").complete([ASK]) == [Reply("now")]
+        assert CachedClient(Answering(lambda ask, number: ModelReply("now")), cache).complete([ASK]) == [
+            ModelReply("now")
+        ]
+        assert CachedClient(Answering(counting), cache, "replay").complete([ASK]) == [ModelReply("now")]
 
 
 def test_a_cache_that_is_only_read_stays_as_it_is(tmp_path):
@@ -156,12 +158,12 @@ def test_a_file_that_is_no_cache_is_left_alone_and_named(tmp_path):
 
 def test_modes_say_what_they_need(tmp_path):
     model = Answering(counting)
-    assert ServiceSettings().cached(model) is model
+    assert ServiceSettings().with_cache(model) is model
     for mode, path in (("record", None), ("replay", 1), ("both", "c.db")):
         with pytest.raises(ValueError, match="cache_mode must be off, or record or replay with a cache"):
             ServiceSettings(cache=path, cache_mode=mode)
     with pytest.raises(CacheError, match=r"there is no cache .* to replay"):
-        ServiceSettings(cache=tmp_path / "c.db", cache_mode="replay").cached(model)
+        ServiceSettings(cache=tmp_path / "c.db", cache_mode="replay").with_cache(model)
     with closing(ReplyCache(tmp_path / "c.db")) as cache, pytest.raises(TypeError, match="lives in one process"):
         pickle.dumps(cache)
 

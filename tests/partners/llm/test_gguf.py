@@ -142,7 +142,7 @@ def test_a_model_is_computed_in_what_its_folder_says_or_its_user(kept, asked, gi
     folder = tiny_model(tmp_path, "llama")
     load_model(str(folder)).model.to(getattr(torch, kept)).save_pretrained(folder)
     client = LocalClient(LocalSettings(str(folder), temperature=1.0, dtype=asked))
-    model = client.ready().model
+    model = client.load().model
     assert {weight.dtype for weight in model.parameters()} == {getattr(torch, given)}
     assert all(abs(probs.sum() - 1) < 1e-9 for probs in client.scores(asks(size=2)))
     assert ("dtype" in client.identity) == (asked != "auto")

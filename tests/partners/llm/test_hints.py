@@ -26,7 +26,7 @@ from partners.llm.client import SetupError
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import load_template
 from partners.llm.student.distill import distill
-from partners.llm.student.recipe import Games, Recipe, StudentSettings
+from partners.llm.student.recipe import LessonGames, Recipe, StudentSettings
 from partners.scripted.heuristic import Heuristic
 from tests.command import train_command
 from tests.loopback import Page, Service, completion
@@ -44,7 +44,9 @@ def model(tmp_path_factory) -> Path:
     """A local model that was hardly taught: its hints are legal, and worth nothing."""
     folder = tmp_path_factory.mktemp("made") / "model"
     student = StudentSettings(width=16, layers=1, heads=2, inner=16, steps=4, batch=8)
-    distill(Recipe("heuristic", (Games("random", 0.1, number=20),), student=student), load_template(), folder, print)
+    distill(
+        Recipe("heuristic", (LessonGames("random", 0.1, number=20),), student=student), load_template(), folder, print
+    )
     return folder
 
 

@@ -25,7 +25,7 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, decide
 from dond_marl.splits import legal_action_mask
 from dond_marl.yardsticks.replies import Probable
-from partners.llm.client import Ask, Client, SetupError
+from partners.llm.client import Client, Query, SetupError
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.decoding import choose, score
 from partners.llm.local.legal_lines import Branch, TokenError, legal_lines
@@ -51,15 +51,15 @@ def answering(size: int = 12):
     return table.turns()
 
 
-def asks(template: Template = SHORT, size: int = 12) -> list[Ask]:
+def asks(template: Template = SHORT, size: int = 12) -> list[Query]:
     turns = answering(size)
-    return [Ask(prompt, legal) for prompt, legal in zip(template.render(turns), legal_rows(turns), strict=True)]
+    return [Query(prompt, legal) for prompt, legal in zip(template.render(turns), legal_rows(turns), strict=True)]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A model that knows nothing, with the tokens of the shipped prompt: fast."""
-    from partners.llm.local.model import without_bars
+    from partners.llm.local.model import hide_progress_bars
     from partners.llm.student.network import new_student
 
     path = tmp_path_factory.mktemp("model")
@@ -68,7 +68,7 @@ def folder(tmp_path_factory) -> Path:
     with torch.no_grad():
         for weight in student.parameters():
             weight *= 8  # as they come, all replies are about as likely
-    with without_bars():
+    with hide_progress_bars():
         student.save_pretrained(path)
     tokenizer.save_pretrained(path)
     return path

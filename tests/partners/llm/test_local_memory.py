@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl.game import Rules
-from partners.llm.client import Ask, SetupError
+from partners.llm.client import Query, SetupError
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.memory import Plan, Sizes, batches, sizes
 from partners.llm.local.model import load_model
@@ -56,7 +56,7 @@ def test_the_beginning_of_all_prompts_is_read_once_and_answers_stay_the_same(cha
 def test_what_logits_are_computed_from_lies_in_one_piece(tmp_path):
     """Where no gradient is wanted, as beside an adapter, PyTorch multiplies a slice row by row: 100 times slower."""
     reading, seen = LocalClient(LocalSettings(str(tiny_model(tmp_path, "llama")))), []
-    head = reading.ready().model.get_output_embeddings()
+    head = reading.load().model.get_output_embeddings()
     head.register_forward_pre_hook(lambda _module, given: seen.append((given[0].shape[0], given[0].is_contiguous())))
     reading.complete(asks(LONG, 12)[:8])
     assert max(rows for rows, _ in seen) > 1
@@ -160,7 +160,7 @@ def test_little_memory_gives_the_same_answers_in_smaller_batches(kind, tmp_path)
 
 def test_a_model_that_cannot_read_one_prompt_in_its_memory_says_how_much_it_needs(tmp_path):
     told = LocalClient(LocalSettings(str(tiny_model(tmp_path, "llama")), memory_mb=1))
-    long = [Ask(asks()[0].prompt * 40, asks()[0].legal)]
+    long = [Query(asks()[0].prompt * 40, asks()[0].legal)]
     with pytest.raises(SetupError, match=r"needs about \d+ MB to read a prompt, and memory_mb is 1: raise it"):
         told.complete(long)
     with pytest.raises(ValueError, match="memory_mb"):

@@ -19,7 +19,7 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Cause, decide
 from hints import ExpertHinter
-from partners.llm.client import Ask, Failure, Reply, SetupError
+from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import Template
@@ -55,7 +55,7 @@ class Model:
     def complete(self, asks):
         self.asked += asks
         said = [self.answer(ask) for ask in asks]
-        return [answer if isinstance(answer, Reply) else Reply(answer) for answer in said]
+        return [answer if isinstance(answer, ModelReply) else ModelReply(answer) for answer in said]
 
 
 def first_legal(ask) -> str:
@@ -124,15 +124,15 @@ def test_a_re_ask_says_what_was_wrong_and_what_it_mends_is_no_fallback():
     ("answer", "cause", "counted"),
     [
         ("", Cause.UNPARSABLE, "rejected_empty"),
-        (Reply("", finished=False), Cause.UNPARSABLE, "rejected_truncated"),
+        (ModelReply("", finished=False), Cause.UNPARSABLE, "rejected_truncated"),
         ('{"act_type": 9, "oA": [0, 0, 0], "confidence": 1}', Cause.UNPARSABLE, "rejected_out_of_range"),
         ('{"act_type": 2, "oA": [0, 0, 0], "confidence": 1}', Cause.ILLEGAL, "rejected_illegal"),
         *(
-            (Reply(failure=failure), Cause.UNREACHABLE, f"failed_{failure}")
+            (ModelReply(failure=failure), Cause.UNREACHABLE, f"failed_{failure}")
             for failure in Failure
             if failure != "budget"
         ),
-        (Reply(failure=Failure.BUDGET), Cause.BUDGET, "failed_budget"),
+        (ModelReply(failure=Failure.BUDGET), Cause.BUDGET, "failed_budget"),
     ],
 )
 def test_every_failure_has_its_cause_and_its_count(answer, cause, counted):
@@ -177,7 +177,7 @@ def test_the_fallback_is_the_one_that_was_stated():
 @pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.BUDGET])
 def test_a_model_that_gives_up_where_it_cannot_answer_loses_games_that_count(failure):
     for fallback, cause, counts in (("forfeit", Cause.FORFEIT, True), ("greedy", None, False), ("end", None, False)):
-        model = LLMPartner(Model(lambda ask: Reply(failure=failure)), fallback=fallback)
+        model = LLMPartner(Model(lambda ask: ModelReply(failure=failure)), fallback=fallback)
         games = rollout((model, Heuristic()), SCENARIOS, seed=0)
         assert (games.cause[:, 0] == (cause or games.cause[0, 0])).all() and games.cause[:, 0].all()
         assert (games.counted == counts).all()
@@ -185,7 +185,7 @@ def test_a_model_that_gives_up_where_it_cannot_answer_loses_games_that_count(fai
 
 
 def test_rows_fail_and_recover_each_for_itself():
-    broken = {"0": Reply(failure=Failure.TIMEOUT), "1": "prose"}
+    broken = {"0": ModelReply(failure=Failure.TIMEOUT), "1": "prose"}
     model = Model(lambda ask: broken.get(ask.prompt[5], first_legal(ask)))
     partner = LLMPartner(model, Template("Pool {counts_csv}"), re_asks=0)
     said = partner.act(opening())
@@ -230,7 +230,7 @@ class Sensible:
         return {"model": "sensible"}
 
     def complete(self, asks):
-        return [Reply(self.says or first_legal(ask)) for ask in asks]
+        return [ModelReply(self.says or first_legal(ask)) for ask in asks]
 
 
 def test_no_games_ask_nothing():
@@ -240,7 +240,7 @@ def test_no_games_ask_nothing():
 
 
 def test_refused_replies_failed_asks_fallbacks_and_honest_no_deals_are_counted_apart():
-    talk = iter([*["prose"] * 3, *[Reply(failure=Failure.SERVER)] * 2])
+    talk = iter([*["prose"] * 3, *[ModelReply(failure=Failure.SERVER)] * 2])
     partner = LLMPartner(Model(lambda ask: next(talk, None) or first_legal(ask)), re_asks=0)
     games = rollout((partner, Tough()), SCENARIOS, Rules(2), seed=0)
     assert partner.tally == {
@@ -322,7 +322,7 @@ def test_a_storm_of_429s_costs_the_model_its_turns_and_nothing_else(monkeypatch)
             with pytest.warns(RuntimeWarning, match=r"allows no more requests.* \(429\)\. This is told once"):
                 games = rollout((partner, Tough()), SCENARIOS, seed=1)
             assert len(service.heard) == 5
-            assert client.complete([Ask("more", Legal((1, 1, 1), (4,)))])[0].failure is Failure.PAUSED
+            assert client.complete([Query("more", Legal((1, 1, 1), (4,)))])[0].failure is Failure.PAUSED
     finally:
         service.close()
     assert (games.scores == quiet.scores).all()  # its fallback, the heuristic, played on

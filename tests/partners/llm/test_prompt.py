@@ -13,7 +13,7 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import decide
 from partners.llm.occupant import llm
-from partners.llm.prompt import SHIPPED, VARIABLES, PromptError, Template, load_template, nudged, variables
+from partners.llm.prompt import SHIPPED, VARIABLES, PromptError, Template, load_template, variables, with_correction
 from partners.llm.reply import Legal, LegalReply, Reason, read_reply
 
 # The line that says what to reply, word for word.
@@ -204,7 +204,7 @@ def test_a_prompt_file_that_cannot_be_used_is_named(tmp_path):
 
 @pytest.mark.parametrize("reason", list(Reason))
 def test_every_refusal_has_words_of_its_own_for_the_model_that_do_not_quote_it(reason):
-    asked = nudged("Play.", reason)
+    asked = with_correction("Play.", reason)
     assert asked.startswith("Play.\n\n")
     assert asked.endswith("on a single line.\n")
-    assert len({nudged("Play.", other) for other in Reason}) == len(Reason)
+    assert len({with_correction("Play.", other) for other in Reason}) == len(Reason)

@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 
 from partners.llm.budget import Budget, Limits
-from partners.llm.client import Ask, Client, Failure, Reply, SetupError
+from partners.llm.client import Client, Failure, ModelReply, Query, SetupError
 from partners.llm.prompt import SYSTEM
 from partners.llm.remote.chat import legal_schema, request_body, retry_after
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.retry import Gate, Pace, RetryPolicy, SystemClock, Trouble
+from partners.llm.remote.retry import Gate, Pace, RequestFailure, RetryPolicy, SystemClock
 from partners.llm.reply import Legal
 from partners.llm.service import GROQ_MODEL, ServiceSettings
 from tests.loopback import OK_LINE, FakeClock, Page, Service, completion, without_proxy_and_key
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  
 
 ROOT = Path(__file__).resolve().parents[3]
 LEGAL = Legal((1, 2, 0), (0, 1, 3, 4))
-ASK = Ask("Your move.", LEGAL)
+ASK = Query("Your move.", LEGAL)
 PLAIN = RetryPolicy(jitter=0)
 SENTINEL = "gsk_TESTsentinel0123456789"
 HTML = Page(body="<html><body>Sign in</body></html>", headers={"content-type": "text/html"})
@@ -62,7 +62,7 @@ def serve():
         thing.close()
 
 
-OK = Reply(OK_LINE)
+OK = ModelReply(OK_LINE)
 MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came of it
     "200": ([completion()], 1, [], None),
     "200 with HTML": ([HTML], 4, [0.5, 1, 2], Failure.GARBLED),
@@ -128,13 +128,15 @@ def test_every_answer_is_classed_and_asked_again_exactly_so_often(serve, case):
     else:
         (reply,) = client.complete([ASK])
         if isinstance(outcome, Failure):
-            assert reply == Reply(failure=outcome)
+            assert reply == ModelReply(failure=outcome)
             assert client.tally[f"failed_{outcome}"] == 1
             assert client.tally[f"bad_{outcome}"] == calls
         elif outcome is None:
             assert reply.text == OK_LINE
         else:
-            assert reply._replace(usage=OK.usage) == (Reply("", False) if outcome == "cut" else Reply(outcome))
+            assert reply._replace(usage=OK.usage) == (
+                ModelReply("", False) if outcome == "cut" else ModelReply(outcome)
+            )
         assert client.tally["retries"] == calls - 1
     assert len(service.heard) == client.tally["requests"] == calls
     assert clock.slept == slept
@@ -146,7 +148,7 @@ def test_a_refused_connection_is_tried_again_and_costs_no_tokens(serve):
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
         with closing(RemoteClient(ServiceSettings("openai", "m", url), policy=PLAIN, clock=clock)) as client:
-            assert client.complete([ASK]) == [Reply(failure=Failure.CONNECTION)]
+            assert client.complete([ASK]) == [ModelReply(failure=Failure.CONNECTION)]
             assert clock.slept == [0.5, 1, 2]
             assert client.budget.spent == (4, 0, 0)
 
@@ -190,7 +192,7 @@ def test_the_deadline_ends_the_tries_although_attempts_are_left(serve):
 def test_a_trickle_of_bytes_does_not_outlast_the_time_out(serve):
     page = Page(body=completion().body, trickle=0.05)  # each byte comes in good time
     _, client, _ = serve([page], clock=SystemClock(), policy=RetryPolicy(max_attempts=1, deadline_s=0.3))
-    assert client.complete([ASK]) == [Reply(failure=Failure.TIMEOUT)]
+    assert client.complete([ASK]) == [ModelReply(failure=Failure.TIMEOUT)]
 
 
 def test_one_rows_failure_is_no_other_rows_business(serve):
@@ -199,7 +201,7 @@ def test_one_rows_failure_is_no_other_rows_business(serve):
 
     _, client, _ = serve(answer)
     prompts = [f"{'bad' if row % 3 == 0 else 'good'} {row}" for row in range(60)]
-    replies = client.complete([Ask(prompt, LEGAL) for prompt in prompts])
+    replies = client.complete([Query(prompt, LEGAL) for prompt in prompts])
     for prompt, reply in zip(prompts, replies, strict=True):
         assert (reply.failure is Failure.REFUSED) if "bad" in prompt else (reply.text == prompt)
 
@@ -208,14 +210,14 @@ def test_a_refused_key_costs_one_request_and_stops_at_once(serve):
     service, client, clock = serve([Page(401, f'{{"error": "no such key: {SENTINEL}"}}')])
     for _ in range(3):
         with pytest.raises(SetupError, match=r"^the service refused the key in key_env \(401\): check it"):
-            client.complete([Ask(f"{row}", LEGAL) for row in range(200)])
+            client.complete([Query(f"{row}", LEGAL) for row in range(200)])
     assert len(service.heard) == 1
     assert clock.slept == []
 
 
 def test_a_storm_of_two_hundred_429s_pauses_the_service_and_a_single_trial_ends_it(serve):
     service, client, clock = serve(lambda heard, number: Page(429) if number < 200 else completion())
-    asks = [Ask(f"{row}", LEGAL) for row in range(200)]
+    asks = [Query(f"{row}", LEGAL) for row in range(200)]
     first = client.complete(asks)
     assert len(service.heard) == 5  # one at a time, then it is left alone
     assert {reply.failure for reply in first} == {Failure.RATE_LIMIT, Failure.PAUSED}
@@ -249,7 +251,7 @@ def test_a_long_wait_that_the_service_asks_for_is_kept_to_without_asking(serve):
 def test_a_stray_error_among_many_is_mended_and_holds_up_nobody(serve):
     stray = {40, 90}
     service, client, clock = serve(lambda heard, number: Page(500) if number in stray else completion())
-    replies = client.complete([Ask(f"{row}", LEGAL) for row in range(150)])
+    replies = client.complete([Query(f"{row}", LEGAL) for row in range(150)])
     assert {reply.failure for reply in replies} == {None}
     assert len(service.heard) == 152
     assert clock.slept == [0.5, 0.5]
@@ -260,7 +262,7 @@ def test_no_more_requests_are_in_flight_than_allowed(serve):
         return Page(body=completion().body, delay=0.05)
 
     service, client, _ = serve(answer, in_flight=7)  # on a clock that takes every answer to be as quick
-    client.complete([Ask(f"{row}", LEGAL) for row in range(60)])
+    client.complete([Query(f"{row}", LEGAL) for row in range(60)])
     assert service.most_at_once == 7
 
 
@@ -285,7 +287,7 @@ def test_five_hundred_requests_stay_within_the_rates_of_any_minute(requests, tok
 
 def test_rates_hold_up_requests_and_not_their_deadlines(serve):
     _, client, clock = serve([completion()], requests_per_minute=2, in_flight=1)
-    replies = client.complete([Ask(f"{row}", LEGAL) for row in range(6)])
+    replies = client.complete([Query(f"{row}", LEGAL) for row in range(6)])
     assert {reply.failure for reply in replies} == {None}
     assert clock.time - 1000 == pytest.approx(120)
 
@@ -297,8 +299,8 @@ def test_fifty_requests_that_break_together_are_one_failure_and_do_not_close_the
 
     async def break_together():
         gate = Gate(RetryPolicy(breaker_after=2), FakeClock())
-        await gate.through(lambda: value(Reply("the service is there")), 1e9)
-        trouble = Trouble(Failure.CONNECTION, wait_s=0.5)
+        await gate.through(lambda: value(ModelReply("the service is there")), 1e9)
+        trouble = RequestFailure(Failure.CONNECTION, wait_s=0.5)
         await asyncio.gather(*(gate.through(lambda: value(trouble), 1e9) for _ in range(50)))
         assert not gate.shut(1e9)
         await gate.through(lambda: value(trouble), 1e9)  # sent after those: a second failure
@@ -310,7 +312,7 @@ def test_fifty_requests_that_break_together_are_one_failure_and_do_not_close_the
 def test_a_budget_is_never_overshot_however_many_are_in_flight(serve):
     budget = Budget(Limits(requests=20))
     service, client, _ = serve([completion()], budget=budget)
-    replies = client.complete([Ask(f"{row}", LEGAL) for row in range(100)])
+    replies = client.complete([Query(f"{row}", LEGAL) for row in range(100)])
     assert len(service.heard) == 20 == budget.spent.requests
     assert sum(reply.failure is Failure.BUDGET for reply in replies) == 80
 
@@ -322,7 +324,7 @@ def test_tokens_and_money_are_not_overshot_when_answers_are_as_long_as_they_may_
     spending = {"max_total_tokens": 20_000, "max_usd": 0.01, "prompt_price": 0.15, "completion_price": 0.60}
     _, client, _ = serve(longest, max_tokens=256, **spending)
     for _ in range(4):
-        client.complete([Ask(f"{row}", LEGAL) for row in range(64)])
+        client.complete([Query(f"{row}", LEGAL) for row in range(64)])
     assert 0.8 * 20_000 < client.budget.spent.tokens <= 20_000
     assert client.budget.spent.usd <= 0.01
 
@@ -339,7 +341,7 @@ def test_seconds_are_not_overshot(serve):
     _, client, _ = serve([Page(delay=9)], budget=budget, clock=SystemClock(), policy=policy)
     client.complete([ASK])
     assert 0.29 < budget.seconds < 2  # the service would take 9, the policy 5
-    assert client.complete([ASK]) == [Reply(failure=Failure.BUDGET)]
+    assert client.complete([ASK]) == [ModelReply(failure=Failure.BUDGET)]
 
 
 def test_the_request_is_what_an_openai_server_expects_and_groqs_has_the_legal_acts(serve):
@@ -484,7 +486,9 @@ def test_a_client_may_be_asked_by_several_threads_and_has_one_loop(serve, loops)
     with ThreadPoolExecutor(8) as pool:
         texts = [
             [reply.text for reply in replies]
-            for replies in pool.map(lambda n: client.complete([Ask(f"{n} {row}", LEGAL) for row in range(5)]), range(8))
+            for replies in pool.map(
+                lambda n: client.complete([Query(f"{n} {row}", LEGAL) for row in range(5)]), range(8)
+            )
         ]
     assert texts == [[f"{n} {row}" for row in range(5)] for n in range(8)]
     assert len(loops()) == 1
@@ -514,10 +518,10 @@ def test_a_client_that_nobody_holds_stops_its_loop(serve, loops):
 
 def test_a_client_left_open_does_not_keep_the_interpreter(serve):
     service, _, _ = serve([completion()])
-    code = "from partners.llm.client import Ask; from partners.llm.remote.client import RemoteClient; "
+    code = "from partners.llm.client import Query; from partners.llm.remote.client import RemoteClient; "
     code += "from partners.llm.reply import Legal; from partners.llm.service import ServiceSettings; "
     code += f"client = RemoteClient(ServiceSettings('openai', 'm', {service.url!r})); "
-    code += "print(client.complete([Ask('Your move.', Legal((1, 2, 0), (0, 1, 3, 4)))])[0].text)"
+    code += "print(client.complete([Query('Your move.', Legal((1, 2, 0), (0, 1, 3, 4)))])[0].text)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, OK_LINE, "")
 

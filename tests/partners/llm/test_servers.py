@@ -17,18 +17,18 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from partners.llm.client import Ask, Failure, SetupError
+from partners.llm.client import Failure, Query, SetupError
 from partners.llm.occupant import llm
 from partners.llm.remote.chat import rates, request_body
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.retry import Rates, RetryPolicy, SystemClock
+from partners.llm.remote.retry import RateLimits, RetryPolicy, SystemClock
 from partners.llm.remote.slots import Slots
 from partners.llm.reply import Legal, LegalReply, read_reply
 from partners.llm.service import ServiceSettings
 from tests.loopback import FakeClock, Page, Service, completion, without_proxy_and_key
 
 LEGAL = Legal((1, 2, 0), (0, 1, 3, 4))
-ASK = Ask("Your move.", LEGAL)
+ASK = Query("Your move.", LEGAL)
 KEY = "sk-TESTsentinel0123456789"
 quiet = pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")
 
@@ -55,8 +55,8 @@ def serve():
         thing.close()
 
 
-def asks(number: int) -> list[Ask]:
-    return [Ask(f"{row}", LEGAL) for row in range(number)]
+def asks(number: int) -> list[Query]:
+    return [Query(f"{row}", LEGAL) for row in range(number)]
 
 
 # ---------------------------------------------------------------- what servers can enforce
@@ -249,7 +249,7 @@ def test_the_rates_that_a_service_tells_are_read():
     assert rates({"x-ratelimit-reset-requests": "1h0m2s"}).requests_reset_s == 3602
     assert rates({"x-ratelimit-reset-tokens": "6"}).tokens_reset_s == 6
     for senseless in ("", "soon", "-1", "1x", "1e9", "٣", "9" * 100, "1" * 39 + "x"):
-        assert rates(dict.fromkeys(told, senseless)) in (Rates(), Rates(requests_reset_s=1e9))
+        assert rates(dict.fromkeys(told, senseless)) in (RateLimits(), RateLimits(requests_reset_s=1e9))
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,11 @@ from partners.llm.occupant import llm
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
 from partners.llm.reply import Legal, LegalReply, read_reply
-from partners.llm.service import chosen
+from partners.llm.service import resolve_provider
 from partners.llm.student.distill import distill, lessons
-from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, teach
-from partners.llm.student.own_model import local_model, trained_cap, whole
-from partners.llm.student.recipe import CARD, ITSELF, Games, Recipe, StudentSettings
+from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, train_student
+from partners.llm.student.own_model import is_complete, own_model_folder, trained_history_cap
+from partners.llm.student.recipe import CARD, ITSELF, LessonGames, Recipe, StudentSettings
 from partners.network.saved import supervised_path
 from partners.scripted.heuristic import Heuristic
 from tests.command import dond
@@ -39,8 +39,8 @@ torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = load_template()
 SMALL = StudentSettings(width=16, layers=1, heads=2, inner=16, steps=4, batch=8)
-TINY = Recipe(teacher="heuristic", games=(Games("random", 0.1, number=20),), student=SMALL)
-PLAYED = (Games("heuristic", 0.0, number=30), Games(ITSELF, 0.5, number=30))
+TINY = Recipe(teacher="heuristic", games=(LessonGames("random", 0.1, number=20),), student=SMALL)
+PLAYED = (LessonGames("heuristic", 0.0, number=30), LessonGames(ITSELF, 0.5, number=30))
 
 
 def shown(teacher: str = "heuristic", played=PLAYED, cap: int = 20) -> list[Lesson]:
@@ -66,8 +66,8 @@ def test_a_lesson_is_what_its_teacher_says_there(teacher):
 
 
 def test_straying_shows_what_the_teacher_itself_would_never_meet():
-    straight = {lesson.prompt for lesson in shown(played=(Games(ITSELF, 0.0, number=30),))}
-    strayed = {lesson.prompt for lesson in shown(played=(Games(ITSELF, 0.5, number=30),))}
+    straight = {lesson.prompt for lesson in shown(played=(LessonGames(ITSELF, 0.0, number=30),))}
+    strayed = {lesson.prompt for lesson in shown(played=(LessonGames(ITSELF, 0.5, number=30),))}
     assert len(strayed - straight) > 10
 
 
@@ -79,14 +79,14 @@ def test_no_lesson_comes_from_the_held_out_scenarios_and_none_comes_twice():
 
 def test_the_history_is_told_as_far_as_is_asked():
     assert not any("1. you" in lesson.prompt or "1. partner" in lesson.prompt for lesson in shown(cap=0))
-    assert Recipe(teacher="expert").shown_acts() == 0, "its teacher has no memory"
-    assert Recipe(teacher="versatile").shown_acts() == 20
-    assert Recipe(teacher="versatile", history_cap=3).shown_acts() == 3
+    assert Recipe(teacher="expert").prompt_history() == 0, "its teacher has no memory"
+    assert Recipe(teacher="versatile").prompt_history() == 20
+    assert Recipe(teacher="versatile", history_cap=3).prompt_history() == 3
 
 
 def test_an_endless_source_needs_a_number():
     with pytest.raises(ValueError, match="say how many"):
-        shown(played=(Games("random", 0.0, "uniform", None),))
+        shown(played=(LessonGames("random", 0.0, "uniform", None),))
 
 
 # ---------------------------------------------------------------- tokens
@@ -106,7 +106,7 @@ def test_every_text_comes_back_from_its_tokens(template):
 
 
 def lessons_reply() -> str:
-    return shown(played=(Games("random", 0.0, number=2),))[0].reply
+    return shown(played=(LessonGames("random", 0.0, number=2),))[0].reply
 
 
 def test_a_prompt_is_a_short_sequence_and_a_reply_decides_in_its_first_tokens():
@@ -124,7 +124,7 @@ def test_a_prompt_is_a_short_sequence_and_a_reply_decides_in_its_first_tokens():
 def weights(told: list[Lesson], seed: int) -> bytes:
     tokenizer = prompt_tokenizer(TEMPLATE)
     student = new_student(tokenizer, SMALL, seed)
-    teach(student, tokenizer, told, SMALL, seed, lambda *_: None)
+    train_student(student, tokenizer, told, SMALL, seed, lambda *_: None)
     return b"".join(weight.detach().numpy().tobytes() for weight in student.parameters())
 
 
@@ -143,7 +143,7 @@ def test_a_student_learns_its_lessons_by_heart():
     student = new_student(tokenizer, SMALL, 0)
     settings = StudentSettings(32, 1, 2, 64, 150, 24, lr=1e-2)
     student = new_student(tokenizer, settings, 0)
-    teach(student, tokenizer, told, settings, 0, lambda _, loss: losses.append(loss))
+    train_student(student, tokenizer, told, settings, 0, lambda _, loss: losses.append(loss))
     assert losses[-1] < 0.3 < 1 < losses[0]
 
 
@@ -151,7 +151,7 @@ def test_prompts_too_long_to_read_are_refused():
     long = [Lesson("word " * 500, '{"act_type": 4, "oA": [0, 0, 0], "confidence": 1.0}', 1)]
     tokenizer = prompt_tokenizer(TEMPLATE)
     with pytest.raises(ValueError, match="reads 1024: use a shorter prompt"):
-        teach(new_student(tokenizer, SMALL, 0), tokenizer, long, SMALL, 0, lambda *_: None)
+        train_student(new_student(tokenizer, SMALL, 0), tokenizer, long, SMALL, 0, lambda *_: None)
 
 
 # ---------------------------------------------------------------- the folder
@@ -170,7 +170,7 @@ def test_what_comes_out_is_an_ordinary_model_with_a_card(made, tmp_path):
     model = AutoModelForCausalLM.from_pretrained(made, local_files_only=True)
     assert model.config.model_type == "gpt2" and len(AutoTokenizer.from_pretrained(made)) == model.config.vocab_size
     card = json.loads((made / CARD).read_text())
-    assert card["teacher"] == "heuristic" and card["history_cap"] == trained_cap(made) == 0
+    assert card["teacher"] == "heuristic" and card["history_cap"] == trained_history_cap(made) == 0
     assert card["parameters"] == sum(weight.numel() for weight in model.parameters())
     assert not list(made.glob("*.bin"))
     distill(TINY, TEMPLATE, tmp_path / "again", lambda line: None)
@@ -208,12 +208,12 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 def test_the_model_is_made_once_and_the_user_is_told_before(cache, caplog):
     caplog.set_level(logging.WARNING, "dond_marl.local_model")
-    folder = local_model(TINY, TEMPLATE)
-    assert whole(folder) and folder.parent == cache / "models"
+    folder = own_model_folder(TINY, TEMPLATE)
+    assert is_complete(folder) and folder.parent == cache / "models"
     assert "minutes" in caplog.messages[0] and str(folder) in caplog.messages[0]
     caplog.clear()
     stamp = (folder / CARD).stat().st_mtime_ns
-    assert local_model(TINY, TEMPLATE) == folder and not caplog.messages
+    assert own_model_folder(TINY, TEMPLATE) == folder and not caplog.messages
     assert (folder / CARD).stat().st_mtime_ns == stamp
 
 
@@ -230,7 +230,7 @@ def test_what_a_stopped_builder_left_behind_is_not_trusted(cache):
     for half in (folder, folder.with_suffix(".new")):
         half.mkdir(parents=True)
         (half / "config.json").write_text("{")
-    assert whole(local_model(TINY, TEMPLATE))
+    assert is_complete(own_model_folder(TINY, TEMPLATE))
     assert llm("hf", str(folder)).act(Table(open_source("lewis").block(0, 0, 2)).turns()).act_type.shape == (2,)
 
 
@@ -238,7 +238,7 @@ def build(number: int) -> int:
     """In a process of its own: how many models were made here."""
     made = []
     logging.getLogger("dond_marl.local_model").addHandler(_Counter(made))
-    local_model(TINY, TEMPLATE)
+    own_model_folder(TINY, TEMPLATE)
     return sum("is made:" in message for message in made)
 
 
@@ -261,7 +261,7 @@ def test_a_cache_that_cannot_be_written_is_one_line_of_help(tmp_path, monkeypatc
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "file"))
     with pytest.raises(SetupError, match=r"name another folder in \$DOND_MARL_CACHE"):
-        local_model(TINY, TEMPLATE)
+        own_model_folder(TINY, TEMPLATE)
 
 
 def test_the_tests_leave_the_users_cache_alone():
@@ -281,11 +281,11 @@ def test_the_cache_is_where_the_desktop_specification_says(monkeypatch):
 
 def test_auto_is_groq_where_there_is_a_key_and_the_local_model_where_there_is_none(monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
-    assert chosen("auto") == "hf" and not llm().traits.remote
+    assert resolve_provider("auto") == "hf" and not llm().traits.remote
     monkeypatch.setenv("GROQ_API_KEY", "")
-    assert chosen("auto") == "hf", "an empty key is none"
+    assert resolve_provider("auto") == "hf", "an empty key is none"
     monkeypatch.setenv("GROQ_API_KEY", "gsk_of_a_test")
-    assert chosen("auto") == "groq" and llm().traits.remote
+    assert resolve_provider("auto") == "groq" and llm().traits.remote
     assert "gsk_of_a_test" not in repr(llm().client.identity)
     assert not llm("hf").traits.remote, "what is asked for by name is not changed"
     for given, why in (({"model": "m"}, "needs a provider"), ({"provider": "hal"}, "one of auto, groq, openai, hf")):
@@ -329,7 +329,7 @@ def test_the_command_makes_a_model_and_reports(tmp_path, capsys):
     printed = capsys.readouterr().out
     for figure in ("agreement", "of its whole decisions", "moves/s with 64 games in flight", "3,954 games"):
         assert figure in printed
-    assert whole(out)
+    assert is_complete(out)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("")
     assert dond(*command, "--out", tmp_path / "other") == 1

@@ -29,7 +29,7 @@ from league.experiments.language_models.post_training.held_out import seated
 from league.experiments.language_models.post_training.packing import line_log_probs, packed
 from league.experiments.language_models.post_training.settings import PostTrainingConfig
 from league.experiments.language_models.post_training.trainee import Trainee
-from partners.llm.diagnosis.worths import Worths, worths_against
+from partners.llm.diagnosis.worths import ActValues, act_values_against
 from partners.llm.prompt import Template
 from partners.llm.reply import Legal, legal_rows
 
@@ -46,7 +46,7 @@ def check_partners(config: PostTrainingConfig) -> None:
     """Raise :class:`InputError` for a partner against whom nothing is worth something exact: before any training."""
     source, rules = open_source("lewis", split=SPLIT), Rules(config.games.max_turns)
     for name in config.gradient.partners if config.gradient.steps else ():
-        if worths_against(seat_occupant(name), rules, source.prior, source.block(0, 0, 1).scenario(0)) is None:
+        if act_values_against(seat_occupant(name), rules, source.prior, source.block(0, 0, 1).scenario(0)) is None:
             raise InputError(
                 f"what an act is worth against {name} is not known exactly: name others in gradient.partners"
             )
@@ -61,7 +61,7 @@ def positions(config: PostTrainingConfig, template: Template, adapter: Path, ste
     for number, name in enumerate(section.partners):
         partner = seat_occupant(name)
         table = source.block(config.seed, 1000 + step * len(section.partners) + number, section.scenarios)
-        worths = Worths(partner, rules, source.prior)
+        worths = ActValues(partner, rules, source.prior)
         for seat in (0, 1):
             witness = Witness(model)
             pair = (witness, partner) if seat == 0 else (partner, witness)
@@ -71,7 +71,7 @@ def positions(config: PostTrainingConfig, template: Template, adapter: Path, ste
                 for place, (text, legal) in enumerate(zip(template.render(turns), legal_rows(turns), strict=True)):
                     if (text, name) not in found:
                         scenario = table.scenario(rows[place])
-                        of_action = worths.of(scenario, turns.history.act[place], turns.history.oA[place])
+                        of_action = worths.after_acts(scenario, turns.history.act[place], turns.history.oA[place])
                         values = np.array([of_action[action] for action in legal.actions()])
                         found[text, name] = Position(text, legal, values * 10 / scenario.whole(seat))
     return list(found.values())

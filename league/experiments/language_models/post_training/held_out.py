@@ -80,7 +80,7 @@ def written(config: PostTrainingConfig, model: LocalLLMPartner, number: int) -> 
     """Of ``number`` prompts of others' games: replies, written without any constraint, that are read strictly."""
     import torch
 
-    read, table = model.local.ready(), drawn(config)
+    read, table = model.local.load(), drawn(config)
     witness = Witness(seat_occupant(_STRANGERS[0]))
     for seat in (0, 1):
         other = seat_occupant(_STRANGERS[1])

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from league.experiments.language_models.post_training.settings import AdapterSection, PostTrainingConfig
-from partners.llm.local.legal_lines import stem
-from partners.llm.local.model import LocalModel, load_model, without_renamed
+from partners.llm.local.legal_lines import line_stem
+from partners.llm.local.model import LocalModel, ignore_future_warnings, load_model
 from partners.llm.reply import Legal
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ class Trainee:
         """Whole replies as tokens, the end of the answer included."""
         end = self.read.tokenizer.eos_token_id
         tail = [*self.read.encode([_END])[0], *([end] if isinstance(end, int) else [])]
-        return [[*tokens, *tail] for tokens in self.read.encode([stem(action) for action in actions])]
+        return [[*tokens, *tail] for tokens in self.read.encode([line_stem(action) for action in actions])]
 
     def legal(self, legal: Legal) -> list[list[int]]:
         """All legal lines up to their confidence, in the order of :meth:`Legal.actions`."""
-        return self.read.encode([stem(action) for action in legal.actions()])
+        return self.read.encode([line_stem(action) for action in legal.actions()])
 
     def save(self, folder: Path) -> None:
         """Keep all of it in ``folder``, whole or not at all."""
@@ -87,11 +87,11 @@ def trainee(config: PostTrainingConfig, begun: Path | None = None, *, anew: bool
 
     read = load_model(config.model, device=config.device, dtype=config.dtype)
     if begun is None:
-        with torch.random.fork_rng(devices=[]), without_renamed():
+        with torch.random.fork_rng(devices=[]), ignore_future_warnings():
             torch.manual_seed(config.seed)
             model: Any = get_peft_model(read.model, _lora(config.adapter, read.model))
     else:
-        with without_renamed():
+        with ignore_future_warnings():
             model = PeftModel.from_pretrained(read.model, str(begun), is_trainable=True)
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=0.0, weight_decay=0.0)

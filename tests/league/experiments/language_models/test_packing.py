@@ -7,16 +7,16 @@ import pytest
 import torch
 
 from league.experiments.language_models.post_training.packing import line_log_probs, packed, token_losses
-from partners.llm.client import Ask
+from partners.llm.client import Query
 from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.legal_lines import stem
+from partners.llm.local.legal_lines import line_stem
 from partners.llm.reply import Legal
 from tests.tiny_models import tiny_model
 
 ASKS = (
-    Ask("Pool 2,1,1. Your values 2,3,3. The partner said nothing.", Legal((2, 1, 1), (0, 1, 3, 4))),
-    Ask("Pool 2,1,1. Your values 0,4,6. Its offer is worth 6, take it?", Legal((2, 1, 1), (0, 1, 2, 3, 4))),
-    Ask("Pool 1,1,3.", Legal((1, 1, 3), (2, 3))),
+    Query("Pool 2,1,1. Your values 2,3,3. The partner said nothing.", Legal((2, 1, 1), (0, 1, 3, 4))),
+    Query("Pool 2,1,1. Your values 0,4,6. Its offer is worth 6, take it?", Legal((2, 1, 1), (0, 1, 2, 3, 4))),
+    Query("Pool 1,1,3.", Legal((1, 1, 3), (2, 3))),
 )
 
 
@@ -27,10 +27,10 @@ def client(tmp_path_factory) -> LocalClient:
 
 def test_the_probabilities_of_all_legal_lines_are_those_that_the_seat_plays_by(client):
     """Of prompts of different lengths with different lines; each prompt's sum to 1."""
-    read = client.ready()
+    read = client.load()
     pack = packed(
         read.prompts([ask.prompt for ask in ASKS]),
-        [read.encode([stem(action) for action in ask.legal.actions()]) for ask in ASKS],
+        [read.encode([line_stem(action) for action in ask.legal.actions()]) for ask in ASKS],
     )
     probs = line_log_probs(read.model, pack).exp().detach().numpy()
     for number, scores in enumerate(client.scores(ASKS)):
@@ -40,7 +40,7 @@ def test_the_probabilities_of_all_legal_lines_are_those_that_the_seat_plays_by(c
 
 
 def test_the_loss_of_a_reply_is_the_one_that_it_has_alone(client):
-    read = client.ready()
+    read = client.load()
     prompts = read.prompts([ask.prompt for ask in ASKS])
     replies = read.encode(['{"act_type": 0}', '{"act_type": 2, "oA": [0, 0, 0]}', "x"])
     losses = token_losses(read.model, packed(prompts, [[reply] for reply in replies])).detach()

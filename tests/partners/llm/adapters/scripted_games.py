@@ -15,7 +15,7 @@ from dond_marl import deal_or_no_dialog_v0
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action
 from dond_marl.seats import Decisions, Traits, Turns, decide
-from partners.llm.adapters.spoken import Row, rows
+from partners.llm.adapters.spoken import GameRow, rows
 from partners.llm.reply import legal_rows, reply_line
 
 
@@ -45,7 +45,7 @@ class Scripted:
 class Game(NamedTuple):
     """One game as the environment played it."""
 
-    row: Row
+    row: GameRow
     said: tuple[Action, ...]  # by both seats, in order
     returns: tuple[float, float]
 

@@ -93,13 +93,13 @@ def test_textarena(games):
 @sizes
 def test_openenv(games):
     pytest.importorskip("openenv", reason="pip install openenv")
-    from partners.llm.adapters.openenv_server import NegotiationServer, Reply
+    from partners.llm.adapters.openenv_server import NegotiationReply, NegotiationServer
 
     env = NegotiationServer(Scripted())
     for game in played(games):
         asked = env.reset(**game.row)
         for reply in game.replies():
-            asked = env.step(Reply(reply=reply))
+            asked = env.step(NegotiationReply(reply=reply))
         assert asked.done and asked.reward == game.returns[game.row["seat"]]
 
 

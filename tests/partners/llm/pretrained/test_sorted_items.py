@@ -15,7 +15,7 @@ from dond_marl.seats import decide
 from dond_marl.splits import action_index
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner
-from partners.llm.prompt import by_value, load_template
+from partners.llm.prompt import load_template, sort_by_value
 from partners.llm.reply import reply_line
 from tests.partners.llm.test_local import client
 from tests.partners.llm.test_local import folder as folder
@@ -47,7 +47,7 @@ def test_positions_that_are_alike_but_for_the_names_get_one_prompt_and_the_same_
     prompts, kept, asked_by_name = set(), set(), set()
     for order in ORDERS:
         turns = answering(order)
-        told, places = by_value(turns)
+        told, places = sort_by_value(turns)
         assert (np.diff(told.my_utilities.astype(int), axis=1) >= 0).all()
         assert (np.take_along_axis(turns.history.oA[:, 1], places, axis=1) == told.history.oA[:, 1]).all()
         prompts.add(tuple(load_template().render(told)))

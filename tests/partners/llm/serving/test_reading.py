@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
-from partners.llm.prompt import SHIPPED, Template, load_template, nudged
+from partners.llm.prompt import SHIPPED, Template, load_template, with_correction
 from partners.llm.reply import Reason
 from partners.llm.serving.reading import UnreadPrompt, read_prompt
 
@@ -38,7 +38,7 @@ WHOLE = [name for name in sorted(SHIPPED) if "{history_str}" in load_template(sh
 def test_what_a_seat_sees_is_read_back_from_its_prompt(state, shipped, revealed):
     seen = turn_of(state, reveal_partner_utilities=revealed)
     text = load_template(shipped=shipped).render(seen)[0]
-    position = read_prompt(f"[GAME] {nudged(text, Reason.ILLEGAL)}")
+    position = read_prompt(f"[GAME] {with_correction(text, Reason.ILLEGAL)}")
     again = turn_of(position.state, reveal_partner_utilities=position.revealed)
     for name in set(seen._fields) - {"noise", "game_noise"}:
         if name in ("rules", "prior"):
