@@ -1,14 +1,11 @@
-"""Every command of the README and the pages is run, page by page in order, in one folder as a reader would.
+"""Every command of the README and the pages runs, page by page in order, in one folder as a reader would.
 
-What would take long is shortened, and how stands in one table below: a command that is not in it fails, as does an
-entry that no page has any more. The README runs in the default suite, but for what takes longest, its ``dond`` in this
-process; that and the other pages are run among the slow tests, in a shell. What needs the network is not run; the table
-names the test that covers it.
+Commands that take long are shortened by the rules below. The fast commands of the README run in the default suite, with
+``dond`` in this process; the rest and the other pages run among the slow tests, in a shell.
 """
 
 from __future__ import annotations
 
-import ast
 import io
 import os
 import re
@@ -26,250 +23,76 @@ from tests.documents.pages import PAGES, ROOT, blocks, commands, name_of
 from tests.league.web.browser import serving
 
 BIN = ".venv/bin/"
-INSTALLED = "tests/repository/test_wheel.py::test_the_quick_league_is_played_to_its_ladder_from_another_directory"
-ELSEWHERE = "tests/documents/test_examples.py::test_a_policy_trained_elsewhere_sits_in_the_league"
-BENCH = "tests/league/bench/test_run.py"
-PACKED = (
-    "tests/partners/llm/pretrained/test_packed.py::test_it_is_kept_from_a_wheel_and_then_sits_and_judges_by_its_name"
-)
-STUDY = (
-    "tests/league/web/study/test_rehearsal.py::"
-    "test_129_participants_come_to_their_codes_and_their_games_are_those_that_are_known"
-)
-SUBMITTED = "tests/documents/test_examples.py::test_a_policy_of_openspiel_is_submitted_to_the_benchmark"
 SMALL = '--set training.num_envs=16 --set league.block_size=4 --set "learners=[{name: main, decisions: 50}]"'
-ROUNDS = f"{SMALL} --set league.rounds=4 --set league.evaluate=false --set env.max_turns=2"
+ROUNDS = f"{SMALL} --set league.evaluate=false --set env.max_turns=2 --set heldout=[]"
 STEPS = "--set training.num_train_steps=200 --set env.max_turns=2"
+TINY = "--set training.num_envs=64 --set training.threads=1"
 
 
 @dataclass(frozen=True)
-class How:
-    """How a command is run here: what is added to it, what is put for a part of it, what is typed into it."""
+class Rule:
+    """How the commands that match a pattern are run here."""
 
-    add: str = ""
-    instead: tuple[str, str] = ("", "")
-    typed: str = ""
-    slow: bool = False  # run among the slow tests alone
-    serves: bool = False  # it serves pages until it is stopped: they are asked for one
+    pattern: str  # matches from the start of the command, without .venv/bin/
+    add: str = ""  # arguments that shorten it; a --set replaces the one of the same key in the command
+    typed: str = ""  # standard input
+    slow: bool = False  # among the slow tests only
+    serves: bool = False  # it serves pages until it is stopped: one page is requested
     needs: str = ""  # a module, or "data" for the published files
-    by: str = ""  # not run here, but by this test: file::name
+    skip: str = ""  # not run here: the reason
 
 
-HOW = {
-    # The README.
-    "dond train --config configs/ppo_fast.yaml --set training.num_train_steps=1000000": How(
-        "--set training.num_envs=64 --set training.threads=1 --set env.max_turns=2", ("1000000", "500")
+# The first rule that matches counts; a command without a rule runs as it stands.
+RULES = (
+    Rule(r".*(sb3|openspiel|CHECKPOINT|127\.0\.0\.1)", skip="needs a trained policy; see test_examples.py"),
+    Rule(
+        r"dond (serve|get-model|data fetch|push .*--to)|.*smollm2", skip="network; see tests/partners/llm, tests/league"
     ),
-    'dond evaluate --member "$AGENT" --against heuristic --plot plane.png': How("--sample 20 --max-turns 2"),
-    'dond play --partner "$AGENT"': How("--max-turns 2", typed="e\n"),
-    "dond league --config configs/league_quick.yaml": How(f"{ROUNDS} --set heldout=[]"),
-    "dond league explain --run runs/league_quick/0001 --round 3": How(),
-    "dond report --run runs/league_quick/0001": How(),
-    "dond report --run runs/league": How(slow=True),
-    "dond catalogue": How(),
-    "dond demo": How(),
-    "dond rosters list": How(),
-    "dond rosters check": How(
-        by="tests/partners/rosters/test_draw.py::test_every_member_of_the_shipped_rosters_is_admitted_again"
-    ),
-    "dond rosters check first_acceptable_offer": How(),
-    "dond train --algo ppo --hint none --config configs/ppo_config.yaml": How(STEPS),
-    "dond train --algo reinforce --hint expert --config configs/reinforce_config.yaml": How(STEPS, slow=True),
-    "python scripts/train.py --algo ppo --hint llm --config configs/ppo_config.yaml": How(STEPS, slow=True),
-    "dond train --algo ppo --hint llm --config configs/ppo_config.yaml": How(STEPS, slow=True),
-    "dond train --resume": How(),
-    "python scripts/league.py --config configs/league.yaml": How(
-        f"{ROUNDS} --set heldout=[] --set members=[heuristic]", slow=True
-    ),
-    "dond league --config configs/league.yaml": How(f"{ROUNDS} --set heldout=[] --set members=[heuristic]", slow=True),
-    "dond league --config configs/league.yaml --dry-run": How(SMALL),
-    "dond league --config configs/league.yaml --workers 2 --set league.rounds=5": How(
-        f"{ROUNDS.replace('--set league.rounds=4 ', '')} --set heldout=[] --set members=[heuristic]",
-        ("rounds=5", "rounds=1"),
+    Rule(r"python -m build|pip install", skip="see tests/repository/test_wheel.py"),
+    Rule(r"python -m scripts.docs_site.build", skip="see test_site.py"),
+    Rule(r"python -m pytest", "-p no:cacheprovider tests/dond_marl/test_game.py -n 0"),
+    Rule(r"dond experiment .*--help|dond data .*--help"),
+    Rule(r"dond experiment", skip="hours; see tests/experiments"),
+    Rule(r"dond rosters check$", skip="hours; see tests/partners/rosters"),
+    Rule(r"dond study serve|dond study (export|analyse)", skip="see the tests of the study"),
+    Rule(r"dond study rehearse", "--repeats 2 --set conditions=[heuristic]"),
+    Rule(r"dond web$", serves=True, needs="nicegui"),
+    Rule(r"dond web", serves=True, slow=True, needs="nicegui"),
+    Rule(r"dond play", "--max-turns 2", typed="e\n"),
+    Rule(r"dond evaluate .*supervised", "--sample 20", needs="data"),
+    Rule(r"dond evaluate", "--sample 20 --max-turns 2"),
+    Rule(r"dond bench (table|crowd|beliefs)", slow=True),
+    Rule(r"dond bench .*(--run|checkpoints)", skip="see tests/league/bench"),
+    Rule(r"dond bench", "--sample 20", slow=True),
+    Rule(r"dond train --resume"),
+    Rule(r"dond train .*--algo bc", "--set training.epochs=1", needs="data"),
+    Rule(r"dond train .*wandb", skip="see tests/league/ledger/test_trackers.py"),
+    Rule(r"dond train .*ppo_fast", f"{TINY} {STEPS}"),
+    Rule(r"dond train .*ppo_memory", f"{TINY} {STEPS} --set env.partner=heuristic", slow=True),
+    Rule(r"(dond|python scripts/train.py) .*--algo (reinforce|ppo --hint llm)", STEPS, slow=True),
+    Rule(r"python scripts/train.py .*--hint llm|dond train .*hints.mode=expert", STEPS, slow=True),
+    Rule(r"dond train", STEPS),
+    Rule(r"dond league .*--dry-run", SMALL),
+    Rule(r"dond league --resume$", slow=True),
+    Rule(r"dond league (--resume|explain)"),
+    Rule(r"dond league .*league_quick.*ray", ROUNDS, needs="ray"),
+    Rule(r"dond league .*league_(quick|mine)", f"{ROUNDS} --set league.rounds=4"),
+    Rule(r"dond league .*use_dataset", "--set league.rounds=1 --set league.block_size=8", needs="data"),
+    Rule(r"dond league .*league_scripted", "--set league.rounds=1 --set league.block_size=8"),
+    Rule(r"dond league .*league_llm", f"{ROUNDS} --set league.block_size=2", slow=True),
+    Rule(
+        r"(dond league|python scripts/league.py) .*configs/league.yaml",
+        f"{ROUNDS} --set league.rounds=4 --set members=[heuristic]",
         slow=True,
     ),
-    "dond league --resume": How(slow=True),
-    "dond experiment compare configs/league_quick.yaml configs/league_spite.yaml": How(
-        f"{SMALL} --set league.rounds=1 --set env.max_turns=2 --set heldout=[tough] --set members=[heuristic]",
-        slow=True,
-    ),
-    "dond web": How(serves=True, needs="nicegui"),
-    "dond web --run runs/league/0001": How(serves=True, slow=True, needs="nicegui"),
-    "dond web --run runs": How(serves=True, slow=True, needs="nicegui"),
-    'python -m pytest -n 2 --dist worksteal -m "not slow"': How(
-        "-p no:cacheprovider tests/dond_marl/test_game.py", ("-n 2 --dist worksteal", "-n 0")
-    ),
-    "python -m scripts.docs_site.build": How(
-        by="tests/documents/test_site.py::test_the_site_is_built_with_every_link_whole"
-    ),
-    # The recipes.
-    "dond catalogue linear": How(),
-    "dond evaluate --member linear --against heuristic": How("--sample 20 --max-turns 2"),
-    'dond league --config configs/league_scripted.yaml --set "members=[linear, heuristic, tough]"': How(
-        "--set league.rounds=1 --set league.block_size=8"
-    ),
-    "dond train --config configs/ppo_config.yaml --set hints.mode=expert --set hints.expert=nash_seeker": How(
-        STEPS, slow=True
-    ),
-    "dond league --config configs/league_mine.yaml --dry-run": How(SMALL, slow=True),
-    "dond league --config configs/league_mine.yaml": How(f"{ROUNDS} --set heldout=[] --set members=[heuristic]"),
-    "dond experiment compare configs/league_mine.yaml configs/league_quick.yaml --seeds 1 2 3": How(
-        f"{SMALL} --set league.rounds=1 --set env.max_turns=2 --set heldout=[tough] --set members=[heuristic]",
-        ("1 2 3", "1"),
-        slow=True,
-    ),
-    # The other pages.
-    "dond league --config configs/league_quick.yaml --backend ray --workers 2": How(
-        f"{ROUNDS} --set heldout=[] --set members=[heuristic]", needs="ray"
-    ),
-    "dond data fetch": How(
-        by="tests/dond_marl/scenarios/test_fetch.py::test_the_script_brings_all_four_files_from_another_directory_and_then_finds_them_there"
-    ),
-    "dond league --config configs/league_scripted.yaml --set env.use_dataset=true --set env.dataset=self_play "
-    "--set env.data_dir=data": How("--set league.rounds=1 --set league.block_size=8", needs="data"),
-    "dond league explain --run runs/league/0001 --round 3": How(),
-    "dond train --config configs/ppo_fast.yaml": How(f"{STEPS} --set training.num_envs=64"),
-    "dond evaluate --member expert --against heuristic": How(),
-    "dond evaluate --member expert --against heuristic --plot plane.png --json evaluation.json": How(),
-    "dond evaluate --member stubborn --against boulware --probe": How(),
-    "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data": How(
-        "--set training.epochs=1", needs="data"
-    ),
-    'dond evaluate --member "expert(kind=supervised)" --against heuristic': How("--sample 20", needs="data"),
-    "dond experiment humanlike --data-dir data": How(
-        by="tests/league/experiments/test_humanlike.py::test_one_command_makes_the_table"
-    ),
-    "dond experiment short-games --workers 2": How(
-        by="tests/league/experiments/test_short_games.py::test_the_command_learns_measures_and_goes_on_where_it_was"
-    ),
-    "dond experiment published --set data_dir=data": How(
-        by="tests/league/experiments/field/test_published.py::"
-        "test_one_command_makes_and_plays_everybody_and_goes_on_where_it_was"
-    ),
-    "dond published": How(),
-    "dond experiment bargaining": How(
-        by="tests/league/experiments/field/test_bargaining.py::"
-        "test_everybody_meets_everybody_in_both_games_and_what_is_kept_is_not_played_again"
-    ),
-    "dond experiment styles": How(
-        by="tests/league/experiments/test_styles.py::test_the_command_compares_writes_and_keeps_the_learners"
-    ),
-    "dond data transcripts dialogues --help": How(),
-    "dond experiment distill --help": How(),
-    "dond experiment hints --config configs/hint_experiment.yaml": How(
-        by="tests/league/experiments/test_hints.py::test_the_command_trains_measures_and_draws"
-    ),
-    **{
-        f"dond experiment baselines{words}": How(
-            by="tests/league/experiments/test_baselines.py::"
-            "test_the_command_trains_measures_and_prints_with_two_workers"
-        )
-        for words in (
-            *("", " --against test", " --config configs/selection.yaml", " --config configs/memory.yaml"),
-            *(
-                f" --config configs/{name}.yaml"
-                for name in ("ablation", "curricula", "full_budget", "robust", "taught")
-            ),
-        )
-    },
-    "dond experiment baselines --config configs/ablation.yaml --dry-run": How(
-        by="tests/league/experiments/test_baselines.py::"
-        "test_what_is_not_done_yet_and_its_cost_is_told_before_anything_is_written"
-    ),
-    "dond train --config configs/ppo_memory.yaml": How(
-        f"{STEPS} --set training.num_envs=64 --set env.partner=heuristic", slow=True
-    ),
-    "dond train --config configs/ppo_taught.yaml --set training.init_from=CHECKPOINT": How(
-        by="tests/partners/learning/test_exact_reply.py::test_in_a_share_of_its_practice_it_plays_its_likeliest_acts"
-    ),
-    'dond train --config configs/ppo_config.yaml --set "logging.trackers=[wandb]"': How(
-        by="tests/league/ledger/test_trackers.py::test_wandb_runs_offline_in_the_folder_of_the_run"
-    ),
-    **{
-        f"dond export {words}": How(
-            by="tests/league/ledger/test_exported.py::test_csv_and_parquet_and_frames_hold_the_same"
-        )
-        for words in ("runs/league/0001 --to parquet", "runs/league --to csv --table games")
-    },
-    "dond push runs/ppo_fast --dry-run": How(
-        by="tests/league/cli/test_sharing.py::"
-        "test_a_model_folder_plays_as_its_checkpoint_does_and_its_card_has_measured_scores"
-    ),
-    "dond push runs/league --transcripts --dry-run": How(
-        by="tests/league/cli/test_sharing.py::test_a_data_set_holds_every_game_in_words_and_as_a_record_that_replays"
-    ),
-    "dond push runs/ppo_fast --to OWNER/dond-ppo": How(
-        by="tests/league/cli/test_sharing.py::test_nothing_is_uploaded_without_being_told_where_and_without_a_token"
-    ),
-    "dond league --config configs/league_llm.yaml": How(
-        "--set training.num_envs=16 --set league.block_size=2 --set heldout=[] --set env.max_turns=2", slow=True
-    ),
-    "dond catalogue boulware llm": How(),
-    'dond llm-check "llm(provider=hf)"': How(),
-    "dond get-model smollm2": How(by=PACKED),
-    'dond play --partner "llm(provider=hf, model=smollm2, prompt=brief, dtype=bfloat16)"': How(by=PACKED),
-    "dond play --partner expert": How(typed="e\n"),
-    "python -m build": How(
-        by="tests/repository/test_wheel.py::test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script_in_3_megabytes"
-    ),
-    "pip install --constraint constraints.txt dist/dond_marl-0.1.0-py3-none-any.whl": How(by=INSTALLED),
-    "dond": How(),
-    # The benchmark.
-    "dond bench expert --against dev": How("--sample 20", slow=True),
-    "dond bench expert --against dev --beyond": How(slow=True),
-    'dond bench heuristic --against boulware --against "linear(floor=0.6)"': How("--sample 20", slow=True),
-    "dond bench table": How(slow=True),
-    "dond bench beliefs expert --of train": How(
-        by="tests/league/bench/test_recognition.py::test_the_command_keeps_a_line_and_prints_it"
-    ),
-    "dond bench crowd --of train": How(
-        by="tests/league/bench/test_crowd.py::test_the_command_prints_and_keeps_the_price"
-    ),
-    "dond experiment double-oracle --turns 4": How(
-        by="tests/league/experiments/test_double_oracle.py::test_the_command_prints_each_iteration_and_keeps_the_end"
-    ),
-    "dond bench runs/ppo/0001/checkpoints/step_000000202209.json --against dev --name ppo --seed 1": How(
-        by=f"{BENCH}::test_a_checkpoint_is_named_by_its_weights_and_not_by_where_it_lies"
-    ),
-    "dond bench --run runs/league --member main --against dev": How(
-        by=f"{BENCH}::test_a_member_of_a_league_is_measured_live_and_as_a_snapshot"
-    ),
-    "pip install '.[examples]' scripts/examples/sb3_partner scripts/examples/openspiel_partner": How(by=SUBMITTED),
-    "python scripts/examples/sb3_maskable_ppo.py --steps 800000 --save sb3.zip": How(by=ELSEWHERE),
-    'dond bench "sb3(path=\'sb3.zip\')" --against test --name "SB3 MaskablePPO, self-play" '
-    '--declare "itself alone: self-play on the split train"': How(by=ELSEWHERE),
-    'python scripts/examples/openspiel_ppo.py --steps 100000 --partner "mixture(of=zoo)" --save openspiel.pt': How(
-        by=SUBMITTED
-    ),
-    'dond bench "openspiel(path=\'openspiel.pt\')" --against test --name "OpenSpiel PPO, train roster" '
-    '--declare "the train roster, on the split train"': How(by=SUBMITTED),
-    # A study with people.
-    "dond study power": How(),
-    "dond study rehearse --config configs/study.yaml": How("--repeats 2 --set conditions=[heuristic]"),
-    "dond study serve --config configs/study.yaml": How(by=STUDY),
-    "dond study export runs/study": How(by=STUDY),
-    "dond study analyse runs/study": How(by=STUDY),
-    # Another library.
-    "python scripts/examples/sb3_maskable_ppo.py --save model.zip": How(by=ELSEWHERE),
-    "dond evaluate --member \"sb3(path='model.zip')\" --against heuristic": How(by=ELSEWHERE),
-    "dond league --config configs/league_scripted.yaml "
-    '--set "members=[heuristic, boulware, {kind: sb3, path: model.zip}]"': How(by=ELSEWHERE),
-    "dond catalogue sb3": How(by=ELSEWHERE),
-    # Language models.
-    'dond serve expert "boulware(exponent=4)" --port 9000': How(
-        by="tests/league/cli/test_serve.py::test_it_serves_until_it_is_stopped_also_while_a_client_is_connected"
-    ),
-    "dond evaluate --against heuristic --member "
-    "\"llm(provider=openai, base_url='http://127.0.0.1:9000/v1', model=expert, structure=text)\"": How(
-        by="tests/partners/llm/serving/test_server.py::test_our_own_client_plays_the_games_that_the_occupant_plays"
-    ),
-}
-SETUP = "make setup"  # what it does is read, not done: it fetches packages
+    Rule(r"dond (report|export|push) ", slow=True),
+)
+SETUP = "make setup"  # fetches packages: only its dry run is checked
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Path:
-    """A checkout to type commands in: this one, but for its runs, its data and its virtual environment."""
+    """A copy of this checkout to run commands in, without its runs, data and virtual environment."""
     for entry in ROOT.iterdir():
         if not entry.name.startswith(".") and entry.name not in ("runs", "data", "build", "site", "dist", "configs"):
             (tmp_path / entry.name).symlink_to(entry)
@@ -279,7 +102,7 @@ def home(tmp_path, monkeypatch) -> Path:
         command = tmp_path / ".venv" / "bin" / name
         command.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
         command.chmod(0o755)
-    for stamp in (".user", ".ready"):  # of what a user needs, and of what a developer does
+    for stamp in (".user", ".ready"):
         (tmp_path / ".venv" / stamp).touch()
     data = Path(os.environ.get("DOND_DATA_DIR") or ROOT / "../shared/data").resolve()
     if data.is_dir():
@@ -292,58 +115,60 @@ def home(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def made(command: str, home: Path) -> str:
-    """What ``make`` would run, were everything set up; any other command as it is."""
+def make_recipe(command: str, home: Path) -> str:
+    """The command behind a ``make`` target that is set up; any other command unchanged."""
     if not command.startswith("make "):
         return command
-    line = dry(command.removeprefix("make "), home).splitlines()[-1]
-    return re.sub(r"^trap : INT; | \|\| \{ code=.*$", "", line)  # what it says of a stop by a person
+    line = dry_run(command.removeprefix("make "), home).splitlines()[-1]
+    return re.sub(r"^trap : INT; | \|\| \{ code=.*$", "", line)  # the part that handles an interrupt
 
 
-def dry(words: str, home: Path) -> str:
-    """What ``make`` says that it would run, also where ``make`` itself runs this test."""
+def dry_run(words: str, home: Path) -> str:
+    """Output of ``make -n``, also where ``make`` itself runs this test."""
     alone = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     done = subprocess.run(["make", "-n", *words.split()], cwd=home, env=alone, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def how(command: str) -> How:
-    """Its entry in the table."""
-    known = HOW.get(command.removeprefix(BIN))
-    assert known is not None, f"nobody says how to run {command!r}: add it to HOW"
-    return known
+def rule_of(command: str) -> Rule:
+    """The first rule that matches, or a rule that runs the command as it stands."""
+    bare = command.removeprefix(BIN)
+    return next((rule for rule in RULES if re.match(rule.pattern, bare)), Rule(""))
 
 
 def lacking(needed: str, home: Path) -> bool:
-    """Whether something that not every machine has is missing here."""
+    """Whether an optional module or the published data is missing on this machine."""
     return not (home / "data").exists() if needed == "data" else bool(needed) and find_spec(needed) is None
 
 
-def run(command: str, entry: How, home: Path, variables: list[str]) -> None:
+def run(command: str, rule: Rule, home: Path, variables: list[str]) -> None:
     """Run it as a shell would, shortened; it has to end well."""
-    line = shortened(command, entry)
+    line = shortened(command, rule)
     done = subprocess.run(
-        ["bash", "-c", "\n".join([*variables, line])], input=entry.typed, capture_output=True, text=True, cwd=home
+        ["bash", "-c", "\n".join([*variables, line])], input=rule.typed, capture_output=True, text=True, cwd=home
     )
     assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
 
-def run_here(command: str, entry: How, home: Path, variables: list[str]) -> None:
+def run_here(command: str, rule: Rule, home: Path, variables: list[str]) -> None:
     """The same without a process of its own, once a shell has read the words."""
-    line = shortened(command, entry)
+    line = shortened(command, rule)
     read = "\n".join([*variables, rf"printf '%s\0' {line}"])
     words = subprocess.run(["bash", "-c", read], capture_output=True, text=True, cwd=home, check=True).stdout.split(
         "\0"
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdin", io.StringIO(entry.typed))
+        patch.setattr(sys, "stdin", io.StringIO(rule.typed))
         done = in_process(*words[1:-1], cwd=home)
     assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
 
-def shortened(command: str, entry: How) -> str:
-    return f"{command.replace(*entry.instead)} {entry.add}" if entry.instead[0] else f"{command} {entry.add}"
+def shortened(command: str, rule: Rule) -> str:
+    """The command with the rule's arguments; of a key that both set, the rule's value counts."""
+    for key in re.findall(r"--set ([\w.]+)=", rule.add):
+        command = re.sub(rf" --set {re.escape(key)}=\S+", "", command)
+    return f"{command} {rule.add}"
 
 
 def walk(page: Path, home: Path, *, slow: bool) -> None:
@@ -357,35 +182,29 @@ def walk(page: Path, home: Path, *, slow: bool) -> None:
         if re.match(r"[A-Z]+=", command):
             variables.append(command)
             continue
-        line = made(command, home)
-        entry = how(line)
-        if entry.by or line in done or (entry.slow and not slow) or lacking(entry.needs, home):
+        line = make_recipe(command, home)
+        rule = rule_of(line)
+        if rule.skip or line in done or (rule.slow and not slow) or lacking(rule.needs, home):
             continue
         done.add(line)
-        if entry.serves:
+        if rule.serves:
             with serving(home, *line.removeprefix(f"{BIN}dond web").split()):
-                pass  # it answered, and stops when it is told to
+                pass  # it answers and stops cleanly
         elif slow or not line.startswith(f"{BIN}dond "):
-            run(line, entry, home, variables)
+            run(line, rule, home, variables)
         else:
-            run_here(line, entry, home, variables)
+            run_here(line, rule, home, variables)
 
 
-def test_every_command_of_the_readme_runs(home):
+def test_readme_commands_run(home):
     walk(ROOT / "README.md", home, slow=False)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=name_of)
-def test_every_command_of_every_page_runs_also_those_that_take_minutes(page, home):
+def test_page_commands_run(page, home):
     walk(page, home, slow=True)
-
-
-def test_the_table_has_every_command_and_no_other(home):
-    lines = {made(command, home) for page in PAGES for command in commands(page) if not command.startswith(SETUP)}
-    named = {line.removeprefix(BIN) for line in lines if not re.match(r"[A-Z]+=", line)}
-    assert named == set(HOW)
 
 
 INSTALLING = {  # what a package's own user types, without a checkout
@@ -395,7 +214,7 @@ INSTALLING = {  # what a package's own user types, without a checkout
 }
 
 
-def test_every_command_that_is_to_be_typed_names_the_environment_that_the_set_up_made():
+def test_commands_use_the_environment_of_make_setup():
     bare = [
         f"{name_of(page)}: {line}"
         for page in PAGES
@@ -405,34 +224,26 @@ def test_every_command_that_is_to_be_typed_names_the_environment_that_the_set_up
     assert not bare
 
 
-def test_what_is_not_run_here_is_run_by_a_test_that_exists():
-    for entry in HOW.values():
-        file, _, name = entry.by.partition("::")
-        if entry.by:
-            tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-            assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, entry.by
-
-
-def test_make_sets_up_what_it_runs_first_and_says_so_before(home):
-    """A user gets what a user needs; tests, types and lint come with the targets of developers."""
+def test_make_announces_and_runs_the_set_up_first(home):
+    """User targets install ``[all]``, developer targets ``[dev]``."""
     shutil.rmtree(home / ".venv")
     for target, develops in (("setup", False), ("league", False), ("play", False), ("test", True), ("lint", True)):
-        text = dry(target, home)
-        said, made_at = text.index("echo 'set-up 1/2: "), text.index("-m venv .venv")
-        told, brought = text.index("minutes"), text.index("--constraint constraints.txt  --editable '.[all]'")
-        assert said < made_at < told < brought, text
+        text = dry_run(target, home)
+        announced, created = text.index("echo 'set-up 1/2: "), text.index("-m venv .venv")
+        duration, installed = text.index("minutes"), text.index("--constraint constraints.txt  --editable '.[all]'")
+        assert announced < created < duration < installed, text
         assert ("--editable '.[dev]'" in text) == develops
         if target != "setup":
             assert text.rindex("--editable") < text.rindex(".venv/bin/")
 
 
-def test_the_index_of_pytorch_can_be_named(home):
+def test_make_takes_an_index_for_pytorch(home):
     shutil.rmtree(home / ".venv")
-    assert '--extra-index-url "https://a.b/cpu" --editable' in dry("setup TORCH_INDEX=https://a.b/cpu", home)
+    assert '--extra-index-url "https://a.b/cpu" --editable' in dry_run("setup TORCH_INDEX=https://a.b/cpu", home)
 
 
 @pytest.mark.parametrize(("code", "ends"), [(0, 0), (130, 0), (3, 2)])
-def test_make_calls_a_stop_by_a_person_no_error_and_a_failure_one(home, code, ends):
+def test_make_reports_failures_but_not_interrupts(home, code, ends):
     dond = home / ".venv" / "bin" / "dond"
     dond.unlink()
     dond.write_text(f"#!/bin/sh\nexit {code}\n")
@@ -443,8 +254,6 @@ def test_make_calls_a_stop_by_a_person_no_error_and_a_failure_one(home, code, en
     assert ("Error" in done.stderr) == (code == 3)
 
 
-def test_a_command_that_fails_is_a_failure(home):
-    with pytest.raises(AssertionError, match=r"no such run|does not exist|no run"):
-        run(f"{BIN}dond league --resume runs/nowhere", How(), home, [])
-    with pytest.raises(AssertionError, match="add it to HOW"):
-        how("dond unheard-of")
+def test_failing_command_fails_the_test(home):
+    with pytest.raises(AssertionError, match="runs/nowhere"):
+        run(f"{BIN}dond league --resume runs/nowhere", Rule(""), home, [])

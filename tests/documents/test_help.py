@@ -1,7 +1,4 @@
-"""Every command's ``--help``: examples that name only what there is, at any width, without color where nobody sees it.
-
-And what the shell around the commands promises: near names, one sentence for a mistake, silence where nobody reads on.
-"""
+"""Help and mistakes of the command line: valid examples, one-line errors, suggestions, no heavy imports."""
 
 from __future__ import annotations
 
@@ -21,11 +18,11 @@ from tests.command import HERE, PROGRAM, dond, run_dond
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
-NARROW, OFTEN, WIDE = 50, 80, 200  # columns; click lays help out for at least 50
+COLUMNS = 80
 
 
 def commands(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
-    """The names of every command below a group, by the way to it."""
+    """The path of every command below a group."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -39,12 +36,12 @@ COMMANDS = [(), *commands(dond_group)]
 
 
 def _names(command: click.Command) -> list[str]:
-    """Of what is below a group; nothing is below a command."""
+    """Names of a group's subcommands."""
     return command.list_commands(click.Context(command)) if isinstance(command, click.Group) else []
 
 
 def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
-    """The command that the words name, and the words that are left for it."""
+    """The command that the words name, and the remaining words."""
     command: click.Command = dond_group
     while words and isinstance(command, click.Group):
         below = command.get_command(click.Context(command), words[0])
@@ -55,7 +52,7 @@ def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
 
 
 def examples(text: str) -> list[list[str]]:
-    """The commands at the end of a help text, word by word, without comments."""
+    """The example commands at the end of a help text, split into words."""
     lines = text.partition("Examples:\n")[2].replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True) for line in lines if line.strip()]
 
@@ -64,10 +61,9 @@ def options(command: click.Command) -> set[str]:
     return {name for parameter in command.params for name in parameter.opts} | {"--help", "-h"}
 
 
-@pytest.mark.parametrize("columns", [NARROW, OFTEN, WIDE])
 @pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
-def test_a_command_explains_itself_on_a_terminal_of_any_width(names, columns, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", str(columns))
+def test_help_fits_a_terminal(names, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
     assert dond(*names, "--help") == 0
     text = capsys.readouterr().out
     assert text.startswith("Usage:") and "\x1b" not in text, "no color: this is no terminal"
@@ -76,11 +72,11 @@ def test_a_command_explains_itself_on_a_terminal_of_any_width(names, columns, mo
     assert " ".join(prose.split()).replace("- ", "-") in " ".join(text.split()).replace("- ", "-")
     for line in text.partition("Examples:\n")[0].partition("\n\n")[2].splitlines():  # after the usage
         # What cannot be broken may stick out: an option with its choices, a path.
-        assert len(line) <= columns or len(line.split()) <= 2, line
+        assert len(line) <= COLUMNS or len(line.split()) <= 2, line
 
 
 @pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
-def test_the_examples_name_commands_options_and_files_that_there_are(names, capsys):
+def test_help_examples_are_valid_commands(names, capsys):
     assert dond(*names, "-h") == 0
     shown = examples(capsys.readouterr().out)
     command, _ = resolved(list(names))
@@ -102,12 +98,12 @@ def test_the_examples_name_commands_options_and_files_that_there_are(names, caps
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_a_script_of_the_checkout_is_the_same_command_under_its_own_name(script, tmp_path):
+def test_scripts_print_the_same_help(script, tmp_path):
     done = subprocess.run([sys.executable, script, "-h"], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.startswith(f"Usage: {script.name} [OPTIONS]") and "Examples:" in done.stdout
 
 
-def test_without_a_command_it_says_what_there_is_and_loads_no_torch(tmp_path):
+def test_top_level_help_lists_commands_without_loading_torch(tmp_path):
     done = run_dond(cwd=tmp_path)
     assert done.returncode == 0
     for words in ("league", "experiment", "league.yaml", "Examples:"):
@@ -130,13 +126,13 @@ def test_without_a_command_it_says_what_there_is_and_loads_no_torch(tmp_path):
         (["league", "--config", "nowhere.yaml"], "nowhere.yaml"),
     ],
 )
-def test_a_mistake_is_one_sentence_and_exit_code_2(words, answer, capsys):
+def test_mistake_gives_one_line_and_exit_code_2(words, answer, capsys):
     assert dond(*words) == 2
     printed = capsys.readouterr()
     assert answer in printed.err and printed.err.count("\n") == 1 and not printed.out
 
 
-def test_a_reader_who_stops_reading_is_not_told_so():
+def test_closed_pipe_is_no_error():
     pipe = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {shlex.join(PROGRAM)} catalogue --json | head -1"],
         capture_output=True, text=True, env=HERE,
@@ -144,12 +140,12 @@ def test_a_reader_who_stops_reading_is_not_told_so():
     assert (pipe.stdout, pipe.stderr) == ("[\n", "")
 
 
-def test_a_shipped_config_is_found_from_any_folder(tmp_path):
+def test_shipped_config_is_found_from_any_folder(tmp_path):
     done = run_dond("league", "--config", "configs/league_scripted.yaml", "--dry-run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_library_that_is_missing_is_named_with_what_brings_it(monkeypatch, capsys):
+def test_missing_library_is_named_with_its_extra(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "nicegui", None)
     for name in [name for name in sys.modules if name.startswith("league.web") and name != "league.web.server"]:
         monkeypatch.delitem(sys.modules, name)
@@ -157,7 +153,7 @@ def test_a_library_that_is_missing_is_named_with_what_brings_it(monkeypatch, cap
     assert "`dond web` needs nicegui, which is not installed: pip install 'dond-marl[ui]'" in capsys.readouterr().err
 
 
-def test_a_shell_completes_commands_and_options():
+def test_shell_completion():
     for words, answer in (
         ("dond le", "league"),
         ("dond experiment sh", "short-games"),
@@ -169,36 +165,7 @@ def test_a_shell_completes_commands_and_options():
         assert answer in done.stdout, (words, done)
 
 
-def parameters() -> Iterator[tuple[tuple[str, ...], click.Option]]:
-    for names in COMMANDS:
-        command, _ = resolved(list(names))
-        yield from ((names, one) for one in command.params if isinstance(one, click.Option))
-
-
-def test_options_are_described_in_one_way():
-    kinds = {"FILE", "FOLDER", "RUN", "[RUN]", "OCCUPANT", "OCCUPANT OCCUPANT", "NAME", "N", "N...", "P", "S", "X"}
-    kinds |= {"KEY=VALUE", "ADDRESS", "TEXT", "ARM"}
-    said: dict[str, set[str | None]] = {}
-    for names, option in parameters():
-        where = (names, option.opts)
-        context = click.Context(click.Command("x"))
-        if not option.is_flag and not isinstance(option.type, click.Choice):
-            assert option.make_metavar(context) in kinds, where
-        if option.default not in (None, False, (), "") and type(option.default).__name__ != "Sentinel":
-            assert option.help.endswith(")") or option.required, where  # a default stands in brackets at the end
-        for name in option.opts[:1]:
-            said.setdefault(name, set()).add(option.help)
-    assert len(said["--set"]) == 1, "the same words wherever it is"
-    assert not {"--target", "--output", "--outdir"} & set(said)
-
-
-def test_an_older_name_of_an_option_is_heard_and_not_shown(capsys):
-    assert dond("ship", "expert", "--help") == 0
-    assert "--target" not in capsys.readouterr().out
-    assert "--target" in options(resolved(["ship", "expert"])[0])
-
-
-def test_help_is_printed_without_loading_pytorch():
+def test_help_loads_no_pytorch():
     names = ["league", "train", "ship", "evaluate", "play", "report", "web", "catalogue", "data", "llm-check"]
     code = (
         "import sys\nfrom league.cli.main import main\n"
@@ -211,7 +178,7 @@ def test_help_is_printed_without_loading_pytorch():
     ]
 
 
-def test_the_benchmark_offers_every_suite_there_is():
+def test_benchmark_offers_every_suite():
     from scripts.bench.suites import SUITES
     from scripts.benchmark import SUITES as OFFERED
 
