@@ -48,7 +48,7 @@ class Agent(nn.Module):
         return [Categorical(logits=part) for part in torch.split(logits, self.choices, dim=1)]
 
     def value(self, obs: Tensor) -> Tensor:
-        """What each row is worth, ``[B]``."""
+        """State values, ``[B]``."""
         return self.critic(self.trunk(obs)).flatten()
 
     def forward(self, obs: Tensor, mask: Tensor, action: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -74,7 +74,7 @@ class Batch(NamedTuple):
 
 
 class CleanRL:
-    """Play ``STEPS`` steps of all games, learn from them, and so on."""
+    """PPO that alternates rollouts of ``STEPS`` steps in all games with updates."""
 
     def __init__(self) -> None:
         import supersuit
@@ -91,7 +91,7 @@ class CleanRL:
         self.active, self.mask = self.read(infos)
 
     def read(self, infos: list[dict[str, Any]]) -> tuple[np.ndarray, Tensor]:
-        """Which agents are to move, ``[G]``, and what they may say."""
+        """Agents to move, ``[G]``, with their observations and action masks."""
         to_move = np.array([info["active_agent"] for info in infos])
         active = np.flatnonzero(to_move == self.seats)
         return active, torch.tensor(np.array([np.concatenate(infos[row]["action_mask"]) for row in active]) > 0)
@@ -147,7 +147,7 @@ class CleanRL:
 
 
 def advantages(reward: Tensor, done: Tensor, value: Tensor, rows: Tensor, last: Tensor) -> Tensor:
-    """GAE over each agent's own decisions, ``[T, G]``; what it is paid while the other decides is paid to its last.
+    """GAE over each agent's own decisions, ``[T, G]``; rewards between two decisions count for the first.
 
     ``reward[T, N]``, ``done[T, N]``, ``value[T, G]``, ``rows[T, G]`` the agents that decide, ``last[N]`` the value of
     what follows.

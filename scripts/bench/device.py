@@ -1,4 +1,4 @@
-"""Practice and PPO where games lie on a device, beside the host's games: the same settings, network and opponents.
+"""PPO with games on a device, compared with games on the host: the same settings, network and opponents.
 
 One unit is one own decision of the learner. On a CPU both sides are timed by their processor time, on a CUDA device on
 the clock: there the host mostly waits.
@@ -29,7 +29,7 @@ POOL = {"kind": "mixture", "of": "zoo"}  # some are tables, the others are asked
 
 
 def rows(device: str, repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
-    """Every row, the device beside the host; on CUDA the whole of PPO has a bar."""
+    """Rows that compare the device with the host; on CUDA, PPO as a whole has a bar."""
     cuda = device == "cuda"
     clock = time.perf_counter if cuda else time.process_time
 
@@ -42,19 +42,19 @@ def rows(device: str, repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     with torch_threads(1):
         for name, network in NETWORKS.items():
             against = f"against the default heuristic, 2x128{name}"
-            ours, theirs = (_begun(device, network, on) for on in ("device", "host"))
+            ours, theirs = (_start_training(device, network, on) for on in ("device", "host"))
             bar = BAR if cuda and not name else None
-            yield row(f"PPO on {device}", f"play and update, {against}", _stepping(ours), _stepping(theirs), bar)
-            yield row(f"practice on {device}", f"play alone, {against}", _playing(ours), _playing(theirs))
-        ours, theirs = (_begun(device, {}, on, POOL) for on in ("device", "host"))
+            yield row(f"PPO on {device}", f"play and update, {against}", _step_once(ours), _step_once(theirs), bar)
+            yield row(f"practice on {device}", f"play alone, {against}", _play_once(ours), _play_once(theirs))
+        ours, theirs = (_start_training(device, {}, on, POOL) for on in ("device", "host"))
         against = "against the roster train, 2x128"
-        yield row(f"practice on {device}", f"play alone, {against}", _playing(ours), _playing(theirs))
+        yield row(f"practice on {device}", f"play alone, {against}", _play_once(ours), _play_once(theirs))
 
 
 _WORKLOAD = f"{GAMES:,} games, at least {2 * GAMES:,} decisions an update, minibatches of 32,768, 4 epochs"
 
 
-def _begun(device: str, network: dict[str, Any], rollouts: str, partner: object = "heuristic") -> Training:
+def _start_training(device: str, network: dict[str, Any], rollouts: str, partner: object = "heuristic") -> Training:
     """A training after its first update."""
     training = {**SETTINGS, **network, "device": device, "rollouts": rollouts}
     env = {"scenarios": "lewis", "split": "train", "partner": partner}
@@ -63,7 +63,7 @@ def _begun(device: str, network: dict[str, Any], rollouts: str, partner: object 
     return begun
 
 
-def _stepping(training: Training) -> Timed:
+def _step_once(training: Training) -> Timed:
     def work() -> int:
         before = training.learner.decisions
         training.step()
@@ -72,7 +72,7 @@ def _stepping(training: Training) -> Timed:
     return work
 
 
-def _playing(training: Training) -> Timed:
+def _play_once(training: Training) -> Timed:
     def work() -> int:
         experience, score = training.practice(
             training.learner.network,

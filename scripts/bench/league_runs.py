@@ -66,7 +66,7 @@ NO_FOLDER = Place(Path())  # matches of members that never learn read no weights
 BACKEND_ENV = EnvConfig(scenarios="lewis", split="train")
 
 
-def through_the_league() -> Timed:
+def whole_league() -> Timed:
     """One round of the scripted league from settings to CSV."""
     folder, watcher = tempfile.TemporaryDirectory(), PlainWatcher(Console(quiet=True))
 
@@ -170,7 +170,7 @@ def practice_of_main() -> Timed:
 
 
 def backend_rows(repeats: int, at_least: float) -> Iterator[BenchmarkRow]:
-    """X."""
+    """Speed-up of two workers over one process, overhead of one task, start-up time of a worker."""
     tasks = _matches(_games_per_match(MATCH_SECONDS), TASKS)
     with ProcessBackend(WORKERS) as workers, InProcess() as alone:
         ours, theirs = _round(workers, tasks), _round(alone, tasks)

@@ -67,7 +67,7 @@ def on_threads(number: int, work: Timed) -> Timed:
     return threaded
 
 
-def started(settings: dict[str, Any], hint: str = "none") -> Training:
+def start_training(settings: dict[str, Any], hint: str = "none") -> Training:
     """A training as ``dond train`` starts it, against the default heuristic."""
     document = {"env": {"scenarios": "lewis", "split": "train"}, "hints": {"mode": hint}, "training": settings}
     with torch_threads(1):  # restored afterwards, for a training sets what its settings say
@@ -76,7 +76,7 @@ def started(settings: dict[str, Any], hint: str = "none") -> Training:
 
 def training(settings: dict[str, Any], hint: str = "none") -> Timed:
     """Play and update once."""
-    trained = started(settings, hint)
+    trained = start_training(settings, hint)
 
     def work() -> int:
         before = trained.learner.decisions
@@ -87,8 +87,8 @@ def training(settings: dict[str, Any], hint: str = "none") -> Timed:
 
 
 def update() -> Timed:
-    """Our update alone, again and again on one rollout at the matched scale."""
-    trained = started(MATCHED)
+    """Our update alone, repeated on one rollout at the matched scale."""
+    trained = start_training(MATCHED)
     config, learner = trained.config, trained.learner
     plan = config.training.practice(config.env, trained.source, config.training.seed)
     experience, _ = practice(learner.network, [Opponent(trained.partner, 1.0)], plan, update=0, games_before=0)
@@ -113,7 +113,7 @@ def cleanrl() -> Timed:
 
 
 def cleanrl_update() -> Timed:
-    """The peer's update alone, again and again on one rollout."""
+    """The peer's update alone, repeated on one rollout."""
     peer = CleanRL()
     batch = peer.play()
 
@@ -172,7 +172,7 @@ def acting() -> Timed:
 
 
 def plain_acting() -> Timed:
-    """The same networks on the same tables, as one first writes it: forward, mask, four categoricals, sample."""
+    """The same networks on the same games in plain PyTorch: forward, mask, four categoricals, sample."""
     networks = _two_networks()
     trunks = [_plain_trunk(network) for network in networks]
     source, played = open_source("lewis"), count()
@@ -208,7 +208,7 @@ def _plain_decisions(network: PolicyNetwork, trunk: nn.Sequential, turns: Turns)
 
 
 def _two_networks() -> list[PolicyNetwork]:
-    """As trained ones do, they mostly offer, so that games last several turns."""
+    """Two untrained networks, biased towards offers as trained ones are, so that games last several turns."""
     networks = [PolicyNetwork(NetworkShape(), seed=seed) for seed in (0, 1)]
     for network in networks:
         with torch.no_grad():

@@ -15,7 +15,7 @@ Suite = Callable[[int, float], Iterator[BenchmarkRow]]
 
 
 def measure(names: Sequence[str], repeats: int, seconds: float, on: str = "cpu") -> Iterator[BenchmarkRow]:
-    """Every row of the named suites, as it is measured; ``on``: the device of the suite of that name."""
+    """Measure the named suites and yield their rows one by one; ``on``: device of the suite ``device``."""
     for name in names:
         yield from (partial(device.rows, on) if name == "device" else SUITES[name])(repeats, seconds)
 
@@ -89,7 +89,7 @@ def _league(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
         "one round of configs/league_scripted.yaml: settings to CSV, without the ratings at a league's very end "
         "(league.evaluate=false); against rollout alone",
         "games/s",
-        league_runs.through_the_league(),
+        league_runs.whole_league(),
         "the bare play loop, same matches",
         league_runs.bare_loop,
         0.9,
@@ -200,7 +200,7 @@ def _memory(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
 
 def _score(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     bars, shares = {60: 7.3, 180: 7.5}, {60: 0.97, 180: 0.985}
-    for mark in time_to_score.marks():
+    for mark in time_to_score.score_marks():
         what = f"PPO from scratch, {mark.seconds} s"
         yield _at_least(
             bars.get(mark.seconds),
@@ -212,7 +212,7 @@ def _score(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
         )
         yield _at_least(
             shares.get(mark.seconds),
-            f"{what}, beside the best response",
+            f"{what}, compared with the best response",
             f"share of what the exact best response earns in the same games, interval +-{mark.of_response_margin:.3f}",
             "of it",
             mark.of_response,

@@ -1,6 +1,6 @@
-"""How soon ``configs/ppo_fast.yaml`` plays well: greedy play on the held-out scenarios after so many seconds.
+"""Score of ``configs/ppo_fast.yaml`` over time: greedy play on the held-out scenarios after so many seconds.
 
-The clock runs while it plays and learns, not while it is scored.
+Time counts playing and learning, not scoring.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ CONFIG = Path(__file__).resolve().parents[2] / "configs" / "ppo_fast.yaml"
 MARKS = (10, 30, 60, 180)  # seconds
 
 
-class Mark(NamedTuple):
-    """Where the training stood."""
+class ScoreMark(NamedTuple):
+    """Score of the training after so many seconds."""
 
     seconds: int
     decisions: int  # own
@@ -30,8 +30,8 @@ class Mark(NamedTuple):
     of_response_margin: float
 
 
-def marks(until: int = MARKS[-1]) -> list[Mark]:
-    """Train from scratch against the default heuristic; the score at each mark."""
+def score_marks(until: int = MARKS[-1]) -> list[ScoreMark]:
+    """Train from scratch against the default heuristic and measure the score at each mark."""
     training, scored = begin(load_config(CONFIG, (), TrainConfig)), []
     for seconds in (mark for mark in MARKS if mark <= until):
         while training.seconds < seconds and not training.done:
@@ -39,5 +39,5 @@ def marks(until: int = MARKS[-1]) -> list[Mark]:
         _, result = final_score(training, greedy=True)
         share = final_shares(training, greedy=True)[BEST]
         figures = result.points.mean, result.points.margin, result.deals, share.mean, share.margin
-        scored.append(Mark(seconds, training.learner.decisions, *figures))
+        scored.append(ScoreMark(seconds, training.learner.decisions, *figures))
     return scored

@@ -1,9 +1,8 @@
 """The documentation as a site: ``python -m scripts.docs_site.build``, or ``make docs``.
 
 The pages are the Markdown files of ``docs``, which also read well by themselves, and three from the top of the
-repository. They are copied to ``build/docs`` first: links that lead out of ``docs`` end there in a page that shows the
-file, so that the site holds everything that it points to. The build is strict: a link or an anchor that leads nowhere
-fails it.
+repository. They are copied to ``build/docs`` first: a link out of ``docs`` is replaced by a link to a page that shows
+the file. The build is strict: a broken link or anchor fails it.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGE, SITE = ROOT / "build" / "docs", ROOT / "site"
-TOP = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")  # pages that lie beside docs
+TOP = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")  # pages outside docs
 SHOWN = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".txt": "text"}  # files that a page can show
 LINK = re.compile(r"(\]\()([^)#\s:]+)(#[^)\s]*)?(\))")
 
 
 def main() -> int:
-    """Stage and build; the exit code of the builder."""
+    """Stage the pages and build the site; returns the exit code of the builder."""
     stage()
     return subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT, check=False
@@ -31,27 +30,27 @@ def main() -> int:
 
 
 def stage() -> None:
-    """Write ``build/docs`` anew."""
+    """Copy the pages to ``build/docs`` with rewritten links."""
     shutil.rmtree(STAGE, ignore_errors=True)
     shutil.copytree(ROOT / "docs", STAGE)
     for page in [*sorted((ROOT / "docs").glob("*.md")), *(ROOT / name for name in TOP)]:
         text = page.read_text(encoding="utf-8")
-        (STAGE / page.name).write_text(LINK.sub(partial(_led, folder=page.parent), text), encoding="utf-8")
+        (STAGE / page.name).write_text(LINK.sub(partial(_staged_link, folder=page.parent), text), encoding="utf-8")
 
 
-def _led(found: re.Match[str], folder: Path) -> str:
-    """A link of a page in ``folder``, as it leads to the same in the staged pages."""
+def _staged_link(found: re.Match[str], folder: Path) -> str:
+    """A link of a page in ``folder``, rewritten for the staged copy of the page."""
     before, path, anchor, after = found.groups(default="")
     target = (folder / path).resolve()
     if target.parent == ROOT / "docs" or (target.parent == ROOT and target.name in TOP):
         return f"{before}{target.name}{anchor}{after}"
     if not target.is_file() or target.suffix not in SHOWN:
         raise SystemExit(f"{folder.name}: the link to {path} leads to nothing that a page can show")
-    return f"{before}{_show(target)}{after}"
+    return f"{before}{_show_file(target)}{after}"
 
 
-def _show(file: Path) -> str:
-    """A page that shows a file of the repository; its place."""
+def _show_file(file: Path) -> str:
+    """Write a page that shows a file of the repository; returns the path of the page."""
     name = file.relative_to(ROOT).as_posix()
     page = STAGE / "source" / f"{name}.md"
     page.parent.mkdir(parents=True, exist_ok=True)

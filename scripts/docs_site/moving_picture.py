@@ -1,4 +1,4 @@
-"""Play one game and write it as a moving picture, docs/game.gif, as the README shows it.
+"""Play one game and write it as an animated picture, docs/game.gif, shown in the README.
 
 examples:
   python -m scripts.docs_site.moving_picture
@@ -26,12 +26,12 @@ SHOWN, LAST = 1500, 4000  # milliseconds of each act, and of the end
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--first", default="boulware", metavar="OCCUPANT", help="who opens (boulware)")
-@click.option("--second", default="expert", metavar="OCCUPANT", help="who answers (expert)")
-@click.option("--seed", type=SEED, default=3, metavar="N", help="of the scenario and all chance (3)")
+@click.option("--first", default="boulware", metavar="OCCUPANT", help="occupant of seat_0 (boulware)")
+@click.option("--second", default="expert", metavar="OCCUPANT", help="occupant of seat_1 (expert)")
+@click.option("--seed", type=SEED, default=3, metavar="N", help="random seed (3)")
 @click.option("--out", type=WritableFile(path_type=Path), default=OUT, metavar="FILE", help="a .gif (docs/game.gif)")
 def command(first: str, second: str, seed: int, out: Path) -> None:
-    """Play and write."""
+    """Play the game and write the file."""
     source = open_source("lewis")
     players = (seat_occupant(first, one_game=True), seat_occupant(second, one_game=True))
     (record,) = records(rollout(players, source.block(seed, 0, 1), seed=seed, prior=source.prior), (first, second))

@@ -1,10 +1,10 @@
-"""Write the notebooks of docs/notebooks from their sources, or run one and keep it with its outputs elsewhere.
+"""Write the notebooks of docs/notebooks from their sources, or run one and store it with its outputs elsewhere.
 
 A source is Python; a cell begins with `# %%`, one of text with `# %% [markdown]`. Notebooks are stored without outputs.
 
 examples:
   python -m scripts.docs_site.notebooks
-  python -m scripts.docs_site.notebooks --check               # change nothing; exit code 1 if one is not right
+  python -m scripts.docs_site.notebooks --check               # change nothing; exit code 1 if one is out of date
   python -m scripts.docs_site.notebooks --run train --out FOLDER
 """
 
@@ -50,8 +50,8 @@ def _cell(number: int, words: bool, text: str) -> dict[str, Any]:
     return {"cell_type": "code", "execution_count": None, **shared, "outputs": []}
 
 
-def executed(name: str, cwd: Path) -> Any:
-    """The notebook once every cell has run in ``cwd``; raises what nbclient raises for a cell that fails."""
+def run_notebook(name: str, cwd: Path) -> Any:
+    """The notebook after running every cell in ``cwd``; a failing cell raises nbclient's error."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -61,16 +61,18 @@ def executed(name: str, cwd: Path) -> Any:
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--check", is_flag=True, help="change nothing, only say whether they are right")
+@click.option("--check", is_flag=True, help="change nothing, only say whether they are up to date")
 @click.option("--run", "name", type=click.Choice([*SOURCES]), help="run one of them")
-@click.option("--out", type=FILE, default=Path(), metavar="FOLDER", help="where it runs and is kept (here)")
+@click.option(
+    "--out", type=FILE, default=Path(), metavar="FOLDER", help="folder to run and store it in (current folder)"
+)
 def command(check: bool, name: str | None, out: Path) -> None:
     """Write the notebooks, compare them with their sources, or run one."""
     if name is not None:
         import nbformat
 
         out.mkdir(parents=True, exist_ok=True)
-        (out / f"{name}.ipynb").write_text(nbformat.writes(executed(name, out)), encoding="utf-8")
+        (out / f"{name}.ipynb").write_text(nbformat.writes(run_notebook(name, out)), encoding="utf-8")
         say(f"written: {out / name}.ipynb")
         return
     for stem, path in SOURCES.items():

@@ -17,25 +17,25 @@ from dond_marl.seats import Partner
 
 
 class PartnerBot(pyspiel.Bot):
-    """Reads what its player may know, and nothing else."""
+    """An OpenSpiel bot that reads only its player's information state."""
 
     def __init__(self, partner: Partner, player: int) -> None:
         super().__init__()
         self.partner, self.player, self.game_number = partner, player, 0
 
     def restart_at(self, _state: pyspiel.State) -> None:
-        """Another game, other luck."""
+        """Start a new game with new noise."""
         self.game_number += 1
 
     def step(self, state: pyspiel.State) -> int:
-        """One act."""
+        """The action of this turn."""
         lines = state.information_state_string(self.player).splitlines()
         pool, values, *offers = filter(None, (tuple(map(int, re.findall(r"\w: (\d+)", line))) for line in lines))
         return say(self.partner, pool, values, offers, seed=self.game_number)
 
 
 def main(spec: str, games: int) -> None:
-    """Half of the games in each seat."""
+    """Play half of the games in each seat and print the mean points."""
     game, partner, rng = pyspiel.load_game("bargaining"), seat_occupant(spec), np.random.default_rng(0)
     look_ahead = RandomRolloutEvaluator(1, rng)
     bots = {

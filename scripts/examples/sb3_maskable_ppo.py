@@ -20,7 +20,7 @@ from league.evaluation.heldout_score import before_and_after
 
 
 class Masked(SB3VecEnvWrapper):
-    """SuperSuit's vector with what sb3-contrib asks of it: the masks, which come with the infos, and a seed."""
+    """SuperSuit's vector with the methods that sb3-contrib calls: masks, taken from the infos, and a seed."""
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
         obs, rewards, ended, infos = super().step_wait()

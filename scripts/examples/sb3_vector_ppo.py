@@ -17,7 +17,7 @@ from league.evaluation.heldout_score import before_and_after
 
 
 class Games(VecEnv):
-    """What Stable-Baselines3 asks of a vector, and sb3-contrib of its masks; the last observation of a game is kept."""
+    """The vector interface of Stable-Baselines3 with masks for sb3-contrib; keeps each game's last observation."""
 
     def __init__(self, games: DealVectorEnv) -> None:
         self.games = games

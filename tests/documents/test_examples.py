@@ -11,8 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from scripts.plug_in.matrix import BEGIN, END, PAGE, Row, run, table, write
-from scripts.plug_in.places import EXAMPLES, Example
+from scripts.plug_in import (
+    BEGIN,
+    END,
+    EXAMPLES,
+    PAGE,
+    Example,
+    ExampleResult,
+    markdown_table,
+    run_example,
+    write_to_page,
+)
 from tests.command import PROGRAM
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,13 +46,13 @@ def need(module: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.name)
-def test_an_example_is_at_most_sixty_lines_and_shadows_no_library(path):
+def test_example_is_short_and_shadows_no_library(path):
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) <= (60 if path.parent == FOLDER else 15)
     assert find_spec(path.stem) is None and path.stem not in ("tianshou", "ray", "pyspiel")
 
 
-def test_every_example_is_in_the_matrix_and_the_matrix_in_the_page():
+def test_page_lists_every_example_as_working():
     assert {example.path for example in EXAMPLES} == set(FOLDER.glob("*.py"))
     shown = PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
     for example in EXAMPLES:
@@ -51,46 +60,45 @@ def test_every_example_is_in_the_matrix_and_the_matrix_in_the_page():
         assert line.endswith("| yes |"), line
 
 
-def test_the_class_on_the_page_is_the_one_in_the_folder():
+def test_page_shows_the_example_class():
     shown = (FOLDER / "sb3_partner" / "sb3_partner.py").read_text(encoding="utf-8").split("\n\n", 1)[1]
     assert shown.strip() in PAGE.read_text(encoding="utf-8")
 
 
-def test_the_code_on_the_page_runs_as_it_stands(tmp_path):
+def test_page_code_runs(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 2
     assert "Estimate(mean=" in call(sys.executable, "-c", "\n".join(blocks), cwd=tmp_path)
 
 
-def test_a_matrix_replaces_its_rows_of_the_page_and_nothing_else(tmp_path):
+def test_results_replace_their_own_rows_only(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(
-        f"before\n{BEGIN}\nold\n{table([Row(Example('zero', 'what', 'lib'), '', '', True)])}\n{END}\nafter\n"
-    )
+    earlier = markdown_table([ExampleResult(Example("zero", "what", "lib"), "", "", True)])
+    page.write_text(f"before\n{BEGIN}\nold\n{earlier}\n{END}\nafter\n")
     rows = [
-        Row(Example("one", "what", "lib"), "lib 1.0", "a | b", True),
-        Row(Example("two", "what", "lib", apart=("lib==1",)), "lib 1", "broke", False),
+        ExampleResult(Example("one", "what", "lib"), "lib 1.0", "a | b", True),
+        ExampleResult(Example("two", "what", "lib", apart=("lib==1",)), "lib 1", "broke", False),
     ]
-    write(rows, page)
+    write_to_page(rows, page)
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
     assert "| [`one.py`](../scripts/examples/one.py) | what | lib 1.0 | a / b | yes |" in text
-    assert "| what (in a place of its own) | lib 1 | broke | no |" in text
+    assert "| what (in an environment of its own) | lib 1 | broke | no |" in text
     assert "`zero.py`" in text and text.count("| example |") == 1  # of another time
-    write([Row(rows[1].example, "lib 2", "mended", True)], page)
+    write_to_page([ExampleResult(rows[1].example, "lib 2", "mended", True)], page)
     assert page.read_text() == text.replace("| lib 1 | broke | no |", "| lib 2 | mended | yes |")
 
 
-def test_a_library_that_is_missing_is_a_row_that_says_what_to_do():
-    row = run(Example("sb3_ppo", "what", "no-such-distribution"), None)
+def test_missing_library_gives_a_row_with_the_extra():
+    row = run_example(Example("sb3_ppo", "what", "no-such-distribution"), None)
     assert not row.works and row.outcome == "pip install -e '.[examples]' brings no-such-distribution"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", HERE, ids=lambda example: example.name)
-def test_an_example_runs_and_learns_a_little(example):
+def test_example_runs_and_learns(example):
     need(MODULES.get(example.library, example.library.replace("-", "_")))
-    row = run(example, 12_288)
+    row = run_example(example, 12_288)
     assert row.works, row.outcome
     if example.learns:
         before, after = (float(part.split(" ±")[0]) for part in row.outcome.split(" before, "))
@@ -98,7 +106,7 @@ def test_an_example_runs_and_learns_a_little(example):
 
 
 @pytest.mark.slow
-def test_a_policy_trained_elsewhere_sits_in_the_league(tmp_path):
+def test_sb3_policy_plays_in_a_league(tmp_path):
     """Train with sb3-contrib, save, install the fifteen-line package, evaluate it, and play a league with it."""
     need("sb3_contrib")
     site = tmp_path / "site"
@@ -126,7 +134,7 @@ def test_a_policy_trained_elsewhere_sits_in_the_league(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_policy_of_openspiel_is_submitted_to_the_benchmark(tmp_path):
+def test_openspiel_policy_is_benchmarked(tmp_path):
     """Train with OpenSpiel's PPO, save, install the package, and submit it: whom it met must be declared."""
     need("pyspiel")
     need("hatchling")

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from scripts.docs_site.notebooks import FOLDER, SOURCES, executed, notebook
+from scripts.docs_site.notebooks import FOLDER, SOURCES, notebook, run_notebook
 from tests.documents.pages import ROOT
 
 NEEDED = {"language_model": ("transformers",), "your_trainer": ("sb3_contrib", "supersuit")}
@@ -39,6 +39,6 @@ def test_a_notebook_runs_from_top_to_bottom(name, tmp_path, monkeypatch):
             pytest.skip(f"{name} needs {library}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    done = executed(name, tmp_path)
+    done = run_notebook(name, tmp_path)
     shown = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
     assert len(shown) >= 4 and len(json.dumps(shown)) < 400_000

@@ -4,7 +4,7 @@ from dond_marl.envs.policy_partner import PolicyPartner
 
 
 def openspiel(path: str) -> PolicyPartner:
-    """A policy of OpenSpiel's PPO, its likeliest act every time."""
+    """A policy of OpenSpiel's PPO, played greedily."""
     import torch  # here: naming the occupants must not load PyTorch
     from open_spiel.python.pytorch.ppo import PPOAgent
 

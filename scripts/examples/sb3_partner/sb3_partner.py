@@ -4,7 +4,7 @@ from dond_marl.envs.policy_partner import PolicyPartner
 
 
 def sb3(path: str) -> PolicyPartner:
-    """A policy of sb3-contrib's MaskablePPO, its likeliest act every time."""
+    """A policy of sb3-contrib's MaskablePPO, played greedily."""
     from sb3_contrib import MaskablePPO  # here: naming the occupants must not load PyTorch
 
     model = MaskablePPO.load(path, device="cpu")

@@ -1,0 +1,236 @@
+"""Run every example of scripts/examples and report its result and the versions that it works with.
+
+An example whose library pins other versions of Gymnasium, NumPy or pandas than this project gets a virtual environment
+of its own in build/plug_in/NAME; the project is on its path, not installed in it.
+
+examples:
+  python scripts/plug_in.py              # all; half an hour, most of it training
+  python scripts/plug_in.py --only sb3_ppo --only rllib_ppo --steps 20000
+  python scripts/plug_in.py --write      # and put the rows into docs/PLUG_IN.md
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
+
+import click
+
+from dond_marl.errors import RunFailure
+from league.cli import shell
+
+ENVIRONMENTS = ROOT / "build" / "plug_in"
+OWN_REQUIREMENTS = (
+    "numpy==2.4.6",
+    "pettingzoo==1.27.0",
+    "scipy==1.17.1",
+    "torch==2.13.0",
+)  # requirements of the project
+THREADS = {"OMP_NUM_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
+
+
+class EnvironmentSetupError(RunFailure):
+    """A virtual environment that cannot be made; the message quotes pip."""
+
+
+class Example(NamedTuple):
+    """One runnable file of ``scripts/examples``."""
+
+    name: str
+    what: str
+    library: str  # the distribution that is demonstrated
+    others: tuple[str, ...] = ()  # libraries whose versions are shown too
+    apart: tuple[
+        str, ...
+    ] = ()  # requirements of its own virtual environment; none: it runs where the project is installed
+    learns: bool = True
+
+    @property
+    def path(self) -> Path:
+        return ROOT / "scripts" / "examples" / f"{self.name}.py"
+
+
+EXAMPLES = (
+    Example("sb3_ppo", "PPO against the heuristic, SuperSuit's Gymnasium vector", "stable-baselines3", ("SuperSuit",)),
+    Example("sb3_maskable_ppo", "masked PPO in self-play, SuperSuit's parallel vector", "sb3-contrib", ("SuperSuit",)),
+    Example("cleanrl_style_ppo", "masked PPO in one file, Gymnasium's vector", "torch"),
+    Example("sb3_vector_ppo", "masked PPO, `DealVectorEnv`", "sb3-contrib"),
+    Example("vector_ppo", "masked PPO in one file, `DealVectorEnv`", "torch"),
+    Example("tianshou_ppo", "masked PPO", "tianshou", apart=("tianshou==2.0.1", *OWN_REQUIREMENTS)),
+    Example("rllib_ppo", "masked PPO", "ray", apart=("ray[rllib]==2.60.0", *OWN_REQUIREMENTS)),
+    Example("openspiel_ppo", "OpenSpiel's PPO on this game as one of OpenSpiel's", "open-spiel", ("torch",)),
+    Example("openspiel_bots", "any partner in OpenSpiel's `bargaining`", "open-spiel", learns=False),
+    Example(
+        "kaggle_agent",
+        "any partner in Kaggle's game arena",
+        "kaggle-environments",
+        ("open-spiel",),
+        ("kaggle-environments==1.33.2", *OWN_REQUIREMENTS[:3]),
+        learns=False,
+    ),
+)
+
+
+def interpreter_for(example: Example) -> Path:
+    """The interpreter for an example; creates its virtual environment first if it needs one.
+
+    Raises :class:`EnvironmentSetupError`.
+    """
+    if not example.apart:
+        return Path(sys.executable)
+    place, python = ENVIRONMENTS / example.name, ENVIRONMENTS / example.name / "bin" / "python"
+    installed = place / "requirements.json"
+    if not installed.is_file() or json.loads(installed.read_text(encoding="utf-8")) != list(example.apart):
+        venv.create(place, with_pip=True, clear=True)
+        done = subprocess.run(  # noqa: S603  # our own requirements
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *example.apart],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise EnvironmentSetupError(
+                f"{example.name}: pip cannot install {' '.join(example.apart)}:\n{done.stderr.strip()}"
+            )
+        installed.write_text(json.dumps(example.apart), encoding="utf-8")
+    return python
+
+
+def process_environment() -> dict[str, str]:
+    """Environment variables of an example: the project on the path, one thread."""
+    return {**os.environ, **THREADS, "PYTHONPATH": str(ROOT)}
+
+
+PAGE = ROOT / "docs" / "PLUG_IN.md"
+BEGIN, END = "<!-- made by scripts/plug_in.py: begin -->", "<!-- made by scripts/plug_in.py: end -->"
+LEARNED = re.compile(r"^points of ten .*: (.* before), (.*) after (\d+) s$", re.MULTILINE)
+PLAYED = re.compile(r"^(.* points, n = \d+)$", re.MULTILINE)
+VERSIONS = (
+    "import platform, sys, importlib.metadata as m; print(platform.python_version(), *map(m.version, sys.argv[1:]))"
+)
+HEAD = ("| example | what | versions | result | works |", "|---|---|---|---|---|")
+LINKED = re.compile(r"^\| \[`(\w+)\.py`\]")
+PATIENCE = 3600  # seconds that one example may take
+
+
+class ExampleResult(NamedTuple):
+    """Result of one example."""
+
+    example: Example
+    versions: str
+    outcome: str
+    works: bool
+
+
+def run_example(example: Example, steps: int | None) -> ExampleResult:
+    """One example, for ``steps`` decisions if it learns; a failure becomes its outcome."""
+    try:
+        python = interpreter_for(example)
+    except EnvironmentSetupError as error:
+        return ExampleResult(example, ", ".join(example.apart), str(error).splitlines()[0], False)
+    versions = _versions(python, example)
+    if versions is None:
+        return ExampleResult(example, "not installed", f"pip install -e '.[examples]' brings {example.library}", False)
+    options = ["--steps", str(steps)] if steps is not None and example.learns else []
+    try:
+        done = subprocess.run(  # noqa: S603  # our own file
+            [python, example.path, *options],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=process_environment(),
+            timeout=PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        return ExampleResult(example, versions, f"not done after {PATIENCE} s", False)
+    outcome = _outcome(example, done.stdout)
+    if done.returncode or outcome is None:
+        last = (done.stderr.strip() or "no figures").splitlines()[-1]
+        return ExampleResult(example, versions, f"exit code {done.returncode}: {last}", False)
+    return ExampleResult(example, versions, outcome, True)
+
+
+def markdown_table(rows: Iterable[ExampleResult]) -> str:
+    """The rows as a table of Markdown."""
+    return "\n".join([*HEAD, *map(_line, rows)])
+
+
+def write_to_page(rows: Iterable[ExampleResult], page: Path = PAGE) -> None:
+    """Put the rows into the table of the page; rows of other examples stay."""
+    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    old, after = rest.split(END)
+    lines = {match[1]: line for line in old.splitlines() if (match := LINKED.match(line))}
+    lines |= {row.example.name: _line(row) for row in rows}
+    order = [example.name for example in EXAMPLES]
+    names = sorted(lines, key=lambda name: order.index(name) if name in order else len(order))
+    text = "\n".join([*HEAD, *(lines[name] for name in names)])
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def _line(row: ExampleResult) -> str:
+    example, versions, outcome, works = row
+    link = f"[`{example.name}.py`](../scripts/examples/{example.name}.py)"
+    place = "" if not example.apart else " (in an environment of its own)"
+    cells = (link, example.what + place, versions, outcome, "yes" if works else "no")
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _versions(python: Path, example: Example) -> str | None:
+    """The versions of the library, of its other libraries, Gymnasium and Python; ``None`` if one is missing."""
+    names = (example.library, *example.others, "gymnasium")
+    done = subprocess.run(  # noqa: S603  # our own line
+        [python, "-c", VERSIONS, *names], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        return None
+    of_python, *versions = done.stdout.split()
+    return ", ".join(
+        f"{name} {version}" for name, version in (*zip(names, versions, strict=True), ("Python", of_python))
+    )
+
+
+def _outcome(example: Example, printed: str) -> str | None:
+    if not example.learns:
+        return "; ".join(PLAYED.findall(printed)) or None
+    match = LEARNED.search(printed)
+    return None if match is None else f"{match[1]}, {match[2]} after {int(match[3]):,} s"
+
+
+STEPS = shell.Number(int, lambda steps: steps >= 1, "an integer of at least 1")
+
+
+@click.command(cls=shell.Command, help=__doc__)
+@click.option(
+    "--only",
+    type=click.Choice([example.name for example in EXAMPLES]),
+    multiple=True,
+    metavar="NAME",
+    help=f"run only this; may be repeated: {', '.join(example.name for example in EXAMPLES)}",
+)
+@click.option("--steps", type=STEPS, metavar="N", help="decisions to learn from (each example's own default)")
+@click.option("--write", "to_page", is_flag=True, help="put the rows into docs/PLUG_IN.md")
+def command(only: tuple[str, ...], steps: int | None, to_page: bool) -> int:
+    """Exit code 0 if every example works, 1 otherwise."""
+    rows = []
+    for example in EXAMPLES:
+        if not only or example.name in only:
+            click.echo(f"{example.name} ...", err=True)
+            rows.append(run_example(example, steps))
+    click.echo(markdown_table(rows))
+    if to_page:
+        write_to_page(rows)
+    return int(not all(row.works for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(shell.run(command))
