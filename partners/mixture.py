@@ -1,24 +1,26 @@
-"""Partners that are several: one that draws another one for each game, and one that is another one in each seat."""
+"""Composite partners: `Mixture` draws a partner per game, `BySeat` uses one partner per seat."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dond_marl.errors import shown
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.seats import Decisions, Doubles, Partner, Rows, Texts, Traits, Turns
+from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Texts, Traits, Turns
 
 BELOW_ONE = np.nextafter(1.0, 0.0)
-WHO = -1  # the last of a game's eight uniforms says who plays; the others are left to that partner
+MEMBER_DRAW = -1  # the last of a game's eight uniforms draws the partner, which may use the others
+NO_MEMBER = -1  # the number of a partner that is none of the members
 
 
 class Mixture:
-    """Draws one of several partners for each game and stays it to the end.
+    """Draws one of several partners for each game; the draw holds to the end of the game.
 
-    ``of``: occupants (names, mappings or partners); ``weights``: how often each, by default equally; ``names``: how
-    each is called, by default by its spec.
+    ``of``: occupants (names, mappings or partners); ``weights``: relative frequencies, by default equal; ``names``: of
+    the partners, by default their specs.
     """
 
     def __init__(
@@ -37,7 +39,7 @@ class Mixture:
         if not numbers or (shares < 0).any() or not shares.any():
             raise ValueError(f"weights must be {len(of)} numbers of at least 0, not all 0; got {shown(weights)}")
         ends = np.cumsum(shares)
-        self._ends: Doubles = ends / ends[-1]  # exactly 1 from the last that ever plays on
+        self._ends: Doubles = ends / ends[-1]  # exactly 1 from the last partner with a weight on
 
     def __repr__(self) -> str:
         return f"Mixture(of={list(self.specs)!r})"
@@ -51,50 +53,50 @@ class Mixture:
 
     @property
     def ends(self) -> Doubles:
-        """Where each partner's part of a draw in [0, 1) ends, ``[K]``; the last is 1."""
+        """Upper end of each partner's part of a draw in [0, 1), ``[K]``; the last is 1."""
         return self._ends
 
     @property
     def names(self) -> tuple[str, ...]:
-        """How each partner is called: by its spec, by its ``repr`` where it was handed in itself, or as was said."""
+        """The name of each partner: as given, else its spec, else the ``repr`` of a partner object."""
         if self._names is not None:
             return self._names
         return tuple(spec_name(spec) if isinstance(spec, str | Mapping) else repr(spec) for spec in self.specs)
 
     def personas(self) -> list[tuple[float, Partner]]:
-        """Whom it may draw for a game, and how probably."""
+        """The probability of each partner, and the partner."""
         return list(zip(np.diff(self._ends, prepend=0.0).tolist(), self.partners, strict=True))
 
-    def drawn(self, game_noise: Doubles) -> tuple[Rows, Doubles]:
-        """Which partner it draws by ``game_noise[B, 8]``, ``[B]``, and the noise as it hands it on, ``[B, 8]``."""
-        draw = game_noise[:, WHO]
-        who = np.searchsorted(self._ends[:-1], draw, side="right")
-        starts, noise = np.append(0.0, self._ends)[who], game_noise.copy()
-        # The rest of the draw is a uniform again and is handed on, so that a mixture of mixtures draws twice.
-        noise[:, WHO] = np.clip((draw - starts) / (self._ends[who] - starts), 0.0, BELOW_ONE)
-        return who, noise
+    def draw(self, game_noise: Doubles) -> tuple[Rows, Doubles]:
+        """The number of the partner drawn by ``game_noise[B, 8]``, ``[B]``, and the noise that it gets, ``[B, 8]``."""
+        draw = game_noise[:, MEMBER_DRAW]
+        drawn = np.searchsorted(self._ends[:-1], draw, side="right")
+        starts, noise = np.append(0.0, self._ends)[drawn], game_noise.copy()
+        # Within its part the draw is uniform again and is passed on, so that a mixture of mixtures can draw twice.
+        noise[:, MEMBER_DRAW] = np.clip((draw - starts) / (self._ends[drawn] - starts), 0.0, BELOW_ONE)
+        return drawn, noise
 
     def act(self, turns: Turns) -> Decisions:
-        who, noise = self.drawn(turns.game_noise)
-        order = np.argsort(who, kind="stable")  # each partner's games side by side: gathered once, then slices
-        theirs = turns.rows(order)._replace(game_noise=noise[order])
+        drawn, noise = self.draw(turns.game_noise)
+        order = np.argsort(drawn, kind="stable")  # each partner's games side by side: gathered once, then slices
+        sorted_turns = turns.rows(order)._replace(game_noise=noise[order])
         act, oA = np.empty(turns.size, dtype=np.int8), np.empty((turns.size, 3), dtype=np.int8)
         confidence, cause = np.empty(turns.size, dtype=np.float32), np.empty(turns.size, dtype=np.int8)
         messages: Texts | None = None
-        stops = np.cumsum(np.bincount(who, minlength=len(self.partners))).tolist()
+        stops = np.cumsum(np.bincount(drawn, minlength=len(self.partners))).tolist()
         for partner, start, stop in zip(self.partners, [0, *stops], stops, strict=False):
             if start < stop:
                 rows = order[start:stop]
-                said = partner.act(theirs.rows(slice(start, stop)))
-                act[rows], oA[rows], confidence[rows], cause[rows] = said[:4]
-                if said.messages is not None:
+                decisions = partner.act(sorted_turns.rows(slice(start, stop)))
+                act[rows], oA[rows], confidence[rows], cause[rows] = decisions[:4]
+                if decisions.messages is not None:
                     messages = np.full(turns.size, "", dtype=np.object_) if messages is None else messages
-                    messages[rows] = said.messages
+                    messages[rows] = decisions.messages
         return Decisions(act, oA, confidence, cause, messages)
 
 
 class BySeat:
-    """Plays as ``first`` where it opens and as ``second`` where it answers."""
+    """Plays as ``first`` in seat 0 and as ``second`` in seat 1."""
 
     def __init__(self, first: Partner, second: Partner) -> None:
         self.seats = first, second
@@ -109,10 +111,45 @@ class BySeat:
         return Traits(**marks)
 
     def act(self, turns: Turns) -> Decisions:
-        """What whoever has the seat says; acts alternate, so that all games of one call have the same mover."""
+        """Decisions of the partner whose seat it is; acts alternate, so all games of one call have the same mover."""
         return self.seats[turns.taken % 2].act(turns)
 
 
 def in_seat(partner: Partner, seat: int) -> Partner:
-    """Who plays where ``partner`` sits in ``seat``."""
+    """The partner that plays in ``seat``: a part of :class:`BySeat`, else ``partner`` itself."""
     return partner.seats[seat] if isinstance(partner, BySeat) else partner
+
+
+def member_names(partner: Partner) -> tuple[str, ...]:
+    """The sorted names of all partners that a mixture may draw, nested mixtures included; none of other partners."""
+    return tuple(sorted(set(_names_in(partner))))
+
+
+def privileged_targets(
+    partner: Partner, members: Sequence[str], utilities: Int8s, game_noise: Doubles
+) -> NDArray[np.int64]:
+    """Targets that only learning sees: the partner's values, and its number among ``members``, ``[N, 4]``.
+
+    The number is :data:`NO_MEMBER` for a partner that is not among them. ``utilities[N, 3]``: the partner's values;
+    ``game_noise[N, 8]``: the noise by which a mixture draws. Features, and so play, never contain these targets.
+    """
+    numbers = {name: number for number, name in enumerate(members)}
+    return np.column_stack([utilities.astype(np.int64), _member_numbers(partner, game_noise, numbers)])
+
+
+def _names_in(partner: Partner) -> list[str]:
+    if not isinstance(partner, Mixture):
+        return []
+    pairs = zip(partner.names, partner.partners, strict=True)
+    return [name for own, one in pairs for name in (_names_in(one) if isinstance(one, Mixture) else [own])]
+
+
+def _member_numbers(partner: Partner, game_noise: Doubles, numbers: Mapping[str, int]) -> Rows:
+    result = np.full(len(game_noise), NO_MEMBER)
+    if not isinstance(partner, Mixture):
+        return result
+    drawn, noise = partner.draw(game_noise)
+    for number, (name, one) in enumerate(zip(partner.names, partner.partners, strict=True)):
+        rows = np.flatnonzero(drawn == number)
+        result[rows] = numbers[name] if name in numbers else _member_numbers(one, noise[rows], numbers)
+    return result

@@ -102,8 +102,8 @@ class Hyperparameters(Section):
         return self
 
     @property
-    def told(self) -> bool:
-        """Whether learning is told what no seat sees: the partner's values, and who it is."""
+    def privileged_targets(self) -> bool:
+        """Whether learning uses privileged targets, which no seat sees: the partner's values and its identity."""
         return self.belief > 0 or self.critic == "both"
 
     @model_validator(mode="after")
@@ -165,5 +165,5 @@ class Hyperparameters(Section):
             reveal_partner_utilities=env.reveal_partner_utilities,
             reward=reward_of(self.reward),
             unreached=unreached,
-            told=self.told,
+            privileged=self.privileged_targets,
         )

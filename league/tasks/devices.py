@@ -5,44 +5,25 @@ Loading this module loads no PyTorch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from dond_marl.errors import RunFailure
 from dond_marl.rollout import OccupantError
-from dond_marl.seats import Partner, Whisper
+from dond_marl.seats import Partner
 
 if TYPE_CHECKING:
     import torch
 
     from league.settings.hyperparameters import Hyperparameters
     from league.settings.sections import EnvConfig
-    from partners.learning.experience import Experience
-    from partners.learning.practice import Opponent, Practice, Score
-    from partners.network.network import PolicyNetwork
+    from partners.learning.practice import Practice, Practicing
 
 
 class DeviceError(RunFailure):
     """A device that the settings name and this machine does not have, or that has no memory left."""
-
-
-class Practicing(Protocol):
-    """What gives a learner the experience of one update after the other."""
-
-    def __call__(
-        self,
-        network: PolicyNetwork,
-        opponents: Sequence[Opponent],
-        *,
-        update: int,
-        games_before: int,
-        whisper: Whisper | None = None,
-        own_turns: float = 0.0,
-    ) -> tuple[Experience, Score]:
-        """See :func:`partners.learning.practice.practice`."""
-        ...
 
 
 def device_of(settings: Hyperparameters) -> torch.device:
@@ -88,7 +69,7 @@ def practicing(settings: Hyperparameters, plan: Practice) -> Practicing:
     if not settings.plays_on_device:
         from partners.learning.practice import practice
 
-        return partial(_on_host, practice, plan)
+        return partial(practice, plan=plan)
     from partners.device.practice import DevicePractice
 
     return DevicePractice(plan, device_of(settings))
@@ -112,13 +93,3 @@ def where_practiced(
         f"games of practice are played on the device ({settings.device}): {tables} opponents answer there from tables, "
         f"{learned} as networks, {bridged} are asked on the host at every turn"
     ]
-
-
-def _on_host(
-    practice: Callable[..., tuple[Experience, Score]],
-    plan: Practice,
-    network: PolicyNetwork,
-    opponents: Sequence[Opponent],
-    **more: Any,
-) -> tuple[Experience, Score]:
-    return practice(network, opponents, plan, **more)

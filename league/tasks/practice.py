@@ -24,7 +24,7 @@ from partners.ancestry import KEYS, NOBODY, Ancestry
 from partners.judges.judge import JudgeError
 from partners.learning.average_policy import RESERVOIR, AveragePolicy
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, OpponentUnreached
+from partners.learning.practice import Opponent, OpponentUnreached, train_until
 from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import describe, pack
 from partners.network.network import PolicyNetwork, copy_of
@@ -86,24 +86,23 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     learner.restore({name: value.to(device) for name, value in tensors.items()}, counters)
     opponents = [Opponent(crowd_of(task, learner, place), 1.0)]
     plan = task.learner.practice(task.env, open_source(task.env), seed, task.unreached)
-    practice, whisper = practicing(task.learner, plan), league_schedule_of(task.hints)
-    target, games, points, deals = task.state.decisions + task.learner.decisions, task.state.games, 0.0, 0.0
-    turns, own_turns = 0.0, task.state.decisions / max(task.state.games, 1)
+    play = practicing(task.learner, plan)
+    target, points, deals, turns = task.state.decisions + task.learner.decisions, 0.0, 0.0, 0.0
+    updates = train_until(
+        learner,
+        play,
+        opponents,
+        decisions=target,
+        games_before=task.state.games,
+        hints=league_schedule_of(task.hints),
+        decisions_per_game=task.state.decisions / max(task.state.games, 1),
+    )
+    games = task.state.games
     try:
         while learner.decisions < target:
             tick()
             with on_device(task.learner):
-                experience, score = practice(
-                    learner.network,
-                    opponents,
-                    update=learner.updates,
-                    games_before=games,
-                    whisper=whisper,
-                    own_turns=own_turns,
-                )
-                learner.update(experience)
-            own_turns = experience.size / score.games
-            games += score.games
+                score, _, games, _ = next(updates)
             points += score.points * score.games
             deals += score.deals * score.games
             turns += score.turns * score.games

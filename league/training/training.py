@@ -29,7 +29,7 @@ from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.settings.read import dump, other_settings, parse
 from league.settings.training import TrainConfig
 from league.standings.best_response_values import NOTHING_KNOWN, References, references
-from league.tasks.devices import Practicing, device_of, on_device, practicing
+from league.tasks.devices import device_of, on_device, practicing
 from league.tasks.hinters import all_failed, schedule_of
 from league.tasks.pasts import past_of_training, refuse_training
 from league.training.progress_log import ProgressLog, ProgressRow
@@ -37,8 +37,8 @@ from partners.ancestry import NOBODY, Ancestry, past_in
 from partners.equilibrium import check_game
 from partners.learning.exact_reply import ExactReply
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, Practice, Score
-from partners.learning.told import members_of
+from partners.learning.practice import Opponent, Practice, Practicing, Score, train_until
+from partners.mixture import member_names
 from partners.network.checkpoint import CheckpointError, describe, load_checkpoint, part_of, save_checkpoint
 from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
@@ -88,7 +88,7 @@ class Training:
     learner: Learner
     whisper: HintSchedule | None
     games: int = 0
-    own_turns: float = 0.0  # own decisions a game of the latest update, 0 before it
+    decisions_per_game: float = 0.0  # own, of the latest update; 0 before it
     past: list[NetworkPartner] = field(default_factory=list)
     score: Score | None = None  # of the latest update's practice
     seconds: float = 0.0  # of this process
@@ -158,23 +158,21 @@ class Training:
         share = self.config.training.past_selves if self.past else 0.0
         opponents = [Opponent(self.partner, 1 - share), *(Opponent(past, share / len(self.past)) for past in self.past)]
         with on_device(self.config.training):
-            experience, score = self.practice(
-                self.learner.network,
+            updates = train_until(
+                self.learner,
+                self.practice,
                 opponents,
-                update=self.learner.updates,
                 games_before=self.games,
-                whisper=self.whisper,
-                own_turns=self.own_turns,
+                hints=self.whisper,
+                decisions_per_game=self.decisions_per_game,
             )
-            metrics = self.learner.update(experience)
-        self.score, self.own_turns = score, experience.size / score.games
-        self.games += score.games
+            self.score, metrics, self.games, self.decisions_per_game = next(updates)
         self.seconds += time.perf_counter() - began
         return ProgressRow(
             self.learner.updates,
             self.learner.decisions,
             self.games,
-            score,
+            self.score,
             self.references,
             metrics,
             Counter() if self.whisper is None else Counter(self.whisper.tally),
@@ -226,7 +224,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     partner = seat_occupant(config.env.partner)
     start = settings if anew else settings.model_copy(update={"init_from": None})
     network = start.first_network(
-        config.env, hints=config.hints.mode != "none", seed=settings.seed, members=members_of(partner)
+        config.env, hints=config.hints.mode != "none", seed=settings.seed, members=member_names(partner)
     ).to(device)
     learner = Learner(
         network, settings.learner(settings.num_train_steps), settings.seed, copy_of(network) if settings.kl else None

@@ -26,8 +26,7 @@ from partners.device.table import DeviceTable, Finished
 from partners.learning.experience import Experience, joined
 from partners.learning.practice import Opponent, Practice, Score, refuse_unreached
 from partners.learning.rewards import Own, for_seat
-from partners.learning.told import told
-from partners.mixture import in_seat
+from partners.mixture import in_seat, privileged_targets
 from partners.network.network import PolicyNetwork
 
 NoiseOf = Callable[[torch.device, int, tuple[int, ...], int], Uniforms]  # device, seed, index and games
@@ -66,12 +65,12 @@ class DevicePractice:
         *,
         update: int,
         games_before: int,
-        whisper: Whisper | None = None,
-        own_turns: float = 0.0,  # noqa: ARG002  # see below
+        hints: Whisper | None = None,
+        decisions_per_game: float = 0.0,  # noqa: ARG002  # see below
     ) -> tuple[Experience, Score]:
         """The experience of one update, on the device; arguments and errors are those of the host's ``practice``.
 
-        Blocks are played one after the other, so that ``own_turns`` changes nothing: here many games are one block.
+        Blocks are played one after the other, so ``decisions_per_game`` is not used: here a block has many games.
         """
         plan, total = self.plan, _Total(self.device)
         met = [in_seat(opponent.partner, seat) for opponent in opponents for seat in (0, 1)]
@@ -89,10 +88,10 @@ class DevicePractice:
                 dealt = self._deck.deal(plan.seed, games_before + total.games, size)
                 noise = self._noise(self.device, plan.seed, (update, block, seat), size)
                 learner = LearningChoices(network)
-                finished = self._played(learner, opposite, dealt, noise, seat, whisper)
+                finished = self._played(learner, opposite, dealt, noise, seat, hints)
                 earned = points(finished.scores, dealt.wholes)
                 paid = self._paid(finished, earned, dealt, seat)
-                part = learner.experience(finished, paid / TEN, self._told(network, opposite, dealt, noise, seat))
+                part = learner.experience(finished, paid / TEN, self._privileged_targets(network, opposite, dealt, noise, seat))
                 if part is not None:
                     parts.append(part)
                     decisions += part.size
@@ -108,7 +107,7 @@ class DevicePractice:
         dealt: Dealt,
         noise: Uniforms,
         seat: int,
-        whisper: Whisper | None,
+        hints: Whisper | None,
     ) -> Finished:
         """Every scenario once, the learner in ``seat``. Raises :class:`dond_marl.rollout.OccupantError`."""
         plan = self.plan
@@ -126,8 +125,8 @@ class DevicePractice:
                 if table.seat != seat:
                     table.step(*other.say(seen, noise), legal=opposite.legal)
                     continue
-                hints = None if whisper is None else hints_of(whisper, seen, noise, table.partner_utilities())
-                table.step(*learner.say(seen, noise, hints), legal=True)
+                features = None if hints is None else hints_of(hints, seen, noise, table.partner_utilities())
+                table.step(*learner.say(seen, noise, features), legal=True)
         return table.finished()
 
     def _paid(self, finished: Finished, earned: Tensor, dealt: Dealt, seat: int) -> Tensor:
@@ -139,14 +138,14 @@ class DevicePractice:
         rewards = for_seat(self.plan.reward, seat)(games, points_of_ten(games.scores, scenarios.wholes), scenarios)
         return torch.from_numpy(np.ascontiguousarray(rewards[:, seat])).to(self.device)
 
-    def _told(
+    def _privileged_targets(
         self, network: PolicyNetwork, opposite: Opposite, dealt: Dealt, noise: Uniforms, seat: int
     ) -> Tensor | None:
-        """What learning alone is told of each game, ``[N, 4]`` (:mod:`partners.learning.told`), or None."""
-        if not self.plan.told:
+        """Partner values and partner number of each game, ``[N, 4]``, as targets; None unless the plan wants them."""
+        if not self.plan.privileged:
             return None
         utilities, drawn = dealt.utilities[:, 1 - seat].cpu().numpy(), noise.of_game(1 - seat).cpu().numpy()
-        known = told(opposite.partner, network.shape.members, utilities, drawn.T)
+        known = privileged_targets(opposite.partner, network.shape.members, utilities, drawn.T)
         return torch.from_numpy(known).to(self.device)
 
 

@@ -20,7 +20,7 @@ from partners.device.noise import Uniforms
 from partners.device.replies import ReplyTables, tabulates
 from partners.device.scenarios import Dealt, Deck
 from partners.device.table import Seen
-from partners.mixture import BELOW_ONE, WHO, Mixture
+from partners.mixture import BELOW_ONE, MEMBER_DRAW, Mixture
 from partners.network.network import copy_of
 from partners.network.partner import NetworkPartner
 
@@ -96,7 +96,7 @@ class Opposite:
             kind = int(self._kinds[0])
             return _Alone(self, kind, None if dealt.views is None else dealt.views[seat])
         member = torch.empty(dealt.size, dtype=torch.int64, device=self._device)
-        _draw(self.partner, noise.of_game(seat)[WHO], torch.arange(dealt.size, device=self._device), member, 0)
+        _draw(self.partner, noise.of_game(seat)[MEMBER_DRAW], torch.arange(dealt.size, device=self._device), member, 0)
         return _Among(self, self._kinds[member], self._numbers[member], dealt.views, seat)
 
     def say(self, kind: int, seen: Seen, noise: Uniforms, who: Tensor | int, views: Tensor | None) -> Said:

@@ -28,8 +28,7 @@ from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.contexts import Index, contexts_in
 from dond_marl.yardsticks.metrics import TEN
 from dond_marl.yardsticks.recognition import LEVELS
-from partners.learning.told import told
-from partners.mixture import Mixture
+from partners.mixture import Mixture, privileged_targets
 
 BLOCK = 1 << 11  # histories that are looked at together
 KEPT = 1 << 15  # histories of one pool and seat that are remembered, some 500 bytes each
@@ -87,11 +86,11 @@ class ExactReply:
     def meets(self, partner: Partner, utilities: Int8s, game_noise: Doubles) -> Bools:
         """In which games ``[N]`` of whom it was made for, or of a past self, somebody of the crowd sits opposite.
 
-        ``utilities[N, 3]`` and ``game_noise[N, 8]`` are the partner's, as in :func:`partners.learning.told.told`.
+        ``utilities[N, 3]`` and ``game_noise[N, 8]`` are the partner's, as in :func:`partners.mixture.privileged_targets`.
         """
         if not isinstance(partner, Mixture):
             return np.full(len(utilities), bool(followed(partner, self.rules)))
-        known: Bools = told(partner, self._names, utilities, game_noise)[:, 3] >= 0
+        known: Bools = privileged_targets(partner, self._names, utilities, game_noise)[:, 3] >= 0
         return known
 
     def losses(self, turns: Turns, max_count: int) -> Floats:

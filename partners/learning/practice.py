@@ -1,10 +1,11 @@
-"""Playing to learn: whole blocks of games from both seats against opponents, until there is enough to learn from."""
+"""Practice and the training loop: a network plays blocks of games from both seats and is updated from them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +22,18 @@ from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from partners.learning.exact_reply import VALUES, ExactReply
 from partners.learning.experience import Exactly, Experience, LearningSeat, joined
 from partners.learning.rewards import Own, Reward, for_seat
-from partners.learning.told import told
-from partners.mixture import in_seat
+from partners.mixture import in_seat, privileged_targets
 from partners.network.network import PolicyNetwork
 
-SPARE = 0.25  # of a block: how much of the last one must seem to be needed before it is played beside the others
+if TYPE_CHECKING:
+    from partners.learning.learners import Learner
+
+SPARE = 0.25  # of a block: the share of a batch's last block that must be expected to be needed
 
 
 @dataclass(frozen=True)
 class Practice:
-    """Where a network practices: the scenarios, the rules, and how much of it makes one update.
+    """Settings of practice: the scenarios, the rules, the targets and how many decisions make one update.
 
     ``decisions``: the least number of own decisions per update. ``games``: games per block, half of them in each seat.
     """
@@ -42,34 +45,116 @@ class Practice:
     seed: int
     reveal_partner_utilities: bool = False
     reward: Reward = field(default_factory=Own)
-    told: bool = False  # whether learning is told the partner's values and who it was
-    exact: ExactReply | None = None  # by which learning is told what every act loses
-    likeliest: float = 0.0  # share of the blocks, 0..1, in which the network plays its likeliest acts
+    privileged: bool = False  # whether experience carries the partner's values and its number as targets
+    exact: ExactReply | None = None  # source of every act's regret, as further targets
+    likeliest: float = 0.0  # share of the blocks, 0..1, that the network plays greedily
     unreached: float = 0.05  # share of an update's games, 0..1, in which the opponent may be out of reach
 
 
 class OpponentUnreached(RunFailure):
-    """The opponent could not be reached in too many games of an update, of which nothing is kept."""
+    """The opponent could not be reached in too many games of an update; the update is dropped."""
 
 
 class Opponent(NamedTuple):
-    """Somebody to play against, and how often."""
+    """A partner to practice against, and its share of the blocks."""
 
     partner: Partner
-    share: float  # of the blocks; shares sum to 1
+    share: float  # shares sum to 1
 
 
 class Score(NamedTuple):
-    """How the learning seat did while it practiced (sampled play, training scenarios).
+    """Results of one practice (sampled play, training scenarios): means over the valid games.
 
-    Figures are of the games that count: see :attr:`dond_marl.batch.Games.counted`.
+    Games in which the opponent was out of reach are not valid: see :attr:`dond_marl.batch.Games.counted`.
     """
 
-    games: int  # all of them
+    games: int  # played, valid or not
     points: float  # own points of ten per game, no deal being 0
     deals: float  # share of the games
     turns: float  # acts of both seats per game
     paid: float  # points of ten per game by the plan's reward: own points where that is ``own``
+
+
+class Practicing(Protocol):
+    """A function that plays the practice of one update: :func:`practice` with its plan, or a device's."""
+
+    def __call__(
+        self,
+        network: PolicyNetwork,
+        opponents: Sequence[Opponent],
+        *,
+        update: int,
+        games_before: int,
+        hints: Whisper | None = None,
+        decisions_per_game: float = 0.0,
+    ) -> tuple[Experience, Score]:
+        """The experience of one update and its score; arguments as for :func:`practice`."""
+        ...
+
+
+class Update(NamedTuple):
+    """One turn of the training loop: a practice, and the learner's update from it."""
+
+    score: Score  # of the practice
+    metrics: dict[str, float]  # of the learner, means over the decisions
+    games: int  # that the learner has played so far, this practice included
+    decisions_per_game: float  # own decisions per game of this practice
+
+
+def train_until(
+    learner: Learner,
+    play: Practicing,
+    opponents: Sequence[Opponent],
+    *,
+    decisions: float = math.inf,
+    games: float = math.inf,
+    games_before: int = 0,
+    hints: Whisper | None = None,
+    decisions_per_game: float = 0.0,
+) -> Iterator[Update]:
+    """The training loop: practice and update in turn; yields after every update.
+
+    Parameters
+    ----------
+    learner: improved in place; its own counters go on.
+    play: gives the experience of an update, such as ``partial(practice, plan=plan)``.
+    opponents: one of them is drawn for every block.
+    decisions, games: the loop ends once the learner has made so many own decisions, or played so many games, in all.
+    games_before: games that the learner has played before this call.
+    hints: hints for the learner's seat.
+    decisions_per_game: own decisions per game so far (0 = unknown), a batching hint for the first practice.
+    """
+    while learner.decisions < decisions and games_before < games:
+        experience, score = play(
+            learner.network,
+            opponents,
+            update=learner.updates,
+            games_before=games_before,
+            hints=hints,
+            decisions_per_game=decisions_per_game,
+        )
+        metrics = learner.update(experience)
+        decisions_per_game = experience.size / score.games
+        games_before += score.games
+        yield Update(score, metrics, games_before, decisions_per_game)
+
+
+# How an update's games are laid out. A block is plan.games games against one opponent, which is drawn for the block;
+# the learner has seat 0 in the first half of its games and seat 1 in the rest. Scenarios follow each other without
+# gaps, from games_before on:
+#
+#     block       0             1             2             3           ...
+#     opponent    heuristic     conceder      conceder      heuristic   a function of (seed, update, block)
+#     scenarios   0 ... 63      64 ... 127    128 ... 191   192 ...     64 games a block
+#     seat        0 ..., 1 ...  0 ..., 1 ...  0 ..., 1 ...
+#     calls       `----1----´   `----------2-------------´
+#
+# Blocks are added until there are plan.decisions own decisions, so block b + 1 is needed only if 0..b gave too few.
+# Played one by one, every block costs two rollouts of few games. Therefore blocks in a row with the same opponent that
+# will probably all be needed (from the decisions per game so far) are played in one call per seat. If fewer were
+# enough, the rest is discarded: the experience is the same as of one block at a time. That holds only because a game
+# is a function of its names (seed, update, block, seat, scenario), and it wastes queries, so costly partners and hints
+# are never played ahead.
 
 
 def practice(
@@ -79,62 +164,100 @@ def practice(
     *,
     update: int,
     games_before: int,
-    whisper: Whisper | None = None,
-    own_turns: float = 0.0,
+    hints: Whisper | None = None,
+    decisions_per_game: float = 0.0,
 ) -> tuple[Experience, Score]:
     """The experience of one update, a function of the network, the plan and the two counters.
 
-    Each block is played against one opponent, drawn by its share. ``games_before``: the place of the update's first
-    scenario in their endless sequence. Nothing is learned from a game in which the opponent could not be reached.
-    ``own_turns``: about how many own decisions a game has, 0 where nobody knows. It changes nothing but the time that
-    it takes: blocks that will be needed anyway are then played side by side. Raises :class:`OpponentUnreached` where
-    they are more than the plan lets pass.
+    ``games_before``: the place of the update's first scenario in the plan's endless sequence. ``hints``: hints for the
+    learner's seat. ``decisions_per_game``: expected own decisions per game (0 = unknown); only a batching hint, results
+    do not depend on it. Games in which the opponent is out of reach teach nothing. Raises :class:`OpponentUnreached`
+    where there are more of them than the plan allows.
     """
-    shares = np.array([opponent.share for opponent in opponents])
+    draws = _Draws(opponents, plan, update)
     parts: list[Experience] = []
-    points, paid, deals, turns, block, decisions = 0.0, 0.0, 0, 0, 0, 0
-    games_played, counted = 0, 0
-
-    def who(block: int) -> int:
-        return int(generator(plan.seed, "opponents", update, block).choice(len(opponents), p=shares / shares.sum()))
-
-    def greedy(block: int) -> bool:
-        return bool(plan.likeliest) and generator(plan.seed, "likeliest", update, block).random() < plan.likeliest
-
+    totals, block, decisions = _Totals(), 0, 0
     while decisions < plan.decisions:
-        chosen, last = who(block), block + 1
-        likeliest = greedy(block)
-        partner = opponents[chosen].partner
-        if whisper is None and not costs_to_ask(partner.traits):  # who costs nothing may answer in vain
-            needed = (plan.decisions - decisions) / (plan.games * own_turns) - SPARE if own_turns else 0.0
-            while last < block + needed and who(last) == chosen and greedy(last) == likeliest:
-                last += 1
-        first = games_before + games_played
-        for leg in _legs(network, partner, plan, update, range(block, last), first, whisper, likeliest):
-            if leg.seat == 0 and decisions >= plan.decisions:
-                break  # fewer blocks were enough
-            games = leg.games
+        partner, ahead = draws.partner(block), 0.0
+        if decisions_per_game and hints is None and not costs_to_ask(partner.traits):
+            ahead = (plan.decisions - decisions) / (plan.games * decisions_per_game) - SPARE
+        blocks = draws.batch(block, ahead)
+        for played in _played(network, draws, plan, blocks, games_before + totals.games, hints):
+            if played.seat == 0 and decisions >= plan.decisions:
+                break  # the rest of the batch was not needed
+            games = played.games
             earned = points_of_ten(games.scores, games.scenarios.wholes)
-            rewards = for_seat(plan.reward, leg.seat)(games, earned, games.scenarios)
-            told_of = _told(network, partner, plan, update, leg)
-            part = leg.learner.experience(games, rewards / TEN, told_of, *_exactly(network, partner, plan, update, leg))
+            rewards = for_seat(plan.reward, played.seat)(games, earned, games.scenarios)
+            part = played.learner.experience(
+                games,
+                rewards / TEN,
+                _privileged_targets(network, partner, plan, update, played),
+                *_exact_targets(network, partner, plan, update, played),
+            )
             if part is not None:
                 parts.append(part)
                 decisions += part.size
-            heard = games.counted
-            games_played += games.size
-            counted += int(heard.sum())
-            points += float(earned[heard, leg.seat].sum())
-            paid += float(rewards[heard, leg.seat].sum())
-            deals += int(games.deal[heard].sum())
-            turns += int(games.turns[heard].sum(dtype=np.int64))
-            refuse_unreached(games_played, counted, plan)
-        block = last
-    totals = (points, deals, turns, paid)
-    return joined(parts), Score(games_played, *(total / counted for total in totals))
+            totals.add(games, earned[:, played.seat], rewards[:, played.seat])
+            refuse_unreached(totals.games, totals.valid, plan)
+        block = blocks.stop
+    return joined(parts), totals.score()
 
 
-class _Leg(NamedTuple):
+class _Draws:
+    """The opponent and the kind of play of each block of an update."""
+
+    def __init__(self, opponents: Sequence[Opponent], plan: Practice, update: int) -> None:
+        self.update, self._opponents, self._plan = update, opponents, plan
+        shares = np.array([opponent.share for opponent in opponents])
+        self._shares = shares / shares.sum()
+
+    def partner(self, block: int) -> Partner:
+        return self._opponents[self._number(block)].partner
+
+    def greedy(self, block: int) -> bool:
+        """Whether the network takes its likeliest acts in this block."""
+        share, names = self._plan.likeliest, (self._plan.seed, "likeliest", self.update, block)
+        return bool(share) and generator(*names).random() < share
+
+    def batch(self, block: int, ahead: float) -> range:
+        """Block number ``block`` and those after it that are like it, while they are fewer than ``ahead``."""
+        chosen, greedy, stop = self._number(block), self.greedy(block), block + 1
+        while stop < block + ahead and self._number(stop) == chosen and self.greedy(stop) == greedy:
+            stop += 1
+        return range(block, stop)
+
+    def _number(self, block: int) -> int:
+        draw = generator(self._plan.seed, "opponents", self.update, block)
+        return int(draw.choice(len(self._opponents), p=self._shares))
+
+
+@dataclass
+class _Totals:
+    """Sums over the games of an update; all but ``games`` over its valid games."""
+
+    games: int = 0
+    valid: int = 0
+    points: float = 0.0
+    deals: int = 0
+    turns: int = 0
+    paid: float = 0.0
+
+    def add(self, games: Games, points: Doubles, paid: Doubles) -> None:
+        """Add games with the learner's ``points[N]`` and pay ``paid[N]``, both points of ten."""
+        valid = games.counted
+        self.games += games.size
+        self.valid += int(valid.sum())
+        self.points += float(points[valid].sum())
+        self.paid += float(paid[valid].sum())
+        self.deals += int(games.deal[valid].sum())
+        self.turns += int(games.turns[valid].sum(dtype=np.int64))
+
+    def score(self) -> Score:
+        totals = (self.points, self.deals, self.turns, self.paid)
+        return Score(self.games, *(total / self.valid for total in totals))
+
+
+class _SeatGames(NamedTuple):
     """The games of a block in which the learner has one of the seats."""
 
     block: int
@@ -143,26 +266,28 @@ class _Leg(NamedTuple):
     learner: LearningSeat
 
 
-def _legs(
+def _played(
     network: PolicyNetwork,
-    partner: Partner,
+    draws: _Draws,
     plan: Practice,
-    update: int,
     blocks: range,
     games_before: int,
-    whisper: Whisper | None,
-    likeliest: bool,
-) -> Iterator[_Leg]:
-    """Blocks in their order, of each first the games in which the learner opens; all of a seat are played at once."""
+    hints: Whisper | None,
+) -> Iterator[_SeatGames]:
+    """The games of a batch of blocks, block by block, each first with the learner in seat 0.
+
+    All games of a seat are played in one call, and each block's part is cut out of it.
+    """
+    partner, greedy = draws.partner(blocks.start), draws.greedy(blocks.start)
     sizes = (plan.games - plan.games // 2, plan.games // 2)
-    of_seat: list[list[_Leg]] = []
+    by_seat: list[list[_SeatGames]] = []
     for seat, size in enumerate(sizes):
-        learner = LearningSeat(network, greedy=likeliest)
+        learner = LearningSeat(network, greedy=greedy)
         starts = [games_before + place * plan.games + seat * sizes[0] for place in range(len(blocks))]
         games = rollout_blocks(
             (learner, partner) if seat == 0 else (partner, learner),
             [
-                Block(plan.source.block(plan.seed, start, size), (update, block, seat))
+                Block(plan.source.block(plan.seed, start, size), (draws.update, block, seat))
                 for block, start in zip(blocks, starts, strict=True)
                 if size
             ],
@@ -170,57 +295,61 @@ def _legs(
             seed=plan.seed,
             prior=plan.source.prior,
             reveal_partner_utilities=plan.reveal_partner_utilities,
-            whispers=(whisper, None) if seat == 0 else (None, whisper),
+            whispers=(hints, None) if seat == 0 else (None, hints),
         )
-        apart = zip(blocks, games, learner.apart(games), strict=False)  # no games where a seat has none
-        of_seat.append([_Leg(block, seat, some, own) for block, some, own in apart])
+        apart = zip(blocks, games, learner.apart(games), strict=False)  # shorter where the seat has no games
+        by_seat.append([_SeatGames(block, seat, some, own) for block, some, own in apart])
     if not sizes[1]:
-        return iter(of_seat[0])
-    return (leg for legs in zip(*of_seat, strict=True) for leg in legs)
+        return iter(by_seat[0])
+    return (played for pair in zip(*by_seat, strict=True) for played in pair)
 
 
-def _told(network: PolicyNetwork, partner: Partner, plan: Practice, update: int, leg: _Leg) -> NDArray[np.int64] | None:
-    """What learning alone is told of a leg's games, ``[N, 4]``; None where the plan says nothing of that."""
-    if not plan.told:
+def _privileged_targets(
+    network: PolicyNetwork, partner: Partner, plan: Practice, update: int, played: _SeatGames
+) -> NDArray[np.int64] | None:
+    """Partner values and partner number of each game, ``[N, 4]``, as targets; None unless the plan wants them."""
+    if not plan.privileged:
         return None
-    theirs = leg.games.scenarios.utilities[:, 1 - leg.seat]
-    who = in_seat(partner, 1 - leg.seat)
-    return told(who, network.shape.members, theirs, _game_noise(plan, update, leg))
+    other = 1 - played.seat
+    utilities = played.games.scenarios.utilities[:, other]
+    noise = _game_noise(plan, update, played)
+    return privileged_targets(in_seat(partner, other), network.shape.members, utilities, noise)
 
 
-def _exactly(
-    network: PolicyNetwork, partner: Partner, plan: Practice, update: int, leg: _Leg
+def _exact_targets(
+    network: PolicyNetwork, partner: Partner, plan: Practice, update: int, played: _SeatGames
 ) -> tuple[Exactly | None, Exactly | None]:
-    """What says what every act of a leg's games loses and what to believe, where who sat opposite can be followed."""
+    """Functions for the regret of every act and for the exact belief, NaN in games whose partner is intractable."""
     if plan.exact is None:
         return None, None
     exact, most, members = plan.exact, network.shape.max_count, network.shape.members
-    met = exact.meets(partner, leg.games.scenarios.utilities[:, 1 - leg.seat], _game_noise(plan, update, leg))
+    utilities = played.games.scenarios.utilities[:, 1 - played.seat]
+    tractable = exact.meets(partner, utilities, _game_noise(plan, update, played))
 
-    def where_met(found: Callable[[Turns], Floats], columns: int) -> Exactly:
-        def known(turns: Turns, games: Rows) -> Floats:
+    def where_tractable(compute: Callable[[Turns], Floats], columns: int) -> Exactly:
+        def targets(turns: Turns, games: Rows) -> Floats:
             laid = np.full((turns.size, columns), np.nan, dtype=np.float32)
-            rows = np.flatnonzero(met[games])
-            laid[rows] = found(turns.rows(rows))
+            rows = np.flatnonzero(tractable[games])
+            laid[rows] = compute(turns.rows(rows))
             return laid
 
-        return known
+        return targets
 
-    losses = where_met(lambda turns: exact.losses(turns, most), action_count(most))
-    if not (plan.told and network.shape.beliefs):
+    losses = where_tractable(lambda turns: exact.losses(turns, most), action_count(most))
+    if not (plan.privileged and network.shape.beliefs):
         return losses, None
-    return losses, where_met(lambda turns: exact.beliefs(turns, members), VALUES + len(members))
+    return losses, where_tractable(lambda turns: exact.beliefs(turns, members), VALUES + len(members))
 
 
-def _game_noise(plan: Practice, update: int, leg: _Leg) -> Doubles:
-    """By what the partner of a leg drew for each game, ``[N, 8]``."""
-    return Noise(plan.seed, (update, leg.block, leg.seat), leg.games.size).of_game(1 - leg.seat)
+def _game_noise(plan: Practice, update: int, played: _SeatGames) -> Doubles:
+    """The noise by which the partner drew its member in each game, ``[N, 8]``."""
+    return Noise(plan.seed, (update, played.block, played.seat), played.games.size).of_game(1 - played.seat)
 
 
-def refuse_unreached(games: int, counted: int, plan: Practice) -> None:
-    """Raise :class:`OpponentUnreached` if of the ``games`` of an update fewer are ``counted`` than the plan demands."""
-    if games - counted > plan.unreached * max(games, plan.games):
+def refuse_unreached(games: int, valid: int, plan: Practice) -> None:
+    """Raise :class:`OpponentUnreached` if too few of an update's ``games`` are ``valid``: see ``plan.unreached``."""
+    if games - valid > plan.unreached * max(games, plan.games):
         raise OpponentUnreached(
-            f"the opponent could not be reached in {games - counted:,} of {games:,} games of an update "
+            f"the opponent could not be reached in {games - valid:,} of {games:,} games of an update "
             f"({plan.unreached:.0%} may be), so a fallback played for it; nothing is learned from them"
         )

@@ -79,7 +79,7 @@ def _play_once(training: Training) -> Timed:
             [Opponent(training.partner, 1.0)],
             update=training.learner.updates,
             games_before=training.games,
-            own_turns=training.own_turns,
+            decisions_per_game=training.decisions_per_game,
         )
         training.games += score.games
         if training.learner.network.device.type == "cuda":

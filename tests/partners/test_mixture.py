@@ -186,7 +186,7 @@ def test_the_best_response_to_a_mixture_says_whom_of_it_it_faces():
 def test_whom_a_mixture_draws_can_be_told_from_its_noise():
     mixture = Mixture(["tough", Mixture(["linear", "pushover"])], weights=[1, 3])
     noise = np.random.default_rng(0).random((4000, 8))
-    who, rest = mixture.drawn(noise)
+    who, rest = mixture.draw(noise)
     assert np.bincount(who) / 4000 == pytest.approx([0.25, 0.75], abs=0.03)
     assert (rest >= 0).all() and (rest < 1).all() and (rest[:, :-1] == noise[:, :-1]).all()
     assert mixture.names[0] == "tough" and mixture.names[1].startswith("Mixture(")

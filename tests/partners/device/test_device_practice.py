@@ -120,7 +120,7 @@ def test_a_source_without_a_table_and_hints_are_as_on_the_host():
     whisper = HintSchedule(RandomHinter())
     learner = network(hints=True)
     opponents = [Opponent(seat_occupant("heuristic"), 1.0)]
-    on_device = played_on_both(opponents, plan(source=open_source("uniform")), learner, whisper=whisper)
+    on_device = played_on_both(opponents, plan(source=open_source("uniform")), learner, hints=whisper)
     assert on_device.opposite(opponents[0].partner).census == (0, 0, 1)
 
 
@@ -192,7 +192,7 @@ def test_whoever_is_met_no_more_is_forgotten():
 def test_learning_is_told_of_the_partner_as_on_the_host():
     crowd = Mixture(of=["heuristic", "nice", {"kind": "mixture", "of": ["stubborn", "random"]}])
     learner = network(beliefs=True, members=("heuristic", "random"))
-    on_device = played_on_both([Opponent(crowd, 1.0)], plan(told=True), learner)
+    on_device = played_on_both([Opponent(crowd, 1.0)], plan(privileged=True), learner)
     experience, _ = on_device(learner, [Opponent(crowd, 1.0)], update=0, games_before=0)
     assert experience.told.shape == (experience.size, 4) and set(experience.told[:, 3].tolist()) == {-1, 0, 1}
 
@@ -201,7 +201,7 @@ def test_who_is_another_one_in_each_seat_is_told_and_played_as_on_the_host():
     """Where the learner opens the second sits opposite, where it answers the first."""
     both = BySeat(Mixture(of=["heuristic", "nice"]), Mixture(of=["random", "tough"]))
     learner = network(beliefs=True, members=("heuristic", "nice", "random", "tough"))
-    on_device = played_on_both([Opponent(both, 1.0)], plan(told=True), learner)
+    on_device = played_on_both([Opponent(both, 1.0)], plan(privileged=True), learner)
     experience, _ = on_device(learner, [Opponent(both, 1.0)], update=0, games_before=0)
     seats = experience.seat[experience.place % len(experience.seat)]
     for seat, expected in ((0, {2, 3}), (1, {0, 1})):
@@ -219,7 +219,7 @@ MOST = {"history": "flat", "head": "joint", "sorted_items": True, "beliefs": Tru
 def test_nothing_of_practice_or_update_is_made_anywhere_but_on_the_device(shape, settings):
     learner = Learner(network(**shape), LearnerSettings(**settings), 3, network(**shape))
     opponents = [Opponent(Mixture(of=[*MEMBERS, NetworkPartner(network(seed=4, **shape))]), 1.0)]
-    on_device = DevicePractice(plan(told=shape == MOST), CPU)
+    on_device = DevicePractice(plan(privileged=shape == MOST), CPU)
     with torch.device("meta"):  # what names no device is made there, and cannot be used with what does
         experience, _ = on_device(learner.network, opponents, update=0, games_before=0)
         learner.update(experience)

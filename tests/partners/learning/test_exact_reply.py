@@ -27,7 +27,7 @@ from partners.learning.learners import Learner
 from partners.learning.losses import taught_loss
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
-from partners.learning.told import members_of
+from partners.mixture import member_names
 from partners.mixture import Mixture
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner, chosen_from
@@ -183,10 +183,10 @@ def test_a_network_that_is_taught_comes_to_lose_less():
 
 def test_beliefs_are_taught_by_the_exact_belief_where_it_is_known():
     """Elsewhere by who it was. What goes on from a saved state, with nothing remembered, comes to the same bits."""
-    source, members = ScenarioSource("lewis", "all", one_pool(), MOST), members_of(CROWD)
+    source, members = ScenarioSource("lewis", "all", one_pool(), MOST), member_names(CROWD)
     shape = NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint", beliefs=True, members=members)
     settings = LearnerSettings(lr=1e-2, epochs=4, minibatch=200, exact_reply=1.0, belief=1.0)
-    plan = Practice(source, RULES, 400, 200, 5, told=True, exact=exact())
+    plan = Practice(source, RULES, 400, 200, 5, privileged=True, exact=exact())
     learners = [Learner(PolicyNetwork(shape, seed=1), settings, seed=2) for _ in range(2)]
     surprise = []
     for update in range(6):
@@ -226,7 +226,7 @@ def test_in_a_share_of_its_practice_it_plays_its_likeliest_acts():
 
     def sure(share, own_turns):
         plan = Practice(source, RULES, 800, 100, 5, exact=exact(EQUAL), likeliest=share)
-        found, _ = practice(network, crowd, plan, update=0, games_before=0, own_turns=own_turns)
+        found, _ = practice(network, crowd, plan, update=0, games_before=0, decisions_per_game=own_turns)
         chosen = chosen_from(network, found.features, found.mask, None)
         same = (chosen.act == found.act) & ((chosen.oA == found.oA).all(dim=1) | (found.act > Act.INSIST))
         return same.float().mean().item(), found

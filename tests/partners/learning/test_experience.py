@@ -225,7 +225,7 @@ def test_blocks_that_are_played_side_by_side_are_the_same_games(names):
 
     def collected(own_turns: float):
         wanted = plan(decisions=500, games=40)
-        return practice(network(), opponents(*names), wanted, update=2, games_before=80, own_turns=own_turns)
+        return practice(network(), opponents(*names), wanted, update=2, games_before=80, decisions_per_game=own_turns)
 
     one_by_one, score = collected(0.0)
     for guess in (0.7, one_by_one.size / score.games, 9.0):
@@ -254,7 +254,7 @@ def test_opponents_are_met_by_their_shares():
 def test_hints_reach_the_learning_seat_alone():
     deaf, _ = practice(network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0)
     whisper = HintSchedule(RandomHinter(), cadence_k=2)
-    told, _ = practice(network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0, whisper=whisper)
+    told, _ = practice(network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0, hints=whisper)
     assert not deaf.features[:, -10:].any()
     available = told.dense(told.features[:, -1])
     on_schedule = told.played.clone()

@@ -25,7 +25,7 @@ from partners.learning.learners import Learner
 from partners.learning.losses import belief_loss
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
-from partners.learning.told import NOBODY, members_of, told
+from partners.mixture import NO_MEMBER, member_names, privileged_targets
 from partners.mixture import Mixture
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
@@ -53,7 +53,7 @@ class Wants:
 
 
 def practiced(network: PolicyNetwork, update: int = 0, partner: object = CROWD, size: int = 400) -> Experience:
-    plan = Practice(LEWIS, Rules(), size, 100, 5, told=True)
+    plan = Practice(LEWIS, Rules(), size, 100, 5, privileged=True)
     opponents = [Opponent(partner, 1.0)]  # type: ignore[arg-type]
     return practice(network, opponents, plan, update=update, games_before=1000 * update)[0]
 
@@ -61,16 +61,16 @@ def practiced(network: PolicyNetwork, update: int = 0, partner: object = CROWD, 
 def test_who_it_was_is_who_played_and_its_values_are_the_partners():
     scenarios = LEWIS.block(3, 0, 200)
     player = NetworkPartner(PolicyNetwork(SHAPE), greedy=True)
-    assert members_of(CROWD) == MEMBERS and members_of(seat_occupant("tough")) == ()
+    assert member_names(CROWD) == MEMBERS and member_names(seat_occupant("tough")) == ()
     games = rollout((player, CROWD), scenarios, seed=7, index=(1, 2), prior="lewis")
-    heard = told(CROWD, MEMBERS, scenarios.utilities[:, 1], Noise(7, (1, 2), 200).of_game(1))
+    heard = privileged_targets(CROWD, MEMBERS, scenarios.utilities[:, 1], Noise(7, (1, 2), 200).of_game(1))
     assert (heard[:, :3] == scenarios.utilities[:, 1]).all()
     assert np.bincount(heard[:, 3]).min() > 20
     for number, name in enumerate(MEMBERS):
         alone = rollout((player, seat_occupant(name)), scenarios, seed=7, prior="lewis")
         same = (alone.act == games.act).all(axis=1) & (alone.oA == games.oA).all(axis=(1, 2))
         assert same[heard[:, 3] == number].all() and not same[heard[:, 3] != number].all()
-    assert (told(CROWD, ("tough",), scenarios.utilities[:, 1], np.full((200, 8), 0.9))[:, 3] == NOBODY).all()
+    assert (privileged_targets(CROWD, ("tough",), scenarios.utilities[:, 1], np.full((200, 8), 0.9))[:, 3] == NO_MEMBER).all()
 
 
 def test_every_decision_is_told_of_its_own_game_in_both_seats():
@@ -92,7 +92,7 @@ def test_every_decision_is_told_of_its_own_game_in_both_seats():
 def test_how_surprised_beliefs_are():
     values, who = torch.zeros(3, 11, 2), torch.zeros(4, 2)
     values[0, 7, 0] = math.log(10)  # 10 of 20 parts
-    told_of = torch.tensor([[7, 0, 1, 2], [0, 0, 0, NOBODY]])
+    told_of = torch.tensor([[7, 0, 1, 2], [0, 0, 0, NO_MEMBER]])
     first = math.log(2) + 2 * math.log(11) + math.log(4)
     assert float(belief_loss(values, who, told_of)) == pytest.approx((first + 3 * math.log(11)) / 2)
     assert float(belief_loss(values, who[:0], told_of)) == pytest.approx((first - math.log(4) + 3 * math.log(11)) / 2)
@@ -227,4 +227,4 @@ def test_weights_get_a_head_for_beliefs_or_lose_it(tmp_path):
 def test_settings_that_say_what_cannot_be_are_refused_in_words():
     with pytest.raises(ValueError, match="reinforce and bc have no critic"):
         Hyperparameters(critic="both", algo="reinforce")
-    assert Hyperparameters(belief=0.1).told and not Hyperparameters().told
+    assert Hyperparameters(belief=0.1).privileged_targets and not Hyperparameters().privileged_targets
