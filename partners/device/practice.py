@@ -91,7 +91,9 @@ class DevicePractice:
                 finished = self._played(learner, opposite, dealt, noise, seat, hints)
                 earned = points(finished.scores, dealt.wholes)
                 paid = self._paid(finished, earned, dealt, seat)
-                part = learner.experience(finished, paid / TEN, self._privileged_targets(network, opposite, dealt, noise, seat))
+                part = learner.experience(
+                    finished, paid / TEN, self._privileged_targets(network, opposite, dealt, noise, seat)
+                )
                 if part is not None:
                     parts.append(part)
                     decisions += part.size

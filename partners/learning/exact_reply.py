@@ -86,7 +86,7 @@ class ExactReply:
     def meets(self, partner: Partner, utilities: Int8s, game_noise: Doubles) -> Bools:
         """In which games ``[N]`` of whom it was made for, or of a past self, somebody of the crowd sits opposite.
 
-        ``utilities[N, 3]`` and ``game_noise[N, 8]`` are the partner's, as in :func:`partners.mixture.privileged_targets`.
+        ``utilities[N, 3]``, ``game_noise[N, 8]``: the partner's, as in :func:`partners.mixture.privileged_targets`.
         """
         if not isinstance(partner, Mixture):
             return np.full(len(utilities), bool(followed(partner, self.rules)))

@@ -147,7 +147,7 @@ def train_until(
 #     opponent    heuristic     conceder      conceder      heuristic   a function of (seed, update, block)
 #     scenarios   0 ... 63      64 ... 127    128 ... 191   192 ...     64 games a block
 #     seat        0 ..., 1 ...  0 ..., 1 ...  0 ..., 1 ...
-#     calls       `----1----´   `----------2-------------´
+#     calls       '----1----'   '----------2-------------'
 #
 # Blocks are added until there are plan.decisions own decisions, so block b + 1 is needed only if 0..b gave too few.
 # Played one by one, every block costs two rollouts of few games. Therefore blocks in a row with the same opponent that

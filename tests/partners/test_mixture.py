@@ -17,7 +17,7 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
 from partners.best_response import BestResponse
 from partners.catalogue import mixture
-from partners.mixture import WHO, BySeat, Mixture
+from partners.mixture import MEMBER_DRAW, BySeat, Mixture
 from partners.rosters import roster
 
 THREE = ("tough", "random", "nice_tit_for_tat")
@@ -86,7 +86,7 @@ def test_each_row_is_answered_by_whoever_plays_it_exactly():
     mixture = Mixture(THREE)
     for position in positions(mixture, max_count=4, games=24):
         turns = position.turns
-        said, who = mixture.act(turns), (turns.game_noise[:, WHO] * 3).astype(int)
+        said, who = mixture.act(turns), (turns.game_noise[:, MEMBER_DRAW] * 3).astype(int)
         for number, name in enumerate(THREE):
             rows = np.flatnonzero(who == number)
             own = seat_occupant(name).act(turns.rows(rows))
@@ -100,11 +100,11 @@ def test_what_a_partner_is_shown_is_its_rows_and_the_noise_of_the_turn():
     turns = list(positions(seat_occupant("random"), max_count=4, games=24))[4].turns
     mixture.act(turns)
     heard = listener.heard[-1]
-    rows = np.flatnonzero(turns.game_noise[:, WHO] >= 0.5)
+    rows = np.flatnonzero(turns.game_noise[:, MEMBER_DRAW] >= 0.5)
     assert 0 < heard.size == len(rows) < turns.size
     assert (heard.counts == turns.counts[rows]).all() and (heard.noise == turns.noise[rows]).all()
     assert (heard.history.oA == turns.history.oA[rows]).all()
-    assert (heard.game_noise[:, :WHO] == turns.game_noise[rows, :WHO]).all()
+    assert (heard.game_noise[:, :MEMBER_DRAW] == turns.game_noise[rows, :MEMBER_DRAW]).all()
     assert ((heard.game_noise >= 0) & (heard.game_noise < 1)).all()
 
 

@@ -8,6 +8,7 @@ that, for its weights are measured and forgotten.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -17,7 +18,7 @@ from league.experiments.short_games.settings import ShortTraining
 from league.experiments.short_games.shares import Standing, standing_of
 from league.settings.sections import EnvConfig
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, practice
+from partners.learning.practice import Opponent, practice, train_until
 from partners.network.partner import NetworkPartner
 
 
@@ -35,10 +36,8 @@ def learn(training: ShortTraining, turns: int, seed: int) -> Learned:
     env = EnvConfig(max_turns=turns, scenarios="lewis", split="all")
     network = training.first_network(env, hints=False, seed=seed)
     learner, itself = Learner(network, training.learner(training.num_train_steps), seed), NetworkPartner(network)
-    plan, games, deals = training.practice(env, open_source("lewis", split="all"), seed), 0, 0.0
-    while learner.decisions < training.num_train_steps:
-        experience, score = practice(network, [Opponent(itself, 1.0)], plan, update=learner.updates, games_before=games)
-        learner.update(experience)
-        games += score.games
-        deals = score.deals
+    play = partial(practice, plan=training.practice(env, open_source("lewis", split="all"), seed))
+    deals = 0.0
+    for update in train_until(learner, play, [Opponent(itself, 1.0)], decisions=training.num_train_steps):
+        deals = update.score.deals
     return Learned(learner.decisions, deals, standing_of(itself, turns))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from partners.judges.judge import JudgeReward, Verdict
 from partners.judges.reward_model import RewardModel
 from partners.judges.styles import Style, StyleReward, count_offers, shows_style
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, practice
+from partners.learning.practice import Opponent, practice, train_until
 from partners.learning.rewards import Own, Reward, for_seat, reward_of
 from partners.network.network import copy_of
 from partners.network.partner import NetworkPartner
@@ -109,13 +110,9 @@ def run(trial: Trial) -> TrialResult:
     network = settings.first_network(config.env, hints=False, seed=seed)
     start = copy_of(network) if settings.kl else None
     learner = Learner(network, settings.learner(settings.num_train_steps), seed, start)
-    games = 0
-    while learner.decisions < settings.num_train_steps:
-        experience, score = practice(
-            learner.network, [Opponent(partner, 1.0)], plan, update=learner.updates, games_before=games
-        )
-        learner.update(experience)
-        games += score.games
+    play = partial(practice, plan=plan)
+    for _ in train_until(learner, play, [Opponent(partner, 1.0)], decisions=settings.num_train_steps):
+        pass
     played, labelled = held_out(NetworkPartner(learner.network), partner, trial, reward)
     return TrialResult(
         trial,

@@ -27,8 +27,7 @@ from partners.learning.learners import Learner
 from partners.learning.losses import taught_loss
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
-from partners.mixture import member_names
-from partners.mixture import Mixture
+from partners.mixture import Mixture, member_names
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner, chosen_from
 

@@ -25,8 +25,7 @@ from partners.learning.learners import Learner
 from partners.learning.losses import belief_loss
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
-from partners.mixture import NO_MEMBER, member_names, privileged_targets
-from partners.mixture import Mixture
+from partners.mixture import NO_MEMBER, Mixture, member_names, privileged_targets
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
@@ -70,7 +69,9 @@ def test_who_it_was_is_who_played_and_its_values_are_the_partners():
         alone = rollout((player, seat_occupant(name)), scenarios, seed=7, prior="lewis")
         same = (alone.act == games.act).all(axis=1) & (alone.oA == games.oA).all(axis=(1, 2))
         assert same[heard[:, 3] == number].all() and not same[heard[:, 3] != number].all()
-    assert (privileged_targets(CROWD, ("tough",), scenarios.utilities[:, 1], np.full((200, 8), 0.9))[:, 3] == NO_MEMBER).all()
+    assert (
+        privileged_targets(CROWD, ("tough",), scenarios.utilities[:, 1], np.full((200, 8), 0.9))[:, 3] == NO_MEMBER
+    ).all()
 
 
 def test_every_decision_is_told_of_its_own_game_in_both_seats():

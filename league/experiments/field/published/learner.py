@@ -7,7 +7,7 @@ goes on from there: REINFORCE for own points against the likelihood model as it 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import torch
@@ -19,7 +19,7 @@ from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig, TrainingConfig
 from league.training.clone import Lessons, lessons, teach
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, practice
+from partners.learning.practice import Opponent, practice, train_until
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
 
@@ -64,12 +64,11 @@ def learned(
     settings = replace(training.learner(0), kl=pull, anneal=False)  # how many decisions it will make nobody knows
     network, model = copy_of(likelihood), NetworkPartner(copy_of(likelihood))
     learner = Learner(network, settings, seed, copy_of(likelihood) if pull else None)
-    plan, games, curve, kept = training.practice(env, env.open_source(), seed), 0, [], -1
-    while games < training.games:
-        experience, score = practice(network, [Opponent(model, 1.0)], plan, update=learner.updates, games_before=games)
+    play = partial(practice, plan=training.practice(env, env.open_source(), seed))
+    curve, kept = list[Step](), -1
+    for update in train_until(learner, play, [Opponent(model, 1.0)], games=training.games):
+        score, games = update.score, update.games - update.score.games  # before this update
         if games * points // training.games > kept:
             kept = games * points // training.games
             curve.append(Step(games, score.points, score.deals, score.turns))
-        learner.update(experience)
-        games += score.games
     return Learned(network, curve, learner.decisions)
