@@ -1,4 +1,4 @@
-"""Whatever is read from a file or from somebody's words may be damaged: it is refused in words, or harmless.
+"""Fuzzing of everything that is read: damaged input is refused with an InputError, or harmless.
 
 The damaged ones are made by seed from valid examples, so the corpus needs no files of its own: bits flipped, pieces cut
 off, left out, doubled or moved, and pieces put in that parsers stumble over.
@@ -126,7 +126,7 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Callable[[Path], Any]]] = {
 
 
 def attack(name: str, tries: int, folder: Path, seed: int) -> int:
-    """So many damaged files through one reader; how many it refused. Raises what is no mistake of the caller's."""
+    """Pass so many damaged files to one reader and count refusals; an error that is no InputError fails."""
     examples, read = READERS[name]
     originals, draw, refused, path = examples(), random.Random(f"{name} {seed}"), 0, folder / "damaged"
     for original in originals:
@@ -145,18 +145,18 @@ def attack(name: str, tries: int, folder: Path, seed: int) -> int:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_damaged_text_is_refused_in_words_or_harmless(name, tmp_path):
+def test_damaged_text_is_refused_or_harmless(name, tmp_path):
     assert attack(name, 60, tmp_path, seed=1) > (0 if name == "replies" else 20) - (name == "replies")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
-def test_thousands_of_damaged_texts_are_refused_in_words_or_harmless(name, tmp_path):
+def test_thousands_of_damaged_texts(name, tmp_path):
     attack(name, 2000, tmp_path, seed=2)
 
 
 def attack_weights(tries: int, folder: Path, seed: int) -> int:
-    """Damaged checkpoints and packed weights: refused, or to the bit what was saved."""
+    """Damaged checkpoints and packed weights are refused, or equal to the bit."""
     network, draw, refused = PolicyNetwork(SHAPE, seed=1), random.Random(seed), 0
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
     about = {**describe(network), "counters": {"updates": 3}, "taught_by": "nobody"}
@@ -185,16 +185,16 @@ def attack_weights(tries: int, folder: Path, seed: int) -> int:
     return refused
 
 
-def test_damaged_weights_are_refused_or_what_was_saved(tmp_path):
+def test_damaged_weights_are_refused_or_equal(tmp_path):
     assert attack_weights(150, tmp_path, seed=1) > 100
 
 
 @pytest.mark.slow
-def test_thousands_of_damaged_weights_are_refused_or_what_was_saved(tmp_path):
+def test_thousands_of_damaged_weights(tmp_path):
     assert attack_weights(10_000, tmp_path, seed=2) > 8_000
 
 
-def test_a_number_too_long_and_a_broken_note_of_packed_weights_are_refused_in_words(tmp_path):
+def test_long_number_and_broken_description_are_refused(tmp_path):
     path = tmp_path / "instances.txt"
     path.write_text(f"1,2,2 4,1,2 0,{'9' * 5000},1\n")
     with pytest.raises(InputError, match=r"instances\.txt:1: "):

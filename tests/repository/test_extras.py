@@ -1,4 +1,4 @@
-"""Light to install: the environment and the scripted partners need little, and whatever is missing says what brings it.
+"""Dependencies: the environment and the scripted partners need few; a missing library is named with its extra.
 
 An environment is laid out as links to the distributions that ``pyproject.toml`` asks for, and those that they ask for:
 nothing else can be imported there.
@@ -27,7 +27,7 @@ from league.cli.main import COMMANDS, EXPERIMENTS
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OPTIONAL = PROJECT["optional-dependencies"]
-FLOORS = ("dond_marl", "hints", "partners", "league")
+PACKAGES = ("dond_marl", "hints", "partners", "league")
 # Whose distribution is called otherwise, or that another one brings.
 DISTRIBUTION = {
     "PIL": "pillow",
@@ -124,36 +124,36 @@ def scripted() -> list[str]:
     return [name for name in names() if name != "trembling"] + ["trembling(of=heuristic)"]
 
 
-def test_the_package_needs_the_ecosystems_three_and_two_of_our_own():
+def test_required_dependencies_are_few_and_light():
     asked = {canonicalize_name(Requirement(each).name) for each in PROJECT["dependencies"]}
     assert {"gymnasium", "numpy", "pettingzoo"} < asked and len(asked) == 3 + OURS
     assert not needed(PROJECT["dependencies"]) & {"torch", "transformers", "scipy", "pydantic", "pyyaml", "matplotlib"}
 
 
-def test_what_the_specification_fixes_comes_with_all():
+def test_extra_all_holds_the_specified_packages():
     fixed = {"pettingzoo", "supersuit", "torch", "numpy", "gymnasium", "groq", "transformers", "pyyaml", "pytest"}
     assert fixed <= needed([*PROJECT["dependencies"], "dond-marl[all]"])
 
 
-def test_the_table_of_extras_is_that_of_the_package():
+def test_extras_table_agrees_with_pyproject():
     for library, extra in EXTRAS.items():
         listed = {canonicalize_name(Requirement(each).name) for each in OPTIONAL[extra]}
         assert DISTRIBUTION.get(library, library) in listed, (library, extra)
 
 
-def test_every_library_that_is_imported_is_asked_for_by_the_package_or_by_an_extra():
+def test_every_imported_library_is_declared():
     imported: dict[str, str] = {}
-    for path in (path for floor in FLOORS for path in (ROOT / floor).rglob("*.py")):
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             imported |= {name.split(".")[0]: str(path) for name in names}
     core = {Requirement(each).name for each in PROJECT["dependencies"]}
-    known = {*sys.stdlib_module_names, *FLOORS, *core, *EXTRAS, *ELSEWHERE}
+    known = {*sys.stdlib_module_names, *PACKAGES, *core, *EXTRAS, *ELSEWHERE}
     assert {library: path for library, path in imported.items() if library not in known} == {}
 
 
-def test_with_nothing_but_the_package_everybody_scripted_plays_and_what_is_missing_says_what_brings_it(tmp_path):
+def test_bare_install_plays_scripted_partners_and_names_missing_extras(tmp_path):
     light, home = tmp_path / "light", tmp_path / "home"
     light.mkdir(), home.mkdir()
     names, lacking = scripted(), ["expert", "checkpoint(path='x.json')", "llm", "mixture(of=zoo)"]
@@ -192,7 +192,7 @@ def test_with_nothing_but_the_package_everybody_scripted_plays_and_what_is_missi
         ),
     ],
 )
-def test_an_extra_brings_all_that_its_commands_need(tmp_path, extra, commands):
+def test_extra_installs_everything_its_commands_need(tmp_path, extra, commands):
     place, home = tmp_path / extra, tmp_path / "home"
     place.mkdir(), home.mkdir()
     expert = ["expert"] if extra == "learn" else []

@@ -1,4 +1,4 @@
-"""The project as a package: what a wheel holds, and that it runs where there is no repository."""
+"""The project as a package: contents of the wheel, and commands without a repository."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def installed(built, tmp_path_factory):
     return place / "bin"
 
 
-def test_the_sdist_holds_what_the_tests_need_and_the_wheel_every_module_and_config_but_no_script_in_3_megabytes(built):
+def test_contents_of_sdist_and_wheel(built):
     wheel, sdist = built
     assert wheel.stat().st_size <= 3_000_000
     with tarfile.open(sdist) as archive:
@@ -133,7 +133,7 @@ def test_every_config_has_a_command():
 
 
 @pytest.mark.slow
-def test_every_config_can_be_run_by_its_command_where_there_is_no_repository(installed, tmp_path):
+def test_shipped_configs_run_without_a_repository(installed, tmp_path):
     for name, (code, out, err) in zip(
         LEAGUES, dond(installed, [f"league --config {name} --dry-run" for name in LEAGUES], tmp_path), strict=True
     ):
@@ -149,7 +149,7 @@ def test_every_config_can_be_run_by_its_command_where_there_is_no_repository(ins
     assert not list(tmp_path.rglob("ledger.sqlite"))
 
 
-def test_the_prompt_and_a_config_of_that_name_in_this_folder_are_found_in_an_installed_package(installed, tmp_path):
+def test_installed_package_finds_shipped_and_local_files(installed, tmp_path):
     code = "from partners.llm.prompt import load_template as t; print(t('configs/llm_prompt.txt').text == t().text)"
     assert run(installed / "python", "-c", code, cwd=tmp_path) == "True\n"
     (tmp_path / "league.yaml").write_text("members: [nobody]\n")
@@ -158,7 +158,7 @@ def test_the_prompt_and_a_config_of_that_name_in_this_folder_are_found_in_an_ins
 
 
 @pytest.mark.slow
-def test_the_quick_league_is_played_to_its_ladder_from_another_directory(installed, tmp_path):
+def test_installed_package_plays_the_quick_league(installed, tmp_path):
     where = run(installed / "python", "-c", "import league, dond_marl; print(league.__file__)", cwd=tmp_path)
     assert str(installed.parent) in where and str(ROOT) not in where
     text = run(installed / "dond", "league", "--config", "league_quick.yaml", cwd=tmp_path)
@@ -170,14 +170,14 @@ def test_the_quick_league_is_played_to_its_ladder_from_another_directory(install
     assert "share of the best response" in run(installed / "python", "-m", "league", *words, cwd=tmp_path)
 
 
-def test_the_page_names_every_extra_and_no_other():
+def test_install_page_lists_every_extra():
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
     page = (ROOT / "docs" / "INSTALL.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `\[(\w+)\]` \|", page, re.MULTILINE)) == set(extras)
 
 
-def test_a_shipped_config_is_meant_only_where_there_is_none_of_that_name(tmp_path, monkeypatch):
+def test_local_config_has_precedence_over_the_shipped_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shipped = ROOT / "configs" / "league.yaml"
     assert preset(Path("league.yaml")) == preset(Path("configs/league.yaml")) == shipped
