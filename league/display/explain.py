@@ -79,8 +79,8 @@ def _round(ledger: Ledger, number: int) -> Section:
     rows = tuple(Row(f"{d.kind} of {d.subject}", ("yes" if d.taken else "no", in_words(d.reason))) for d in decisions)
     tables.append(Table("decided when it was planned (repair) and when it was over", ("taken", "why"), rows, label=""))
     stage = describe(config, config.curriculum[ledger.stage(number)])
-    of = "" if config.league.phase(number) == "measures" else f" of {config.league.rounds}"
-    return Section("round", f"{config.league.round_name(number)}{of} · stage {stage}", (), tuple(tables))
+    of = "" if config.schedule.phase(number) == "measures" else f" of {config.league.rounds}"
+    return Section("round", f"{config.schedule.round_name(number)}{of} · stage {stage}", (), tuple(tables))
 
 
 def _named(pairs: list[str]) -> str:

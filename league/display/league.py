@@ -137,12 +137,12 @@ class LiveWatcher(PlainWatcher):
 
 def opening(config: Config, source: ScenarioSource, progress: Progress) -> str:
     """What is about to be played, in one line."""
-    after = config.league.round_name(progress.rounds - 1)
+    after = config.schedule.round_name(progress.rounds - 1)
     verb = f"going on after {after}" if progress.rounds else "starting"
     held = "drawn without end" if source.table is None else f"{source.table.size:,} scenarios"
     return (
         f"{verb}: {len(config.members)} members and {len(config.learners)} learners, "
-        f"{config.league.length(learns=bool(config.learners))}; {config.league.block_size:,} scenarios a round from "
+        f"{config.schedule}; {config.league.block_size:,} scenarios a round from "
         f"{source.label} ({held}), seed {config.league.seed}"
     )
 

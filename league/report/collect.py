@@ -66,7 +66,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
     curves = learning_curves(ledger, confidence)
     mains = any(member.role == "main" for member in members)
     models = {member.name for member in members if member.costly}
-    over = rounds >= config.rounds_in_all
+    over = rounds >= config.schedule.total
     files = run_files(folder, over=over, evaluates=config.league.evaluate, mains=mains)
     summary = (
         f"{_rounds(config, rounds)}, {cross.total_games:,} games of matches, {len(cross.members)} members, "
@@ -108,8 +108,8 @@ def _abstract(config: Config, cross: CrossPlay, standings: Sequence[Standing], f
 
 def _rounds(config: Config, committed: int) -> str:
     """How much of a league is over."""
-    if committed >= config.rounds_in_all:
-        return f"Over: {config.league.length(learns=bool(config.learners))}"
+    if committed >= config.schedule.total:
+        return f"Over: {config.schedule}"
     return f"So far {min(committed, config.league.rounds)} of {config.league.rounds} rounds"
 
 

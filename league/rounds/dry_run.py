@@ -50,7 +50,7 @@ def dry_run(console: Console, config: Config) -> Cost:
         *([f"{len(of['gate'])} that only judge: {', '.join(of['gate'])}"] if of["gate"] else []),
         *([f"{len(of['heldout'])} held out to the end: {', '.join(of['heldout'])}"] if of["heldout"] else []),
         f"{config.league.block_size} scenarios a match in both seat orders, from {source.label}",
-        config.league.length(learns=bool(config.learners)),
+        str(config.schedule),
         *(f"stage {number}: {describe(config, stage)}" for number, stage in enumerate(config.curriculum, start=1)),
         *(line for task in first.training for line in _of_learner(task)),
         f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "
@@ -104,7 +104,7 @@ def matches_in_all(config: Config, first: Plan) -> int:
     """How many matches a league plays at most whose first round is ``first``."""
     # A snapshot is met by every learner, and by everybody else until they are no longer news.
     later = min(len(config.learners), config.league.opponents) * snapshots_at_most(config) // 2
-    return (len(first.matches) + later) * config.rounds_in_all
+    return (len(first.matches) + later) * config.schedule.total
 
 
 def _questions(config: Config, first: Plan, acts: float) -> Iterator[Questions]:
@@ -112,7 +112,7 @@ def _questions(config: Config, first: Plan, acts: float) -> Iterator[Questions]:
     own, most = acts / 2, -(-config.env.max_turns // 2)
     for member in members_of(config):
         seats = [leg.count(member) for task in first.matches for leg in _sitting(task)] if member.costly else []
-        games = sum(seats) * config.league.block_size * config.rounds_in_all
+        games = sum(seats) * config.league.block_size * config.schedule.total
         if games:
             yield Questions(member.name, "which plays", games, round(games * own), games * most, member.spec)
     for learner in config.learners:

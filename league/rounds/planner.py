@@ -97,7 +97,7 @@ def _practicing(config: Config, history: History) -> list[LearnerConfig]:
 
     An oracle whose snapshot joins waits until that has played: what it answers next is solved from those matches.
     """
-    if not config.learners or config.league.phase(history.round) == "measures":
+    if not config.learners or config.schedule.phase(history.round) == "measures":
         return []
     stage = config.curriculum[stage_now(config, history)]
     practicing = [changed for learner in config.learners if (changed := stage.learner(learner)) is not None]

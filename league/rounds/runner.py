@@ -134,7 +134,7 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
     if meta["source"] != _drawn_from(config):
         raise RunError(f"{directory.path} was started with other scenarios than its source holds now; start a new run")
     averaging = {learner.name for learner in config.learners if learner.reservoir}
-    damage = mend(ledger, directory.blobs, _first_weights(config), config.league.round_name, averaging)
+    damage = mend(ledger, directory.blobs, _first_weights(config), config.schedule.round_name, averaging)
     if damage is not None:
         watcher.warned(damage)
     if averaging and ledger.next_round > 1:  # what a kill after the last commit left
@@ -174,12 +174,12 @@ def _play_rounds(
     watcher: Watcher,
     backend: BackendConfig | None,
 ) -> None:
-    pace = Pace(ledger.next_round, config.rounds_in_all, time.perf_counter(), closing=bool(config.learners))
+    pace = Pace(ledger.next_round, config.schedule.total, time.perf_counter(), closing=bool(config.learners))
     watcher.opened(config, open_source(config.env), directory.path, pace.at(pace.first))
     log = LeagueLog(config.logging.tracked, directory.path, pace.first) if config.learners else None
     try:
         with open_backend(backend or config.backend, watcher.warned) as crew:
-            for number in range(pace.first, config.rounds_in_all):
+            for number in range(pace.first, config.schedule.total):
                 played = _play_round(config, Place(directory.blobs), ledger, history, pace, watcher, crew)
                 standings = ladder_of(history.cross, config.league.confidence)
                 watcher.committed(pace.at(number + 1), standings)
@@ -223,7 +223,7 @@ def _play_round(
     lost = [leg for match in matches if match.failed is not None for leg in match.legs]
     at_fault = [result.failed for result in matches if result.failed is not None]
     after = {**before, **{result.task.learner.name: result.state for result in trained}}
-    phase = config.league.phase(plan.number)
+    phase = config.schedule.phase(plan.number)
     history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures", lost)
     follows = Births((), after, ())
     if phase == "practice":

@@ -27,6 +27,7 @@ from league.settings.sections import (
     LeagueConfig,
     LoggingConfig,
     MemberConfig,
+    Schedule,
     Section,
     wrong,
 )
@@ -137,9 +138,9 @@ class Config(Section):
         return any(stage.hinted for stage in self.curriculum)
 
     @property
-    def rounds_in_all(self) -> int:
-        """Rounds in all: where somebody learns, one more than ``league.rounds``, which only measures."""
-        return self.league.rounds + bool(self.learners)
+    def schedule(self) -> Schedule:
+        """The rounds of the league; a closing measurement follows them if there are learners."""
+        return Schedule(self.league.rounds, bool(self.learners))
 
     def portable(self) -> Config:
         """The settings without what changes nothing in a ledger: where things lie, who plays, how figures are shown."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -172,6 +172,47 @@ class EnvConfig(Section):
         return Rules(self.max_turns, self.disagree, self.message_length, self.secret_claims)
 
 
+class Schedule(NamedTuple):
+    """The rounds of a league: ``rounds`` with matches and practice, then one that only measures, if ``closing``.
+
+    Round numbers count from 0. A league of fixed members has no closing round: nothing has changed since the last one.
+    """
+
+    rounds: int
+    closing: bool  # whether the league has learners
+
+    @property
+    def total(self) -> int:
+        """All rounds, the closing measurement included."""
+        return self.rounds + self.closing
+
+    def phase(self, number: int) -> Literal["practice", "last", "measures"]:
+        """The kind of round ``number``.
+
+        ``last`` is the last round of practice: no member joins and no stage ends after it. A round that ``measures``
+        has no practice, and payoffs of learners from earlier rounds do not count in its ratings.
+        """
+        if number >= self.rounds:
+            return "measures"
+        return "last" if number + 1 == self.rounds else "practice"
+
+    def counted(self, committed: int) -> int:
+        """Of ``committed`` rounds, those that are counted on screen: without the closing measurement."""
+        return min(committed, self.rounds)
+
+    def occasions(self, every: int) -> int:
+        """How often something falls due after every ``every``-th round of practice but the last; 0 for ``every`` 0."""
+        return (self.rounds - 1) // every if every else 0
+
+    def round_name(self, number: int) -> str:
+        """Round ``number`` as shown: ``round 1`` for number 0, ``the closing measurement`` after the last."""
+        return "the closing measurement" if self.phase(number) == "measures" else f"round {number + 1}"
+
+    def __str__(self) -> str:
+        """The length in words: ``10 rounds, then a closing measurement``."""
+        return f"{self.rounds} round{'s' * (self.rounds != 1)}{', then a closing measurement' * self.closing}"
+
+
 UNREACHED_BOUND = 0.05  # of the games; more of them, left out, would choose what the others say
 
 
@@ -211,24 +252,6 @@ class LeagueConfig(Section):
         description="known (best responses that were computed once and are stored) or exact (computed as well: seconds "
         "for each member to whom it is possible)",
     )
-
-    def phase(self, number: int) -> Literal["practice", "last", "measures"]:
-        """Which kind of round ``number`` (from 0) is.
-
-        In the ``last`` round of practice nobody joins and no stage ends; a round that only ``measures`` has no
-        practice, and what learners scored before it counts for nothing.
-        """
-        if number >= self.rounds:
-            return "measures"
-        return "last" if number + 1 == self.rounds else "practice"
-
-    def round_name(self, number: int) -> str:
-        """Round ``number`` (from 0) as people count: from 1, and the one that only measures by a name of its own."""
-        return "the closing measurement" if self.phase(number) == "measures" else f"round {number + 1}"
-
-    def length(self, *, learns: bool) -> str:
-        """How long a league is, in words; ``learns``: somebody learns in it, so that it ends with a measurement."""
-        return f"{self.rounds} round{'s' * (self.rounds != 1)}{', then a closing measurement' * learns}"
 
 
 class MemberConfig(Section):

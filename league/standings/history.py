@@ -96,7 +96,7 @@ def read_round(history: History, ledger: Ledger, members: Sequence[Member], conf
     number = history.round
     if number:
         history.admit(member for member in members if member.born == number)
-    legs, measured = list(ledger.legs(number)), config.league.phase(number) == "measures"
+    legs, measured = list(ledger.legs(number)), config.schedule.phase(number) == "measures"
     lost = ledger.legs(number, failed=True)
     history.add_round(ledger.stage(number), ledger.scenarios(number), legs, ledger.at_fault(number), measured, lost)
 

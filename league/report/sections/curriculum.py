@@ -23,14 +23,14 @@ def curriculum(config: Config, stages: Sequence[int], decisions: Decisions) -> S
     for place, stage in enumerate(config.curriculum):
         played = [index for index, at in enumerate(stages) if at == place]
         when = _span(config, played) if played else "not yet" if place > max(stages, default=-1) else ""
-        over = len(stages) >= config.rounds_in_all
+        over = len(stages) >= config.schedule.total
         going = "with the league" if over else "still on"
         ended = f"after round {ends[place][0] + 1}" if place in ends else going if played else ""
         why = ends[place][1].reason if place in ends else ""
         cells = (
             describe(config, stage).partition(": ")[2],
             when,
-            plain(sum(config.league.phase(n) != "measures" for n in played), "count"),
+            plain(sum(config.schedule.phase(n) != "measures" for n in played), "count"),
             ended,
             why,
         )
@@ -41,7 +41,7 @@ def curriculum(config: Config, stages: Sequence[int], decisions: Decisions) -> S
 
 def _span(config: Config, played: Sequence[int]) -> str:
     """The rounds of a stage, from 1; the closing measurement by its name."""
-    rounds = [number + 1 for number in played if config.league.phase(number) != "measures"]
+    rounds = [number + 1 for number in played if config.schedule.phase(number) != "measures"]
     closing = ["the closing measurement"] if len(rounds) < len(played) else []
     first, last = (rounds or [0])[0], (rounds or [0])[-1]
     span = [] if not rounds else [str(first)] if first == last else [f"{first} to {last}"]

@@ -160,7 +160,7 @@ def _dialogue(heading: str, record: GameRecord, candidate: Candidate, ledger: Le
     acts = tuple(
         (step.number % 2, said(step), act_in_words(step.action, step.state)) for step in game if step.action is not None
     )
-    played_in = ledger.config().league.round_name(candidate.round)
+    played_in = ledger.config().schedule.round_name(candidate.round)
     return Dialogue(
         f"{heading}, of {played_in}",
         record,

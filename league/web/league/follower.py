@@ -189,12 +189,12 @@ class Follower:
         means = _both_seats(cross.payoffs().mean)
         order = [place[row.member] for row in standings]
         members = self._ledger.members()
-        over = history.round >= config.rounds_in_all
+        over = history.round >= config.schedule.total
         mains = [member.name for member in members if member.role == "main"]
         return Picture(
             self.folder,
             history.round,
-            config.rounds_in_all,
+            config.schedule.total,
             config.league.rounds,
             cross.total_games,
             self._ledger.clock()[0],

@@ -206,10 +206,10 @@ def test_what_a_key_takes_is_told_from_its_type_bounds_and_unit(tmp_path, settin
 
 def test_a_league_in_which_somebody_learns_measures_once_more_after_its_last_round_of_practice():
     rounds = Config.model_validate({"league": {"rounds": 3}, "learners": [{"name": "main"}]})
-    assert rounds.rounds_in_all == 4
-    assert [rounds.league.phase(number) for number in range(4)] == ["practice", "practice", "last", "measures"]
+    assert rounds.schedule.total == 4
+    assert [rounds.schedule.phase(number) for number in range(4)] == ["practice", "practice", "last", "measures"]
     nobody = Config.model_validate({"league": {"rounds": 3}})
-    assert nobody.rounds_in_all == 3 and nobody.league.phase(2) == "last"
+    assert nobody.schedule.total == 3 and nobody.schedule.phase(2) == "last"
 
 
 @pytest.mark.parametrize(
