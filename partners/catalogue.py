@@ -12,22 +12,18 @@ from partners.equilibrium import EquilibriumPartner
 from partners.human import human
 from partners.llm.occupant import llm
 from partners.mixture import Mixture
-from partners.network.saved import checkpoint, expert
+from partners.network.occupants import checkpoint, expert
 from partners.rosters import TRAIN, roster
 from partners.scripted.adaptive import AspirationAdaptation, Punisher, Zeuthen
 from partners.scripted.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
 from partners.scripted.chance import MixedThresholds, Nice, Random, Sniper
-from partners.scripted.erring.bounded import LevelK, QuantalResponse
-from partners.scripted.erring.trembling import Trembling
+from partners.scripted.erring import LevelK, QuantalResponse, Trembling
 from partners.scripted.heuristic import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
-from partners.scripted.personas import Personas
 from partners.scripted.preferences import InequityAverse, SocialValue
 from partners.scripted.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
 from partners.scripted.rollouts import Rollouts
-from partners.scripted.talking.believing import Listener
-from partners.scripted.talking.honest import Announcer
-from partners.scripted.talking.lying import Liar
-from partners.scripted.time_based import Bluffer, Boulware, Conceder, Linear
+from partners.scripted.talking import Announcer, Liar, Listener
+from partners.scripted.time_based import Bluffer, Boulware, Conceder, Linear, Personas
 from partners.scripted.tradeoffs import FrequencyModel, Similarity
 
 # Whose play is learned, solved, searched for or another's, and who talks: no families that rosters are drawn from.

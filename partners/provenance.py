@@ -18,16 +18,103 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, Spec, catalogue, check_spec, parse_spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split
-from partners.ancestry import NOBODY, NOT_KNOWN, Ancestry, Known, past_in
-from partners.network.pair import CheckpointError, read_pair
-from partners.network.saved import EXPERT, expert_path
-from partners.rosters import ROSTERS, TEST, TRAIN, roster
-from partners.rosters.plain import as_default
+from partners.network.checkpoint_files import CheckpointError, read_pair
+from partners.network.occupants import EXPERT, expert_path
+from partners.rosters import ROSTERS, TEST, TRAIN, as_default, roster
+
+ITSELF = ""  # in a past: whoever the past is of
+MET, THROUGH, DESCENDS, UNKNOWN = "met", "met_through", "descends_from", "met_unknown"
+NO_PLACE = -1  # in met_through, which holds of everybody in met the place there of who met them: whoever the note is of
+KEYS = (MET, THROUGH, DESCENDS, UNKNOWN)  # of a note
+
+
+class Ancestry(NamedTuple):
+    """Everybody in somebody's past, by identity.
+
+    ``through``: of everybody whom it or its ancestors met, who met them (``ITSELF``: it did). ``descends_from``: whose
+    weights or play it was made from, sorted. ``unknown``: those of its past whose meetings nobody wrote down, sorted;
+    ``ITSELF`` where that is so of itself.
+    """
+
+    through: Mapping[str, str]
+    descends_from: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def met(self) -> tuple[str, ...]:
+        """The identities of all, sorted."""
+        return tuple(sorted(self.through))
+
+    def meets(self, others: Iterable[Known]) -> Ancestry:
+        """The same past after it has met ``others``: all of their past is in its own."""
+        others = tuple(others)
+        through = {**self.through, **{other.identity: ITSELF for other in others}}
+        unknown = set(self.unknown)
+        for name, past in others:
+            for identity, by in past.through.items():
+                through.setdefault(identity, by or name)
+            unknown |= {identity or name for identity in past.unknown}
+        return Ancestry(through, self.descends_from, tuple(sorted(unknown)))
+
+    def descends(self, parent: Known) -> Ancestry:
+        """The same past of somebody who was made from ``parent``: from its weights, or from its play."""
+        parents = {*self.descends_from, parent.identity, *parent.past.descends_from}
+        return self.meets([parent])._replace(descends_from=tuple(sorted(parents)))
+
+    def also(self, other: Ancestry) -> Ancestry:
+        """Everybody of this past and of an ``other`` one of the same learner, as after a resumption."""
+        through, parents = {**other.through, **self.through}, {*self.descends_from, *other.descends_from}
+        return Ancestry(through, tuple(sorted(parents)), tuple(sorted({*self.unknown, *other.unknown})))
+
+    def path(self, identity: str) -> tuple[str, ...]:
+        """How somebody in this past was met: from the one who met first, who is it or an ancestor, to ``identity``."""
+        path = [identity]
+        while (by := self.through.get(path[-1], ITSELF)) != ITSELF and by not in path:
+            path.append(by)
+        return tuple(reversed(path))
+
+    def note(self) -> dict[str, Any]:
+        """What a checkpoint notes of it, as plain JSON values; :func:`past_in` reads it back."""
+        met = self.met
+        place = {identity: number for number, identity in enumerate(met)}
+        return {
+            MET: list(met),
+            THROUGH: [place.get(self.through[identity], NO_PLACE) for identity in met],
+            DESCENDS: list(self.descends_from),
+            UNKNOWN: list(self.unknown),
+        }
+
+
+class Known(NamedTuple):
+    """An occupant's identity and its past."""
+
+    identity: str
+    past: Ancestry
+
+
+NOBODY = Ancestry({})
+NOT_KNOWN = Ancestry({}, unknown=(ITSELF,))
+
+
+def past_in(note: Mapping[str, Any]) -> Ancestry:
+    """The past that a checkpoint's note holds; of one without, it is not known."""
+    met, through, parents, unknown = (note.get(key) for key in KEYS)
+    if not (_is_texts(met) and _is_texts(parents) and _is_texts(unknown) and isinstance(through, list)):
+        return NOT_KNOWN
+    if len(through) != len(met) or not all(type(place) is int and NO_PLACE <= place < len(met) for place in through):
+        return NOT_KNOWN
+    by = {name: met[place] if place >= 0 else ITSELF for name, place in zip(met, through, strict=True)}
+    return Ancestry(by, tuple(sorted(parents)), tuple(sorted(unknown)))
+
+
+def _is_texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
 
 OWN_PACKAGES = ("dond_marl", "partners", "league")
 NETWORKS = ("checkpoint", "expert")
@@ -84,7 +171,7 @@ def identity(spec: Spec) -> str:
     """The one text for an occupant: every default filled in, occupants inside too, a file named by its SHA-256.
 
     The same on every machine. Raises :class:`dond_marl.occupants.OccupantNameError`, and
-    :class:`partners.network.pair.CheckpointError` for weights that cannot be read.
+    :class:`partners.network.checkpoint_files.CheckpointError` for weights that cannot be read.
     """
     return known(spec).identity
 

@@ -18,7 +18,7 @@ def perform(task: Task, place: Place, tick: Tick = nothing) -> Result:
         sys.modules["torch"].set_num_threads(1)
     if isinstance(task, MatchTask):
         return play(task, place)
-    from league.tasks.practice import train
+    from league.tasks.train_task import train
 
     return train(task, place, tick)
 

@@ -49,7 +49,7 @@ def serve(link_descriptor: int, page_descriptor: int, parent: int) -> None:
             task, place = link.recv()
             page.begin()
             if isinstance(task, TrainTask):
-                import_module("league.tasks.practice")  # loads PyTorch, for seconds that are no member's
+                import_module("league.tasks.train_task")  # loads PyTorch, for seconds that are no member's
             link.send(Began())
             answer = _answer(task, place, page)
             if REMAINS.found:

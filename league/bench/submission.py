@@ -15,8 +15,7 @@ from league.ledger.export import past_of_blob
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import named_run
 from league.tasks.values import Place, Seated, seated
-from partners.ancestry import Known
-from partners.provenance import held_out_in, known, of_test_in, refuse_judged_by
+from partners.provenance import Known, held_out_in, known, of_test_in, refuse_judged_by
 
 NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their parameter ``greedy`` says
 LIST_FROM = "of"  # the parameter that holds a list of occupants

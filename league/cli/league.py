@@ -50,7 +50,7 @@ from league.settings.read import Config, ConfigError, load_config
 from league.settings.sections import BackendConfig, BackendName, LoggingConfig
 from league.tasks.devices import check_devices
 from league.tasks.pasts import refuse_league
-from partners.network.pair import CheckpointError
+from partners.network.checkpoint_files import CheckpointError
 
 PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes between two steps
 

@@ -21,11 +21,9 @@ from dond_marl.occupants import check_spec
 from league.cli.shell import FILE, SEED, Command, Group, WritableFile, console_for_people, say
 from partners.provenance import programs
 from partners.rosters import FILE as SHIPPED
-from partners.rosters import ROSTERS, TEST, stored, written
-from partners.rosters.admission import as_csv, as_markdown, beside, from_csv
-from partners.rosters.draw import LIMIT, Compared, Considered, draw
+from partners.rosters import ROSTERS, TEST, plain_name, stored, written
+from partners.rosters.draw import LIMIT, Compared, Considered, as_csv, as_markdown, beside, draw, from_csv
 from partners.rosters.draw import SEED as PUBLISHED
-from partners.rosters.plain import plain_name
 
 FORMATS = ("text", "markdown", "csv")
 file_option = click.option(
@@ -102,7 +100,7 @@ def draw_command(seed: int, out: Path) -> None:
     examples:
       dond rosters draw --seed 7 --out mine.yaml
     """
-    from partners.scripted.families import FAMILIES
+    from partners.rosters.draw import FAMILIES
 
     drawn = draw(FAMILIES, seed, tell=lambda row: say(f"{row.roster:6} {row.member:60} {row.reason or 'taken'}"))
     out.write_text(written(drawn.rosters), encoding="utf-8")

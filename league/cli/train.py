@@ -43,7 +43,7 @@ from league.settings.training import TrainConfig, TrainLoggingConfig
 from league.standings.as_csv import write_csv
 from league.tasks.devices import check_devices
 from league.tasks.pasts import refuse_training
-from partners.network.pair import CheckpointError
+from partners.network.checkpoint_files import CheckpointError
 
 REPORT = "report.json"
 CLONE = Path("checkpoints") / "supervised.json"

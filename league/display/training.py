@@ -20,8 +20,7 @@ from league.evaluation.evaluate import BEST, GREEDY, SAMPLED
 from league.evaluation.matches import PARTNER, Result
 from league.tasks.hinters import in_words, summary
 from league.tasks.questions import hints_asked
-from league.training.final_score import OWN_SHARE, ClosingHints, closing_hints, final_score, final_shares
-from league.training.training import Training
+from league.training.training import OWN_SHARE, ClosingHints, Training, closing_hints, final_score, final_shares
 from partners.judges.judge import JudgeReward
 from partners.learning.rewards import OWN
 

@@ -2,7 +2,7 @@
 
 Everything is measured on positions that nothing was taught from (``test``), with intervals over scenarios. Accuracy
 looks at the likeliest act alone, cross-entropy and divergence at whole distributions: the divergence is exact, that of
-all acts with all splits (:func:`partners.learning.losses.divergence`).
+all acts with all splits (:func:`partners.learning.learners.divergence`).
 """
 
 from __future__ import annotations

@@ -15,9 +15,8 @@ from league.ledger.run_directory import RunDirectory
 from league.settings.read import Config
 from league.tasks.blobs import read_blob
 from league.tasks.values import Member, Place, Seated, seated
-from partners.ancestry import Ancestry
 from partners.learning.rewards import OWN
-from partners.provenance import held_out_in, label, of_test_in
+from partners.provenance import Ancestry, held_out_in, label, of_test_in
 from partners.rosters import DEV, roster
 
 APART = 2**62  # added to the run's seed: what is drawn for an evaluation was not drawn for the league

@@ -10,7 +10,7 @@ from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import named_run
 from league.settings.read import Config
 from league.tasks.pasts import learner_identity, pasts_of_league
-from partners.ancestry import KEYS, NOBODY, Ancestry, Known, past_in
+from partners.provenance import KEYS, NOBODY, Ancestry, Known, past_in
 
 
 def export(run: Path, name: str, target: Path) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def _clocked(first: Plan, place: Place, max_turns: int) -> tuple[float, float]:
 
 def _seconds(task: TrainTask, place: Place) -> float:
     """Of a whole practice, from its first update. Nobody is asked who costs something to ask."""
-    from league.tasks.practice import train
+    from league.tasks.train_task import train
 
     task = _without_pay(task)
     short = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 1}))

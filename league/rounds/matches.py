@@ -21,8 +21,7 @@ from league.standings.cells import Payoffs
 from league.standings.history import History
 from league.standings.payoffs import POPOVICIU, STRENGTH
 from league.tasks.values import Member
-from partners.rosters import TRAIN, roster
-from partners.rosters.plain import plain_name
+from partners.rosters import TRAIN, plain_name, roster
 
 Pair = tuple[str, str, str]  # two members and the reason
 

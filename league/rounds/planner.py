@@ -47,11 +47,11 @@ def first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
     """
     if not config.learners:
         return {}
-    from league.tasks import practice
+    from league.tasks import train_task
     from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
 
     states = {}
-    for name, state, content in practice.first_states(config, config.learners):
+    for name, state, content in train_task.first_states(config, config.learners):
         write_blob(blobs, content)
         states[name] = state
     return states

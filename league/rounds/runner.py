@@ -161,9 +161,9 @@ def _first_weights(config: Config) -> dict[str, bytes]:
     drawn = [learner for learner in config.learners if learner.init_from is None]
     if not drawn:
         return {}
-    from league.tasks import practice
+    from league.tasks import train_task
 
-    return {state.blob: content for _, state, content in practice.first_states(config, drawn)}
+    return {state.blob: content for _, state, content in train_task.first_states(config, drawn)}
 
 
 def _play_rounds(

@@ -15,8 +15,7 @@ from typing import Any
 from dond_marl.occupants import OccupantNameError, spec_name
 from league.settings.sections import MemberConfig
 from league.settings.yaml import Path, dotted, shown
-from partners.rosters import DEV, TEST, TRAIN, roster
-from partners.rosters.plain import plain_name
+from partners.rosters import DEV, TEST, TRAIN, plain_name, roster
 
 LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
 ZOO, STANDARD = "zoo", "standard"

@@ -36,7 +36,7 @@ from dond_marl.scenarios.sources import (
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
 from league.settings.yaml import shown
 from partners.catalogue import UNSCRIPTED
-from partners.network.saved import who_plays
+from partners.network.occupants import who_plays
 
 BackendName = Literal["local", "process", "ray"]
 MetaSolver = Literal["max_gini", "max_gini_ce", "max_welfare", "nash_bargaining", "replicator", "uniform"]

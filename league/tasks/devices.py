@@ -70,7 +70,7 @@ def practicing(settings: Hyperparameters, plan: Practice) -> Practicing:
         from partners.learning.practice import practice
 
         return partial(practice, plan=plan)
-    from partners.device.practice import DevicePractice
+    from partners.device.device_practice import DevicePractice
 
     return DevicePractice(plan, device_of(settings))
 
@@ -84,7 +84,7 @@ def where_practiced(
     """
     if not settings.plays_on_device:
         return []
-    from partners.device.seats import census_of, views_known
+    from partners.device.opponents import census_of, views_known
 
     known = views_known(env.open_source(), env.reveal_partner_utilities)
     census = [census_of(who, known) for who in opponents]

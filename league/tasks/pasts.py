@@ -14,10 +14,9 @@ from dond_marl.occupants import Spec, parse_spec, spec_name
 from league.settings.read import Config, dump
 from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig, TrainConfig
-from partners.ancestry import NOBODY, Ancestry, Known
 from partners.learning.first_weights import as_occupant
-from partners.network.pair import CheckpointError
-from partners.provenance import known, people, refuse_past, scenarios, without_files
+from partners.network.checkpoint_files import CheckpointError
+from partners.provenance import NOBODY, Ancestry, Known, known, people, refuse_past, scenarios, without_files
 
 HEURISTIC = "heuristic"  # whose greedy act stands for an expert that is missing
 

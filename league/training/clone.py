@@ -25,8 +25,8 @@ from league.tasks.pasts import past_of_training
 from partners.learning.cloning import CloneSettings, Epoch, clone
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import PolicyNetwork
+from partners.network.occupants import PEOPLE, supervised_path
 from partners.network.partner import Clone
-from partners.network.saved import PEOPLE, supervised_path
 
 HEURISTIC = "heuristic"  # the default partner, which the expert is compared with
 SEED = 0  # of the games on the card

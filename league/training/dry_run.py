@@ -12,8 +12,7 @@ from league.evaluation.matches import heldout_terms
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.devices import where_practiced
 from league.tasks.questions import JUDGE, Questions, hinter_spec, hints_asked, lasting
-from league.training.final_score import OWN_SHARE
-from league.training.training import Training, begin
+from league.training.training import OWN_SHARE, Training, begin
 
 
 def plan_of(config: TrainConfig) -> list[str]:

@@ -13,11 +13,10 @@ from league.ledger.run_directory import SETTINGS, RunError, named_run
 from league.settings.read import parse
 from league.settings.training import TrainConfig
 from league.training.progress_log import CSV_NAME
-from partners.ancestry import past_in
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
+from partners.network.occupants import EXPERT
 from partners.network.partner import NetworkPartner
-from partners.network.saved import EXPERT
-from partners.provenance import refuse_past
+from partners.provenance import past_in, refuse_past
 from partners.rosters import DEV, TRAIN, roster
 
 SEED = 0  # of the games on the card

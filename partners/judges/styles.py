@@ -23,7 +23,7 @@ from dond_marl.game import Act
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools
 from dond_marl.yardsticks.metrics import TEN
-from partners.scripted.claims import Claims
+from partners.scripted.offers import Claims
 
 
 class Style(StrEnum):

@@ -34,7 +34,7 @@ class Experience(NamedTuple):
     reward: Tensor  # [T, N] share of the seat's whole, at its own last decision
     seat: Tensor  # [N] which seat each game's learner had
     told: Tensor | None = None  # [M, 4] int64: the partner's values and who it was, for learning alone
-    lost: Tensor | None = None  # [M, A] what every numbered act loses; see partners.learning.exact_reply
+    lost: Tensor | None = None  # [M, A] what every numbered act loses; see partners.learning.exact_targets
     posterior: Tensor | None = None  # [M, 33 + K] the exact belief about values and who it was; NaN where unknown
 
     @property
@@ -91,7 +91,7 @@ class LearningSeat:
         """What it said in ``games``, ``None`` where it never spoke; ``rewards[N, 2]``: what each seat earned.
 
         ``told[N, 4]``: what learning alone is told of each game (:mod:`partners.learning.told`); ``losses``: what the
-        acts of some games lose, and ``beliefs``: the exact beliefs there (:mod:`partners.learning.exact_reply`). Of a
+        acts of some games lose, and ``beliefs``: the exact beliefs there (:mod:`partners.learning.exact_targets`). Of a
         game that counts for nobody (:attr:`dond_marl.batch.Games.counted`) nothing is learned, as of one in which it
         never acted.
         """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, Spec, check_spec, parse_spec, spec_name
-from partners.network.saved import HOW_TO_TEACH, expert_path, refusals_refuse
+from partners.network.occupants import HOW_TO_TEACH, expert_path, refusals_refuse
 
 if TYPE_CHECKING:
     from dond_marl.game import Disagree

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.occupants import spec_name
-from partners.ancestry import NOT_KNOWN, Ancestry, Known, past_in
 from partners.llm.local.model import fingerprint
 from partners.llm.prompt import load_template
 from partners.llm.service import GROQ_MODEL, resolve_provider
 from partners.llm.student.recipe import CARD, Recipe
+from partners.provenance import NOT_KNOWN, Ancestry, Known, past_in
 
 HEARD = (
     "history_cap", "re_asks", "fallback", "samples", "reading", "temperature", "max_tokens", "structure", "extra",

@@ -21,13 +21,13 @@ from torch import Tensor
 
 from dond_marl.errors import shown
 from dond_marl.records.files import write_durably
+from partners.network.checkpoint_files import FORMAT as FORMAT
+from partners.network.checkpoint_files import LARGEST_NOTE as LARGEST_NOTE
+from partners.network.checkpoint_files import LARGEST_TENSORS as LARGEST_TENSORS
+from partners.network.checkpoint_files import NETWORK as NETWORK
+from partners.network.checkpoint_files import CheckpointError as CheckpointError
+from partners.network.checkpoint_files import digest_of_note, read_pair, shape_of, tensors_of, waiting
 from partners.network.network import PolicyNetwork
-from partners.network.pair import FORMAT as FORMAT
-from partners.network.pair import LARGEST_NOTE as LARGEST_NOTE
-from partners.network.pair import LARGEST_TENSORS as LARGEST_TENSORS
-from partners.network.pair import NETWORK as NETWORK
-from partners.network.pair import CheckpointError as CheckpointError
-from partners.network.pair import digest_of_note, read_pair, shape_of, tensors_of, waiting
 
 ABOUT = "about"  # the key of a blob's note in safetensors' header
 

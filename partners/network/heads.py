@@ -16,7 +16,7 @@ from torch import Tensor
 
 from dond_marl.game import ITEMS, Act
 from dond_marl.splits import grid
-from partners.network.chances import Chances, FactoredChances, JointChances
+from partners.network.probabilities import Chances, FactoredChances, JointChances
 from partners.network.shape import MASKED
 
 OFFERS = Act.INSIST + 1  # how many acts make an offer: they are the first

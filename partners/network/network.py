@@ -2,13 +2,13 @@
 
 It reads the features of :class:`hints.HintAdapter`. Counts, values, offers and turns are few whole numbers, spelled out
 as one-hot vectors before the first layer: that learns several times faster than from normalized numbers. Items are read
-as the turn gives them, or in an order of their own (:mod:`partners.network.item_order`).
+as the turn gives them, or in an order of their own (:mod:`partners.network.network`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, cast
 
@@ -21,13 +21,80 @@ from torch.nn.functional import embedding_bag, pad
 from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
-from partners.network.beliefs import BeliefHead
+from dond_marl.yardsticks.recognition import LEVELS
 from partners.network.heads import Factored, Joint, Said
 from partners.network.heads import masked as masked
-from partners.network.item_order import ItemOrder, given_back
 from partners.network.layers import Linear, Tanh, product, transposed
+from partners.network.shape import AT_ONCE, CODES, STEP, item_columns
 from partners.network.shape import PARTS as PARTS
 from partners.network.shape import NetworkShape as NetworkShape
+
+
+class ItemOrder:
+    """The order of the items in features ``[F, B]`` whose ``pieces`` are these (names and widths, in order).
+
+    ``code``: the largest number that what was said of an item can be, by which those features were divided.
+    """
+
+    def __init__(self, pieces: Sequence[tuple[str, int]], code: int = 1) -> None:
+        self._items, said = item_columns(pieces)
+        self._code = code
+        self._rows = torch.tensor([row for items in (*self._items, *said) for row in range(items.start, items.stop)])
+        self._said = self._rows[len(ITEMS) * len(self._items) :]
+
+    def places(self, columns: Tensor) -> Tensor:
+        """Where each item of features ``[F, B]`` comes to stand, ``[3, B]`` int64."""
+        first, *rest = self._items
+        rank = columns[first].double()
+        for items in rest:
+            rank = torch.add(columns[items], rank, alpha=STEP)
+        if len(self._said):
+            codes = columns.index_select(0, self._said.to(columns.device)).mul_(self._code).round_().double()
+            # Whole numbers, exact in any order of summing.
+            for some in torch.split(codes.view(-1, *rank.shape), AT_ONCE):
+                weights = CODES ** torch.arange(len(some) - 1, -1, -1, dtype=codes.dtype, device=codes.device)
+                one_number = (weights[None] @ some.flatten(1)).view_as(rank)
+                rank = one_number.add_(_smaller(rank), alpha=CODES ** len(some))
+        book, hat, ball = rank
+        book_hat, book_ball, hat_ball = (book <= hat).long(), (book <= ball).long(), (hat <= ball).long()
+        return torch.stack([2 - book_hat - book_ball, 1 + book_hat - hat_ball, book_ball + hat_ball])
+
+    def ordered(self, columns: Tensor, places: Tensor) -> Tensor:
+        """Features ``[F, B]`` with every item at its place."""
+        rows = self._rows.to(columns.device)
+        items = columns.index_select(0, rows).view(-1, *places.shape)
+        moved = torch.empty_like(items).scatter_(1, places.expand_as(items), items)
+        return columns.index_copy(0, rows, moved.flatten(0, 1))
+
+
+def _smaller(rank: Tensor) -> Tensor:
+    """How many of the three ranks are smaller than each, ``[3, B]``: the same comparisons in small whole numbers."""
+    return (rank[:, None] > rank).sum(dim=1).double()
+
+
+def given_back(parts: Tensor, places: Tensor) -> Tensor:
+    """Logits ``[4, W, B]`` with what was said of each place, parts 1 to 3, said of the item that stood there."""
+    items = parts[1:].gather(0, places[:, None].expand(-1, parts.shape[1], -1))
+    return torch.cat([parts[:1], items])
+
+
+class BeliefHead(nn.Module):
+    """Three distributions over 0..10 points, one for each item, and one over members; a layer over the trunk."""
+
+    def __init__(self, width: int, members: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(width, len(ITEMS) * LEVELS + members)
+
+    def forward(self, hidden: Tensor, places: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Logits ``[3, 11, B]`` and ``[M, B]`` of ``hidden[B, H]``.
+
+        ``places[3, B]``: where each item stands in the order in which the values are said; None: as the turn has them.
+        """
+        out = torch.addmm(self.layer.bias[:, None], self.layer.weight, hidden.t())
+        values = out[: len(ITEMS) * LEVELS].view(len(ITEMS), LEVELS, -1)
+        if places is not None:
+            values = values.gather(0, places[:, None].expand(-1, LEVELS, -1))
+        return values, out[len(ITEMS) * LEVELS :]
 
 
 class PolicyNetwork(nn.Module):

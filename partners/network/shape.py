@@ -50,10 +50,10 @@ class NetworkShape:
     partner_utilities: bool = False
     hints: bool = False
     hidden: tuple[int, ...] = (128, 128)
-    sorted_items: bool = False  # whether items are read in an order of their own: see partners.network.item_order
+    sorted_items: bool = False  # whether items are read in an order of their own: see partners.network.network
     history: History = "none"  # flat: whether what was said before is read, every act of it spelled out
     head: Head = "factored"  # joint: all splits of the pool as one distribution; see partners.network.heads
-    beliefs: bool = False  # whether it says what it believes of the partner's values: see partners.network.beliefs
+    beliefs: bool = False  # whether it says what it believes of the partner's values: see partners.network.network
     members: tuple[str, ...] = ()  # and who of these it is
 
     def noted(self) -> dict[str, Any]:

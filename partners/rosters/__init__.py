@@ -1,31 +1,114 @@
-"""Three disjoint lists of partners: whom one learns from, whom one may look at while tuning, whom nobody has met."""
+"""The rosters as they are stored: ``rosters.yaml``, written by ``dond rosters draw`` from a published seed.
+
+*train* is whom learners meet, ``zoo`` everywhere else; *dev* may be looked at while a method is tuned; *test* is met by
+``dond bench`` and by final evaluations alone. Members are specs as text, written as
+:func:`dond_marl.occupants.spec_name` writes them, sorted. A roster's hash is the SHA-256 of its members, a line each.
+"""
 
 from __future__ import annotations
 
-from partners.rosters.stored import (
-    DEV,
-    FILE,
-    ROSTERS,
-    TEST,
-    TRAIN,
-    Rosters,
-    hash_of,
-    roster,
-    roster_hash,
-    stored,
-    written,
-)
+import hashlib
+import inspect
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
 
-__all__ = [
-    "DEV",
-    "FILE",
-    "ROSTERS",
-    "TEST",
-    "TRAIN",
-    "Rosters",
-    "hash_of",
-    "roster",
-    "roster_hash",
-    "stored",
-    "written",
-]
+from dond_marl.errors import InputError, shown
+from dond_marl.occupants import Spec, check_spec, parse_spec, spec_name
+
+
+def plain_name(spec: Spec) -> str:
+    """``linear(exponent=1, floor=0.5)`` is ``linear``; a whole number for a fraction is a fraction.
+
+    Raises :class:`dond_marl.occupants.OccupantNameError` for who is not known. Occupants inside stay as they are.
+    """
+    kind, given = parse_spec(spec)
+    defaults = {name: p.default for name, p in inspect.signature(check_spec(spec)).parameters.items()}
+    plain = {name: as_default(value, defaults.get(name)) for name, value in given.items()}
+    return spec_name({"kind": kind, **{name: value for name, value in plain.items() if value != defaults.get(name)}})
+
+
+def as_default(value: object, default: object) -> object:
+    """``value`` as a fraction where it is a whole number and the default is a fraction."""
+    return float(value) if isinstance(default, float) and type(value) is int else value
+
+
+FILE = Path(__file__).with_name("rosters.yaml")
+ROSTERS = ("train", "dev", "test")
+TRAIN, DEV, TEST = ROSTERS
+
+
+class Rosters(NamedTuple):
+    """What the file holds."""
+
+    seed: int  # the published seed that the rosters were drawn from
+    families: dict[str, dict[str, tuple[int | float | str, ...]]]  # what they were drawn from: values by parameter
+    roles: dict[str, str]  # of each family: train, dev or test where it is in that roster alone, else shared
+    members: dict[str, tuple[str, ...]]  # by roster, each sorted
+    hashes: dict[str, str]  # by roster, as the file states them
+
+    def damage(self) -> str | None:
+        """What does not agree within the file, or ``None``."""
+        for name in ROSTERS:
+            if hash_of(self.members[name]) != self.hashes[name]:
+                return f"the members of {name} are not those of its hash {self.hashes[name]}"
+            if list(self.members[name]) != sorted(set(self.members[name])):
+                return f"the members of {name} are not sorted, or one occurs twice"
+        return None
+
+
+def roster(name: str) -> tuple[str, ...]:
+    """The members of the roster ``train``, ``dev`` or ``test``, sorted specs. Raises :class:`InputError` for others."""
+    return stored().members[_known(name)]
+
+
+def roster_hash(name: str) -> str:
+    """The SHA-256 of the roster's members, 64 hexadecimal digits. Raises :class:`InputError` for an unknown name."""
+    return hash_of(roster(name))
+
+
+def hash_of(members: Iterable[str]) -> str:
+    """The SHA-256 of ``members``, a line each, sorted."""
+    return hashlib.sha256("".join(f"{member}\n" for member in sorted(members)).encode()).hexdigest()
+
+
+@lru_cache(maxsize=4)
+def stored(path: Path = FILE) -> Rosters:
+    """The rosters in a file, by default those that the package ships. Raises :class:`InputError` for another file."""
+    import yaml  # loaded when it is needed: an occupant of the game needs none
+
+    try:
+        held = yaml.safe_load(path.read_text(encoding="utf-8"))
+        members = {name: tuple(map(str, held[name]["members"])) for name in ROSTERS}
+        hashes = {name: str(held[name]["sha256"]) for name in ROSTERS}
+        families = {family: _values(row["values"]) for family, row in held["families"].items()}
+        roles = {family: str(row["role"]) for family, row in held["families"].items()}
+        return Rosters(int(held["seed"]), families, roles, members, hashes)
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{path} holds no rosters, as `dond rosters draw` writes them: {shown(str(error))}") from None
+
+
+def written(rosters: Rosters) -> str:
+    """The text of a file of rosters, the same for the same rosters; :func:`stored` reads it back."""
+    import yaml
+
+    families = {
+        family: {"role": rosters.roles[family], "values": {name: list(values) for name, values in parameters.items()}}
+        for family, parameters in sorted(rosters.families.items())
+    }
+    lists = {name: {"sha256": rosters.hashes[name], "members": list(rosters.members[name])} for name in ROSTERS}
+    held = yaml.safe_dump(
+        {"seed": rosters.seed, **lists, "families": families}, sort_keys=False, width=120, default_flow_style=None
+    )
+    return f"# Written by `dond rosters draw`, never by hand; partners/rosters/__init__.py reads it.\n{held}"
+
+
+def _values(parameters: dict[str, list[int | float | str]]) -> dict[str, tuple[int | float | str, ...]]:
+    return {name: tuple(values) for name, values in parameters.items()}
+
+
+def _known(name: str) -> str:
+    if name not in ROSTERS:
+        raise InputError(f"a roster is one of {', '.join(ROSTERS)}; got {shown(name)}")
+    return name

@@ -2,22 +2,150 @@
 
 First each family gets a role: most are *shared* by all rosters, with other parameters in each, some are in *train*
 alone, some in *dev* alone, some in *test* alone. Then the rosters are filled, train before dev before test, each taking
-the next member of a family whose play is not too near to somebody's (:mod:`partners.rosters.agreement`): below 95 %
+the next member of a family whose play is not too near to somebody's (:mod:`partners.rosters.draw`): below 95 %
 within a roster, below 85 % with the rosters before it. In *test* nobody is taken who is 85 % like a partner that the
 project had before the rosters (:data:`MET`), and a family in test alone has none of those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
+from pathlib import Path
 from typing import Literal, NamedTuple
 
+import numpy as np
+
+from dond_marl.errors import InputError
+from dond_marl.game import Act, Rules
 from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.randomness import generator
-from partners.rosters.agreement import Play
-from partners.rosters.plain import plain_name
-from partners.rosters.stored import DEV, ROSTERS, TEST, TRAIN, Rosters, hash_of
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import Scenarios, open_source
+from dond_marl.seats import Bools, Decisions, Partner, Traits, Turns
+from partners.mixture import Mixture
+from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, hash_of, plain_name
+
+Value = int | float | str
+
+FAMILIES: dict[str, dict[str, tuple[Value, ...]]] = {
+    "aspiration_adaptation": {"start": (0.8, 0.9, 1.0), "step": (0.05, 0.1, 0.2), "floor": (0.2, 0.3, 0.5, 0.6)},
+    "bluffer": {"pace": (1, 2, 3), "floor": (0.3, 0.45, 0.6, 0.75)},
+    "boulware": {"exponent": (2.0, 4.0, 8.0), "floor": (0.3, 0.4, 0.5, 0.6, 0.7)},
+    "conceder": {"exponent": (0.1, 0.25, 0.5), "floor": (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)},
+    "concession_rule": {"target": (6.0, 7.0, 8.0, 9.0, 10.0), "bottom": (2.0, 3.0, 4.0, 5.0, 6.0)},
+    "first_acceptable_offer": {"tau": (3.0, 4.0, 5.0, 6.0, 7.0, 8.0)},
+    "frequency_model": {
+        "exponent": (0.5, 1.0, 2.0, 4.0),
+        "floor": (0.4, 0.5, 0.6, 0.7),
+        "slack": (0.1, 0.15, 0.25),
+        "learning": (1, 3, 10),
+    },
+    "heuristic": {
+        "accept_ratio": (0.4, 0.55, 0.7, 0.85, 1.0),
+        "insist_ratio": (0.3, 0.5, 0.7, 0.9),
+        "demand": (0.6, 0.7, 0.8, 0.9, 1.0),
+    },
+    "hybrid": {"opening": (0.9, 1.0), "middle": (0.6, 0.75, 0.9), "closing": (0.4, 0.6, 0.8)},
+    "inequity_averse": {
+        "alpha": (0.8, 1.0, 2.0, 4.0),
+        "beta": (0.0, 0.25, 0.6, 0.8),
+        "rationality": (0.0, 4.0, 8.0, 16.0),
+    },
+    "level_k": {"level": (1, 2, 3, 4), "tau": (0.5, 1.5, 4.0)},
+    "linear": {"exponent": (0.7, 1.0, 1.4), "floor": (0.2, 0.35, 0.5, 0.6, 0.75)},
+    "micro": {},
+    "mixed_thresholds": {"low": (0.1, 0.3, 0.5), "high": (0.6, 0.8, 1.0), "ask": (0.3, 0.5, 0.7)},
+    "naive_tit_for_tat": {"kindness": (0.0, 0.1, 0.2, 0.3)},
+    "nash_seeker": {"rationality": (0.0, 4.0, 8.0, 16.0)},
+    "nice": {},
+    "nice_tit_for_tat": {"rationality": (0.0, 4.0, 8.0, 16.0)},
+    "personas": {
+        "eager": (0.1, 0.25, 0.5),
+        "patient": (1.0, 4.0, 10.0),
+        "low": (0.0, 0.2, 0.4),
+        "high": (0.6, 0.8, 1.0),
+    },
+    "prosocial": {"rationality": (0.0, 4.0, 8.0, 16.0)},
+    "punisher": {"fair": (0.5, 0.6, 0.7, 0.8), "insult": (0.2, 0.3, 0.4), "patience": (0, 1, 2)},
+    "pushover": {"demand": (0.15, 0.25, 0.4, 0.5, 0.6, 0.7)},
+    "quantal_response": {"rationality": (5.0, 10.0, 15.0, 30.0), "hope": (0.0, 0.15, 0.3, 0.5)},
+    "random": {},
+    "similarity": {"exponent": (0.3, 1.0, 3.0), "floor": (0.3, 0.5, 0.7), "slack": (0.0, 0.1, 0.2)},
+    "sniper": {"patience": (1.0, 3.0, 6.0), "fair": (0.3, 0.4, 0.5, 0.6, 0.7)},
+    "social_value": {
+        "angle": (-30.0, -10.0, 15.0, 30.0, 50.0, 65.0),
+        "accept_ratio": (0.5, 0.65, 0.8, 0.9),
+        "rationality": (0.0, 4.0, 8.0, 16.0),
+    },
+    "stubborn": {"demand": (0.7, 0.8, 0.9, 1.0), "floor": (0.3, 0.5, 0.6, 0.7, 0.8), "late": (1, 3, 5, 7)},
+    "tough": {},
+    "trembling": {"of": ("heuristic", "linear", "nash_seeker", "prosocial", "stubborn"), "rate": (0.05, 0.1, 0.2, 0.3)},
+    "ultimatum": {},
+    "versatile": {"accept_ratio": (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)},
+    "zeuthen": {"rationality": (0.0, 4.0, 8.0, 16.0)},
+}
+
+
+# Who takes soon what is fair, who concedes by time, who hardly does, who answers in kind, and who wanders everywhere.
+PROBES = ("heuristic", "conceder", "stubborn", "nice_tit_for_tat", "random")
+SCENARIOS = 1324  # of the 5,295 legal ones, every fourth
+SEED = 0  # of the noise
+
+
+class Play:
+    """A candidate's decisions against the probes, kept so that others can be asked about them.
+
+    ``candidate`` opens and answers ``scenarios``, by default :func:`every_few`.
+    """
+
+    def __init__(self, candidate: Partner, scenarios: Scenarios | None = None, rules: Rules = Rules()) -> None:
+        played, probe = every_few() if scenarios is None else scenarios, Mixture(PROBES)
+        self._positions: list[tuple[Turns, Decisions]] = []
+        heard = _Heard(candidate, self._positions)
+        pairs: list[tuple[Partner, Partner]] = [(heard, probe), (probe, heard)]
+        for seat, pair in enumerate(pairs):
+            rollout(pair, played, rules, seed=SEED, index=(seat,), prior="lewis")
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions the candidate made."""
+        return sum(turns.size for turns, _ in self._positions)
+
+    def share(self, other: Partner) -> float:
+        """The share of the candidate's decisions, in 0..1, that ``other`` would have made too."""
+        return sum(int(same_decisions(other.act(turns), own).sum()) for turns, own in self._positions) / self.decisions
+
+
+def same_decisions(one: Decisions, other: Decisions) -> Bools:
+    """Which rows say the same, ``[B]``: INSIST is PROPOSE, and only offers have a split."""
+    offers = one.act_type <= Act.INSIST
+    both = offers & (other.act_type <= Act.INSIST)
+    same: Bools = np.where(both, (one.oA == other.oA).all(axis=1), ~offers & (one.act_type == other.act_type))
+    return same
+
+
+def every_few(number: int = SCENARIOS) -> Scenarios:
+    """About ``number`` of the legal scenarios, at equal distances in their enumeration."""
+    table = open_source("lewis", split="all").table
+    assert table is not None
+    return table.rows(np.arange(0, table.size, max(1, round(table.size / number))))
+
+
+class _Heard:
+    """A partner whose positions and decisions are kept; it is given noise even if it reads none, for those asked."""
+
+    def __init__(self, partner: Partner, positions: list[tuple[Turns, Decisions]]) -> None:
+        self._partner, self._positions = partner, positions
+        self.traits = Traits()
+
+    def act(self, turns: Turns) -> Decisions:
+        decisions = self._partner.act(turns)
+        self._positions.append((turns, decisions))
+        return decisions
+
 
 Role = Literal["shared", "train", "dev", "test"]
 Families = Mapping[str, Mapping[str, Sequence[int | float | str]]]
@@ -182,3 +310,52 @@ class Compared:
         if (member, other) not in self._shares:
             self._shares[member, other] = self._plays[member].share(seat_occupant(other))
         return self._shares[member, other]
+
+
+COLUMNS = ("roster", "member", "refused", "nearest_in_train", "share", "nearest", "nearest_share")
+
+
+def as_csv(rows: Iterable[Considered]) -> str:
+    """The rows as CSV with a heading; shares in four digits. :func:`from_csv` reads it back."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        near, among = row.nearest_train, row.nearest
+        writer.writerow([row.roster, row.member, row.reason, near[0], f"{near[1]:.4f}", among[0], f"{among[1]:.4f}"])
+    return text.getvalue()
+
+
+def from_csv(text: str) -> list[Considered]:
+    """The rows of :func:`as_csv`. Raises :class:`InputError` for another text."""
+    lines = list(csv.reader(io.StringIO(text)))
+    if not lines or tuple(lines[0]) != COLUMNS:
+        raise InputError("not the record of a draw: its first line is " + ",".join(COLUMNS))
+    return [
+        Considered(member, roster, reason, (near, float(share)), (among, float(most)))
+        for roster, member, reason, near, share, among, most in lines[1:]
+    ]
+
+
+def beside(path: Path = FILE) -> Path:
+    """The record's file beside a file of rosters: ``rosters.yaml`` has ``admission.csv``, ``my.yaml`` ``my.csv``."""
+    return path.with_name("admission.csv") if path.name == FILE.name else path.with_suffix(".csv")
+
+
+def as_markdown(rows: Iterable[Considered], families: Callable[[str], frozenset[str]]) -> str:
+    """Those who were taken as a table of each roster: whether train has a member's family, and whom it is most like.
+
+    ``families``: those of a member, by program, such as :func:`partners.provenance.programs`.
+    """
+    taken = [row for row in rows if not row.reason]
+    known = {program for row in taken if row.roster == TRAIN for program in families(row.member)}
+    parts = []
+    for roster in ROSTERS:
+        lines = ["| member | family met in train | most like, of train | same decision |", "|---|---|---|---|"]
+        for row in taken:
+            if row.roster == roster:
+                family = "yes" if families(row.member) & known else "no"
+                who, share = row.nearest_train
+                lines.append(f"| `{row.member}` | {family} | `{who}` | {share:.1%} |")
+        parts.append(f"### {roster.capitalize()}\n\n" + "\n".join(lines) + "\n")
+    return "\n".join(parts)

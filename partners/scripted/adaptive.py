@@ -13,18 +13,21 @@ from dond_marl.game import Act
 from dond_marl.seats import Decisions, Traits, Turns, decide
 from partners.parameters import check_number, check_share, check_whole_number
 from partners.scripted.bayesian import claimed_in_all, expected_values
-from partners.scripted.claims import Claims, own_claims, partner_claims, worth_left
 from partners.scripted.menu import NEVER, favourite, menu, share_of_offer, shares_left
 from partners.scripted.offers import (
+    Claims,
     Points,
     answer,
     keep_valued,
     needed,
     offered,
     on_the_table,
+    own_claims,
     own_worth,
+    partner_claims,
     whole,
     worst_at_least,
+    worth_left,
 )
 
 

@@ -29,9 +29,9 @@ from dond_marl.yardsticks.beliefs import (
     partner_beliefs,
 )
 from partners.parameters import check_number
-from partners.scripted.claims import Claims, partner_claims, worth_left
 from partners.scripted.menu import ONE, Menu, different, favourite, menu, own_share_of_offer, own_shares
 from partners.scripted.offers import (
+    Claims,
     Points,
     answer,
     needed,
@@ -39,9 +39,11 @@ from partners.scripted.offers import (
     on_the_table,
     own_turn,
     own_worth,
+    partner_claims,
     progress,
     whole,
     worst_at_least,
+    worth_left,
 )
 
 _MOST = 511  # more than any item can be claimed, or claims be made, in all: 10 of it on each of 50 turns

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dond_marl.game import Act
 from dond_marl.seats import Decisions, Traits, Turns
 from partners.parameters import check_number, check_share, check_whole_number
-from partners.scripted.claims import own_claims
 from partners.scripted.offers import (
     answer,
     best_allowed,
@@ -21,6 +20,7 @@ from partners.scripted.offers import (
     needed,
     offered,
     on_the_table,
+    own_claims,
     own_turn,
     own_worth,
     whole,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dond_marl.game import Act
 from dond_marl.seats import Decisions, Int8s, Traits, Turns
 from partners.parameters import check_number, check_share
-from partners.scripted.claims import Claims, own_claims, partner_claims, worth_left
 from partners.scripted.offers import (
+    Claims,
     Points,
     answer,
     at_rank,
@@ -22,12 +22,15 @@ from partners.scripted.offers import (
     needed,
     offered,
     on_the_table,
+    own_claims,
     own_turn,
     own_worth,
+    partner_claims,
     progress,
     ranking,
     whole,
     worst_at_least,
+    worth_left,
     worthwhile,
 )
 

@@ -16,9 +16,18 @@ from numpy.typing import NDArray
 from dond_marl.seats import Bools, Decisions, Traits, Turns
 from partners.parameters import check_number, check_share, check_whole_number
 from partners.scripted.bayesian import claimed_in_all, prior_values
-from partners.scripted.claims import partner_claims
 from partners.scripted.menu import NEVER, Menu, favourite, menu
-from partners.scripted.offers import Points, answer, needed, offered, on_the_table, own_worth, progress, whole
+from partners.scripted.offers import (
+    Points,
+    answer,
+    needed,
+    offered,
+    on_the_table,
+    own_worth,
+    partner_claims,
+    progress,
+    whole,
+)
 
 _SHARES = 2520  # of an item type's count: every count up to 10 divides it
 

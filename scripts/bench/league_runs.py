@@ -35,7 +35,7 @@ from league.settings.read import load_config
 from league.settings.sections import EnvConfig
 from league.standings.history import History
 from league.tasks.blobs import write_blob
-from league.tasks.practice import train
+from league.tasks.train_task import train
 from league.tasks.values import (
     Block,
     MatchTask,

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from league.evaluation.evaluate import BEST
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
-from league.training.final_score import final_score, final_shares
-from league.training.training import begin
+from league.training.training import begin, final_score, final_shares
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "ppo_fast.yaml"
 MARKS = (10, 30, 60, 180)  # seconds

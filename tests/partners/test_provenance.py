@@ -11,20 +11,25 @@ from inspect import signature
 import pytest
 
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
-from partners.ancestry import ITSELF, KEYS, NOBODY, Ancestry, Known, past_in
 from partners.catalogue import PARTNERS
 from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint_files import CheckpointError
 from partners.network.network import PolicyNetwork
-from partners.network.pair import CheckpointError
-from partners.network.saved import EXPERT
+from partners.network.occupants import EXPERT
 from partners.network.shape import NetworkShape
 from partners.provenance import (
+    ITSELF,
+    KEYS,
+    NOBODY,
     TELLS,
+    Ancestry,
+    Known,
     ProvenanceError,
     ancestry,
     identity,
     known,
     label,
+    past_in,
     people,
     programs,
     refuse_judged,

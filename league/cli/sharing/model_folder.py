@@ -15,10 +15,10 @@ from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms, score
 from league.ledger.run_directory import SETTINGS, named_run
 from league.training.training import checkpoints_in
-from partners.ancestry import ITSELF, past_in
 from partners.network.checkpoint import NETWORK, describe, load_checkpoint, save_checkpoint
-from partners.network.saved import PEOPLE
-from partners.network.saved import checkpoint as seated
+from partners.network.occupants import PEOPLE
+from partners.network.occupants import checkpoint as seated
+from partners.provenance import ITSELF, past_in
 from partners.rosters import DEV, roster
 
 LICENCES = {
@@ -80,7 +80,7 @@ def checkpoint_of(model: str) -> Path:
 def write_model(checkpoint: Path, folder: Path, name: str, sample: int | None = None) -> None:
     """Write the folder of a model called ``name``; scores are over ``sample`` held-out scenarios, by default all.
 
-    Raises :class:`partners.network.pair.CheckpointError`, and what :func:`ours` raises.
+    Raises :class:`partners.network.checkpoint_files.CheckpointError`, and what :func:`ours` raises.
     """
     weights = load_checkpoint(checkpoint)
     network, about = weights.network(), weights.about

@@ -21,7 +21,7 @@ import click
 from dond_marl.errors import InputError, RunFailure, lacks
 from league.cli.shell import FILE, Command, say, whole
 from league.ledger.run_directory import named_run
-from partners.network.pair import CheckpointError
+from partners.network.checkpoint_files import CheckpointError
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 

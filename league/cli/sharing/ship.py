@@ -14,8 +14,8 @@ from dond_marl.yardsticks.equilibria.table import TEMPERATURES
 from league.cli.shell import FILE, Command, Group, Renamed, say, whole
 from league.standings.references import STORED as REFERENCES
 from league.standings.references import Reference
-from partners.network.pair import CheckpointError
-from partners.network.saved import EXPERT
+from partners.network.checkpoint_files import CheckpointError
+from partners.network.occupants import EXPERT
 from partners.rosters import ROSTERS
 
 MOST = 100_000  # scenarios that an expert is scored on

@@ -26,7 +26,7 @@ from league.settings.sections import MemberConfig
 from league.standings.history import History
 from league.tasks.blobs import SUFFIX, read_blob
 from league.tasks.match import play
-from league.tasks.practice import train
+from league.tasks.train_task import train
 from league.tasks.values import (
     FACTS,
     LearnerState,

@@ -7,10 +7,9 @@ import json
 from dataclasses import asdict, dataclass, field
 
 from dond_marl.occupants import seat_occupant
-from partners.ancestry import NOBODY, Ancestry
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.parameters import check_whole_number
-from partners.provenance import known, scenarios
+from partners.provenance import NOBODY, Ancestry, known, scenarios
 
 CARD = "distilled.json"
 ITSELF = "itself"  # the teacher, in the other seat

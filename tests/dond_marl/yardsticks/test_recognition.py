@@ -17,7 +17,7 @@ from dond_marl.splits import action_index
 from dond_marl.yardsticks.beliefs import beliefs
 from dond_marl.yardsticks.recognition import certain_values, minds_of, recognized
 from partners.mixture import Mixture
-from partners.rosters.stored import roster
+from partners.rosters import roster
 
 POOL, MINE = (1, 2, 3), (1, 3, 1)  # worth 10; 7 values of the partner are legal with it in the space of Lewis et al.
 CROWD = ("heuristic", "tough", "frequency_model", "mixed_thresholds", "personas", "random")

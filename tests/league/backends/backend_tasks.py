@@ -91,7 +91,7 @@ def match(one: Seated, other: Seated, size: int = 16, number: int = 0) -> MatchT
 
 def practice(place: Place, opponents: Sequence[str], number: int = 0, name: str = "main") -> TrainTask:
     """A learner's first round; its weights are in ``place``."""
-    from league.tasks.practice import first_state  # loads PyTorch, which most tests do not need
+    from league.tasks.train_task import first_state  # loads PyTorch, which most tests do not need
 
     learner = LEARNER.model_copy(update={"name": name})
     state, content = first_state(learner, ENV, hinted=False, seed=SEED)

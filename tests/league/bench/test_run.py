@@ -21,10 +21,9 @@ from league.bench.submission import greedy_spec, of_run, of_spec, provenance
 from league.evaluation.matches import UnreachedError
 from league.ledger.ledger import ReadLedger
 from league.standings.references import reference_of
-from partners.ancestry import NOBODY
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.provenance import ProvenanceError, identity, known
+from partners.provenance import NOBODY, ProvenanceError, identity, known
 from partners.rosters import DEV, TEST, hash_of, roster
 from tests.command import dond
 from tests.league.absent import install_absent

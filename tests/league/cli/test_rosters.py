@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from partners.rosters import FILE, ROSTERS, hash_of, roster, roster_hash, stored
-from partners.rosters.admission import beside, from_csv
+from partners.rosters.draw import beside, from_csv
 from tests.command import in_process as dond
 
 

@@ -17,7 +17,7 @@ from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms, score
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.saved import PEOPLE
+from partners.network.occupants import PEOPLE
 from tests.command import in_process
 
 TOKEN = "hf_not_to_be_shown"

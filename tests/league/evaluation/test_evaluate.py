@@ -41,11 +41,10 @@ from league.evaluation.evaluate import (
 )
 from league.evaluation.matches import PlayError, Terms, score
 from league.settings.rosters import zoo
-from partners.ancestry import NOBODY
 from partners.equilibrium import table_for
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.provenance import known
+from partners.provenance import NOBODY, known
 from partners.rosters import TEST, roster
 from tests.command import dond, in_process
 

@@ -16,7 +16,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.saved import PEOPLE
+from partners.network.occupants import PEOPLE
 from partners.rosters import TEST, roster
 from tests.command import dond
 

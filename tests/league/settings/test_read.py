@@ -23,8 +23,7 @@ from league.settings.read import (
 from league.settings.sections import EnvConfig, MemberConfig
 from league.settings.training import TrainConfig
 from league.settings.yaml import read
-from partners.rosters import roster
-from partners.rosters.plain import plain_name
+from partners.rosters import plain_name, roster
 
 ROOT = Path(__file__).resolve().parents[3]
 LEAGUE = ROOT / "configs" / "league.yaml"

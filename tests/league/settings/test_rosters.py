@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from league.settings.read import ConfigError, dump, load_config, parse
-from partners.rosters import DEV, TEST, TRAIN, roster
-from partners.rosters.plain import plain_name
+from partners.rosters import DEV, TEST, TRAIN, plain_name, roster
 
 ROOT = Path(__file__).resolve().parents[3]
 LEAGUES = [*sorted((ROOT / "configs").glob("league*.yaml")), ROOT / "configs" / "pool_ppo.yaml"]

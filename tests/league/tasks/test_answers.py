@@ -32,7 +32,7 @@ from league.standings.history import History, history_of, points_of
 from league.standings.ladder import ladder_of
 from league.tasks.answers import CAUSES
 from league.tasks.match import play
-from league.tasks.practice import train
+from league.tasks.train_task import train
 from league.tasks.values import Leg, Member, Place
 from partners.learning.experience import LearningSeat
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice

@@ -11,7 +11,7 @@ from dond_marl.batch import Table
 from dond_marl.scenarios.sources import open_source
 from league.settings.learner import LearnerConfig
 from league.tasks.blobs import read_blob, write_blob
-from league.tasks.practice import first_state, train
+from league.tasks.train_task import first_state, train
 from league.tasks.values import Place
 from partners.network.partner import NetworkPartner
 from tests.league.backends.backend_tasks import ENV, SEED, practice

@@ -14,9 +14,9 @@ from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig
 from league.tasks.blame import Within, unwatched
 from league.tasks.devices import DeviceError, check_devices, practicing, where_practiced
-from league.tasks.practice import train
+from league.tasks.train_task import train
 from league.tasks.values import Place, TrainTask
-from partners.device.practice import DevicePractice
+from partners.device.device_practice import DevicePractice
 from partners.network.checkpoint import unpack
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner

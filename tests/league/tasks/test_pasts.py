@@ -21,13 +21,24 @@ from league.settings.read import Config, load_config
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.blobs import read_blob
 from league.tasks.pasts import learner_identity, past_of_learner, past_of_training, pasts_of_league
-from partners.ancestry import ITSELF, KEYS, Ancestry, past_in
 from partners.llm.prompt import load_template
 from partners.llm.student.distill import distill
 from partners.llm.student.recipe import CARD, LessonGames, Recipe, StudentSettings
 from partners.llm.student.recipe import ITSELF as THE_TEACHER
 from partners.network.checkpoint import load_checkpoint, save_checkpoint
-from partners.provenance import ProvenanceError, ancestry, held_out_in, identity, known, of_test_in, refuse_past
+from partners.provenance import (
+    ITSELF,
+    KEYS,
+    Ancestry,
+    ProvenanceError,
+    ancestry,
+    held_out_in,
+    identity,
+    known,
+    of_test_in,
+    past_in,
+    refuse_past,
+)
 from partners.rosters import TEST, roster
 from tests.command import dond, in_process
 

@@ -9,7 +9,7 @@ from dond_marl.seats import Traits, costs_to_ask
 from league.settings.learner import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.tasks.blobs import write_blob
-from league.tasks.practice import first_state
+from league.tasks.train_task import first_state
 from league.tasks.values import Member, Place, Seated, kinds_in, seated
 from partners.catalogue import PARTNERS
 

@@ -27,7 +27,7 @@ from league.settings.training import TrainConfig
 from league.training.clone import lessons, plain, target, teach
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.saved import PEOPLE, expert_path, supervised_path
+from partners.network.occupants import PEOPLE, expert_path, supervised_path
 from tests.command import train_command
 
 torch.set_num_threads(1)

@@ -16,7 +16,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from league.evaluation.matches import heldout_terms, score
-from partners.network.saved import EXPERT
+from partners.network.occupants import EXPERT
 from partners.provenance import ancestry, identity
 from partners.rosters import roster
 from tests.command import in_process, train_command

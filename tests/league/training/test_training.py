@@ -20,9 +20,8 @@ from dond_marl.occupants import seat_occupant
 from league.ledger.run_directory import RunDirectory, RunError, new_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
-from league.training.final_score import closing_hints, final_score
 from league.training.progress_log import COLUMNS, CSV_NAME, ProgressLog
-from league.training.training import PAST_SELVES, Training, _exact_reply, begin, train
+from league.training.training import PAST_SELVES, Training, _exact_reply, begin, closing_hints, final_score, train
 from partners.network.checkpoint import load_checkpoint
 from tests.command import dond, in_process, train_command
 

@@ -15,8 +15,8 @@ from dond_marl.rollout import Noise, OccupantError
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, Decisions, Traits, decide
 from hints import HintSchedule, RandomHinter
-from partners.device.noise import DeviceNoise
-from partners.device.practice import DevicePractice
+from partners.device.device_practice import DevicePractice
+from partners.device.inputs import DeviceNoise
 from partners.learning.experience import Experience
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice

@@ -14,7 +14,7 @@ from dond_marl.batch import Table
 from dond_marl.game import Act, IllegalAct, Rules
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import decide
-from partners.device.features import features, mask
+from partners.device.policy import features, mask
 from partners.device.table import DeviceTable, on
 from partners.network.shape import NetworkShape
 

@@ -31,8 +31,8 @@ from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.heads import Factored
 from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.occupants import EXPERT, PEOPLE
 from partners.network.partner import RELUCTANCE, NetworkPartner
-from partners.network.saved import EXPERT, PEOPLE
 from tests.command import train_command
 
 torch.set_num_threads(1)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from dond_marl.game import Act
-from partners.learning.losses import (
+from partners.learning.learners import (
     clipped_surrogate,
     discounted_returns,
     generalized_advantages,

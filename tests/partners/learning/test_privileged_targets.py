@@ -21,15 +21,14 @@ from dond_marl.seats import Traits, decide
 from league.settings.hyperparameters import Hyperparameters
 from partners.learning.experience import Experience, LearningSeat
 from partners.learning.first_weights import first_network
-from partners.learning.learners import Learner
-from partners.learning.losses import belief_loss
+from partners.learning.learners import Learner, belief_loss
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
 from partners.mixture import NO_MEMBER, Mixture, member_names, privileged_targets
 from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.numpy_network import PlainPartner, read_plain
 from partners.network.partner import NetworkPartner
-from partners.network.plain import PlainPartner, read_plain
 
 torch.set_num_threads(1)
 LEWIS = open_source("lewis", split="train")

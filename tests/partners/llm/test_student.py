@@ -31,7 +31,7 @@ from partners.llm.student.distill import distill, lessons
 from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, train_student
 from partners.llm.student.own_model import is_complete, own_model_folder, trained_history_cap
 from partners.llm.student.recipe import CARD, ITSELF, LessonGames, Recipe, StudentSettings
-from partners.network.saved import supervised_path
+from partners.network.occupants import supervised_path
 from partners.scripted.heuristic import Heuristic
 from tests.command import dond
 

@@ -28,8 +28,8 @@ from partners.network.checkpoint import (
     unpack,
 )
 from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.occupants import checkpoint
 from partners.network.partner import NetworkPartner
-from partners.network.saved import checkpoint
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[3]

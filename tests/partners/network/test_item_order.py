@@ -22,8 +22,7 @@ from dond_marl.yardsticks.metrics import points_of_ten
 from league.settings.training import TrainConfig
 from league.training.training import begin
 from partners.network.checkpoint import CheckpointError, Weights, describe, load_checkpoint, save_checkpoint
-from partners.network.item_order import ItemOrder, given_back
-from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.network import ItemOrder, NetworkShape, PolicyNetwork, given_back
 from partners.network.partner import NetworkPartner
 from partners.network.shape import ITEM_PIECES, item_columns
 

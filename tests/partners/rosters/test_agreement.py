@@ -8,7 +8,7 @@ import pytest
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import decide
-from partners.rosters.agreement import Play, every_few, same_decisions
+from partners.rosters.draw import Play, every_few, same_decisions
 
 FEW = every_few(60)
 

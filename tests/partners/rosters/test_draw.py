@@ -9,8 +9,23 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import parse_spec, seat_occupant
 from partners.provenance import programs
 from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, roster, stored
-from partners.rosters.admission import as_csv, as_markdown, beside, from_csv
-from partners.rosters.draw import ALONE, LIMIT, MET, SEED, SIZES, TRIES, TWIN, Compared, candidates, draw, roles_of
+from partners.rosters.draw import (
+    ALONE,
+    LIMIT,
+    MET,
+    SEED,
+    SIZES,
+    TRIES,
+    TWIN,
+    Compared,
+    as_csv,
+    as_markdown,
+    beside,
+    candidates,
+    draw,
+    from_csv,
+    roles_of,
+)
 
 # The training members of the default league at the time when copies of them were found among its held-out members.
 TRAINED_WITH = {

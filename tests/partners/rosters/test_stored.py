@@ -8,8 +8,7 @@ import pytest
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant, spec_name
-from partners.rosters import FILE, ROSTERS, Rosters, hash_of, roster, roster_hash, stored, written
-from partners.rosters.plain import plain_name
+from partners.rosters import FILE, ROSTERS, Rosters, hash_of, plain_name, roster, roster_hash, stored, written
 
 
 def test_the_rosters_are_disjoint_sorted_and_written_plainly():

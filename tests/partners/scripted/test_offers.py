@@ -11,7 +11,6 @@ from dond_marl.batch import Table
 from dond_marl.game import Rules
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import decide
-from partners.scripted.claims import own_claims, partner_claims, worth_left
 from partners.scripted.menu import favourite, menu
 from partners.scripted.offers import (
     at_rank,
@@ -20,10 +19,13 @@ from partners.scripted.offers import (
     kept,
     nearest,
     needed,
+    own_claims,
+    partner_claims,
     progress,
     ranking,
     whole,
     worst_at_least,
+    worth_left,
     worthwhile,
 )
 

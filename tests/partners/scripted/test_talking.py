@@ -17,9 +17,7 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
 from partners.catalogue import scripted
-from partners.scripted.talking.believing import Listener, claim_against
-from partners.scripted.talking.grammar import claimed, said
-from partners.scripted.talking.lying import best_claim
+from partners.scripted.talking import Listener, best_claim, claim_against, claimed, said
 
 TALK = Rules(message_length=200)
 SCENARIOS = open_source("lewis", split="test").table.rows(slice(0, None, 20))

@@ -25,16 +25,17 @@ def checkpoint(path: str, greedy: bool = False, one_game: bool = False) -> Partn
     """The policy in a checkpoint of ``dond train`` (its ``.json``); ``greedy``: its likeliest act every time.
 
     One that was taught by people, whose DISAGREE only refuses, hardly ever walks away where DISAGREE ends the game; see
-    :func:`partners.network.partner.reluctant`. ``one_game``: it is asked a few games at a time, which is faster without
-    PyTorch (:mod:`partners.network.plain`); environments and the table of a person set it. Source: this project. Raises
-    :class:`partners.network.pair.CheckpointError`.
+    :func:`partners.network.partner.reluctant`. ``one_game``: a few games per call, which is faster without
+    PyTorch (:mod:`partners.network.numpy_network`); set by environments and by the play page. Source: this project.
+    Raises
+    :class:`partners.network.checkpoint_files.CheckpointError`.
 
     - ``path``: the ``.json`` file of a checkpoint, its weights beside it.
     - ``greedy``: True for the likeliest act every time, False for samples.
     - ``one_game``: True where a few games are asked at a time.
     """
     if one_game:
-        from partners.network.plain import PlainPartner, read_plain
+        from partners.network.numpy_network import PlainPartner, read_plain
 
         network, about = read_plain(Path(path).expanduser())
         return PlainPartner(network, greedy=greedy, reluctant=refusals_refuse(about))
@@ -79,7 +80,7 @@ def expert(
     - ``kind``: ppo or supervised.
     - ``one_game``: True where a few games are asked at a time.
     """
-    from partners.network.pair import CheckpointError
+    from partners.network.checkpoint_files import CheckpointError
 
     try:
         return checkpoint(str(expert_path(path, kind)), greedy, one_game)

@@ -10,7 +10,7 @@ import pytest
 from dond_marl.seats import Partner
 from league.settings.learner import LearnerConfig
 from league.tasks.blobs import KEPT, name_of
-from league.tasks.practice import crowd_of, first_state, learner_of, train
+from league.tasks.train_task import crowd_of, first_state, learner_of, train
 from league.tasks.values import Meeting, Place, Seated, TrainTask
 from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import unpack

@@ -22,9 +22,8 @@ from league.bench.recognition.regret import lost_by_turn
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin
-from partners.learning.exact_reply import VALUES, ExactReply, followed
-from partners.learning.learners import Learner
-from partners.learning.losses import taught_loss
+from partners.learning.exact_targets import VALUES, ExactReply, followed
+from partners.learning.learners import Learner, taught_loss
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
 from partners.mixture import Mixture, member_names

@@ -20,8 +20,8 @@ from dond_marl.game import ITEMS, Act
 from dond_marl.seats import Cause, Decisions, Doubles, Floats, Traits, Turns, constant
 from dond_marl.splits import certain, grid
 from dond_marl.yardsticks.recognition import LEVELS, Guess
-from partners.network.chances import Chances, FactoredChances, JointChances
-from partners.network.pair import NETWORK, CheckpointError, read_pair, shape_of, tensors_of
+from partners.network.checkpoint_files import NETWORK, CheckpointError, read_pair, shape_of, tensors_of
+from partners.network.probabilities import Chances, FactoredChances, JointChances
 from partners.network.shape import (
     AT_ONCE,
     CODES,
@@ -173,7 +173,7 @@ class PlainPartner:
 
 
 def read_plain(path: Path) -> tuple[PlainNetwork, dict[str, object]]:
-    """The network in a checkpoint, and its note. Raises :class:`partners.network.pair.CheckpointError`."""
+    """The network in a checkpoint, and its note. Raises :class:`partners.network.checkpoint_files.CheckpointError`."""
     content, about = read_pair(path)
     try:
         tensors = safetensors.numpy.load(content)
@@ -191,7 +191,7 @@ def read_plain(path: Path) -> tuple[PlainNetwork, dict[str, object]]:
 
 
 def _places(features: Floats, items: list[slice], said: list[slice], code: int) -> NDArray[np.int64]:
-    """Where each item comes to stand, ``[B, 3]``, as in :class:`partners.network.item_order.ItemOrder`."""
+    """Where each item comes to stand, ``[B, 3]``, as in :class:`partners.network.network.ItemOrder`."""
     first, *rest = items
     rank = features[:, first].astype(np.float64)
     for more in rest:

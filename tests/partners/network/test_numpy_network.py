@@ -19,11 +19,11 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.splits import legal_action_mask
 from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint_files import CheckpointError
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.pair import CheckpointError
+from partners.network.numpy_network import PlainPartner, read_plain
+from partners.network.occupants import EXPERT, checkpoint
 from partners.network.partner import Clone, NetworkPartner
-from partners.network.plain import PlainPartner, read_plain
-from partners.network.saved import EXPERT, checkpoint
 from partners.scripted.heuristic import Heuristic
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -17,11 +17,9 @@ from dond_marl.randomness import generator
 from dond_marl.rollout import OccupantError
 from dond_marl.seats import Partner, Whisper
 from dond_marl.yardsticks.metrics import TEN, points_of_ten
-from partners.device.bridge import hints_of
-from partners.device.choices import LearningChoices
-from partners.device.noise import DeviceNoise, Uniforms
-from partners.device.scenarios import Dealt, Deck
-from partners.device.seats import Opposite, Seated
+from partners.device.inputs import Dealt, Deck, DeviceNoise, Uniforms
+from partners.device.opponents import Opposite, Seated, hints_of
+from partners.device.policy import LearningChoices
 from partners.device.table import DeviceTable, Finished
 from partners.learning.experience import Experience, joined
 from partners.learning.practice import Opponent, Practice, Score, refuse_unreached

@@ -1,7 +1,13 @@
-"""A partner that believes, as far as it trusts, what it is told of the other's values."""
+"""What talking partners say of their values, and how that is read: one sentence, in one grammar.
+
+``My values: book 4, hat 1, ball 2.`` A message is read as a claim about values if it holds the word *value*, *values*
+or *worth* and, in this order, *book*, *hat* and *ball* (or their plurals), each followed by its number, 0..10. Anything
+else claims nothing.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -9,12 +15,80 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.game import Triple
-from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Traits, Turns
+from dond_marl.game import ITEMS, MAX_VALUE, Triple
+from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.scenarios.sources import value_vectors
+from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Texts, Traits, Turns
 from dond_marl.yardsticks.beliefs import beliefs
 from partners.parameters import check_share
 from partners.scripted.offers import answer, offered, on_the_table, own_turn
-from partners.scripted.talking.grammar import told
+
+_ABOUT = re.compile(r"\b(?:values?|worth)\b", re.IGNORECASE)
+_NUMBERS = re.compile(r"\D{0,20}".join(rf"\b{item}s?\b[^\d,;.]{{0,20}}(\d{{1,2}})\b" for item in ITEMS), re.IGNORECASE)
+
+
+def said(values: Triple) -> str:
+    """The sentence that claims ``values``."""
+    return f"My values: {', '.join(f'{item} {value}' for item, value in zip(ITEMS, values, strict=True))}."
+
+
+def sentences(turns: Turns, values: Int8s) -> Texts | None:
+    """The sentence of each row of ``values[B, 3]``, ``[B]``, ``None`` where none may pass or none is short enough."""
+    if not turns.rules.message_length:
+        return None
+    spoken = np.empty(len(values), dtype=np.object_)
+    for row, (a, b, c) in enumerate(values.tolist()):
+        sentence = said((a, b, c))
+        spoken[row] = sentence if len(sentence) <= turns.rules.message_length else ""
+    return spoken
+
+
+@lru_cache(maxsize=4096)
+def claimed(message: str) -> Triple | None:
+    """The values that ``message`` claims, ``None`` if it claims none."""
+    found = _NUMBERS.search(message) if _ABOUT.search(message) else None
+    if found is None:
+        return None
+    a, b, c = map(int, found.groups())
+    return (a, b, c) if max(a, b, c) <= MAX_VALUE else None
+
+
+def told(turns: Turns) -> tuple[Int8s, Bools]:
+    """The values that each row's partner claimed last, ``[B, 3]``, and where it claimed any that are worth anything."""
+    values, known = np.zeros((turns.size, 3), dtype=np.int8), np.zeros(turns.size, dtype=bool)
+    if turns.history.talk:
+        theirs = turns.history.messages[:, 1 - turns.seat :: 2]
+        for row, messages in enumerate(theirs.tolist()):
+            for message in reversed(messages):
+                claim = claimed(message) if message else None
+                if claim is not None:
+                    values[row], known[row] = claim, bool(np.dot(claim, turns.counts[row].astype(np.int64)))
+                    break
+    return values, known
+
+
+class Announcer:
+    """Plays as another partner and tells its true values beside every act, where messages pass.
+
+    Source: this project; truthful revelation, as in direct mechanisms (Myerson 1979).
+
+    - ``of``: an occupant, who chooses the acts.
+    """
+
+    def __init__(self, of: Spec | Partner = "heuristic") -> None:
+        self.of = seat_occupant(of)
+        self._name = of if isinstance(of, str) else repr(of)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(of={self._name!r})"
+
+    @property
+    def traits(self) -> Traits:
+        return self.of.traits
+
+    def act(self, turns: Turns) -> Decisions:
+        return self.of.act(turns)._replace(messages=sentences(turns, turns.my_utilities))
+
 
 LEAVE = 0.55  # the least share that a partner is taken to accept: the heuristic's accept_ratio
 _EXACT = 1 << 20  # expectations are rounded to this, so that the last bit of a sum never decides
@@ -29,7 +103,7 @@ class Listener:
     the scenario prior. A partner with values v is taken to agree to a split that leaves it ``leave`` of its whole
     value. Of all splits it claims the one with the most own points times the chance that the partner agrees. It agrees
     to an offer worth that expectation, and on its last turn to any that is worth something. What is told is read in one
-    grammar (:mod:`partners.scripted.talking.grammar`); it says nothing itself.
+    grammar (:mod:`partners.scripted.talking`); it says nothing itself.
 
     - ``trust``: 0..1, the weight of what the partner says of its values; 0: it does not listen.
     - ``leave``: 0..1, the share of its whole value that a partner is taken to agree to.
@@ -137,3 +211,53 @@ def believed_payoffs(counts: Int8s, mine: Int8s, prior: str, claims: Int8s, leav
         worths = np.where(fine[order, place, None], own[order], 0)
         payoffs[place] = weights @ left[order][worths.argmax(axis=0)]
     return np.rint(payoffs * _EXACT) / _EXACT
+
+
+class Liar:
+    """Plays as another partner and claims, beside every act, the values that would pay it best if believed.
+
+    Source: this project; strategic misrepresentation (Crawford, Sobel 1982, *Strategic information transmission*). It
+    thinks of a :class:`~partners.scripted.talking.Listener` that leaves it ``leave`` of the value that it
+    claims the pool to have, and has the values that the scenario prior makes probable. Of all values that make the pool
+    worth what it is worth to it, it claims those after which it gets the most on average; of equal ones its true ones,
+    or the first.
+
+    - ``of``: an occupant, who chooses the acts.
+    - ``leave``: 0..1, the share of its whole value that it takes the listener to leave a partner.
+    """
+
+    def __init__(self, of: Spec | Partner = "heuristic", leave: float = LEAVE) -> None:
+        check_share("leave", leave)
+        self.of, self.leave = seat_occupant(of), leave
+        self._name = of if isinstance(of, str) else repr(of)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(of={self._name!r}, leave={self.leave!r})"
+
+    @property
+    def traits(self) -> Traits:
+        return self.of.traits
+
+    def act(self, turns: Turns) -> Decisions:
+        decisions = self.of.act(turns)
+        if not turns.rules.message_length:
+            return decisions._replace(messages=None)
+        views = zip(turns.counts.tolist(), turns.my_utilities.tolist(), strict=True)
+        claims = [best_claim(tuple(pool), tuple(mine), turns.prior, self.leave) for pool, mine in views]
+        told: Int8s = np.array(claims, dtype=np.int8).reshape(-1, 3)
+        return decisions._replace(messages=sentences(turns, told))
+
+
+@lru_cache(maxsize=8192)
+def best_claim(counts: Triple, mine: Triple, prior: str, leave: float = LEAVE) -> Triple:
+    """The values that pay ``mine`` best if believed, over the pool ``counts``."""
+    whole = int(np.dot(counts, mine))
+    if not whole:
+        return mine
+    vectors = value_vectors(counts, whole)
+    vectors = vectors[(vectors * (np.array(counts) == 0)).sum(axis=1) == 0]  # nothing of what the pool does not hold
+    claims = np.concatenate([np.array([mine], dtype=np.int8), vectors])
+    assert claims.max() <= MAX_VALUE
+    payoffs = believed_payoffs(np.array(counts, dtype=np.int8), claims[0], prior, claims, leave)
+    a, b, c = claims[int(payoffs.argmax())].tolist()
+    return a, b, c

@@ -20,7 +20,6 @@ from league.tasks.devices import device_of, on_device, practicing
 from league.tasks.hinters import league_schedule_of
 from league.tasks.pasts import pasts_of_league
 from league.tasks.values import LearnerState, Meeting, Place, TrainResult, TrainTask, open_source, seated
-from partners.ancestry import KEYS, NOBODY, Ancestry
 from partners.judges.judge import JudgeError
 from partners.learning.average_policy import RESERVOIR, AveragePolicy
 from partners.learning.learners import Learner
@@ -29,6 +28,7 @@ from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import describe, pack
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
+from partners.provenance import KEYS, NOBODY, Ancestry
 
 
 def first_states(config: Config, learners: Iterable[LearnerConfig]) -> Iterator[tuple[str, LearnerState, bytes]]:

@@ -1,1 +1,0 @@
-"""Partners that err: who reasons only so far, and whose hand trembles."""

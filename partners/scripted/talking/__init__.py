@@ -1,1 +1,0 @@
-"""Partners that say something beside their acts, or believe what they are told."""
