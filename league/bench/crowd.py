@@ -30,7 +30,7 @@ from dond_marl.yardsticks.metrics import Estimate
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, gamblers_of, upper_bound
 from league.bench.lines import replace, rows_in
 from league.standings.references import PRIOR, reference_of
-from league.tables.blocks import Figure, Row, Section, Table
+from league.tables.blocks import Figure, Section, Table, TableRow
 from partners.mixture import Mixture
 
 RULES = Rules()
@@ -233,9 +233,9 @@ def section(row: Mapping[str, Any]) -> Section:
     """A line as tables: the price by seat, and what the reply earns against each member."""
     heads = tuple(SEATS)
     names = {"known": "told whom it faces", "reply": "best reply to the crowd", "price": "price of not knowing whom"}
-    price = [Row(words, tuple(between(side[key]) for side in row["seats"])) for key, words in names.items()]
+    price = [TableRow(words, tuple(between(side[key]) for side in row["seats"])) for key, words in names.items()]
     members = [
-        Row(
+        TableRow(
             cell["partner"],
             tuple(of for pair in zip(cell["known"], cell["earned"], strict=True) for of in _pair(*pair)),
         )

@@ -19,8 +19,8 @@ from dond_marl.yardsticks.metrics import Estimate
 from league.bench import statistics
 from league.bench.results import Row
 from league.bench.shares import with_families, with_shares
-from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, in_columns, plain
-from league.tables.blocks import Row as Line
+from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, align_columns, number_cell
+from league.tables.blocks import TableRow as Line
 from partners.rosters import ROSTERS
 
 SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of results that compare
@@ -160,7 +160,7 @@ def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> Table:
     for arm in arms:
         rows.append(
             {
-                "seeds": plain(len(arm.rows), "count"),
+                "seeds": number_cell(len(arm.rows), "count"),
                 "points": _over(arm, "points"),
                 "share of reference": _over(arm, "share", "share"),
                 "of exact ones": _over(arm, "share_exact", "share"),
@@ -172,7 +172,7 @@ def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> Table:
                 "left to partner": _over(arm, "left"),
             }
         )
-    heads, lines = in_columns(rows, [arm.name for arm in arms])
+    heads, lines = align_columns(rows, [arm.name for arm in arms])
     return Table(f"Arms, best first ({benchmark['headline']})", heads, lines, "arm")
 
 
@@ -182,7 +182,7 @@ def _parts(arms: Sequence[Arm]) -> list[Table]:
     units: tuple[Unit, ...] = ("points", "share")
     for what in units:
         rows = [_by_part(arm, what, what) for arm in arms]
-        heads, lines = in_columns(rows, [arm.name for arm in arms])
+        heads, lines = align_columns(rows, [arm.name for arm in arms])
         if heads:
             tables.append(Table(f"{WHAT[what]} by what was known in training", heads, lines, "arm"))
     return tables
@@ -232,8 +232,8 @@ def _compared(arms: Sequence[Arm], over: str) -> list[Table]:
                 (
                     _figure(comparison.difference, "points"),
                     _figure(comparison.improvement, "share"),
-                    plain(comparison.p, "ratio"),
-                    plain(comparison.adjusted, "ratio"),
+                    number_cell(comparison.p, "ratio"),
+                    number_cell(comparison.adjusted, "ratio"),
                 ),
             )
         )
@@ -312,12 +312,12 @@ def one_line_table(row: Row) -> Section:
             line[f"as seat_{seat}"] = Figure(Estimate(value, 1, value - margin, value + margin))
             mark = (cell.get("reference") or {}).get(head)
             if mark:
-                line[f"reference, seat_{seat}"] = plain(mark)
-                line[f"share, seat_{seat}"] = plain(value / mark, "share")
-        line["deals"] = plain(float(np.mean([cell["deal"] for cell in both])), "share")
-        line["left to partner"] = plain(float(np.mean([cell["left"] for cell in both])))
+                line[f"reference, seat_{seat}"] = number_cell(mark)
+                line[f"share, seat_{seat}"] = number_cell(value / mark, "share")
+        line["deals"] = number_cell(float(np.mean([cell["deal"] for cell in both])), "share")
+        line["left to partner"] = number_cell(float(np.mean([cell["left"] for cell in both])))
         lines.append(line)
-    heads, rows = in_columns(lines, partners)
+    heads, rows = align_columns(lines, partners)
     table = Table(f"Points of ten by partner ({head})", heads, rows, "partner")
     blocks = (_main(row["benchmark"], [arm]), *_parts([arm]), table)
     return Section("bench", title_of(row["benchmark"]), tuple(notes_of(row["benchmark"], [arm])), blocks)

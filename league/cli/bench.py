@@ -39,9 +39,9 @@ from league.bench.submission import of_run, of_spec
 from league.bench.table import in_short, leaderboard, one_line_table
 from league.cli.shell import FILE, SEED, Command, Group, WritableFile, console_for_people, say, say_next, whole
 from league.display.tables import print_in_short, print_section
-from league.report.as_html import page as html
-from league.report.as_markdown import markdown, section_text
+from league.report.html import page as html
 from league.tables.blocks import Report
+from league.tables.markdown import report_markdown, section_markdown
 
 RUN = "run"  # the subcommand that is meant where none is named
 MOST = 100_000
@@ -178,7 +178,7 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
         for section in report.sections:
             print_section(console, section)
         return
-    text = html(report) if form == "html" else markdown(report)
+    text = html(report) if form == "html" else report_markdown(report)
     if out is None:
         click.echo(text, nl=False)
         return
@@ -253,5 +253,5 @@ def renewed(text: str, report: Report, where: str) -> str:
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(END) < text.index(BEGIN):
         raise InputError(f"{where}: holds no line {BEGIN} with a line {END} after it")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    sections = "\n\n".join(map(section_text, report.sections)) or "No results yet."
+    sections = "\n\n".join(map(section_markdown, report.sections)) or "No results yet."
     return f"{before}{BEGIN}\n\n{sections}\n\n{END}{after}"

@@ -19,13 +19,13 @@ from league.display.tables import print_in_short
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import LEDGER, named_run
 from league.report.as_data import as_csv, as_json
-from league.report.as_html import page
-from league.report.as_markdown import markdown
 from league.report.collect import collect
-from league.tables.blocks import inert
+from league.report.html import page
+from league.tables.blocks import printable
+from league.tables.markdown import report_markdown
 from league.tables.names import report_with_short_names
 
-FORMATS = {"html": page, "md": markdown, "csv": as_csv, "json": as_json}
+FORMATS = {"html": page, "md": report_markdown, "csv": as_csv, "json": as_json}
 OUT = WritableFile(allow_dash=True)
 
 
@@ -37,7 +37,7 @@ OUT = WritableFile(allow_dash=True)
 def command(context: click.Context, run: Path, kind: str, out: Path | None) -> None:
     """Write the report of one run in one format."""
     folder = named_run(run.expanduser()).path
-    report = inert(collect(folder))
+    report = printable(collect(folder))
     people = kind in ("html", "md")
     shown = report_with_short_names(report, _members(folder))
     text = FORMATS[kind](shown if people else report)

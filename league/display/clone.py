@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.table import Table
 
 from dond_marl.yardsticks.metrics import Estimate
-from league.display.figures import with_half
 from league.display.tables import line
 from league.display.training import share_line
+from league.tables.figures import with_margin
 from league.training.clone import Lessons, Report
 from partners.learning.cloning import Epoch
 
@@ -36,14 +36,14 @@ def print_report(console: Console, report: Report, lessons: Lessons) -> None:
         "heuristic": report.heuristic,
     }
     for name, row in rows.items():
-        table.add_row(name, *(with_half(share, "share") for share in row))
+        table.add_row(name, *(with_margin(share, "share") for share in row))
     console.print(table)
     everywhere, replies = report.more_than_majority
     line(
         console,
         f"more than the majority: {_points(everywhere)} points of accuracy, in replies {_points(replies)}; "
-        f"cross-entropy {with_half(likeness.act_nats)} nats of an act, "
-        f"{with_half(likeness.oA_nats)} of an offer's split",
+        f"cross-entropy {with_margin(likeness.act_nats)} nats of an act, "
+        f"{with_margin(likeness.oA_nats)} of an offer's split",
     )
     table = _table("act", "said", "expected", "of said, expected", "of expected, said")
     for act in likeness.acts:
@@ -59,9 +59,9 @@ def print_report(console: Console, report: Report, lessons: Lessons) -> None:
     console.print(table)
     line(console, "play on the held-out scenarios, where DISAGREE ends the game: own points of ten")
     table = _table("against", "greedy", "sampled")
-    table.add_row("zoo", with_half(report.greedy.zoo.points), with_half(report.sampled.zoo.points))
+    table.add_row("zoo", with_margin(report.greedy.zoo.points), with_margin(report.sampled.zoo.points))
     for name, points in report.greedy.zoo.against.items():
-        table.add_row(name, with_half(points), with_half(report.sampled.zoo.against[name]))
+        table.add_row(name, with_margin(points), with_margin(report.sampled.zoo.against[name]))
     table.add_row("deals with the zoo", f"{report.greedy.zoo.deals:.1%}", f"{report.sampled.zoo.deals:.1%}")
     console.print(table)
     for name, share in report.greedy.shares.items():

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from dond_marl.yardsticks.metrics import Estimate
-from league.display.figures import with_half
 from league.evaluation.diagnosis import Diagnosis
-from league.tables.blocks import Row, Section, Table
+from league.tables.blocks import Section, Table, TableRow
+from league.tables.figures import with_margin
 
 
 def diagnosis_section(found: Diagnosis) -> Section:
@@ -16,7 +16,7 @@ def diagnosis_section(found: Diagnosis) -> Section:
     blocks = [_table("in all", ("",), _in_all(found)), _table("by act", ("said", "lost by each"), _by_act(found))]
     if found.demanded:
         offers = [
-            (f"own turn {number + 1}", f"{of.n:,}", with_half(of)) for number, of in found.demanded if of.n
+            (f"own turn {number + 1}", f"{of.n:,}", with_margin(of)) for number, of in found.demanded if of.n
         ]  # fmt: skip
         blocks.append(_table("what its offers keep", ("offers", "share of its own points"), offers))
     if found.believed is not None and found.believed.answered:
@@ -26,15 +26,15 @@ def diagnosis_section(found: Diagnosis) -> Section:
 
 
 def _table(caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
-    return Table(caption, heads, tuple(Row(label, tuple(cells)) for label, *cells in rows), label="")
+    return Table(caption, heads, tuple(TableRow(label, tuple(cells)) for label, *cells in rows), label="")
 
 
 def _in_all(found: Diagnosis) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("own points of ten, a game", with_half(found.points))]
+    rows: list[tuple[str, ...]] = [("own points of ten, a game", with_margin(found.points))]
     if found.lost is not None:
-        rows += [("lost by its acts, a game", with_half(found.lost))]
+        rows += [("lost by its acts, a game", with_margin(found.lost))]
         rows += [("of the exact best response", f"{found.share:.1%}")]
-    rows += [("a second copy, more or less", with_half(found.noise))]
+    rows += [("a second copy, more or less", with_margin(found.noise))]
     of = found.answers
     if of:
         rows += [
@@ -59,7 +59,7 @@ def _tokens(of: Mapping[str, float]) -> str:
 
 
 def _score(of: Estimate) -> str:
-    return with_half(of)
+    return with_margin(of)
 
 
 def _by_act(found: Diagnosis) -> list[tuple[str, ...]]:

@@ -29,7 +29,7 @@ from league.evaluation.evaluate import (
 from league.evaluation.final import FinalEvaluation
 from league.evaluation.outcomes import UNITS, Figures
 from league.evaluation.probe import Probe
-from league.tables.blocks import Figure, Row, Section, Table, Unit, plain
+from league.tables.blocks import Figure, Section, Table, TableRow, Unit, number_cell
 from league.tables.evaluation import final_evaluation, names_in
 from league.tables.in_short import of_final, of_pair
 from league.tables.names import renamed, with_short_names
@@ -102,7 +102,7 @@ def print_probe(console: Console, probed: Probe) -> None:
     table = Table(
         "expected points of ten",
         tuple(f"as {seat}" for seat in SEATS),
-        tuple(Row(label, tuple(_between(*bounds) for bounds in cells)) for label, cells in rows.items()),
+        tuple(TableRow(label, tuple(_between(*bounds) for bounds in cells)) for label, cells in rows.items()),
         label="",
     )
     safety = (
@@ -147,16 +147,18 @@ def _of_equilibria(probed: Probe) -> Iterator[str]:
 def main_table(evaluation: Evaluation) -> Table:
     """By seat: what the member scored, its shares of the best response and of the Nash point, and what it leaves."""
     played, best = evaluation.played.figures, evaluation.best
-    rows = [Row(evaluation.member, tuple(Figure(played[view].points) for view in VIEWS))]
+    rows = [TableRow(evaluation.member, tuple(Figure(played[view].points) for view in VIEWS))]
     for name, shares in evaluation.shares.items():
         label = f"  share of the {f'{name} point' if name == NASH else name}"
-        rows.append(Row(label, tuple(Figure(shares[view], "share") for view in VIEWS)))
+        rows.append(TableRow(label, tuple(Figure(shares[view], "share") for view in VIEWS)))
     if best is not None:
-        rows.append(Row(f"{best.name}, in these games", tuple(Figure(best.figures[view].points) for view in VIEWS)))
+        rows.append(
+            TableRow(f"{best.name}, in these games", tuple(Figure(best.figures[view].points) for view in VIEWS))
+        )
     if evaluation.values is not None:
         values = (both(evaluation.values), *evaluation.values)
-        rows.append(Row("best response, expected", tuple(_between(value.low, value.high) for value in values)))
-    rows.append(Row("the partner's points", tuple(Figure(played[view].left) for view in VIEWS)))
+        rows.append(TableRow("best response, expected", tuple(_between(value.low, value.high) for value in values)))
+    rows.append(TableRow("the partner's points", tuple(Figure(played[view].left) for view in VIEWS)))
     caption = f"points of ten from {evaluation.against}"
     return Table(caption, (BOTH, *(f"as {seat}" for seat in SEATS)), tuple(rows), label="")
 
@@ -166,19 +168,19 @@ def view_table(evaluation: Evaluation, human: Mapping[str, Figures], view: str) 
     lines = {line.name if line is not evaluation.played else evaluation.member: line for line in evaluation.lines}
     columns = [*(line.figures[view] for line in lines.values()), human[view]]
     rows = [
-        Row(label, tuple(Figure(getattr(figures, name), _unit(name)) for figures in columns))
+        TableRow(label, tuple(Figure(getattr(figures, name), _unit(name)) for figures in columns))
         for name, (label, in_seats) in ROWS.items()
         if in_seats or view == BOTH
     ]
     for label, name in (("n games", "points"), ("n deals", "points_agreed")):
-        rows.append(Row(label, tuple(plain(getattr(figures, name).n, "count") for figures in columns)))
+        rows.append(TableRow(label, tuple(number_cell(getattr(figures, name).n, "count") for figures in columns)))
     heads = tuple(HEADINGS.get(name, name) for name in (*lines, HUMANS))
     return Table(view if view == BOTH else f"{evaluation.member} as {view}", heads, tuple(rows), label="")
 
 
 def _between(low: float, high: float) -> Figure:
     """A number that is only known to lie in a range, or exactly."""
-    return plain(low) if math.isclose(low, high, abs_tol=5e-7) else Figure(Estimate(math.nan, 0, low, high))
+    return number_cell(low) if math.isclose(low, high, abs_tol=5e-7) else Figure(Estimate(math.nan, 0, low, high))
 
 
 def _unit(name: str) -> Unit:

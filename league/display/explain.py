@@ -12,7 +12,7 @@ from league.display.tables import print_section
 from league.ledger.ledger import Ledger, ReadLedger
 from league.ledger.run_directory import LEDGER, NoRun
 from league.rounds.curriculum import describe
-from league.tables.blocks import Row, Section, Table, plain
+from league.tables.blocks import Section, Table, TableRow, number_cell
 
 MOST_NAMED = 6  # pairs of members that are named of those who met for one reason
 READABLE = {  # what the ledger keeps of a reason, and how it is said
@@ -63,7 +63,9 @@ def _round(ledger: Ledger, number: int) -> Section:
         Table(
             f"{learner} practiced against",
             ("share", "why"),
-            tuple(Row(opponent, (plain(chance, "share"), in_words(why))) for _, opponent, chance, why in met),
+            tuple(
+                TableRow(opponent, (number_cell(chance, "share"), in_words(why))) for _, opponent, chance, why in met
+            ),
             label="",
         )
         for learner, met in groupby(practices, key=lambda row: row[0])
@@ -73,10 +75,12 @@ def _round(ledger: Ledger, number: int) -> Section:
         if kind == "match":
             pairs.setdefault(in_words(why), []).append(f"{first} and {second}")
     count = sum(map(len, pairs.values()))
-    rows = tuple(Row(why, (plain(len(met), "count"), _named(met))) for why, met in pairs.items())
+    rows = tuple(TableRow(why, (number_cell(len(met), "count"), _named(met))) for why, met in pairs.items())
     caption = f"{count} matches, both seat orders, on {config.league.block_size} scenarios"
     tables.append(Table(caption, ("matches", "who"), rows, label="why"))
-    rows = tuple(Row(f"{d.kind} of {d.subject}", ("yes" if d.taken else "no", in_words(d.reason))) for d in decisions)
+    rows = tuple(
+        TableRow(f"{d.kind} of {d.subject}", ("yes" if d.taken else "no", in_words(d.reason))) for d in decisions
+    )
     tables.append(Table("decided when it was planned (repair) and when it was over", ("taken", "why"), rows, label=""))
     stage = describe(config, config.curriculum[ledger.stage(number)])
     of = "" if config.schedule.phase(number) == "measures" else f" of {config.league.rounds}"

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import ScenarioSource
-from league.display.figures import with_half
 from league.display.tables import fitting, line, on_screen, print_in_short, print_section, prose
 from league.rounds.planner import members_of
 from league.rounds.runner import Outcome
@@ -23,6 +22,7 @@ from league.rounds.watching import Progress
 from league.settings.read import Config
 from league.standings.ladder import Standing, ladder_of
 from league.tables.blocks import Section
+from league.tables.figures import with_margin
 from league.tables.in_short import of_league
 from league.tables.meta_game import of_findings
 from league.tables.names import renamed, with_short_names
@@ -72,7 +72,7 @@ class PlainWatcher:
                 self._say(f"    repair: {repaired.reason}")
 
     def committed(self, progress: Progress, standings: list[Standing]) -> None:
-        self._say(f"{status(progress)} · first: {standings[0].member} {with_half(standings[0].points)}")
+        self._say(f"{status(progress)} · first: {standings[0].member} {with_margin(standings[0].points)}")
 
     def _say(self, text: str, style: str = "") -> None:
         line(self._console, text, style)

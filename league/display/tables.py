@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from league.display.figures import UNKNOWN, spelled, with_ends, with_half
 from league.standings.curves import CurvePoint
-from league.tables.blocks import Cell, Curves, Figure, Row, Section, Table, common_n, inert
+from league.tables.blocks import Cell, Curves, Figure, Section, Table, TableRow, common_n, printable
+from league.tables.figures import UNKNOWN, format_number, with_interval, with_margin
 
 GAP = 2  # characters between two columns
 LABEL = 28  # characters of a row's label on one line of a narrow screen
@@ -37,14 +37,14 @@ def fitting(width: int, *lines: str) -> str:
 
 def print_in_short(console: Console, sentences: Iterable[str]) -> None:
     """Print what an output opens with: its outcome, broken between words."""
-    text = " ".join(inert(Section("in short", "", tuple(sentences))).notes)
+    text = " ".join(printable(Section("in short", "", tuple(sentences))).notes)
     if text:
         console.print(Text.assemble(("\nIn short: ", "bold"), text))
 
 
 def print_section(console: Console, section: Section) -> None:
     """Print the title, the tables, and the notes on what their figures mean."""
-    section = inert(section)
+    section = printable(section)
     console.print(Text(f"\n{section.title}", style="bold"))
     for block in section.blocks:
         if isinstance(block, Table):
@@ -85,7 +85,7 @@ def curve_lines(points: Sequence[CurvePoint]) -> Iterator[str]:
     for name in dict.fromkeys(point.member for point in points):
         own = [point for point in points if point.member == name]
         spread = sorted({round(k * (len(own) - 1) / 11) for k in range(12)})
-        yield f"{name}: " + " · ".join(f"{own[k].decisions:,} {with_half(own[k].points)}" for k in spread)
+        yield f"{name}: " + " · ".join(f"{own[k].decisions:,} {with_margin(own[k].points)}" for k in spread)
 
 
 def _ranked(table: Table) -> Table:
@@ -97,7 +97,7 @@ def _ranked(table: Table) -> Table:
     return table._replace(heads=heads, rows=tuple(rows), label=f"{'#':>{digits}} {table.label}")
 
 
-def _placed(row: Row) -> bool:
+def _placed(row: TableRow) -> bool:
     """Whether a row of a ladder has a rank: it has none, and stands last, where its points are not known."""
     points = next((cell for cell in row.cells if isinstance(cell, Figure) and cell.unit == "points"), None)
     return points is not None and points.known
@@ -139,12 +139,12 @@ def _needed(label: int, columns: Sequence[_Column]) -> int:
 def _column(head: str, cells: Sequence[Cell]) -> _Column:
     """Intervals are spelled as ± half their width if that says the same as their ends everywhere in the column."""
     symmetric = all(_symmetric(cell) for cell in cells if isinstance(cell, Figure))
-    spell = with_half if symmetric else with_ends
+    spell = with_margin if symmetric else with_interval
     full = [spell(*cell) if isinstance(cell, Figure) else cell or UNKNOWN for cell in cells]
     bare = list(full)
     for place, cell in enumerate(cells):
         if isinstance(cell, Figure) and not math.isnan(cell.estimate.mean):
-            bare[place] = spelled(cell.estimate.mean, cell.unit)
+            bare[place] = format_number(cell.estimate.mean, cell.unit)
     return _Column(head, full, bare, any(isinstance(cell, str) for cell in cells))
 
 

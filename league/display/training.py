@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from dond_marl.yardsticks.metrics import Estimate
-from league.display.figures import with_half
 from league.display.league import WHOLE, duration
 from league.display.tables import fitting, line, print_in_short, prose
 from league.evaluation.evaluate import BEST, GREEDY, SAMPLED
 from league.evaluation.matches import PARTNER, Result
+from league.tables.figures import with_margin
 from league.tasks.hinters import in_words, summary
 from league.tasks.questions import hints_asked
 from league.training.training import OWN_SHARE, ClosingHints, Training, closing_hints, final_score, final_shares
@@ -159,11 +159,11 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
     print_in_short(console, _in_short(training, directory, results, shares))
     console.print()
     for play, (label, result) in results.items():
-        seats = f"as seat_0 {with_half(result.as_seat[0])}, as seat_1 {with_half(result.as_seat[1])}"
+        seats = f"as seat_0 {with_margin(result.as_seat[0])}, as seat_1 {with_margin(result.as_seat[1])}"
         prose(
             console,
             f"{play} play against {training.config.env.partner} on {label}: "
-            f"{with_half(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
+            f"{with_margin(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
             f"n = {result.points.n:,} games{_dial(training)}{training.config.hints.privileged_note}",
         )
         for who, answers in result.answers.items():
@@ -188,12 +188,12 @@ def _in_short(
     name = f"{directory.resolve().parent.name}/{directory.resolve().name}"
     hinted, best = "" if training.whisper is None else " with hints", shares.get(BEST)
     without = "; without hints," if training.whisper is not None else ","
-    of_best = "" if best is None else f"{without} {with_half(best, 'share')} of what the best response gets"
+    of_best = "" if best is None else f"{without} {with_margin(best, 'share')} of what the best response gets"
     return (
-        f"{name}, sampling its acts{hinted}, gets {with_half(sampled.points)} points of ten from "
+        f"{name}, sampling its acts{hinted}, gets {with_margin(sampled.points)} points of ten from "
         f"{training.config.env.partner} on {label}{of_best}{_dial(training)}.",
         f"It closes a deal in {sampled.deals:.1%} of its games.",
-        f"Its likeliest acts every time (greedy=True) get {with_half(results[GREEDY][1].points)}.",
+        f"Its likeliest acts every time (greedy=True) get {with_margin(results[GREEDY][1].points)}.",
     )
 
 
@@ -210,4 +210,4 @@ def _announced(coming: ClosingHints, training: Training) -> str:
 def share_line(name: str, share: Estimate, play: str) -> str:
     """Points as a share of a yardstick's: of the best response's ``earned``, or of the Nash points."""
     verb = "points pay" if name == "Nash" else "earns"
-    return f"{play} earns {with_half(share, 'share')} of what the {name} {verb} there"
+    return f"{play} earns {with_margin(share, 'share')} of what the {name} {verb} there"

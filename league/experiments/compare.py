@@ -18,7 +18,6 @@ from rich.text import Text
 
 from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import mean_of
-from league.display.figures import spelled
 from league.display.tables import print_in_short
 from league.evaluation.evaluate import BOTH
 from league.evaluation.final import final_evaluation
@@ -27,6 +26,7 @@ from league.ledger.run_directory import new_run
 from league.rounds.runner import run_league
 from league.rounds.watching import Watcher
 from league.settings.read import Config
+from league.tables.figures import format_number
 from league.tasks.values import Place, Seated, seated
 
 
@@ -82,9 +82,11 @@ def print_trials(console: Console, trials: Sequence[Trial]) -> None:
     for heading in ("seed", "decisions", "points", "of response", "deals", "welfare", "self-play deals", "welfare"):
         table.add_column(heading, justify="right")
     for trial in trials:
-        shares = [spelled(share, "share") for share in (trial.proximity, trial.deals, trial.welfare, *trial.alone)]
+        shares = [
+            format_number(share, "share") for share in (trial.proximity, trial.deals, trial.welfare, *trial.alone)
+        ]
         columns = Text(trial.league), Text(trial.reward), str(trial.seed), f"{trial.decisions:,}"
-        table.add_row(*columns, spelled(trial.points), *shares)
+        table.add_row(*columns, format_number(trial.points), *shares)
     console.print(table)
     note = (
         "points of ten of the first learner against the held-out members on the held-out scenarios, both seats; of "

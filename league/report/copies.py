@@ -10,9 +10,9 @@ from base64 import b64encode
 
 from markupsafe import Markup
 
-from league.display.figures import spelled
 from league.standings.as_csv import inert
 from league.tables.blocks import Cell, Figure, Table, common_n
+from league.tables.figures import format_number
 
 ESCAPED = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$",
@@ -58,8 +58,8 @@ def _spelled(cell: Cell, brief: bool) -> str:
     mean, _, low, high = cell.estimate
     if not cell.known:
         return "--"
-    ends = "" if math.isnan(low) or brief else f"[{spelled(low, cell.unit)}, {spelled(high, cell.unit)}]"
-    return " ".join(filter(None, ("" if math.isnan(mean) else spelled(mean, cell.unit), ends)))
+    ends = "" if math.isnan(low) or brief else f"[{format_number(low, cell.unit)}, {format_number(high, cell.unit)}]"
+    return " ".join(filter(None, ("" if math.isnan(mean) else format_number(mean, cell.unit), ends)))
 
 
 def as_csv(table: Table) -> str:

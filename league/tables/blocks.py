@@ -1,8 +1,9 @@
-"""What a report is made of: sections of tables, curves and games, whose figures carry their interval and their number.
+"""The one table model: sections of tables, learning curves, games and texts; figures carry interval, n and unit.
 
-The terminal and the four formats of a report render the same blocks, so that they cannot disagree. Names and causes
-are somebody else's text: :func:`inert` makes them harmless for every renderer, which escapes only what its own format
-gives a meaning to.
+Renderers: :mod:`league.display.tables` (terminal), :mod:`league.tables.markdown` (results pages, `dond bench`) and
+:mod:`league.report.html` (report, one file), so that no two of them can disagree. Names of members and reasons of
+failures are foreign text: :func:`printable` replaces control characters once, and each renderer escapes the characters
+that have a meaning in its own format.
 """
 
 from __future__ import annotations
@@ -16,57 +17,65 @@ from dond_marl.records.record import GameRecord
 from dond_marl.yardsticks.metrics import Estimate
 from league.standings.curves import CurvePoint
 
-Unit = Literal["points", "share", "count", "acts", "log-odds", "ratio", "seconds"]
-UNITS: dict[Unit, str] = {
+Unit = Literal[
+    "points", "share", "difference", "difference of shares", "count", "acts", "log-odds", "ratio", "nats", "p-value",
+    "seconds",
+]  # fmt: skip
+UNITS: dict[Unit, str] = {  # in words, for the JSON of a report
     "points": "points of ten",
     "share": "share",
+    "difference": "points of ten, difference",
+    "difference of shares": "share, difference",
     "count": "count",
     "acts": "acts",
     "log-odds": "log-odds",
     "ratio": "ratio",
+    "nats": "nats",
+    "p-value": "p-value",
     "seconds": "seconds",
 }
-UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"  # stands for any control or direction character
+UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"  # in place of a control or direction character
 
 
 class Figure(NamedTuple):
-    """A number with its doubt, in its unit. A mean or bounds of ``nan``, and an ``n`` of 0, are not known."""
+    """A number with its interval, number of games and unit; ``nan`` and an ``n`` of 0 stand for unknown."""
 
     estimate: Estimate
     unit: Unit = "points"
 
     @property
     def known(self) -> bool:
+        """Whether there is anything to show: a mean, or an interval without one."""
         return not math.isnan(self.estimate.mean) or not math.isnan(self.estimate.low)
 
     @property
     def n(self) -> int | None:
-        """What a mean is taken over; ``None`` for a number that is no mean."""
+        """The number of games (or seeds) of a mean; ``None`` for a number that is not a mean."""
         return None if self.known and not self.estimate.n else self.estimate.n
 
 
 Cell = Figure | str | None
 
 
-class Row(NamedTuple):
-    """One item of a table, and a cell per heading."""
+class TableRow(NamedTuple):
+    """A row: its label, and one cell per heading."""
 
     label: str
     cells: tuple[Cell, ...]
 
 
 class Table(NamedTuple):
-    """A table; ``kind`` says how a page draws it, the figures are the same."""
+    """A table; ``label`` heads the column of row labels, ``kind`` selects the drawing in HTML and on the terminal."""
 
     caption: str
     heads: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     label: str = "member"
     kind: Literal["plain", "ladder", "heat", "facts"] = "plain"
 
 
 class Curves(NamedTuple):
-    """The scores of learners against a yardstick, round by round."""
+    """Learning curves: each learner's points against a fixed member (``yardstick``), by round and own decisions."""
 
     points: tuple[CurvePoint, ...]
     yardstick: str
@@ -74,28 +83,28 @@ class Curves(NamedTuple):
 
 
 class Dialogue(NamedTuple):
-    """One recorded game: why it is shown, how efficient it was, and what was said."""
+    """One recorded game: heading, efficiency measures, acts in words, ending, and the comment on it."""
 
     heading: str
     record: GameRecord
     measures: tuple[tuple[str, Figure], ...]
-    acts: tuple[tuple[int, str, str], ...]  # the seat (0, 1), its words, and what the act comes to
+    acts: tuple[tuple[int, str, str], ...]  # seat (0, 1), its words, the act in the game's terms
     ending: str
     verdict: str
 
 
-class Text(NamedTuple):
-    """A text that is shown as it stands."""
+class TextBlock(NamedTuple):
+    """A text with its line breaks, such as a settings file."""
 
     caption: str
     text: str
 
 
-Block = Table | Curves | Dialogue | Text
+Block = Table | Curves | Dialogue | TextBlock
 
 
 class Section(NamedTuple):
-    """A part of the report; ``notes`` say what its figures mean, or why there are none."""
+    """A titled part of a report: notes (the meaning of its figures, or the reason for their absence) and blocks."""
 
     key: str
     title: str
@@ -104,27 +113,27 @@ class Section(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The report on one run."""
+    """A report, such as that on one run of a league."""
 
     title: str
     summary: str  # one line below the title
     confidence: float
     sections: tuple[Section, ...]
-    abstract: tuple[str, ...] = ()  # its outcome, in at most three sentences
+    abstract: tuple[str, ...] = ()  # the outcome, at most three sentences
 
 
 Printed = TypeVar("Printed", Report, Section)
 
 
-def plain(value: float, unit: Unit = "points", n: int = 0) -> Figure:
-    """A number without an interval; ``n``: what it is a mean over, if it is one."""
+def number_cell(value: float, unit: Unit = "points", n: int = 0) -> Figure:
+    """A figure without an interval; ``n``: number of games of a mean, 0 for a number that is not a mean."""
     return Figure(Estimate(float(value), n, math.nan, math.nan), unit)
 
 
-def stored(document: Mapping[str, Any], unit: Unit = "points", n: int = 0) -> Figure:
-    """The figure of ``value``, ``low`` and ``high`` in a run's own file, ``None`` being unknown.
+def figure_from_json(document: Mapping[str, Any], unit: Unit = "points", n: int = 0) -> Figure:
+    """The figure stored as ``value``, ``low`` and ``high`` in a JSON document; ``null`` is unknown.
 
-    Raises ``AttributeError``, ``TypeError`` or ``ValueError`` where the file holds something else.
+    Raises ``AttributeError``, ``TypeError`` or ``ValueError`` if the document holds something else.
     """
     numbers = (document.get(key) for key in ("value", "low", "high"))
     value, low, high = (math.nan if each is None else float(each) for each in numbers)
@@ -133,33 +142,35 @@ def stored(document: Mapping[str, Any], unit: Unit = "points", n: int = 0) -> Fi
     return Figure(Estimate(value, n, low, high), unit)
 
 
-def number_of(cells: Iterable[Cell]) -> int | None:
-    """What all figures among the cells are a mean over, if that is one and the same number."""
+def shared_n(cells: Iterable[Cell]) -> int | None:
+    """The n that all figures among ``cells`` share; ``None`` if they differ."""
     numbers = {cell.n for cell in cells if isinstance(cell, Figure) and cell.known}
     return numbers.pop() if len(numbers) == 1 else None
 
 
 def common_n(table: Table) -> int | None:
-    """What all figures of a table are a mean over, if that is one and the same number."""
-    return number_of(cell for row in table.rows for cell in row.cells)
+    """The n that all figures of a table share; ``None`` if they differ."""
+    return shared_n(cell for row in table.rows for cell in row.cells)
 
 
-def in_columns(rows: Sequence[Mapping[str, Cell]], labels: Sequence[str]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
-    """Headings and rows out of one mapping per row, without the columns in which nothing is known."""
-    heads = list(dict.fromkeys(head for row in rows for head in row))
-    columns = {head: [row.get(head) for row in rows] for head in heads}
-    kept = [head for head in heads if any(c.known if isinstance(c, Figure) else c for c in columns[head])]
-    aligned = [Row(label, tuple(row.get(head) for head in kept)) for label, row in zip(labels, rows, strict=True)]
-    return tuple(kept), tuple(aligned)
+def align_columns(
+    rows: Sequence[Mapping[str, Cell]], labels: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[TableRow, ...]]:
+    """The headings and rows of a table from one mapping (heading to cell) per row; empty columns are dropped."""
+    every = list(dict.fromkeys(head for row in rows for head in row))
+    columns = {head: [row.get(head) for row in rows] for head in every}
+    heads = [head for head in every if any(c.known if isinstance(c, Figure) else c for c in columns[head])]
+    aligned = [TableRow(label, tuple(row.get(head) for head in heads)) for label, row in zip(labels, rows, strict=True)]
+    return tuple(heads), tuple(aligned)
 
 
-def inert(printed: Printed) -> Printed:
-    """The same, every text printable: control and direction characters are replaced, line ends stay."""
-    return reworded(printed, _printable)
+def printable(printed: Printed) -> Printed:
+    """Replace control and direction characters in every text of a report or section; line ends stay."""
+    return map_texts(printed, _printable)
 
 
-def reworded(printed: Printed, change: Callable[[str], str]) -> Printed:
-    """The same, every text changed."""
+def map_texts(printed: Printed, change: Callable[[str], str]) -> Printed:
+    """Apply ``change`` to every text of a report or section, names of occupants in recorded games included."""
     changed: Printed = _reworded(printed, change)
     return changed
 

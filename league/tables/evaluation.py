@@ -11,7 +11,17 @@ from dond_marl.game import SEATS
 from dond_marl.yardsticks.metrics import Estimate
 from league.evaluation.evaluate import BOTH, HUMANS, human_figures
 from league.evaluation.final import BOUND, EXACT
-from league.tables.blocks import Cell, Figure, Row, Section, Table, Unit, in_columns, plain, stored
+from league.tables.blocks import (
+    Cell,
+    Figure,
+    Section,
+    Table,
+    TableRow,
+    Unit,
+    align_columns,
+    figure_from_json,
+    number_cell,
+)
 
 KEY, TITLE = "evaluation", "Held-out evaluation"
 PLAYED: dict[str, tuple[str, Unit]] = {  # heading: the figure's name and unit
@@ -42,7 +52,7 @@ def names_in(document: Mapping[str, Any]) -> Iterator[str]:
 
 def people(human: HumanLine) -> Table:
     """The figures of people alone."""
-    return Table("What people come to", *in_columns([_human(human)], [HUMANS]), label="who")
+    return Table("What people come to", *align_columns([_human(human)], [HUMANS]), label="who")
 
 
 def about_people(human: HumanLine) -> str:
@@ -87,7 +97,7 @@ def _member(name: str, document: Mapping[str, Any], human: HumanLine) -> list[Ta
     lines = {f"{name}, against itself": _line(member["self_play"], scenarios)}
     lines |= {reference: _line(line, scenarios) for reference, line in document["points_of_reference"].items()}
     lines[HUMANS] = _human(human)
-    columns = in_columns(list(lines.values()), list(lines))
+    columns = align_columns(list(lines.values()), list(lines))
     return [
         _summary(name, member, 2 * scenarios),
         _meetings(name, member, scenarios),
@@ -101,18 +111,18 @@ def _summary(name: str, member: Mapping[str, Any], games: int) -> Table:
     kinds = [each["kind"] for meeting in member["against"].values() for each in meeting["reference"].values()]
     near = member["proximity"]
     rows = [
-        Row("share of the references' points, mean", (stored(near["mean"], "share", met),)),
-        Row("  over partners like these", (stored(near["of_partners"], "share", met),)),
-        Row("  where the reference is exact", (stored(near["exact"], "share", met),)),
-        Row("  worst tenth of the partners", (stored(near["worst_tenth"], "share", met),)),
+        TableRow("share of the references' points, mean", (figure_from_json(near["mean"], "share", met),)),
+        TableRow("  over partners like these", (figure_from_json(near["of_partners"], "share", met),)),
+        TableRow("  where the reference is exact", (figure_from_json(near["exact"], "share", met),)),
+        TableRow("  worst tenth of the partners", (figure_from_json(near["worst_tenth"], "share", met),)),
     ]
     if (worst := member["worst"]) is not None:
         label = f"  worst: {worst['opponent']}, as {worst['seat']}"
-        rows.append(Row(label, (stored(worst["share"], "share", games // 2),)))
-    rows.append(Row("references that are exact", (f"{kinds.count(EXACT)} of {len(kinds)}",)))
-    rows.append(Row("references that are upper bounds", (f"{kinds.count(BOUND)} of {len(kinds)}",)))
-    rows.append(Row("agreement", (stored(member["agreement"], "share", met),)))
-    rows.append(Row("welfare efficiency", (stored(member["welfare_efficiency"], "share", met),)))
+        rows.append(TableRow(label, (figure_from_json(worst["share"], "share", games // 2),)))
+    rows.append(TableRow("references that are exact", (f"{kinds.count(EXACT)} of {len(kinds)}",)))
+    rows.append(TableRow("references that are upper bounds", (f"{kinds.count(BOUND)} of {len(kinds)}",)))
+    rows.append(TableRow("agreement", (figure_from_json(member["agreement"], "share", met),)))
+    rows.append(TableRow("welfare efficiency", (figure_from_json(member["welfare_efficiency"], "share", met),)))
     return Table(f"{name} against all held-out members", ("value",), tuple(rows), label="figure")
 
 
@@ -122,19 +132,19 @@ def _meetings(name: str, member: Mapping[str, Any], scenarios: int) -> Table:
     means: dict[str, float] = {}  # of the shares in both seats
     for opponent, meeting in member["against"].items():
         played = meeting["played"][BOTH]
-        shares = {f"share as {seat}": stored(meeting["share"][seat], "share", scenarios) for seat in SEATS}
+        shares = {f"share as {seat}": figure_from_json(meeting["share"][seat], "share", scenarios) for seat in SEATS}
         rows[opponent] = {
-            "points of ten": stored(played["points"], n=2 * scenarios),
-            **{f"as {seat}": stored(meeting["played"][seat]["points"], n=scenarios) for seat in SEATS},
+            "points of ten": figure_from_json(played["points"], n=2 * scenarios),
+            **{f"as {seat}": figure_from_json(meeting["played"][seat]["points"], n=scenarios) for seat in SEATS},
             **{f"best response as {seat}": _mark(meeting["reference"][seat]) for seat in SEATS},
             **shares,
-            "deals": stored(played["deals"], "share", 2 * scenarios),
+            "deals": figure_from_json(played["deals"], "share", 2 * scenarios),
             **{f"best known as {seat}": _known(meeting["best_known"], seat) for seat in SEATS},
         }
         known = [share.estimate.mean for share in shares.values() if not math.isnan(share.estimate.mean)]
         means[opponent] = sum(known) / len(known) if known else math.nan
     ordered = sorted(rows, key=lambda opponent: math.inf if math.isnan(means[opponent]) else means[opponent])
-    columns = in_columns([rows[opponent] for opponent in ordered], ordered)
+    columns = align_columns([rows[opponent] for opponent in ordered], ordered)
     return Table(f"{name} against each", *columns, label="against")
 
 
@@ -143,7 +153,7 @@ def _mark(reference: Mapping[str, Any]) -> Cell:
     if reference["points"] is None:
         return None
     points = float(reference["points"])
-    return plain(points) if reference["kind"] == EXACT else f"at most {points:.2f}"
+    return number_cell(points) if reference["kind"] == EXACT else f"at most {points:.2f}"
 
 
 def _known(best: Mapping[str, Any] | None, seat: str) -> Cell:
@@ -157,9 +167,11 @@ def _line(line: Mapping[str, Any], scenarios: int) -> dict[str, Cell]:
     cells: dict[str, Cell] = {}
     for head, (key, unit) in PLAYED.items():
         deals = float(both["deals"]["value"] or 0)
-        cells[head] = stored(both[key], unit, round(2 * scenarios * deals) if key == "pareto" else 2 * scenarios)
+        cells[head] = figure_from_json(
+            both[key], unit, round(2 * scenarios * deals) if key == "pareto" else 2 * scenarios
+        )
         if key == "points":
-            cells |= {f"as {seat}": stored(line[seat]["points"], n=scenarios) for seat in SEATS}
+            cells |= {f"as {seat}": figure_from_json(line[seat]["points"], n=scenarios) for seat in SEATS}
     return cells
 
 
@@ -178,13 +190,13 @@ def _exploited(name: str, member: Mapping[str, Any], scenarios: int) -> Table:
     """What others gain, by their seat, and what they leave the member, by its seat."""
     rows = []
     if (found := member["exploitability"]) is not None:
-        rows.append(Row("best response, under the whole prior", (*_between(found), None, None)))
+        rows.append(TableRow("best response, under the whole prior", (*_between(found), None, None)))
         # Of older runs it is not known.
         for part, by_seat in (member.get("exploitability_parted") or {}).items():
-            rows.append(Row(f"  {part}", (*_between(by_seat), None, None)))
+            rows.append(TableRow(f"  {part}", (*_between(by_seat), None, None)))
     for exploiter, taken in member["exploiters"].items():
-        cells = (stored(taken[key][seat], n=scenarios) for key in ("gain", "victim_drop") for seat in SEATS)
-        rows.append(Row(exploiter, tuple(cells)))
+        cells = (figure_from_json(taken[key][seat], n=scenarios) for key in ("gain", "victim_drop") for seat in SEATS)
+        rows.append(TableRow(exploiter, tuple(cells)))
     heads = tuple(f"{what} as {seat}" for what in ("gain", "drop") for seat in SEATS)
     return Table(f"What others can take from {name}, points of ten", heads, tuple(rows), label="exploiter")
 
@@ -194,4 +206,4 @@ def _between(bounds: Mapping[str, Mapping[str, float]]) -> Iterator[Cell]:
     for seat in SEATS:
         low, high = bounds[seat]["low"], bounds[seat]["high"]
         exact = math.isclose(low, high, abs_tol=1e-9)
-        yield plain(low) if exact else Figure(Estimate(math.nan, 0, low, high))
+        yield number_cell(low) if exact else Figure(Estimate(math.nan, 0, low, high))

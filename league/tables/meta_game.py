@@ -10,7 +10,7 @@ from dond_marl.yardsticks.metrics import Estimate
 from league.standings.as_csv import LEAST_SHARE, meta_game_document, ratings_rows
 from league.standings.crossplay import CrossPlay
 from league.standings.findings import DRIFT, NASH, WELFARE, Findings
-from league.tables.blocks import Cell, Figure, Row, Section, Table, Unit, in_columns, stored
+from league.tables.blocks import Cell, Figure, Section, Table, TableRow, Unit, align_columns, figure_from_json
 
 KEY, TITLE = "meta-game", "Meta-game"
 MIXTURES = (WELFARE, NASH, DRIFT)
@@ -67,9 +67,9 @@ def _ratings(ratings: Sequence[Mapping[str, str]], document: Mapping[str, Any], 
             value, low, high = (float(row[f"{key}{end}"] or "nan") for end in ("", "_low", "_high"))
             cells[head] = Figure(Estimate(value, played if key == "duplicate" else games, low, high), unit)
         rank = ranks.get(row["member"])
-        cells["alpha-rank"] = None if rank is None else stored(rank, "share", games)
+        cells["alpha-rank"] = None if rank is None else figure_from_json(rank, "share", games)
         rows.append(cells)
-    return Table("Ratings, most taken first", *in_columns(rows, [row["member"] for row in ordered]))
+    return Table("Ratings, most taken first", *align_columns(rows, [row["member"] for row in ordered]))
 
 
 def _worth(document: Mapping[str, Any], games: int) -> Table:
@@ -77,7 +77,7 @@ def _worth(document: Mapping[str, Any], games: int) -> Table:
     for name in MIXTURES:
         solution = document["solutions"][name]
         figures = (*(solution["values"][seat] for seat in SEATS), solution["welfare"], solution["regret_gap"])
-        rows.append(Row(name, tuple(stored(figure, n=games) for figure in figures)))
+        rows.append(TableRow(name, tuple(figure_from_json(figure, n=games) for figure in figures)))
     return Table("What each mixture pays", (*SEATS, "both", "regret gap"), tuple(rows), label="mixture")
 
 
@@ -85,7 +85,7 @@ def _shares(document: Mapping[str, Any], games: int) -> Table:
     shares: dict[str, dict[str, Figure]] = {}
     for member in document["members"]:
         figures = {
-            f"{name}, {seat}": stored(document["solutions"][name]["shares"][seat][member], "share", games)
+            f"{name}, {seat}": figure_from_json(document["solutions"][name]["shares"][seat][member], "share", games)
             for name in MIXTURES
             for seat in SEATS
         }
@@ -93,4 +93,4 @@ def _shares(document: Mapping[str, Any], games: int) -> Table:
             shares[member] = figures
     ordered = sorted(shares, key=lambda member: -sum(figure.estimate.mean for figure in shares[member].values()))
     caption = f"Who is in them, and how often (from {LEAST_SHARE:.1%})"
-    return Table(caption, *in_columns([shares[member] for member in ordered], ordered))
+    return Table(caption, *align_columns([shares[member] for member in ordered], ordered))

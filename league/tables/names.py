@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dond_marl.occupants import short_names
-from league.tables.blocks import Report, Section, Text, reworded
+from league.tables.blocks import Report, Section, TextBlock, map_texts
 
 
 def with_short_names(section: Section, names: Iterable[str]) -> Section:
@@ -19,7 +19,7 @@ def with_short_names(section: Section, names: Iterable[str]) -> Section:
 def report_with_short_names(report: Report, names: Iterable[str]) -> Report:
     """The report with short names, which are said in the notes of its first section."""
     short = short_names(names)
-    head: Report = reworded(report._replace(sections=()), lambda text: renamed(text, short))
+    head: Report = map_texts(report._replace(sections=()), lambda text: renamed(text, short))
     first, *others = report.sections
     return head._replace(sections=(_explained(first, short), *(_changed(section, short) for section in others)))
 
@@ -31,9 +31,9 @@ def _explained(section: Section, short: Mapping[str, str]) -> Section:
 
 def _changed(section: Section, short: Mapping[str, str]) -> Section:
     """The section with short names, but for texts that are shown as they stand: settings keep their specs."""
-    changed: Section = reworded(section, lambda text: renamed(text, short))
+    changed: Section = map_texts(section, lambda text: renamed(text, short))
     pairs = zip(section.blocks, changed.blocks, strict=True)
-    return changed._replace(blocks=tuple(before if isinstance(before, Text) else after for before, after in pairs))
+    return changed._replace(blocks=tuple(before if isinstance(before, TextBlock) else after for before, after in pairs))
 
 
 def renamed(text: str, short: Mapping[str, str]) -> str:

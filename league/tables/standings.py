@@ -8,7 +8,7 @@ from types import MappingProxyType
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import YARDSTICK, CurvePoint
 from league.standings.ladder import Standing
-from league.tables.blocks import Cell, Curves, Figure, Row, Section, Table, in_columns, plain
+from league.tables.blocks import Cell, Curves, Figure, Section, Table, TableRow, align_columns, number_cell
 from league.tasks.answers import causes_in_words
 from league.tasks.values import Member
 
@@ -84,18 +84,18 @@ def ladder_table(
             "of Nash": Figure(row.of_nash, "share"),
             "as seat_0": Figure(row.as_seat[0]),
             "as seat_1": Figure(row.as_seat[1]),
-            "left to partner": plain(row.left, n=row.points.n),
-            "deals": plain(row.deals, "share", row.points.n),
-            "own where agreed": plain(row.agreed, n=round(row.points.n * row.deals) if row.points.n else 0),
-            "acts per game": plain(row.turns, "acts", row.points.n),
-            "against itself": plain(row.self_play),
+            "left to partner": number_cell(row.left, n=row.points.n),
+            "deals": number_cell(row.deals, "share", row.points.n),
+            "own where agreed": number_cell(row.agreed, n=round(row.points.n * row.deals) if row.points.n else 0),
+            "acts per game": number_cell(row.turns, "acts", row.points.n),
+            "against itself": number_cell(row.self_play),
             ANSWERED: answered(row, models),
-            "failed matches": plain(row.failed, "count") if failed else None,
+            "failed matches": number_cell(row.failed, "count") if failed else None,
             **more.get(row.member, {}),
         }
         for row in standings
     ]
-    return Table("Best own points first", *in_columns(rows, [row.member for row in standings]), kind="ladder")
+    return Table("Best own points first", *align_columns(rows, [row.member for row in standings]), kind="ladder")
 
 
 def answered(row: Standing, models: Collection[str]) -> str | None:
@@ -110,7 +110,7 @@ def answered(row: Standing, models: Collection[str]) -> str | None:
 def crossplay(cross: CrossPlay, standings: Sequence[Standing], confidence: float) -> Section:
     """What each member scores against each other, in the ladder's order."""
     names = tuple(row.member for row in standings)
-    rows = tuple(Row(row, tuple(Figure(cross.cell(row, column, confidence)) for column in names)) for row in names)
+    rows = tuple(TableRow(row, tuple(Figure(cross.cell(row, column, confidence)) for column in names)) for row in names)
     empty = sum(not cell.known for row in rows for cell in row.cells if isinstance(cell, Figure))
     notes = (
         "Points of ten of the row against the column, mean of both seats; rows and columns in the ladder's order. "

@@ -13,9 +13,9 @@ from dond_marl.yardsticks.metrics import mean_of
 from league.bench.crowd import read as read_crowds
 from league.bench.protocol import ALL, CONFIDENCE
 from league.bench.table import arms_by_protocol
-from league.display.figures import with_half
 from league.experiments.double_oracle.report import read as read_oracles
 from league.experiments.double_oracle.report import whole
+from league.tables.figures import with_margin
 from partners.rosters import ROSTERS, TRAIN
 from scripts.results.files import lines, there
 
@@ -67,8 +67,8 @@ def taught_rows(folder: Path) -> Iterator[list[str]]:
             cells = []
             for seat, reply in enumerate(replies):
                 points = [_mean([row], members, seat) for row in arm.rows]
-                cells.append(with_half(mean_of(points, CONFIDENCE), "points"))
-                cells.append(with_half(mean_of([each / reply for each in points], CONFIDENCE), "share"))
+                cells.append(with_margin(mean_of(points, CONFIDENCE), "points"))
+                cells.append(with_margin(mean_of([each / reply for each in points], CONFIDENCE), "share"))
             yield [arm.name, str(len(arm.rows)), *cells]
 
 

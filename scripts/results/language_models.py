@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.yardsticks.metrics import mean_of
-from league.display.figures import with_half
 from league.experiments.language_models.objectives import experiment as objectives
 from league.experiments.language_models.objectives import findings as aims
 from league.experiments.language_models.post_training import findings as post_training
 from league.experiments.language_models.post_training.figure import drawing
+from league.tables.figures import with_margin
 from scripts.results.files import FOLDER, ROOT, document, there
 from scripts.results.language_model_files import BESIDE, DIAGNOSIS, FREE, GAMES, JUDGES
 from scripts.results.rows import estimate, share
@@ -135,7 +135,7 @@ def style_learners_table(folder: Path) -> str:
             [
                 row["style"].replace("_", "-"),
                 names[row["reward"]],
-                with_half(mean_of(rates, found["confidence"]), "share"),
+                with_margin(mean_of(rates, found["confidence"]), "share"),
                 "-" if right is None else f"{right['accuracy']:.1%} of {sum(right[kind] for kind in _COUNTS):,}",
                 *(estimate(played[figure], "points") for figure in ("advantage", "diversity")),
                 *(share(played[figure]) for figure in ("deals", "pareto")),

@@ -12,7 +12,7 @@ from dond_marl.yardsticks.metrics import mean_of
 from league.bench.protocol import CONFIDENCE
 from league.bench.results import Row
 from league.bench.shares import with_shares
-from league.display.figures import with_half
+from league.tables.figures import with_margin
 from partners.rosters import DEV
 from scripts.results.files import lines, there
 
@@ -46,7 +46,7 @@ def _shares(seeds: Sequence[Cells], head: str) -> Iterator[str]:
     yield str(len(seeds)) if len(seeds) > 1 else ""
     keys = list(seeds[0])
     shares = np.array([[cells[key]["points"][head] / cells[key]["reference"][head] for key in keys] for cells in seeds])
-    yield with_half(mean_of(shares.mean(axis=1), CONFIDENCE), "share")
+    yield with_margin(mean_of(shares.mean(axis=1), CONFIDENCE), "share")
     worst = shares.mean(axis=0).argmin()
     partner, seat = keys[worst]
     yield f"{shares[:, worst].mean():.1%} ({partner}, {SEATS[seat]})"
@@ -56,6 +56,6 @@ def _deals(seeds: Sequence[Cells], told: Cells) -> Iterator[str]:
     """Deals by seat, and all of them as a share of the best responses', of the cells that these were played in."""
     deals = np.array([[cells[key]["deal"] for key in told] for cells in seeds])
     for number in range(len(SEATS)):
-        yield with_half(mean_of(deals[:, [key[1] == number for key in told]].mean(axis=1), CONFIDENCE), "share")
+        yield with_margin(mean_of(deals[:, [key[1] == number for key in told]].mean(axis=1), CONFIDENCE), "share")
     agreed = np.mean([cell["deal"] for cell in told.values()])
-    yield with_half(mean_of(deals.mean(axis=1) / agreed, CONFIDENCE), "share")
+    yield with_margin(mean_of(deals.mean(axis=1) / agreed, CONFIDENCE), "share")

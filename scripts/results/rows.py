@@ -13,7 +13,6 @@ from dond_marl.game import SEATS
 from dond_marl.yardsticks.metrics import Estimate
 from league.bench import statistics
 from league.bench.table import Arm, arms_by_protocol, leaderboard
-from league.display.figures import with_half
 from league.experiments.baselines import exploited
 from league.experiments.hints import findings
 from league.experiments.hints.experiment import Arm as HintArm
@@ -21,6 +20,7 @@ from league.experiments.hints.experiment import Experiment, Mark
 from league.experiments.hints.settings import ExperimentConfig
 from league.settings.read import load_config
 from league.tables.blocks import Cell, Figure, Section, Table
+from league.tables.figures import with_margin
 from partners.rosters import ROSTERS
 from scripts.results.files import ROOT, document, lines, there
 from scripts.results.language_model_files import GAMES
@@ -155,7 +155,7 @@ def _points(cells: Mapping[str, Cell], partners: int) -> str:
 def figure_of(cell: Cell) -> str:
     """A figure with half its interval."""
     assert isinstance(cell, Figure)
-    return with_half(*cell)
+    return with_margin(*cell)
 
 
 def seeds_of(arm: Arm) -> str:
@@ -196,7 +196,7 @@ def of_exploited(name: str, folder: Path) -> Iterator[Row]:
 def of_seat(lines_of: Sequence[Mapping[str, Any]], key: str, seat: int) -> str:
     """The mean of one figure of a seat over the runs of an arm, with half its interval."""
     value, low, high, n = statistics.mean([line[key][seat] for line in lines_of])
-    return with_half(Estimate(value, n, low, high))
+    return with_margin(Estimate(value, n, low, high))
 
 
 def of_people(name: str, folder: Path) -> Iterator[Row]:
@@ -268,7 +268,7 @@ def of_hints(name: str, folder: Path) -> Iterator[Row]:
     """What a learner that was hinted knows when nobody hints any more, beside one that never was."""
     experiment, shares = hints_of(name, folder)
     for row in findings.rows(experiment, shares):
-        figure = f"{with_half(row.alone, 'share')} of the best response, without hints"
+        figure = f"{with_margin(row.alone, 'share')} of the best response, without hints"
         if not math.isnan(row.gain.mean):
             more = f"{100 * row.gain.mean:+.1f} [{100 * row.gain.low:+.1f}, {100 * row.gain.high:+.1f}]"
             figure += f"; beside never hinted {more} points of a hundred, p = {row.p:.2g} (Holm)"
@@ -319,7 +319,7 @@ def share(value: Mapping[str, Any]) -> str:
 def estimate(value: Mapping[str, Any], unit: Any) -> str:
     """A mean with half its interval, where it has one."""
     ends = (math.nan if value[end] is None else float(value[end]) for end in ("low", "high"))
-    return with_half(Estimate(float(value["mean"]), value["n"], *ends), unit)
+    return with_margin(Estimate(float(value["mean"]), value["n"], *ends), unit)
 
 
 def _more(value: Mapping[str, Any]) -> str:

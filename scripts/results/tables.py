@@ -11,7 +11,7 @@ from league.experiments import talk
 from league.experiments.hints.findings import markdown
 from league.experiments.short_games.experiment import parsed
 from league.experiments.short_games.findings import markdown as short_games
-from league.report.as_markdown import section_text
+from league.tables.markdown import section_markdown
 from scripts.results import equilibria, exploited, recognition, replies
 from scripts.results.crowds import beside_rows, crowd_rows, oracle_rows, taught_rows
 from scripts.results.field import FIELD
@@ -58,7 +58,7 @@ def bench_table(name: str) -> Callable[[Path], str]:
         named = {row["submission"]["name"] for row in found}
         over = REFERENCE.get(name)
         report = leaderboard(found, over if over in named else None)
-        return "\n\n".join(section_text(section, level=3) for section in report.sections)
+        return "\n\n".join(section_markdown(section, level=3) for section in report.sections)
 
     return text
 

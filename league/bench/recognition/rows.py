@@ -19,7 +19,7 @@ from league.bench.protocol import ALL, HEADLINE, RULES, lewis_field
 from league.bench.recognition.beliefs import APART, believed
 from league.bench.recognition.regret import lost_by_turn
 from league.bench.submission import Submission, provenance
-from league.tables.blocks import Figure, Row, Section, Table, Unit
+from league.tables.blocks import Figure, Section, Table, TableRow, Unit
 
 DEFAULT = Path("runs/recognition.jsonl")
 DIGITS = 5
@@ -109,7 +109,7 @@ def section(row: Mapping[str, Any]) -> Section:
             "Brier, exact", "Brier, before",
         )  # fmt: skip
         rows = [
-            Row(
+            TableRow(
                 f"{each['own']} own turns",
                 (
                     _figure(each["games"], "count"),
@@ -128,12 +128,14 @@ def section(row: Mapping[str, Any]) -> Section:
         if not row["followed"]:
             continue
         lost = [
-            Row(f"{each['own']} own turns", (_figure(each["points"], "points"), _figure(each["asked"], "share")))
+            TableRow(f"{each['own']} own turns", (_figure(each["points"], "points"), _figure(each["asked"], "share")))
             for each in side["lost"]
         ]
         total = _figure(sum(each["points"] for each in side["lost"]), "points")
         caption = f"{seat}: what its next act loses to the best reply to {len(row['followed'])} members"
-        tables.append(Table(caption, ("points lost", "games"), (*lost, Row("in all", (total, None))), label="after"))
+        tables.append(
+            Table(caption, ("points lost", "games"), (*lost, TableRow("in all", (total, None))), label="after")
+        )
     notes: tuple[str, ...] = (
         f"{len(row['members'])} members, equally likely, over all scenarios of lewis. Brier: of each item's value.",
     )

@@ -67,9 +67,9 @@ def command(
     from league.display.tables import print_section
     from league.experiments.baselines.measured import acts_section, lines_in, perform
     from league.experiments.baselines.plan import jobs_of
-    from league.report.as_html import page
-    from league.report.as_markdown import markdown
-    from league.tables.blocks import inert
+    from league.report.html import page
+    from league.tables.blocks import printable
+    from league.tables.markdown import report_markdown
 
     given = {"comparison.seeds": seeds, "comparison.against": f"[{', '.join(against)}]" if against else None}
     overrides = (*overrides, *(f"{key}={value}" for key, value in given.items() if value is not None))
@@ -110,6 +110,6 @@ def command(
     for section in report.sections:
         print_section(console_for_people(), section)
     table = folder / f"table_{'_'.join(comparison.against)}.md"
-    write_whole(table, markdown(report))
-    write_whole(table.with_suffix(".html"), page(inert(report._replace(title="Arms of equal acts"))))
+    write_whole(table, report_markdown(report))
+    write_whole(table.with_suffix(".html"), page(printable(report._replace(title="Arms of equal acts"))))
     say(f"written: {path}, {table} and {table.with_suffix('.html').name}")

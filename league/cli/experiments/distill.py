@@ -18,9 +18,9 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from league.cli.shell import FILE, Command, Renamed, config_option, console_for_people, say, set_option
-from league.display.figures import with_half
 from league.experiments.distill import DistillConfig, Imitation, imitation
 from league.settings.read import load_config
+from league.tables.figures import with_margin
 from partners.llm.client import SetupError
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import LocalLLMPartner
@@ -79,8 +79,8 @@ def _print(console: Console, recipe: Recipe, result: Imitation, label: str) -> N
     for column in ("", "points of ten", "as seat_0", "as seat_1", "deals", "acts per game"):
         table.add_column(column, justify="left" if not column else "right")
     for name, play in ((recipe.teacher, result.teacher), ("the model", result.student)):
-        seats = map(with_half, play.as_seat)
-        table.add_row(name, with_half(play.points), *seats, f"{play.deals:.1%}", f"{play.turns:.1f}")
+        seats = map(with_margin, play.as_seat)
+        table.add_row(name, with_margin(play.points), *seats, f"{play.deals:.1%}", f"{play.turns:.1f}")
     console.print(table)
     say(f"agreement {result.agreement:.1%} and score {result.score:.1%} of what it imitates")
     say(f"{result.acts:.1%} of its acts and {result.whole:.1%} of its whole decisions, of {result.decisions:,}")

@@ -19,11 +19,11 @@ from rich.table import Table
 
 from dond_marl.records.files import write_whole
 from league.cli.shell import FILE, Command, WritableFile, config_option, console_for_people, say, set_option, whole
-from league.display.figures import with_half
 from league.display.training import TrainWatcher
 from league.experiments.humanlike import Base, HumanlikeError, Mean, base, check, means, rows
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
+from league.tables.figures import with_margin
 from league.tasks.pasts import past_of_training, refuse_training
 from league.training.clone import plain
 from partners.network.checkpoint import CheckpointError
@@ -96,17 +96,17 @@ def _print(console: Console, rows: Sequence[Mean], measured_on: Base, against: s
         table.add_column(head, justify="right")
     most = measured_on.majority
     baseline = f"always {measured_on.most_said}"
-    table.add_row(baseline, "", with_half(most.replies, "share"), with_half(most.everywhere, "share"))
+    table.add_row(baseline, "", with_margin(most.replies, "share"), with_margin(most.everywhere, "share"))
     for row in rows:
         table.add_row(
             row.name,
             str(row.seeds or ""),
-            with_half(row.replies, "share"),
-            with_half(row.everywhere, "share"),
-            with_half(row.greedy),
-            with_half(row.sampled),
-            with_half(row.distance),
-            with_half(row.act_nats),
+            with_margin(row.replies, "share"),
+            with_margin(row.everywhere, "share"),
+            with_margin(row.greedy),
+            with_margin(row.sampled),
+            with_margin(row.distance),
+            with_margin(row.act_nats),
         )
     console.print(table)
     say(

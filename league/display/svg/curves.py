@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from league.display.figures import with_half
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, counted, element, joined, svg
 from league.standings.curves import CurvePoint
+from league.tables.figures import with_margin
 
 HUES = 6  # different looks of a line; then they repeat
 
@@ -41,7 +41,7 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
     last = ", ".join(f"{name} {score.mean:.2f}" for name, score in latest.items())
     label = f"Points of ten against {yardstick} by own decisions; latest: {last}"
     keys = [
-        element("li", element("i", class_=f"key hue{hue % HUES}"), name, element("b", with_half(score)))
+        element("li", element("i", class_=f"key hue{hue % HUES}"), name, element("b", with_margin(score)))
         for hue, (name, score) in enumerate(latest.items())
     ]
     caption = (

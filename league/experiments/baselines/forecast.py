@@ -15,8 +15,8 @@ from league.experiments.baselines.plan import Job, planned_acts
 from league.experiments.baselines.runs import finished
 from league.rounds.dry_run import estimate
 from league.settings.training import TrainConfig
-from league.tables.blocks import Row as Line
-from league.tables.blocks import Section, Table, plain
+from league.tables.blocks import Section, Table, number_cell
+from league.tables.blocks import TableRow as Line
 from league.training.dry_run import seconds_of
 
 SAMPLE = 500  # scenarios of a measurement for the clock
@@ -37,7 +37,7 @@ def forecast(jobs: Sequence[Job], against: Sequence[Against], rows: Sequence[Row
         seconds = sum(each[name] for name in open_lines) + (len(left) * _learning(left[0]) if left else 0.0)
         whole += seconds
         counts = (len(own), len(left), len(open_lines), planned_acts(own[0]))
-        lines.append(Line(arm, (*(plain(count, "count") for count in counts), plain(seconds, "seconds"))))
+        lines.append(Line(arm, (*(number_cell(count, "count") for count in counts), number_cell(seconds, "seconds"))))
     heads = ("runs", "to learn", "to measure", "acts of a run", "processor seconds")
     note = f"About {whole / 60:.0f} minutes of one core where nothing else runs; a run that was begun counts whole."
     tables = (Table("What is not done yet", heads, tuple(lines), "arm"),)

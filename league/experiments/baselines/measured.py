@@ -14,8 +14,8 @@ from league.bench.results import Row
 from league.bench.run import Against, measure
 from league.experiments.baselines.plan import Job
 from league.experiments.baselines.runs import Run, finished, learn, submission
-from league.tables.blocks import Row as Line
-from league.tables.blocks import Section, Table, plain
+from league.tables.blocks import Section, Table, number_cell
+from league.tables.blocks import TableRow as Line
 from partners.rosters import hash_of
 
 
@@ -106,11 +106,11 @@ def acts_section(done: Sequence[Result], allowed: int | None) -> Section:
             Line(
                 arm,
                 (
-                    plain(len(runs), "count"),
-                    *(plain(figure, "count") for figure in figures),
-                    plain(_mean([run.decisions for run in runs]), "count"),
-                    plain(_mean([run.self_play_deals or 0.0 for run in alone]), "share") if alone else None,
-                    plain(_mean([run.self_play_points or 0.0 for run in alone])) if alone else None,
+                    number_cell(len(runs), "count"),
+                    *(number_cell(figure, "count") for figure in figures),
+                    number_cell(_mean([run.decisions for run in runs]), "count"),
+                    number_cell(_mean([run.self_play_deals or 0.0 for run in alone]), "share") if alone else None,
+                    number_cell(_mean([run.self_play_points or 0.0 for run in alone])) if alone else None,
                 ),
             )
         )

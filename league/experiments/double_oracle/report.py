@@ -16,7 +16,7 @@ from dond_marl.scenarios.space import Scenarios
 from league.bench.lines import replace, rows_in
 from league.experiments.double_oracle.oracle import CLOSED, Iteration, Solver, double_oracle
 from league.standings.meta_game import max_welfare_cce, nash_bargaining_cce, strictest_cce
-from league.tables.blocks import Row, Section, Table, plain
+from league.tables.blocks import Section, Table, TableRow, number_cell
 
 DIGITS = 6
 SOLVERS: dict[str, Solver] = {
@@ -106,10 +106,10 @@ def section(row: Mapping[str, Any]) -> Section:
     heads = ("iterations", "members", "points, seat_0", "seat_1", "gain, seat_0", "gain, seat_1", "play of the first")
 
     def cells(values: Sequence[float], gaps: Sequence[float]) -> tuple[Any, ...]:
-        return *map(plain, values), *map(plain, np.maximum(gaps, 0.0))
+        return *map(number_cell, values), *map(number_cell, np.maximum(gaps, 0.0))
 
     rows = [
-        Row(
+        TableRow(
             pool["pool"],
             (
                 str(pool["iterations"]),
@@ -120,7 +120,7 @@ def section(row: Mapping[str, Any]) -> Section:
         )
         for pool in row["pools"]
     ]
-    rows.append(Row("all", ("", "", *cells(whole(row, "values"), whole(row, "gaps")), "")))
+    rows.append(TableRow("all", ("", "", *cells(whole(row, "values"), whole(row, "gaps")), "")))
     open_ = [pool["pool"] for pool in row["pools"] if not pool["closed"]]
     notes = (
         "Points of ten. A gain is what the best policy with perfect recall earns more that is named before the draw: "

@@ -24,8 +24,8 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.metrics import Estimate, mean_of
-from league.display.figures import with_ends
 from league.experiments.kept import made_now, place, read, write
+from league.tables.figures import with_interval
 from partners.provenance import identity
 
 OURS, THEIRS = "deal_or_no_dialog", "bargaining"
@@ -320,6 +320,6 @@ def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield "| who | against | games | points | the other's | deals | product |"
     yield "|---|---|---|---|---|---|---|"
     for row in rows:
-        own, left = (with_ends(Estimate(ends[0], row["games"], *ends[1:])) for ends in (row["points"], row["left"]))
+        own, left = (with_interval(Estimate(ends[0], row["games"], *ends[1:])) for ends in (row["points"], row["left"]))
         cells = (f"`{row['who']}`", f"`{row['against']}`", f"{row['games']:,}", own, left)
         yield f"| {' | '.join(cells)} | {row['deals']:.1%} | {row['nash']:.2f} |"

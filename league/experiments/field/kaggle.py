@@ -22,9 +22,9 @@ from dond_marl.errors import InputError, RunFailure
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.space import LEWIS_MAX_COUNT
 from dond_marl.yardsticks.metrics import Estimate, mean_of
-from league.display.figures import with_half
 from league.experiments.kept import place, read, write
 from league.ledger.origin import commit
+from league.tables.figures import with_margin
 from league.tasks.values import machine
 from partners.provenance import identity
 
@@ -178,8 +178,8 @@ def _other_side(pair: Pair) -> Pair:
 
 
 def _line(side: Pair) -> str:
-    shares = [with_half(each, "share") for each in (side.deals, side.wins, side.losses)]
-    points = [with_half(each) for each in (side.points, side.left)]
+    shares = [with_margin(each, "share") for each in (side.deals, side.wins, side.losses)]
+    points = [with_margin(each) for each in (side.points, side.left)]
     return f"| {' | '.join([side.first, side.second, str(2 * side.points.n), *points, *shares])} |"
 
 

@@ -18,10 +18,10 @@ import numpy as np
 from dond_marl.seats import Doubles
 from dond_marl.yardsticks.metrics import Estimate, mean_of
 from league.bench.statistics import difference, holm, permutation_p
-from league.display.figures import spelled, with_half
 from league.experiments.hints.experiment import Arm, Experiment, Mark
 from league.experiments.hints.settings import NOBODY
 from league.standings.as_csv import write_csv
+from league.tables.figures import format_number, with_margin
 
 CONFIDENCE = 0.95
 
@@ -116,14 +116,14 @@ def markdown(experiment: Experiment, shares: Sequence[float]) -> str:
         own = experiment.hinters.get(row.arm.hinter, math.nan)
         cells = (
             row.arm.name,
-            spelled(own, "share"),
-            spelled(row.available, "share"),
+            format_number(own, "share"),
+            format_number(row.available, "share"),
             f"{row.acts:,.0f}",
             *(_decisions(row, share) for share in shares),
-            with_half(row.alone, "share"),
+            with_margin(row.alone, "share"),
             "-" if math.isnan(row.gain.mean) else _signed(row.gain),
             "-" if math.isnan(row.p) else f"{row.p:.2g}",
-            *(with_half(share, "share") for share in (row.alone_deals, row.hinted, row.hinted_deals)),
+            *(with_margin(share, "share") for share in (row.alone_deals, row.hinted, row.hinted_deals)),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from dond_marl.yardsticks.equilibria.table import Pair
 from dond_marl.yardsticks.metrics import mean_of
-from league.display.figures import spelled, with_half
 from league.experiments.short_games.experiment import Experiment, Run
 from league.experiments.short_games.shares import FOUND, Standing
+from league.tables.figures import format_number, with_margin
 
 CONFIDENCE = 0.95
 HEADS = (
@@ -40,11 +40,11 @@ def _otherwise(training: dict[str, object]) -> str:
 
 
 def _table(experiment: Experiment, turns: int, equilibrium: Standing) -> Iterator[str]:
-    points = map(spelled, equilibrium.values)
-    own = (*map(spelled, equilibrium.conceded(equilibrium)), *map(spelled, equilibrium.weak(equilibrium)))
+    points = map(format_number, equilibrium.values)
+    own = (*map(format_number, equilibrium.conceded(equilibrium)), *map(format_number, equilibrium.weak(equilibrium)))
     yield _line(HEADS)
     yield _line(["---"] * len(HEADS))
-    yield _line(["the equilibrium", "", *points, "", spelled(equilibrium.nash_conv), *own, "", ""])
+    yield _line(["the equilibrium", "", *points, "", format_number(equilibrium.nash_conv), *own, "", ""])
     for arm in experiment.arms:
         runs = [run for run in experiment.runs if (run.turns, run.arm) == (turns, arm)]
         if runs:
@@ -74,7 +74,7 @@ def _both(standings: Sequence[Standing], pair: Callable[[Standing], Pair]) -> It
 
 
 def _mean(values: Sequence[float]) -> str:
-    return with_half(mean_of(values, CONFIDENCE))
+    return with_margin(mean_of(values, CONFIDENCE))
 
 
 def _line(cells: Sequence[str] | Iterator[str]) -> str:

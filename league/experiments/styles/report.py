@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
-from league.display.figures import spelled, with_half
 from league.display.tables import line
 from league.experiments.styles.agreement import Agreement
 from league.experiments.styles.settings import SOURCES, Source, StylesConfig
 from league.experiments.styles.trials import FIGURES, TrialResult
+from league.tables.figures import format_number, with_margin
 from partners.judges.styles import Style
 
 CONFIDENCE = 0.95
@@ -105,9 +105,9 @@ def print_judged(console: Console, config: StylesConfig, judged: Sequence[Judged
         table.add_row(
             row.style.word,
             NAMES[row.source],
-            spelled(row.agreement.accuracy, "share"),
-            spelled(row.agreement.majority, "share"),
-            spelled(row.agreement.kappa),
+            format_number(row.agreement.accuracy, "share"),
+            format_number(row.agreement.majority, "share"),
+            format_number(row.agreement.kappa),
             *(f"{count:,}" for count in row.agreement),
             *((f"{row.requests:,}", f"{row.tokens:,}", f"${row.usd:.4f}") if costs else ()),
             end_section=row.source == SOURCES[-1],
@@ -126,17 +126,17 @@ def print_rows(console: Console, config: StylesConfig, rows: Sequence[Row], part
         table.add_row(
             row.style.word,
             NAMES[row.source],
-            with_half(row.played[row.style], "share"),
+            with_margin(row.played[row.style], "share"),
             f"{min(row.rates):.0%} to {max(row.rates):.0%}",
-            "-" if row.practiced is None else spelled(row.practiced.accuracy, "share"),
-            "-" if row.practiced is None else spelled(row.practiced.kappa),
-            "-" if row.labelled is None else spelled(row.labelled.accuracy, "share"),
-            with_half(row.played["advantage"]),
-            with_half(row.played["diversity"]),
-            with_half(row.played["deals"], "share"),
-            with_half(row.played["pareto"], "share"),
-            with_half(row.played["points"]),
-            with_half(row.played["joint"]),
+            "-" if row.practiced is None else format_number(row.practiced.accuracy, "share"),
+            "-" if row.practiced is None else format_number(row.practiced.kappa),
+            "-" if row.labelled is None else format_number(row.labelled.accuracy, "share"),
+            with_margin(row.played["advantage"]),
+            with_margin(row.played["diversity"]),
+            with_margin(row.played["deals"], "share"),
+            with_margin(row.played["pareto"], "share"),
+            with_margin(row.played["points"]),
+            with_margin(row.played["joint"]),
             f"{row.played['turns'].mean:.1f}",
             end_section=row.source == SOURCES[-1],
         )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from league.rounds.curriculum import describe
 from league.settings.read import Config
 from league.standings.ladder import Standing
-from league.tables.blocks import Figure, Row, Section, Table, plain
+from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
 from league.tasks.values import Decision, LearnerState, Member
 
 WORDS = {"reset": "start over"}  # by kind of decision, where the kind is not the word for it
@@ -30,11 +30,11 @@ def curriculum(config: Config, stages: Sequence[int], decisions: Decisions) -> S
         cells = (
             describe(config, stage).partition(": ")[2],
             when,
-            plain(sum(config.schedule.phase(n) != "measures" for n in played), "count"),
+            number_cell(sum(config.schedule.phase(n) != "measures" for n in played), "count"),
             ended,
             why,
         )
-        rows.append(Row(stage.name, cells))
+        rows.append(TableRow(stage.name, cells))
     heads = ("what it changes; when it ends", "rounds", "number", "ended", "why")
     return Section("curriculum", "Curriculum", (), (Table("Stages", heads, tuple(rows), label="stage"),))
 
@@ -60,21 +60,29 @@ def lineage(
     for learner in (member for member in members if member.live):
         state = states[learner.name]
         again = f"started over {state.life} time{'' if state.life == 1 else 's'}" if state.life else ""
-        cells = (learner.role.replace("_", " "), "", plain(state.decisions, "count"), scores.get(learner.name), again)
-        rows.append(Row(learner.name, cells))
+        cells = (
+            learner.role.replace("_", " "),
+            "",
+            number_cell(state.decisions, "count"),
+            scores.get(learner.name),
+            again,
+        )
+        rows.append(TableRow(learner.name, cells))
         for child in (member for member in members if member.parent == learner.name):
             score, why = scores.get(child.name), reasons.get(child.name)
             born = (f"snapshot of {learner.name}", f"after round {child.born}", None, score, why)
-            rows.append(Row(child.name, born))
+            rows.append(TableRow(child.name, born))
     heads = ("who it is", "born", "own decisions", "points of ten", "why")
     tables = [Table("Learners, each followed by its snapshots", heads, tuple(rows))]
     if repairs := [(at, decision) for at, decision in decisions if decision.kind == "repair"]:
-        rounds = tuple(Row(f"round {at + 1}", (d.subject, "yes" if d.taken else "no", d.reason)) for at, d in repairs)
+        rounds = tuple(
+            TableRow(f"round {at + 1}", (d.subject, "yes" if d.taken else "no", d.reason)) for at, d in repairs
+        )
         columns = ("of", "repaired", "against whom, and the points of ten that it lost to them as seat_0 / seat_1")
         tables.append(Table("Exploit and repair: what exploiters took was practiced", columns, rounds, "when"))
     if others := [(at, decision) for at, decision in decisions if decision.kind not in ("stage", "repair")]:
         taken = tuple(
-            Row(f"round {at + 1}", (d.subject, WORDS.get(d.kind, d.kind), "yes" if d.taken else "no", d.reason))
+            TableRow(f"round {at + 1}", (d.subject, WORDS.get(d.kind, d.kind), "yes" if d.taken else "no", d.reason))
             for at, d in others
         )
         tables.append(Table("Decisions: gates, snapshots, fresh starts", ("of", "what", "taken", "why"), taken, "when"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dond_marl.yardsticks.metrics import Estimate
 from league.rounds.diversity import Added
-from league.tables.blocks import Figure, Row, Section, Table, plain
+from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
 
 KEY, TITLE = "diversity", "What each snapshot added"
 
@@ -22,11 +22,11 @@ def diversity(snapshots: Sequence[Added]) -> Section:
         "Nothing new is 0; a distance that is not above the error of the snapshot's own points may be chance."
     )
     rows = tuple(
-        Row(
+        TableRow(
             each.member.name,
             (
                 f"after round {each.member.born}",
-                plain(each.before, "count"),
+                number_cell(each.before, "count"),
                 _known(each.distance, each.cells),
                 _known(each.error, each.cells),
             ),

@@ -23,7 +23,7 @@ from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
 from league.ledger.replay import orders, played_again
 from league.settings.read import Config
-from league.tables.blocks import Dialogue, Figure, Row, Section, Table, plain
+from league.tables.blocks import Dialogue, Figure, Section, Table, TableRow, number_cell
 from league.tasks.values import Leg
 
 EACH = 3  # games of each kind that are told
@@ -123,7 +123,7 @@ def _all_games(number: int, sums: Sums, confidence: float) -> Table:
         "nash": "Nash efficiency",
         "pareto": "share of deals that are Pareto-optimal",
     }
-    rows = tuple(Row(label, (Figure(rate(*sums[name], confidence), "share"),)) for name, label in labels.items())
+    rows = tuple(TableRow(label, (Figure(rate(*sums[name], confidence), "share"),)) for name, label in labels.items())
     return Table(f"All {number:,} games of the league", ("value",), rows, label="figure")
 
 
@@ -152,9 +152,9 @@ def _dialogue(heading: str, record: GameRecord, candidate: Candidate, ledger: Le
     scores, deal = np.array([record.outcome.scores], dtype=np.int16), np.array([record.outcome.deal])
     reached = efficiency(own, scores, deal)
     measures = (
-        *((f"points of ten of {SEATS[seat]}", plain(reached.points[0, seat], n=1)) for seat in (0, 1)),
-        ("welfare efficiency", plain(reached.welfare[0], "share", 1)),
-        ("Nash efficiency", plain(reached.nash[0], "share", 1)),
+        *((f"points of ten of {SEATS[seat]}", number_cell(reached.points[0, seat], n=1)) for seat in (0, 1)),
+        ("welfare efficiency", number_cell(reached.welfare[0], "share", 1)),
+        ("Nash efficiency", number_cell(reached.nash[0], "share", 1)),
     )
     game = steps(record)
     acts = tuple(

@@ -20,7 +20,7 @@ from hints.providers import HinterError
 from league.ledger.ledger import ReadLedger
 from league.ledger.replay import orders, played_again
 from league.settings.read import Config
-from league.tables.blocks import Figure, Row, Section, Table, plain
+from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
 from league.tasks.answers import Answers
 from league.tasks.values import Member, kinds_in
 from partners.llm.partner import LLMPartner
@@ -78,7 +78,7 @@ def _decisions(counted: Mapping[str, Answers]) -> Table:
             "decisions": _count(own.asked),
             "answered": _count(own.answered),
             "fallbacks": _count(own.fallen),
-            "share of fallbacks": plain(own.fallen / own.asked, "share", own.asked) if own.asked else None,
+            "share of fallbacks": number_cell(own.fallen / own.asked, "share", own.asked) if own.asked else None,
             **{cause: _count(times) for cause, times in own.by_cause().items()},
             "games": _count(own.games),
             "games left out": _count(own.left_out),
@@ -86,12 +86,14 @@ def _decisions(counted: Mapping[str, Answers]) -> Table:
         for own in counted.values()
     ]
     heads = tuple(dict.fromkeys(head for row in rows for head in row))
-    table = tuple(Row(name, tuple(row.get(head) for head in heads)) for name, row in zip(counted, rows, strict=True))
+    table = tuple(
+        TableRow(name, tuple(row.get(head) for head in heads)) for name, row in zip(counted, rows, strict=True)
+    )
     return Table("Decisions", heads, table)
 
 
 def _count(number: float) -> Figure:
-    return plain(number, "count")
+    return number_cell(number, "count")
 
 
 def _of_file(member: Member, config: Config, ledger: ReadLedger, blobs: Path) -> tuple[list[Table], list[str]]:
@@ -118,7 +120,7 @@ def _of_file(member: Member, config: Config, ledger: ReadLedger, blobs: Path) ->
     return [*tables, Table(f"Decisions of {member.name}, by class", ("times",), classes, label="class")], notes
 
 
-def _calls(path: Path) -> tuple[tuple[Row, ...], list[str]]:
+def _calls(path: Path) -> tuple[tuple[TableRow, ...], list[str]]:
     """Calls and tokens by their outcome, and the models that were called."""
     if not path.is_file():
         raise FileNotFoundError("it is not here")
@@ -132,13 +134,13 @@ def _calls(path: Path) -> tuple[tuple[Row, ...], list[str]]:
     rows = []
     for failure, finished, *numbers in outcomes:
         what = f"no reply: {failure}" if failure is not None else ANSWERED if finished else CUT
-        rows.append(Row(str(what), tuple(map(_count, numbers))))
+        rows.append(TableRow(str(what), tuple(map(_count, numbers))))
     total = [float(sum(row[place] for row in outcomes)) for place in (2, 3, 4)]
-    rows.append(Row("all", tuple(map(_count, total))))
+    rows.append(TableRow("all", tuple(map(_count, total))))
     return tuple(rows), models
 
 
-def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) -> tuple[Row, ...] | str:
+def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) -> tuple[TableRow, ...] | str:
     """Every decision by its class, from the member's matches played again from its file; or why that is impossible."""
     replayed = {model.name: _from_file(model) for model in ledger.members() if _is_model(model)}
     partner = replayed[member.name]
@@ -174,12 +176,12 @@ def _is_model(member: Member) -> bool:
     return member.spec is not None and "llm" in kinds_in(member.spec)
 
 
-def _by_class(tally: Counter[str]) -> tuple[Row, ...]:
-    rows = [Row("decisions", (_count(tally["decisions"]),))]
+def _by_class(tally: Counter[str]) -> tuple[TableRow, ...]:
+    rows = [TableRow("decisions", (_count(tally["decisions"]),))]
     for prefix, words in CLASSES.items():
         for name in sorted(name for name in tally if name.startswith(prefix)):
             what = f"{words}{name.removeprefix(prefix).replace('_', ' ')}"
-            rows.append(Row(what, (_count(tally[name]),)))
+            rows.append(TableRow(what, (_count(tally[name]),)))
     return tuple(rows)
 
 
@@ -188,5 +190,5 @@ def _failed(ledger: ReadLedger) -> tuple[Table, ...]:
     causes: dict[str, list[str]] = {}
     for _, member, cause in ledger.failures():
         causes.setdefault(member, []).append(cause)
-    rows = tuple(Row(name, (_count(len(own)), own[0])) for name, own in causes.items())
+    rows = tuple(TableRow(name, (_count(len(own)), own[0])) for name, own in causes.items())
     return (Table("Tasks that failed, by whose fault", ("tasks", "in the words of the first"), rows),) if rows else ()

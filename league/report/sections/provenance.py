@@ -9,7 +9,7 @@ from pathlib import Path
 from league.ledger.ledger import ReadLedger
 from league.ledger.schema import SCHEMA_VERSION
 from league.settings.read import Config
-from league.tables.blocks import Row, Section, Table, Text, plain
+from league.tables.blocks import Section, Table, TableRow, TextBlock, number_cell
 from league.tasks.blobs import BlobError, read_content
 from league.tasks.values import machine
 
@@ -20,24 +20,24 @@ def provenance(
     """The section; ``sha256``: of the files read besides the ledger; ``broken``: the damage to the rows, if any."""
     notes, meta = ledger.notes(), ledger.meta()
     rows = [
-        Row("seed", (str(config.league.seed),)),
-        Row("scenarios", (meta["source"],)),
-        Row("ledger", (f"schema {SCHEMA_VERSION}; SHA-256 of all rows {ledger.fingerprint()}",)),
-        Row("seals", (broken or f"all {ledger.next_round + 1} hold; the last is {ledger.last_seal()}",)),
-        *([Row("weights", (_weights(ledger, blobs),))] if config.learners else []),
-        *(Row(name, (f"SHA-256 {digest}",)) for name, digest in sha256.items()),
-        *(Row(name, (version,)) for name, version in _versions(notes.get("machine", "{}"))),
+        TableRow("seed", (str(config.league.seed),)),
+        TableRow("scenarios", (meta["source"],)),
+        TableRow("ledger", (f"schema {SCHEMA_VERSION}; SHA-256 of all rows {ledger.fingerprint()}",)),
+        TableRow("seals", (broken or f"all {ledger.next_round + 1} hold; the last is {ledger.last_seal()}",)),
+        *([TableRow("weights", (_weights(ledger, blobs),))] if config.learners else []),
+        *(TableRow(name, (f"SHA-256 {digest}",)) for name, digest in sha256.items()),
+        *(TableRow(name, (version,)) for name, version in _versions(notes.get("machine", "{}"))),
     ]
     seconds, overhead = ledger.clock()
     cost = {"seconds of all rounds": seconds, "of them planning, folding and writing": overhead}
-    rows_of_cost = tuple(Row(label, (plain(value, "seconds"),)) for label, value in cost.items())
-    started = tuple(Row(name, (value,)) for name, value in _origin(notes.get("origin", "{}")))
+    rows_of_cost = tuple(TableRow(label, (number_cell(value, "seconds"),)) for label, value in cost.items())
+    started = tuple(TableRow(name, (value,)) for name, value in _origin(notes.get("origin", "{}")))
     tables = (
         Table("Where the figures are from", ("value",), tuple(rows), label="what", kind="facts"),
         Table("How long it took", ("value",), rows_of_cost, label="what", kind="facts"),
         *([Table("How it was started", ("value",), started, label="what", kind="facts")] if started else []),
     )
-    settings = Text("Settings (without paths and the number of workers)", meta["settings"])
+    settings = TextBlock("Settings (without paths and the number of workers)", meta["settings"])
     note = "The same settings and seed come to the same rows; the seals are a chain of hashes over them, one per round."
     return Section("provenance", "Provenance", (note,), (*tables, settings))
 

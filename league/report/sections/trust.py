@@ -8,7 +8,7 @@ from typing import Any
 from dond_marl.game import SEATS
 from league.standings.findings import DRIFT, NASH
 from league.standings.ladder import Standing
-from league.tables.blocks import Cell, Figure, Row, Section, Table, plain, stored
+from league.tables.blocks import Cell, Figure, Section, Table, TableRow, figure_from_json, number_cell
 
 KEY, TITLE = "trust", "Ladder or meta-game"
 MIXTURES = (DRIFT, NASH)
@@ -47,12 +47,12 @@ def trust(standings: Sequence[Standing], document: Mapping[str, Any] | None, mai
     for name in shown:
         standing = ranked[places[name] - 1]
         cells: tuple[Cell, ...] = (
-            plain(places[name], "count"),
+            number_cell(places[name], "count"),
             Figure(standing.points),
             *map(Figure, standing.as_seat),
         )
-        weights = (stored(solutions[which]["shares"][seat].get(name), "share") for which, seat in shares)
-        rows.append(Row(name, (*cells, *weights)))
+        weights = (figure_from_json(solutions[which]["shares"][seat].get(name), "share") for which, seat in shares)
+        rows.append(TableRow(name, (*cells, *weights)))
     heads = ("ladder's place", "points", *(f"as {seat}" for seat in SEATS), *(f"{n}, {seat}" for n, seat in shares))
     return Section(KEY, TITLE, (_beside(ranked[0], solutions), *NOTES), (Table("By both", heads, tuple(rows)),))
 

@@ -11,11 +11,11 @@ from dond_marl.records.record import GameRecord, records
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows
 from dond_marl.yardsticks.metrics import TEN, Estimate
-from league.display.figures import with_half
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, element, numbers_table, svg
 from league.evaluation.matches import Terms
 from league.evaluation.outcomes import Figures, Outcomes, figures, landed, outcomes_of, together
+from league.tables.figures import with_margin
 
 CONFIDENCE = 0.95
 SIZES = (100, 500, 2_000)  # scenarios, each played twice
@@ -82,19 +82,19 @@ def figures_table(match: Match) -> Markup:
     """The match in numbers."""
     one, other = match.both
     rows = [
-        ("points of ten", with_half(one.points), with_half(other.points)),
-        ("as the opener", *map(with_half, match.opening)),
-        ("as the responder", *map(with_half, match.answering)),
-        ("points where a deal closed", with_half(one.points_agreed), with_half(other.points_agreed)),
+        ("points of ten", with_margin(one.points), with_margin(other.points)),
+        ("as the opener", *map(with_margin, match.opening)),
+        ("as the responder", *map(with_margin, match.answering)),
+        ("points where a deal closed", with_margin(one.points_agreed), with_margin(other.points_agreed)),
     ]
     shared = [
-        ("deals", with_half(one.deals, "share")),
-        ("deals on the Pareto frontier", with_half(one.pareto, "share")),
-        ("of the largest joint score", with_half(one.welfare, "share")),
-        ("of the largest Nash product", with_half(one.nash, "share")),
-        ("deals without envy", with_half(one.envy_free, "share")),
-        ("gap between the two, per deal", with_half(one.gap)),
-        ("acts per game", with_half(one.turns)),
+        ("deals", with_margin(one.deals, "share")),
+        ("deals on the Pareto frontier", with_margin(one.pareto, "share")),
+        ("of the largest joint score", with_margin(one.welfare, "share")),
+        ("of the largest Nash product", with_margin(one.nash, "share")),
+        ("deals without envy", with_margin(one.envy_free, "share")),
+        ("gap between the two, per deal", with_margin(one.gap)),
+        ("acts per game", with_margin(one.turns)),
     ]
     body = [
         element("tr", element("th", name, scope="row"), element("td", mine), element("td", theirs))

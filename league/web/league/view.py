@@ -6,11 +6,11 @@ import math
 from urllib.parse import urlencode
 
 from dond_marl.yardsticks.metrics import TEN
-from league.display.figures import spelled, with_half
 from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup, counted, element, joined
 from league.display.svg.whisker import reach, whisker
 from league.standings.ladder import Standing
+from league.tables.figures import format_number, with_margin
 from league.tables.standings import ANSWERED, answered
 from league.tasks.values import Decision
 from league.web.league.follower import Picture, sentence
@@ -67,11 +67,11 @@ def ladder(picture: Picture) -> Markup:
         cells = (
             element("td", rank if row.ranked else "\N{EN DASH}", class_="rank", title=row.unranked_because or None),
             element("th", _named(picture, row.member), note, scope="row"),
-            element("td", with_half(row.points), class_="strong"),
+            element("td", with_margin(row.points), class_="strong"),
             element("td", whisker(row.points, low, high), class_="whisker"),
-            *(element("td", spelled(share, "share")) for share in shares),
-            element("td", spelled(row.left)),
-            element("td", spelled(row.deals, "share")),
+            *(element("td", format_number(share, "share")) for share in shares),
+            element("td", format_number(row.left)),
+            element("td", format_number(row.deals, "share")),
             element("td", own.get(row.member, "")) if own else None,
         )
         rows.append(element("tr", *cells))
@@ -139,12 +139,12 @@ def lineage(picture: Picture) -> Markup:
             element(
                 "li",
                 element("b", child.name, class_="name"),
-                element("small", f"after round {child.born}, scores {spelled(scores.get(child.name, math.nan))}"),
+                element("small", f"after round {child.born}, scores {format_number(scores.get(child.name, math.nan))}"),
             )
             for child in picture.members
             if child.parent == learner.name
         ]
-        text = f"{sentence(learner, state)}{again}; scores {spelled(scores.get(learner.name, math.nan))}"
+        text = f"{sentence(learner, state)}{again}; scores {format_number(scores.get(learner.name, math.nan))}"
         now = element("li", element("b", learner.name, class_="name"), element("small", text), class_="now")
         families.append(element("ol", *steps, now, class_="family"))
     others = []

@@ -11,10 +11,10 @@ import numpy as np
 from dond_marl.records.record import GameRecord
 from dond_marl.scenarios.sources import pack
 from dond_marl.yardsticks.metrics import TEN, Estimate, mean_over_scenarios, scenario_groups
-from league.display.figures import spelled, with_half
 from league.display.session import points_of_ten
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, counted, element, joined, svg
+from league.tables.figures import format_number, with_margin
 from league.web.replay.view import called, is_person
 
 CONFIDENCE = 0.95
@@ -64,10 +64,10 @@ def scores_drawn(scores: Sequence[Score]) -> Markup:
 def _card(score: Score) -> Markup:
     name = f"{score.partner}, advised" if score.advised else score.partner
     facts = (
-        ("your points of ten", with_half(score.mine)),
-        ("theirs", spelled(score.theirs)),
+        ("your points of ten", with_margin(score.mine)),
+        ("theirs", format_number(score.theirs)),
         ("deals", f"{score.deals} of {score.mine.n}"),
-        ("your best game", spelled(score.best)),
+        ("your best game", format_number(score.best)),
     )
     figures = [element("div", element("dt", term), element("dd", what)) for term, what in facts]
     heading = element("h2", element("span", name, class_="name"))
@@ -91,7 +91,7 @@ def _curve(score: Score) -> Markup | None:
     if sure:
         parts.append(element("path", class_="band hue0", d=f"M{'L'.join([*above, *below])}Z"))
     parts.append(element("polyline", class_="line hue0", points=line))
-    label = f"Mean points of ten against {score.partner} after each of {longest} games, now {with_half(score.mine)}"
+    label = f"Mean points of ten against {score.partner} after each of {longest} games, now {with_margin(score.mine)}"
     return svg(axes.width, axes.height, label, *parts, class_="chart")
 
 

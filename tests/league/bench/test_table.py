@@ -16,8 +16,8 @@ from league.bench.shares import with_families
 from league.bench.submission import of_spec
 from league.bench.table import arms_by_protocol, in_short, leaderboard, scores_of
 from league.cli.bench import BEGIN, END, renewed
-from league.report.as_markdown import markdown
 from league.tables.blocks import Figure
+from league.tables.markdown import report_markdown
 from tests.command import ROOT, dond
 
 DEMANDS = (0.5, 0.55, 0.6, 0.65, 0.7)
@@ -113,7 +113,7 @@ def test_a_line_with_other_families_has_its_points_by_family_taken_anew(by_famil
 
 
 def test_links_to_sections_of_a_leaderboard_in_markdown_are_as_github_writes_them(rows):
-    assert "- [Against 2 partners, lewis](#against-2-partners-lewis)" in markdown(leaderboard(rows[:1]))
+    assert "- [Against 2 partners, lewis](#against-2-partners-lewis)" in report_markdown(leaderboard(rows[:1]))
 
 
 def test_several_seeds_are_an_interquartile_mean_with_the_interval_over_seeds(rows):

@@ -14,17 +14,17 @@ import pytest
 from dond_marl.yardsticks.metrics import Estimate
 from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup
-from league.report.as_html import page, style
 from league.report.copies import as_csv, latex, plain_rules, svg_link
+from league.report.html import page, style
 from league.standings.curves import CurvePoint
-from league.tables.blocks import Curves, Figure, Report, Row, Section, Table, plain
+from league.tables.blocks import Curves, Figure, Report, Section, Table, TableRow, number_cell
 from tests.league.web.browser import browsing, missing
 
-SURE, UNSURE = Figure(Estimate(6.54321, 640, 6.1, 6.9)), plain(0.5, "share", 12)
+SURE, UNSURE = Figure(Estimate(6.54321, 640, 6.1, 6.9)), number_cell(0.5, "share", 12)
 TABLE = Table(
     "100% of it_all",
     ("points of ten", "deals", "why"),
-    (Row("a_b & c", (SURE, UNSURE, "C:\\x~{1}^2#$")), Row("=1+1", (plain(math.nan), None, None))),
+    (TableRow("a_b & c", (SURE, UNSURE, "C:\\x~{1}^2#$")), TableRow("=1+1", (number_cell(math.nan), None, None))),
 )
 POINTS = [
     CurvePoint(rounds, member, 1000 * rounds, Estimate(2.0 + rounds, 128, 1.5 + rounds, 2.5 + rounds))
@@ -42,12 +42,12 @@ def test_a_table_is_a_tabular_whose_every_special_letter_is_escaped():
         r"C:\textbackslash{}x\textasciitilde{}\{1\}\textasciicircum{}2\#\$ \\"
     )
     assert lines[6] == r"=1+1 & -- & -- & -- \\"
-    odd = TABLE._replace(rows=(Row("[<a|b>]", (None, None, None)),))
+    odd = TABLE._replace(rows=(TableRow("[<a|b>]", (None, None, None)),))
     assert latex(odd).splitlines()[5] == r"{}[\textless{}a\textbar{}b\textgreater{}] & -- & -- & -- \\"
 
 
 def test_an_n_that_all_figures_share_is_said_once():
-    common = TABLE._replace(rows=(Row("a", (SURE, SURE, None)), Row("b", (SURE, SURE, None))))
+    common = TABLE._replace(rows=(TableRow("a", (SURE, SURE, None)), TableRow("b", (SURE, SURE, None))))
     assert latex(common).count("640") == 1 and latex(common).startswith("% 100% of it_all, n = 640\n")
     told = page(Report("t", "t", 0.95, (Section("s", "S", (), (TABLE,)),)))
     assert "(n = 12 to 640;" in told

@@ -24,16 +24,16 @@ from dond_marl.yardsticks.efficiency import efficiency
 from dond_marl.yardsticks.metrics import Estimate
 from league.cli.main import main
 from league.cli.report import FORMATS
-from league.display.figures import shown
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.origin import command_line
 from league.ledger.run_directory import RunError, named_run
 from league.report import as_data
-from league.report.as_html import drawn
 from league.report.collect import collect
+from league.report.html import drawn
 from league.standings.curves import CurvePoint
-from league.tables.blocks import Curves, Dialogue, Figure, Report, Row, Section, Table, inert, plain
+from league.tables.blocks import Curves, Dialogue, Figure, Report, Section, Table, TableRow, number_cell, printable
+from league.tables.figures import format_cell
 from tests.command import in_process
 from tests.killing import run as run_league
 from tests.league.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
@@ -72,7 +72,7 @@ def played(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def report(played):
-    return inert(collect(played))
+    return printable(collect(played))
 
 
 @pytest.fixture(scope="module")
@@ -411,7 +411,7 @@ def test_the_page_and_the_text_hold_every_figure_of_every_table(report, checked)
     for row in rows_of(report):
         parts = [part for cell in row.cells for part in (drawn(cell).value, drawn(cell).doubt) if part]
         assert any(_within([row.label, *parts], found) for found in page), row
-        figures = [shown(cell, n=False).rstrip(")") for cell in row.cells if isinstance(cell, Figure)]
+        figures = [format_cell(cell, n=False).rstrip(")") for cell in row.cells if isinstance(cell, Figure)]
         if not set("<>&") & set(row.label):
             assert any(f"| {row.label} |" in line and all(f in line for f in figures) for line in bare), row
         number += len(figures)
@@ -447,13 +447,13 @@ def _tables(document):
 
 
 def test_the_same_run_makes_the_same_bytes(played, html):
-    assert FORMATS["html"](inert(collect(played))) == html
+    assert FORMATS["html"](printable(collect(played))) == html
 
 
 def test_a_page_on_a_league_of_sixty_is_small():
     cell = Figure(Estimate(6.54321, 12345, 6.1, 6.9))
     names = tuple(f"member number {place} with a rather long name" for place in range(80))
-    rows = tuple(Row(name, (cell,) * 80) for name in names)
+    rows = tuple(TableRow(name, (cell,) * 80) for name in names)
     big = Report("t", "t", 0.95, (Section("crossplay", "Cross-play", (), (Table("c", names, rows, kind="heat"),)),))
     page = FORMATS["html"](big)
     assert len(page.encode()) < 3 * 2**20
@@ -462,8 +462,8 @@ def test_a_page_on_a_league_of_sixty_is_small():
 
 def test_escape_codes_are_inert_in_every_format():
     name = "\x1b[31mred\x07\u202e|*`<u>\x00"
-    rows = (Row(name, (name, plain(1.0))),)
-    told = inert(Report(name, name, 0.95, (Section("s", "S", (name,), (Table(name, ("a", name), rows),)),)))
+    rows = (TableRow(name, (name, number_cell(1.0))),)
+    told = printable(Report(name, name, 0.95, (Section("s", "S", (name,), (Table(name, ("a", name), rows),)),)))
     for write in FORMATS.values():
         text = write(told)
         assert not [c for c in text if not c.isprintable() and c not in "\n"]
@@ -472,12 +472,12 @@ def test_escape_codes_are_inert_in_every_format():
 
 
 def test_a_cell_says_its_interval_and_its_number():
-    assert shown(Figure(Estimate(7.314, 6272, 7.15, 7.47))) == "7.31 (7.15..7.47; n 6,272)"
-    assert shown(plain(0.5, "share", 3)) == "50.0% (n 3)"
-    assert shown(Figure(Estimate(math.nan, 0, 0.2, 0.4))) == "0.20..0.40"
-    assert shown(plain(math.nan)) == shown(None) == "-"
-    assert shown(plain(12345, "count")) == "12,345"
-    assert shown(Figure(Estimate(-0.001, 0, -0.2, 0.0))) == "0.00 (-0.20..0.00)"
+    assert format_cell(Figure(Estimate(7.314, 6272, 7.15, 7.47))) == "7.31 (7.15..7.47; n 6,272)"
+    assert format_cell(number_cell(0.5, "share", 3)) == "50.0% (n 3)"
+    assert format_cell(Figure(Estimate(math.nan, 0, 0.2, 0.4))) == "0.20..0.40"
+    assert format_cell(number_cell(math.nan)) == format_cell(None) == "-"
+    assert format_cell(number_cell(12345, "count")) == "12,345"
+    assert format_cell(Figure(Estimate(-0.001, 0, -0.2, 0.0))) == "0.00 (-0.20..0.00)"
 
 
 # Runs that are not over, or not there

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dond_marl.yardsticks.metrics import Estimate
-from league.display.figures import with_ends
+from league.tables.figures import with_interval
 
 BEST, ENOUGH = 12, 0.95  # players of the ranking that are shown; of the best member's points
 HOLDS = ((0.95, "all or nearly all"), (0.8, "four fifths"), (0.65, "two thirds"), (0.0, "less"))  # of the last claim
@@ -137,7 +137,7 @@ def ours_table(found: Found) -> str:
         first, second = found.field[name, 0][0], found.field[name, 1][0]
         shares = of_best(found, name)
         enough = fmean(share >= ENOUGH for share in shares) if shares else float("nan")
-        rows.append([name, with_ends(own), with_ends(first), with_ends(second), with_ends(theirs),
+        rows.append([name, with_interval(own), with_interval(first), with_interval(second), with_interval(theirs),
                      f"{middle(shares):.0%}", f"{enough:.0%}"])  # fmt: skip
     heads = ("of ours", "own points", "as seat_0", "as seat_1", "the agents' points", "of the best of ours, IQM",
              "agents with 95% of it")  # fmt: skip
@@ -151,7 +151,7 @@ def ranking_table(found: Found) -> str:
     for place, player in enumerate(found.players, start=1):
         if place <= BEST or player.year is None:
             claims = [_share(player.opens), _share(player.closes)]
-            points = [with_ends(player.points), with_ends(player.ours), f"{player.deals:.0%}"]
+            points = [with_interval(player.points), with_interval(player.ours), f"{player.deals:.0%}"]
             fewer = f" ({player.games} games)" if player.year is not None and player.games < most else ""
             rows.append([str(place), short(player.who) + fewer, player.year or "ours", *points, *claims])
     heads = ("place", "who", "from", "own points", "ours got", "deals", "first claim", "last claim")

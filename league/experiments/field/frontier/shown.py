@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from dond_marl.yardsticks.metrics import Estimate
-from league.display.figures import with_ends
 from league.display.svg.markup import Markup, element
 from league.experiments.field.frontier.experiment import ALL, FIT, MODEL, REPLY, Row
+from league.tables.figures import with_interval
 
 HEADS = ("who", "tables", "games", "deals", "welfare, all games", "Pareto, of deals", "points of ten")
 LINE, LEFT, PANEL, TOP, WIDTH = 24, 330, 240, 62, 880  # pixels
@@ -35,8 +35,8 @@ def _cells(row: Row) -> list[str]:
     figures = row.figures
     first, second = figures.points
     who = f"`{row.who}`" if row.kind == MODEL else row.who
-    shares = [with_ends(each, "share") for each in (figures.deals, figures.welfare, figures.pareto)]
-    points = f"{with_ends(first)} and {with_ends(second)}"
+    shares = [with_interval(each, "share") for each in (figures.deals, figures.welfare, figures.pareto)]
+    points = f"{with_interval(first)} and {with_interval(second)}"
     return [who, f"{row.number}, {row.tables}", str(figures.deals.n), *shares, points]
 
 
@@ -61,7 +61,7 @@ def drawing(rows: Sequence[Row]) -> str:
         parts.append(element("text", row.who[:44], x=16, y=y + 4))
         for panel, estimate in enumerate((row.figures.deals, row.figures.welfare)):
             parts += _mark(panel, estimate, y, "theirs" if row.kind == MODEL else "ours")
-    label = "; ".join(f"{row.who}: deals {with_ends(row.figures.deals, 'share')}" for row in shown)
+    label = "; ".join(f"{row.who}: deals {with_interval(row.figures.deals, 'share')}" for row in shown)
     box = f"0 0 {WIDTH} {height}"
     drawn = element(
         "svg", *parts, xmlns="http://www.w3.org/2000/svg", viewBox=box, width=WIDTH, role="img", aria_label=label

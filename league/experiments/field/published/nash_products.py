@@ -17,10 +17,10 @@ from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.errors import InputError
 from dond_marl.randomness import generator
 from dond_marl.scenarios.data import DIALOGUE_SPLITS, Dialogue, load_dialogues
-from league.display.figures import with_half
 from league.experiments.field.bargaining import CHANCE, ORACLE, SEARCH, THEIRS, Table
 from league.experiments.field.published.results import Found, Row, plain_of, row_of
 from league.experiments.kept import made_now, place, read, write
+from league.tables.figures import with_margin
 
 PLAYERS = (ORACLE, CHANCE, SEARCH)
 PREFIX, PEOPLES = "nbs_", "nash_product_of_means"
@@ -81,10 +81,10 @@ def _row(table: Table, who: str, seed: int, batch: Sequence[int]) -> Row:
 def markdown(found: Found) -> str:
     """The products with their intervals over batches, people's beside them."""
     people = stored_human_line().figures[PEOPLES]
-    rows = [f"| people | {people.n:,} perspectives | {with_half(people)} |"]
+    rows = [f"| people | {people.n:,} perspectives | {with_margin(people)} |"]
     for who in found.players:
         games = sum(row.games for row in found.rows if row.who == who)
-        rows.append(f"| `{who.removeprefix(PREFIX)}` | {games:,} games | {with_half(found.of(who, 'nash'))} |")
+        rows.append(f"| `{who.removeprefix(PREFIX)}` | {games:,} games | {with_margin(found.of(who, 'nash'))} |")
     return (
         "Products of both mean points, of ten, no deal being 0; tree search is given "
         f"{found.settings['simulations']:,} simulated games a decision; 95 % intervals over {BATCHES} batches of "

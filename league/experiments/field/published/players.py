@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dond_marl.yardsticks.metrics import Estimate
-from league.display.figures import with_half
 from league.experiments.field.published.results import Found
+from league.tables.figures import with_margin
 
 HEADS = (
     "who",
@@ -39,7 +39,7 @@ def percent(estimate: Estimate) -> Estimate:
 def figure(found: Found, who: str, measure: str) -> str:
     """A figure with half of its interval; without one where there is one seed."""
     estimate = found.of(who, measure)
-    return with_half(percent(estimate) if measure in PERCENT else estimate)
+    return with_margin(percent(estimate) if measure in PERCENT else estimate)
 
 
 def _lines(found: Found) -> Iterator[str]:

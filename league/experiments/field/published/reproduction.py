@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from dond_marl.yardsticks.metrics import Estimate
-from league.display.figures import with_ends
 from league.experiments.field.published.cells import Cell, published
 from league.experiments.field.published.results import Found
+from league.tables.figures import with_interval
 
 NEAR = 0.4  # points of ten
 HEADS = ("who", "seeds", "own points, more than published", "the other's", f"both means within {NEAR}")
@@ -33,7 +33,7 @@ def _lines(found: Found, own: float, other: float) -> Iterator[str]:
     for who in _learners(found):
         more = [_less(found.of(who, measure), of) for measure, of in (("points", own), ("left", other))]
         near = "yes" if all(abs(each.mean) <= NEAR for each in more) else "no"
-        yield f"| {' | '.join([f'`{who}`', str(more[0].n), *map(with_ends, more), near])} |"
+        yield f"| {' | '.join([f'`{who}`', str(more[0].n), *map(with_interval, more), near])} |"
 
 
 def _learners(found: Found) -> list[str]:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.yardsticks.metrics import Estimate
-from league.display.figures import with_ends
 from league.experiments.field.published.cells import STATUSES, Cell, Published
 from league.experiments.field.published.players import PERCENT, percent
 from league.experiments.field.published.results import Found
+from league.tables.figures import with_interval
 
 PEOPLE = "people"  # as ``ours``: the people of the published dialogues, computed anew
 OF_PEOPLE = {"points": "score", "deals": "deals", "pareto": "pareto_of_deals", "nash": "nash_product_of_means"}
@@ -110,7 +110,7 @@ def _table(cells: Sequence[Cell], results: Sequence[Found], places: Sequence[str
         value = "-" if cell.value is None else f"{cell.value:g}"
         status = cell.status + (f" {_mark(cell.read, places)}" if cell.read else "")
         ours = [beside(cell, found) for found in columns]
-        figures = [cell.none or "-" if own is None else with_ends(own.estimate) for own in ours]
+        figures = [cell.none or "-" if own is None else with_interval(own.estimate) for own in ours]
         if cell.ours == PEOPLE:
             figures = [*figures[:1], *("" for _ in figures[1:])]
         over = " and ".join(dict.fromkeys(own.over for own in ours if own is not None))

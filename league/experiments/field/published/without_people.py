@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from league.display.figures import with_half
 from league.experiments.field.published.players import percent
 from league.experiments.field.published.results import Found
+from league.tables.figures import with_margin
 
 HEADS = ("who", "in", "seeds", "games", "to the clone", "to the agent", "mean of both", "product", "deals, %")
 HERE = "_here"
@@ -28,5 +28,5 @@ def _lines(found: Found) -> Iterator[str]:
         rows = [row for row in found.rows if row.who == who]
         game = "this game" if who.endswith(HERE) else "`bargaining`"
         cells = [f"`{who.removesuffix(HERE)}`", game, str(len(rows)), f"{sum(row.games for row in rows):,}"]
-        figures = [with_half(found.of(who, measure)) for measure in ("left", "points", "joint", "nash")]
-        yield f"| {' | '.join([*cells, *figures, with_half(percent(found.of(who, 'deals')))])} |"
+        figures = [with_margin(found.of(who, measure)) for measure in ("left", "points", "joint", "nash")]
+        yield f"| {' | '.join([*cells, *figures, with_margin(percent(found.of(who, 'deals')))])} |"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dond_marl.yardsticks.metrics import Estimate, mean_of
-from league.display.figures import with_half
 from league.experiments.field.words.experiment import AS_ACTS, CONFIDENCE, IN_WORDS
+from league.tables.figures import with_margin
 
 Line = dict[str, Any]
 HEADS = (
@@ -31,25 +31,25 @@ def told(models: Sequence[Line]) -> str:
     size = models[0]
     return (
         f"{len(models)} models of {size['words']} words, each learned from {size['lines']:,} lines of dialogue: "
-        f"perplexity of a word {with_half(test)} on test.txt and {with_half(val)} on val.txt."
+        f"perplexity of a word {with_margin(test)} on test.txt and {with_margin(val)} on val.txt."
     )
 
 
 def _row(who: str, lines: Sequence[Line]) -> str:
     own, left, own_agreed, left_agreed = (
-        with_half(_over(lines, key)) for key in ("points", "left", "points_agreed", "left_agreed")
+        with_margin(_over(lines, key)) for key in ("points", "left", "points_agreed", "left_agreed")
     )
-    deals, pareto = (with_half(_over(lines, key), "share") for key in ("deals", "pareto"))
+    deals, pareto = (with_margin(_over(lines, key), "share") for key in ("deals", "pareto"))
     name = who if who in (IN_WORDS, AS_ACTS) else f"`{who}`"
     if who == IN_WORDS:
         read = mean_of([1 - line["unread"] / max(line["sentences"], 1) for line in lines], CONFIDENCE)
         never = ""
     else:
         read = mean_of([line["first"] / line["decisions"] for line in lines], CONFIDENCE)
-        never = with_half(mean_of([line["fallen"] / line["decisions"] for line in lines], CONFIDENCE), "share")
+        never = with_margin(mean_of([line["fallen"] / line["decisions"] for line in lines], CONFIDENCE), "share")
     games = sum(line["games"] for line in lines)
     cells = [name, str(len(lines)), f"{games:,}", own, left, own_agreed, left_agreed, deals, pareto]
-    return f"| {' | '.join([*cells, with_half(read, 'share'), never])} |"
+    return f"| {' | '.join([*cells, with_margin(read, 'share'), never])} |"
 
 
 def _over(lines: Sequence[Line], key: str) -> Estimate:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.yardsticks.metrics import Estimate, mean_of, mean_over_scenarios, scenario_groups
-from league.display.figures import with_half
 from league.experiments.language_models.objectives.models import scenarios_of
 from league.experiments.language_models.objectives.permutation import paired, unpaired
 from league.experiments.language_models.objectives.settings import NULL, ObjectivesConfig
+from league.tables.figures import with_margin
 
 CONFIDENCE = 0.95
 MEASURES = ("deals", "welfare", "points")
@@ -112,7 +112,7 @@ def _table(heads: tuple[str, str], bars: Sequence[Bar], named: Callable[[Bar], t
     for bar in bars:
         cells = [*named(bar)]
         for key in MEASURES:
-            cells += [with_half(bar.means[key]), "" if bar.p is None else _p(bar.p[key])]
+            cells += [with_margin(bar.means[key]), "" if bar.p is None else _p(bar.p[key])]
         lines.append(cells)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, scenario_groups
-from league.display.figures import with_half
 from league.experiments.language_models.post_training.held_out import drawn
 from league.experiments.language_models.post_training.settings import PostTrainingConfig
+from league.tables.figures import with_margin
 
 CONFIDENCE = 0.95
 
@@ -42,7 +42,7 @@ def markdown(config: PostTrainingConfig, rows: Sequence[Row]) -> str:
         if row is rows[0]:
             return ""
         gained = _points(row) - before if name is None else _own(row, name) - _own(rows[0], name)
-        return with_half(_mean(gained, table))
+        return with_margin(_mean(gained, table))
 
     for row in rows:
         spent[row["arm"]] = spent.get(row["arm"], 0.0) + (row["training_seconds"] or 0.0)
@@ -51,9 +51,9 @@ def markdown(config: PostTrainingConfig, rows: Sequence[Row]) -> str:
             [
                 f"`{row['arm']}`" + (f", paid `{row['reward']}`" if "reward" in row else ""),
                 f"{row['step']:,}",
-                *(cell for name in against for cell in (with_half(_mean(_own(row, name), table)), more(row, name))),
+                *(cell for name in against for cell in (with_margin(_mean(_own(row, name), table)), more(row, name))),
                 more(row),
-                with_half(_mean(_of(row, "partner_points"), table)),
+                with_margin(_mean(_of(row, "partner_points"), table)),
                 f"{_of(row, 'deals').mean():.0%}",
                 "" if raw is None else f"{raw['legal']} of {raw['asked']}",
                 "" if row is rows[0] else f"{spent[row['arm']]:,.0f}",

@@ -17,12 +17,12 @@ from markupsafe import Markup
 
 from dond_marl.game import ITEMS
 from dond_marl.yardsticks.metrics import TEN, Estimate
-from league.display.figures import shown, spelled
 from league.display.svg.curves import curve_chart
 from league.display.svg.frontier import drawing, legend, plane_of
 from league.display.svg.whisker import reach, whisker
 from league.report.copies import as_csv, latex, svg_link
-from league.tables.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Row, Table, common_n, number_of
+from league.tables.blocks import Block, Cell, Curves, Dialogue, Figure, Report, Table, TableRow, common_n, shared_n
+from league.tables.figures import format_cell, format_number
 
 HERE = Path(__file__).parent
 MOST_CELLS = 60  # members across the heat map; the other formats hold all
@@ -54,9 +54,9 @@ def _engine() -> Environment:
     engine = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    engine.filters |= {"drawn": drawn, "shown": shown, "spelled": spelled, "latex": latex, "csv": as_csv}
+    engine.filters |= {"drawn": drawn, "shown": format_cell, "spelled": format_number, "latex": latex, "csv": as_csv}
     engine.globals |= {
-        "kind_of": kind_of, "where_n": where_n, "number_of": number_of, "common_n": common_n, "span": span,
+        "kind_of": kind_of, "where_n": where_n, "shared_n": shared_n, "common_n": common_n, "span": span,
         "saved": saved, "range_of_n": range_of_n,
         "first": first, "whisker": whisker, "heat": heat, "chart": chart, "plane": plane, "pool": pool,
         "MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS,
@@ -95,12 +95,12 @@ def drawn(cell: Cell) -> Drawn:
     if not isinstance(cell, Figure):
         return Drawn("\N{EN DASH}" if cell is None else cell, "", "", False)
     mean, _, low, high = cell.estimate
-    ends = "" if math.isnan(low) else f"{spelled(low, cell.unit)} to {spelled(high, cell.unit)}"
+    ends = "" if math.isnan(low) else f"{format_number(low, cell.unit)} to {format_number(high, cell.unit)}"
     n = "" if cell.n is None or not cell.known else f"n {cell.n:,}"
-    return Drawn("" if math.isnan(mean) and ends else spelled(mean, cell.unit), ends, n, True)
+    return Drawn("" if math.isnan(mean) and ends else format_number(mean, cell.unit), ends, n, True)
 
 
-def first(row: Row) -> Estimate:
+def first(row: TableRow) -> Estimate:
     """The first points of a row, which are drawn as a whisker; ``nan`` where it has none, as before the first round."""
     points = (cell.estimate for cell in row.cells if isinstance(cell, Figure) and cell.unit == "points")
     return next(points, Estimate(math.nan, 0, math.nan, math.nan))
