@@ -12,17 +12,17 @@ import pytest
 
 from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.occupants import catalogue
-from league.experiments.baselines.settings import BaselinesConfig
-from league.experiments.distill import DistillConfig
-from league.experiments.field.anac.settings import AnacConfig
-from league.experiments.field.published.self_taught import SelfTaughtConfig
-from league.experiments.field.published.settings import PublishedConfig
-from league.experiments.field.words.settings import WordsConfig
-from league.experiments.hints.settings import ExperimentConfig
-from league.experiments.language_models.objectives.settings import ObjectivesConfig
-from league.experiments.language_models.post_training.settings import PostTrainingConfig
-from league.experiments.short_games.settings import ShortGamesConfig
-from league.experiments.styles.settings import StylesConfig
+from experiments.baselines.settings import BaselinesConfig
+from experiments.distill import DistillConfig
+from experiments.field.anac.settings import AnacConfig
+from experiments.field.published.self_taught import SelfTaughtConfig
+from experiments.field.published.settings import PublishedConfig
+from experiments.field.words.settings import WordsConfig
+from experiments.hints.settings import ExperimentConfig
+from experiments.language_models.objectives.settings import ObjectivesConfig
+from experiments.language_models.post_training.settings import PostTrainingConfig
+from experiments.short_games.settings import ShortGamesConfig
+from experiments.styles.settings import StylesConfig
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
 from league.web.study.settings import StudyConfig
@@ -159,9 +159,9 @@ def test_configs_load_and_train_on_the_train_split(path):
         assert {Path(league.config).name for league in config.leagues} <= {each.name for each in CONFIGS}
         assert not any("env" in key for league in config.leagues for key in league.settings)
         return
-    if isinstance(config, WordsConfig):  # tests/league/experiments/field/test_words.py looks at what it learns from
+    if isinstance(config, WordsConfig):  # tests/experiments/field/test_words.py looks at what it learns from
         return
-    if isinstance(config, ShortGamesConfig):  # tests/league/experiments/test_scenarios_of_training.py says why not
+    if isinstance(config, ShortGamesConfig):  # tests/experiments/test_scenarios_of_training.py says why not
         return
     if isinstance(config, StudyConfig):  # nobody learns there: people meet tables that no occupant has seen
         assert config.env.split == "test"

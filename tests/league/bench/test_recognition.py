@@ -21,7 +21,7 @@ from league.bench.recognition.regret import lost_by_turn
 from league.bench.recognition.rows import keep, read, recognition_row, section
 from league.bench.submission import of_spec
 from partners.best_response import BestResponse
-from scripts.results.recognition import FILE, lost_rows
+from experiments.results.recognition import FILE, lost_rows
 from tests.command import in_process as dond
 
 FEW = ("heuristic", "tough", "linear(floor=0.35)", "naive_tit_for_tat", "pushover")

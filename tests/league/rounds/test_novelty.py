@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from league.experiments.baselines.runs import Quiet
+from experiments.baselines.runs import Quiet
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
 from league.rounds.runner import run_league

@@ -17,7 +17,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
-from league.experiments.distill import DistillConfig, imitation, moves_per_second
+from experiments.distill import DistillConfig, imitation, moves_per_second
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
 from partners.llm.local.client import LocalClient, LocalSettings

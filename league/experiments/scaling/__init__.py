@@ -1,1 +1,0 @@
-"""A simulation of larger clusters from measured task costs."""

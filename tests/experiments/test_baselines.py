@@ -1,0 +1,279 @@
+"""Arms of equal acts: what each may play, what is counted, and that nothing that is done is done again."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from dond_marl.errors import InputError
+from league.bench.results import read
+from league.bench.run import against
+from experiments.baselines.measured import acts_section, measured, perform
+from experiments.baselines.plan import Job, best_of_train, jobs_of, planned_acts
+from experiments.baselines.runs import DONE, PRACTICED, learn
+from experiments.baselines.settings import BaselinesConfig
+from league.ledger.run_directory import RunError
+from league.settings.read import ConfigError, load_config
+from league.settings.training import TrainConfig
+from partners.rosters import TRAIN, roster
+from tests.command import HERE, dond
+
+torch.set_num_threads(1)
+ROOT = Path(__file__).resolve().parents[3]
+command = partial(dond, "experiment", "baselines")
+LEAGUE = {
+    "env": {"scenarios": "lewis", "split": "train", "max_turns": 4},
+    "league": {"rounds": 3, "block_size": 2, "pairs": 2},
+    "members": ["heuristic", "conceder"],
+    "training": {"hidden": [8], "num_envs": 128, "rollout": 2, "minibatch": 256, "epochs": 1},
+    "learners": [
+        {"name": "main", "decisions": 200, "snapshot_every": 1},
+        {"name": "hunter", "role": "main_exploiter", "decisions": 100, "snapshot_every": 1, "reset": 1.0},
+    ],
+}
+TRAINING = {
+    "env": {"scenarios": "lewis", "split": "train", "max_turns": 4},
+    "training": {"hidden": [8], "num_envs": 128, "rollout": 2, "minibatch": 256, "epochs": 1},
+}
+
+
+def written(folder: Path, name: str, content: object) -> str:
+    (folder / name).write_text(yaml.safe_dump(content))
+    return str(folder / name)
+
+
+def settings(folder: Path, **changes: object) -> Path:
+    arms = [
+        {"name": "pool", "config": written(folder, "training.yaml", TRAINING)},
+        {"name": "league", "config": written(folder, "league.yaml", LEAGUE), "pick": "wins"},
+        {"name": "nobody", "occupant": "random"},
+    ]
+    comparison = {"acts": 30_000, "seeds": 2, "reference": "pool"}
+    document = {"comparison": comparison, "arms": arms, "output_dir": str(folder / "runs"), **changes}
+    return Path(written(folder, "baselines.yaml", document))
+
+
+def small_jobs(folder: Path, **changes: object) -> list[Job]:
+    return jobs_of(load_config(settings(folder, **changes), (), BaselinesConfig))
+
+
+def test_the_shipped_arms_are_planned_for_equal_acts():
+    """Own decisions are half of the acts of a practice; what a league plays to choose is planned for."""
+    for name in ("ablation.yaml", "baselines.yaml", "curricula.yaml", "selection.yaml"):
+        config = load_config(ROOT / "configs" / name, ("comparison.seeds=1",), BaselinesConfig)
+        for arm in config.arms:
+            assert arm.name != "best_fixed" or arm.occupant == "best of train"
+        learning = tuple(arm for arm in config.arms if arm.occupant is None)
+        jobs = jobs_of(config.model_copy(update={"arms": learning}))
+        assert {job.arm.name for job in jobs} == {arm.name for arm in learning}
+        for job in jobs:
+            if isinstance(job.config, TrainConfig):
+                whole = load_config(ROOT / "configs" / job.arm.config, (), TrainConfig)
+                kept = [each.training.num_train_steps / each.logging.save_every for each in (whole, job.config)]
+                assert kept[0] == pytest.approx(kept[1], rel=1e-3)  # as many past selves
+            assert planned_acts(job) == pytest.approx(config.comparison.acts, rel=1e-3), job.label
+    assert all(job.config.members[0].spec in roster(TRAIN) for job in jobs if not isinstance(job.config, TrainConfig))
+
+
+def test_with_all_of_its_acts_the_league_is_the_default_one_and_plain_ppo_has_as_many():
+    """The league's matches are longer games than its practice, so that its acts are known from its runs alone."""
+    config = load_config(ROOT / "configs" / "full_budget.yaml", ("comparison.seeds=1",), BaselinesConfig)
+    pool, league, repair = jobs_of(config)
+    shipped = load_config(ROOT / "configs" / "league.yaml")
+    assert league.config.learners == shipped.learners
+    assert league.config.league == shipped.league.model_copy(update={"evaluate": False})
+    assert repair.config.league == league.config.league.model_copy(update={"repair": 0.25})
+    assert repair.config.learners == shipped.learners
+    found = [row["submission"] for row in read([ROOT / "docs" / "results" / "full_budget.jsonl"])]
+    plain, whole = (np.mean([row["acts"] for row in found if row["name"] == job.arm.name]) for job in (pool, league))
+    assert plain == pytest.approx(whole, rel=0.03)
+    assert planned_acts(pool) == pytest.approx(whole, rel=0.03)
+
+
+def test_pool_ppo_meets_every_member_of_the_train_roster_alike_and_nobody_else():
+    config = load_config(ROOT / "configs" / "pool_ppo.yaml")
+    assert [member.spec for member in config.members] == list(roster(TRAIN))
+    (main,) = config.learners
+    assert main.matchmaking == {"uniform among fixed": 1.0} and not main.snapshot_every and main.gate is None
+    assert not config.stages and config.league.floor < 1e-6
+    league = load_config(ROOT / "configs" / "league.yaml")
+    first = league.learners[0]
+    same = set(type(first).model_fields) - {"decisions", "snapshot_every", "gate", "matchmaking"}
+    assert {key: getattr(main, key) for key in same} == {key: getattr(first, key) for key in same}
+    assert main.decisions == sum(learner.decisions for learner in league.learners)
+
+
+def test_acts_are_those_of_both_seats_in_all_games_of_all_learners(tmp_path):
+    """A game of four turns at most: seats alternate, so own decisions are half of the acts, within the odd ones."""
+    training, league, nobody, *second = small_jobs(tmp_path)
+    assert [job.label for job in second] == ["pool, seed 2", "league, seed 2"]  # whoever stops has all of seed 1
+    runs = [learn(job) for job in (training, league, nobody)]
+    for run in runs[:2]:
+        assert run.practice == pytest.approx(2 * run.decisions, rel=0.1)
+        assert run.acts == run.practice + run.matches + run.choice
+        assert 0 <= run.self_play_deals <= 1 and 0 <= run.self_play_points <= 10
+    assert runs[0].acts == pytest.approx(30_000, rel=0.1) and runs[0].matches == runs[0].choice == 0
+    # Of so few acts, the games that are planned for at most and not played are a large part.
+    assert runs[1].acts == pytest.approx(30_000, rel=0.4) and runs[1].matches > 0 and runs[1].choice > 0
+    rows = [json.loads(line) for line in (league.folder / PRACTICED).read_text().splitlines()]
+    assert {row["learner"] for row in rows} == {"main", "hunter"} and len(rows) == 6
+    assert sum(row["acts"] for row in rows) == runs[1].practice  # also those of an exploiter that started over
+    assert runs[1].submitted in {"main", "main@1", "main@2"}
+    assert runs[2].acts == 0 and runs[2].submitted == "random"
+
+
+def test_an_arm_changes_a_leagues_learners_by_name_and_takes_some_out(tmp_path):
+    league = {"name": "pool", "config": written(tmp_path, "league.yaml", LEAGUE)}
+    (whole,) = small_jobs(tmp_path, arms=[league], comparison={"seeds": 1, "acts": None, "reference": "pool"})
+    changes = {"main": {"snapshot_every": 0, "reward": "spite(weight=1)"}, "hunter": None}
+    (job,) = small_jobs(
+        tmp_path, arms=[{**league, "learners": changes}], comparison={"seeds": 1, "acts": None, "reference": "pool"}
+    )
+    (main,) = job.config.learners
+    first = whole.config.learners[0]
+    assert main == first.model_copy(update={"snapshot_every": 0, "reward": main.reward}) and "spite" in main.reward
+    assert [learner.name for learner in whole.config.learners] == ["main", "hunter"]
+    assert job.config.model_copy(update={"learners": whole.config.learners}) == whole.config
+    for name, arm, why in (
+        ("nobody", league, "no learner called nobody; it has main, hunter"),
+        ("main", {**league, "config": written(tmp_path, "training.yaml", TRAINING)}, "is a training; use set"),
+    ):
+        with pytest.raises(InputError, match=why):
+            small_jobs(tmp_path, arms=[{**arm, "learners": {name: None}}])
+
+
+def test_what_is_not_done_yet_and_its_cost_is_told_before_anything_is_written(tmp_path, capsys):
+    config = settings(tmp_path, arms=[{"name": "pool", "config": written(tmp_path, "league.yaml", LEAGUE)}])
+    assert command("--config", config, "--dry-run") == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"pool +2 +2 +2 +[23]\d,\d{3} +\d", shown) and "minutes of one core" in shown
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_is_done_is_not_done_again_and_a_killed_run_comes_to_the_same(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    jobs = []
+    for folder in (first, second):
+        folder.mkdir()
+        jobs.append(small_jobs(folder)[1])
+    whole, killed = jobs
+    code = (
+        "import pathlib, sys, torch; torch.set_num_threads(1)\n"
+        "from tests.experiments.test_baselines import small_jobs\n"
+        "from experiments.baselines.runs import learn\n"
+        "learn(small_jobs(pathlib.Path(sys.argv[1]))[1])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(second)], env=HERE, cwd=ROOT)
+    while process.poll() is None and not (killed.folder / PRACTICED).is_file():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (killed.folder / DONE).is_file(), "it was over before it was killed"
+    with (killed.folder / PRACTICED).open("a") as file:
+        file.write('{"round": 9, "lea')  # as a kill may leave a line
+    expected = learn(whole)
+    assert learn(killed) == expected
+    before = (killed.folder / DONE).stat().st_mtime_ns
+    assert learn(killed) == expected
+    assert (killed.folder / DONE).stat().st_mtime_ns == before
+
+
+def test_results_are_appended_once_each_and_a_second_roster_costs_its_games_alone(tmp_path):
+    pool = {"name": "pool", "config": written(tmp_path, "training.yaml", TRAINING)}
+    few = {"acts": 6_000, "seeds": 2, "reference": "pool"}
+    jobs = small_jobs(tmp_path, arms=[pool, {"name": "nobody", "occupant": "random"}], comparison=few)
+    path = tmp_path / "results.jsonl"
+    said: list[str] = []
+    some = perform(jobs, [against(["heuristic"])], path, 1, said.append)
+    next(some)
+    some.close()  # stopped
+    assert len(read([path])) == 1
+    done = list(perform(jobs, [against(["heuristic"])], path, 1, said.append))
+    assert [(row["submission"]["name"], row["submission"]["seed"]) for row in read([path])] == [
+        ("pool", 1), ("nobody", None), ("pool", 2),
+    ]  # fmt: skip
+    assert said.count("1 of 3 are done and measured already") == 1
+    again = list(perform(jobs, [against(["heuristic"])], path, 1, said.append))
+    assert again == done and len(read([path])) == 3
+    older = [{**row, "benchmark": {**row["benchmark"], "version": 0}} for row in read([path])]
+    assert measured(older, jobs[0], against(["heuristic"])) is None  # of an older protocol: to be measured anew
+    trained = [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
+    list(perform(jobs, [against(["conceder"])], path, 1, said.append))
+    assert len(read([path])) == 6 and trained == [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
+    assert read([path])[0]["submission"]["acts"] == done[0].run.acts
+    (table,) = acts_section(done, 6_000).blocks
+    by_arm = {row.label: row.cells for row in table.rows}
+    assert by_arm["pool"][0].estimate.mean == 2 and by_arm["nobody"][1].estimate.mean == 0
+    assert by_arm["pool"][1].estimate.mean == np.mean([result.run.acts for result in (done[0], done[2])])
+
+
+def test_a_folder_of_other_settings_is_refused_and_a_damaged_one_too(tmp_path):
+    job = small_jobs(tmp_path)[2]
+    learn(job)
+    other = small_jobs(
+        tmp_path, arms=[{"name": "nobody", "occupant": "conceder"}, {"name": "pool", "occupant": "nice"}]
+    )
+    with pytest.raises(RunError, match="holds a run of other settings"):
+        learn(other[0])
+    (job.folder / DONE).write_text("{")
+    with pytest.raises(RunError, match=r"damaged .* delete it"):
+        learn(job)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"arms": [{"name": "both", "config": "a.yaml", "occupant": "random"}]}, "and not both"),
+        ({"arms": [{"name": "none"}]}, "and not both"),
+        ({"arms": [{"name": "pool", "occupant": "random"}] * 2}, "two arms are called pool"),
+        ({"arms": [{"name": "a", "occupant": "random"}]}, "reference is one of a; got pool"),
+        ({"arms": [{"name": "a", "occupant": "nobody"}]}, r"arms\[0\]\.occupant: no occupant is called 'nobody'"),
+        ({"arms": []}, "arms"),
+    ],
+)
+def test_arms_that_cannot_be_are_refused(tmp_path, changes, why):
+    with pytest.raises(ConfigError, match=why):
+        small_jobs(tmp_path, **changes)
+
+
+def test_mistakes_of_the_command_line_are_told_in_a_sentence(tmp_path, capsys):
+    config = settings(tmp_path)
+    assert command("--config", config, "--only", "self_play") == 2
+    assert "no arm is called so; there are pool, league, nobody" in capsys.readouterr().err
+    assert command("--config", config, "--set", "comparison.acts=500") == 2
+    assert "what it plays to choose takes about" in capsys.readouterr().err
+    cloning = [{"name": "pool", "config": str(ROOT / "configs" / "bc_config.yaml")}]
+    assert command("--config", settings(tmp_path, arms=cloning)) == 2
+    assert "clones people" in capsys.readouterr().err
+    scripted = [{"name": "pool", "config": written(tmp_path, "still.yaml", {"members": ["heuristic"]})}]
+    assert command("--config", settings(tmp_path, arms=scripted)) == 2
+    assert "nobody learns in" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_best_of_train_is_one_of_that_roster_and_the_same_every_time():
+    assert best_of_train() == best_of_train() in roster(TRAIN)
+
+
+@pytest.mark.slow
+def test_the_command_trains_measures_and_prints_with_two_workers(tmp_path, capsys):
+    config = settings(tmp_path)
+    assert command("--config", config, "--seeds", 1) == 0
+    shown = capsys.readouterr().out
+    assert "Against the roster dev" in shown and "Against the arm pool" in shown and "Each arm was allowed" in shown
+    text = (tmp_path / "runs" / "table_dev.md").read_text()
+    assert "pool" in text and "to choose" in text
+    assert "Against the arm pool" in (tmp_path / "runs" / "table_dev.html").read_text()
+    assert command("--config", config, "--seeds", 1, "--only", "nobody") == 0
+    assert "1 of 1 are done and measured already" in capsys.readouterr().out

@@ -1,0 +1,142 @@
+"""The table of strength and likeness to people: what is trained, what is measured, and what cannot be asked for."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import pytest
+import torch
+
+from dond_marl.dialogues.positions import human_positions
+from dond_marl.game import Act, Rules
+from league.evaluation.likeness import distance, likeness
+from experiments.humanlike import HumanlikeError, base_of, check, variants
+from league.settings.read import load_config
+from league.settings.training import TrainConfig
+from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.occupants import PEOPLE
+from partners.rosters import TEST, roster
+from tests.command import dond
+
+torch.set_num_threads(1)
+SETTINGS = """
+env: {scenarios: lewis, split: train, partner: tough}
+training: {init_from: "START", kl: 0.5, lr: 0.05, rollout: 10, num_envs: 4, hidden: [8], num_train_steps: 200}
+logging: {output_dir: "FOLDER", tensorboard: false}
+"""
+command = partial(dond, "experiment", "humanlike")
+
+
+def saved(path, seed: int = 3) -> PolicyNetwork:
+    network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
+    with torch.no_grad():
+        network.head.weight.mul_(100)
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    save_checkpoint(path, tensors, {**describe(network), "taught_by": PEOPLE, "disagree": "rejects"})
+    return network
+
+
+@pytest.fixture
+def settings(tmp_path):
+    saved(tmp_path / "start.json")
+    path = tmp_path / "settings.yaml"
+    text = SETTINGS.replace("START", str(tmp_path / "start.json")).replace("FOLDER", str(tmp_path / "runs"))
+    path.write_text(text)
+    return path
+
+
+def test_one_command_makes_the_table(settings, data_dir, tmp_path, capsys):
+    words = (
+        "--kl",
+        0.5,
+        "--kl",
+        2.0,
+        "--seeds",
+        2,
+        "--data-dir",
+        data_dir,
+        "--against",
+        "tough",
+        "--against",
+        "pushover",
+    )
+    assert command("--config", settings, *words, "--json", tmp_path / "table.json") == 0
+    shown = capsys.readouterr().out
+    document = json.loads((tmp_path / "table.json").read_text())
+    rows, table = document["policies"], {row["name"]: row for row in document["table"]}
+    names = list(table)
+    assert names == [
+        "people",
+        "PPO from scratch",
+        "people, then PPO",
+        "people, then PPO with a pull of 0.5",
+        "people, then PPO with a pull of 2",
+    ]
+    assert all(name in shown for name in names) and "1,531 acts of people" in shown
+    assert table["people"]["distance"]["mean"] == 0 and rows[0]["seed"] is None
+    assert table[names[1]]["distance"]["mean"] > table[names[4]]["distance"]["mean"] > 0
+    assert [row["seed"] for row in rows] == [None, 1, 2, 1, 2, 1, 2, 1, 2]
+    assert len({row["likeness"]["act_nats"]["mean"] for row in rows}) == len(rows)  # the seeds are trained apart
+    assert all(row["distance"]["n"] == row["seeds"] == 2 for row in document["table"][1:])  # intervals over seeds
+    assert all((tmp_path / "runs" / f"{n:04d}" / "config.yaml").is_file() for n in range(1, 9))
+    assert all(row["greedy"]["points"]["n"] == 4 * 1977 for row in rows)
+
+
+def test_replies_and_the_majority_stand_beside_likeness_and_who_is_left_out_is_told(data_dir):
+    """Where DISAGREE ends the game 211 of 1,742 positions are none of it, and PROPOSE is said more often."""
+    ends, rejects = (human_positions("test", Rules(10, kind), data_dir) for kind in ("ends", "rejects"))
+    told, whole = base_of(ends, rejects), base_of(rejects, rejects)
+    assert (told.positions, told.refusals, whole.positions, whole.refusals) == (1531, 211, 1742, 0)
+    assert told.most_said == whole.most_said == "PROPOSE"
+    assert told.majority.everywhere.mean == pytest.approx((ends.act == Act.PROPOSE).mean())
+    assert told.majority.replies.mean > whole.majority.replies.mean == pytest.approx(0.494, abs=5e-4)
+    assert told.replies == int(ends.replies.sum()) < told.positions
+
+
+def test_a_policy_is_at_no_distance_from_itself_and_says_what_people_said_as_often_as_it_does(data_dir, tmp_path):
+    positions = human_positions("val", Rules(10), data_dir)
+    one, other = saved(tmp_path / "a.json", 1), saved(tmp_path / "b.json", 2)
+    assert distance(one, one, positions).mean == pytest.approx(0, abs=1e-6)
+    assert distance(one, other, positions).mean > 0.01 and distance(one, other, positions).n == positions.size
+    told = likeness(one, positions)
+    assert told.act_nats.n == positions.size and told.oA_nats.n == int((positions.act <= 1).sum())
+
+
+def test_the_same_settings_are_trained_from_scratch_from_people_and_with_each_pull(settings):
+    config = load_config(settings, [], TrainConfig)
+    told = [(one.training.init_from, one.training.kl) for _, one in variants(config, [0.1, 0.3])]
+    start = config.training.init_from
+    assert told == [(None, 0), (start, 0), (start, 0.1), (start, 0.3)]
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        (["training.init_from=null", "training.kl=0"], "must say training.init_from"),
+        (["hints.mode=random"], "people were told no hints"),
+    ],
+)
+def test_settings_without_a_start_make_no_table(settings, override, words):
+    with pytest.raises(HumanlikeError, match=words):
+        check(load_config(settings, override, TrainConfig))
+
+
+def test_mistakes_are_told_in_a_line(settings, tmp_path, capsys):
+    assert command("--config", settings, "--data-dir", tmp_path / "nothing") == 2
+    assert command("--config", settings, "--kl", -1.0) == 2
+    assert command("--config", settings, overrides=["training.init_from=none.json"]) == 2
+    told = capsys.readouterr().err
+    assert "no such data file" in told and "a pull is a number above 0" in told
+
+
+def test_who_starts_from_somebody_of_unknown_past_is_not_judged_by_the_test_roster(settings, tmp_path, capsys):
+    assert command("--config", settings, "--against", roster(TEST)[0], "--data-dir", tmp_path / "nothing") == 2
+    told = capsys.readouterr().err
+    assert "nobody wrote down whom these met: the learner <- checkpoint" in told and "no such data file" not in told
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_trained(tmp_path, capsys):
+    assert dond("experiment", "humanlike", "--json", tmp_path / "no" / "such.json") == 2
+    assert "no file can be written there" in capsys.readouterr().err

@@ -1,0 +1,149 @@
+"""Nobody trains on a scenario that is held out: no shipped config, and none of what practices without a config."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from dond_marl.scenarios.sources import SPLITS, TO_TRAIN_ON, Scenarios, ScenarioSource, open_source
+from dond_marl.scenarios.views import HELD_OUT_VIEWS, may_be_trained_on, view_numbers
+from experiments.distill import DistillConfig
+from experiments.field.published import learner
+from experiments.hints.settings import ExperimentConfig
+from experiments.language_models.objectives import learners
+from experiments.language_models.post_training import examples
+from experiments.styles.settings import StylesConfig
+from league.settings.read import Config, load_config
+from league.settings.sections import EnvConfig, Section
+from league.settings.training import TrainConfig
+from league.training.clone import lessons
+from partners.judges.episodes import scripted_games
+from partners.llm.student.recipe import Recipe
+from tests.command import dond
+
+CONFIGS = Path(__file__).resolve().parents[3] / "configs"
+KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list of arms
+    "distill.yaml": DistillConfig,
+    "expert.yaml": TrainConfig,
+    "hint_experiment.yaml": ExperimentConfig,
+    "humanlike.yaml": TrainConfig,
+    "ppo_config.yaml": TrainConfig,
+    "ppo_fast.yaml": TrainConfig,
+    "ppo_memory.yaml": TrainConfig,
+    "ppo_taught.yaml": TrainConfig,
+    "reinforce_config.yaml": TrainConfig,
+    "styles.yaml": StylesConfig,
+}
+SPLITS_OF = {  # whose scenarios are named by the code that learns
+    "objectives.yaml": learners.SPLIT,
+    "post_training.yaml": examples.SPLIT,
+    "published.yaml": learner.SPLIT,
+    "published_weaker.yaml": learner.SPLIT,
+}
+NOBODY = CONFIGS / "anac.yaml"  # learns there
+IN_WORDS = CONFIGS / "words.yaml"  # people's lines alone: tests/experiments/field/test_words.py
+BY_PEOPLE = CONFIGS / "bc_config.yaml"
+WITH_PEOPLE = CONFIGS / "study.yaml"  # nobody learns there
+FORGOTTEN = CONFIGS / "short_games.yaml"  # learns on every scenario, and is forgotten when it is measured: see below
+DRAWN = 60_000  # scenarios of a source without end: some 250 of them have a view of the legal space in either seat
+
+
+def sources(config: Section) -> Iterator[ScenarioSource]:
+    """Every source that somebody who learns under these settings plays on."""
+    if isinstance(config, DistillConfig):
+        yield from of_recipe(config.recipe())
+        return
+    env: EnvConfig = config.env
+    yield env.open_source()
+    for stage in getattr(config, "stages", ()):
+        yield stage.env.over(env).open_source()
+
+
+def loaded(path: Path) -> Iterator[Section]:
+    """The settings in a file; of a comparison of arms, those of each arm that learns."""
+    keys = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for league in keys.get("leagues", ()):
+        yield load_config(CONFIGS / league["config"], over(league["settings"]), Config)
+    if "leagues" in keys:
+        return
+    arms = keys.get("arms")
+    if arms is None:
+        yield load_config(path, (), KINDS.get(path.name, Config))
+        return
+    for arm in arms:
+        if "config" in arm:
+            yield load_config(CONFIGS / arm["config"], arm.get("set", ()), KINDS.get(arm["config"], Config))
+
+
+def over(settings: dict[str, object]) -> list[str]:
+    """Keys with other values, as a command takes them."""
+    return [f"{key}={json.dumps(value)}" for key, value in settings.items()]
+
+
+def of_recipe(recipe: Recipe) -> Iterator[ScenarioSource]:
+    for games in recipe.games:
+        yield open_source(games.scenarios, split=games.split)
+
+
+def held_out(source: ScenarioSource) -> int:
+    """How many of its scenarios nobody may train on; of a source without end, of as many as are drawn."""
+    table = source.block(0, 0, DRAWN) if source.table is None else source.table
+    return int((~may_be_trained_on(table)).sum())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for path in sorted(CONFIGS.glob("*.yaml"))
+        if path not in (BY_PEOPLE, FORGOTTEN, IN_WORDS, NOBODY, WITH_PEOPLE)
+    ],
+    ids=lambda path: path.name,
+)
+def test_no_config_trains_on_what_is_held_out(path):
+    if path.name in SPLITS_OF:
+        found = [open_source("lewis", split=SPLITS_OF[path.name])]
+    else:
+        found = [source for config in loaded(path) for source in sources(config)]
+    assert found and [source.label for source in found if held_out(source)] == []
+
+
+def test_people_teach_nothing_of_what_is_held_out(data_dir):
+    """They talked about every view, so those talks are left out."""
+    given = lessons(load_config(BY_PEOPLE, [f"env.data_dir={data_dir}"], TrainConfig))
+    for positions in (given.taught, given.others):
+        seen = Scenarios(positions.counts, np.repeat(positions.my_utilities[:, None], 2, axis=1))
+        assert positions.size > 1000 and not np.isin(view_numbers(seen), HELD_OUT_VIEWS).any()
+
+
+def test_who_learned_on_what_is_held_out_to_be_compared_with_an_equilibrium_is_forgotten(tmp_path):
+    """An equilibrium is one of the whole game. What is kept of such a learner is figures, and no weights."""
+    short = ["comparison.turns=[2]", "comparison.seeds=1", "arms=[{name: a}]", "training.num_train_steps=10"]
+    small = ["training.num_envs=16", "training.minibatch=16", "training.hidden=[4]", f"output_dir={tmp_path}"]
+    assert dond("experiment", "short-games", "--config", FORGOTTEN, overrides=[*short, *small]) == 0
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(kept) == 2 and all(path.suffix in (".json", ".jsonl") for path in kept)
+    assert all(path.stat().st_size < 1000 for path in kept)  # a network has thousands of weights
+
+
+def test_it_would_be_noticed():
+    for name, split in (("lewis", "all"), ("lewis", "test"), ("lewis", "paper_test"), ("uniform", None)):
+        assert held_out(open_source(name, split=split)) > 0
+    league = load_config(CONFIGS / "league_quick.yaml", ['stages=[{name: all, env: {split: "all"}}]'], Config)
+    assert [bool(held_out(source)) for source in sources(league)] == [False, True]
+
+
+def test_the_local_language_model_and_the_worked_episodes_of_judges_are_made_without_what_is_held_out():
+    assert [source.label for source in of_recipe(Recipe()) if held_out(source)] == []
+    assert may_be_trained_on(scripted_games(0, 1000).scenarios).all()
+
+
+@pytest.mark.parametrize(("name", "split"), [(name, split) for name in SPLITS for split in (*SPLITS[name], None)])
+def test_which_splits_hide_what_is_held_out_is_as_it_is_said(name, split, data_dir):
+    source = open_source(name, split=split, data_dir=data_dir)
+    assert ((name, source.split) in TO_TRAIN_ON) == (held_out(source) == 0)

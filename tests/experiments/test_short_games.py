@@ -1,0 +1,145 @@
+"""Short games as tests of learning: the shares of an exploitability, one learner, and the whole command, tiny."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dond_marl.errors import InputError
+from dond_marl.game import Act
+from dond_marl.occupants import seat_occupant
+from dond_marl.seats import Cause, Decisions, Traits, Turns, constant
+from experiments.short_games.experiment import Experiment, Run, lines, parsed
+from experiments.short_games.findings import markdown
+from experiments.short_games.learner import Learned, learn
+from experiments.short_games.settings import ShortGamesConfig
+from experiments.short_games.shares import FOUND, Standing, equilibrium, standing_of
+from league.settings.read import ConfigError, load_config
+from tests.command import dond
+
+ROOT = Path(__file__).resolve().parents[3]
+TINY = """
+comparison: {turns: [2], seeds: 1}
+training: {rollout: 1, num_envs: 32, minibatch: 64, epochs: 1, hidden: [8], num_train_steps: 60}
+arms: [{name: plain}, {name: williams, training: {algo: reinforce, lr: 0.01}}]
+output_dir: "FOLDER"
+"""
+
+
+class Taker:
+    """Claims everything, and takes whatever is worth something to it."""
+
+    traits = Traits(deterministic=True, memoryless=True)
+
+    def act(self, turns: Turns) -> Decisions:
+        worth = (turns.last_partner_offer_for_me.astype(int) * turns.my_utilities).sum(axis=1)
+        answer = np.where(worth > 0, Act.AGREE, Act.DISAGREE)
+        act = np.where(turns.act_mask[:, Act.AGREE], answer, Act.PROPOSE).astype(np.int8)
+        return Decisions(
+            act,
+            (turns.counts * (act == Act.PROPOSE)[:, None]).astype(np.int8),
+            constant(1.0, np.float32, turns.size),
+            constant(Cause.FREE, np.int8, turns.size),
+        )
+
+
+def tiny(folder: Path, *overrides: str) -> ShortGamesConfig:
+    path = folder / "short_games.yaml"
+    path.write_text(TINY.replace("FOLDER", str(folder / "runs")))
+    return load_config(path, overrides, ShortGamesConfig)
+
+
+def test_the_shares_of_a_worked_example():
+    """Of 2.8 points that seat_0 could gain, any rational partner concedes 3.1: its answers are harder than rational."""
+    rational, own = Standing((9.0, 3.2), (9.1, 3.2)), Standing((6.0, 4.0), (8.8, 4.5))
+    assert own.exploitability == pytest.approx((2.8, 0.5)) and own.nash_conv == pytest.approx(3.3)
+    assert own.conceded(rational) == pytest.approx((3.1, -0.8)) and own.weak(rational) == pytest.approx((-0.3, 1.3))
+    assert own.distance(rational) == pytest.approx(3.0) and not own.is_equilibrium
+
+
+@pytest.mark.parametrize("who", ["heuristic", "tough"])
+def test_what_is_conceded_and_what_is_weak_are_together_what_can_be_gained(who):
+    rational, own = equilibrium(2), standing_of(seat_occupant(who), 2)
+    parts = np.add(own.conceded(rational), own.weak(rational))
+    assert parts == pytest.approx(own.exploitability, abs=1e-12) and min(own.exploitability) > -1e-9
+
+
+def test_who_answers_rationally_but_asks_for_all_concedes_everything():
+    """At two turns the best offer to who takes what is worth something earns 8.79; who gives nothing leaves nothing."""
+    own, rational = standing_of(Taker(), 2), equilibrium(2)
+    assert own.values == (0.0, 0.0) and own.responses == (pytest.approx(8.79, abs=0.005), 0.0)
+    assert own.conceded(rational) == pytest.approx(rational.responses)
+    assert own.weak(rational)[0] == pytest.approx(8.79 - 9.06, abs=0.02)
+
+
+def test_the_shipped_equilibrium_counts_as_found_and_another_as_an_equilibrium():
+    found = equilibrium(2)
+    assert found.values == pytest.approx((9.06, 3.19), abs=0.01) and found.nash_conv < 0.001
+    assert found.found(found) and min(found.exploitability) >= 0
+    beside = Standing((found.values[0] - FOUND - 0.01, found.values[1]), (found.values[0], found.values[1]))
+    assert not beside.is_equilibrium and not beside.found(found)
+    another = Standing((9.9, 2.7), (9.95, 2.75))
+    assert another.is_equilibrium and not another.found(found)
+
+
+def test_a_learner_is_a_function_of_its_settings_game_and_seed(tmp_path):
+    training = tiny(tmp_path).training
+    once, again, other = (learn(training, 2, seed) for seed in (0, 0, 1))
+    assert once == again != other and once.decisions >= 60 and once.standing.nash_conv > 0
+
+
+@pytest.mark.slow
+def test_self_play_finds_an_equilibrium_of_two_turns():
+    config = load_config(ROOT / "configs" / "short_games.yaml", (), ShortGamesConfig)
+    longer = next(arm for arm in config.arms if arm.name == "ppo_longer")
+    standing = learn(config.training_of(longer), 2, 0).standing
+    assert standing.is_equilibrium and standing.distance(equilibrium(2)) <= 2 * FOUND
+
+
+def test_the_command_learns_measures_and_goes_on_where_it_was(tmp_path, capsys):
+    tiny(tmp_path)
+    words = ["experiment", "short-games", "--config", tmp_path / "short_games.yaml"]
+    assert dond(*words, "--results", tmp_path / "found.jsonl") == 0
+    shown = capsys.readouterr().out
+    assert "2/2 2 turns, williams, seed 0: " in shown and "the equilibrium has 9.06 and 3.19" in shown
+    rows = [json.loads(line) for line in (tmp_path / "found.jsonl").read_text().splitlines()]
+    assert rows[0]["arms"]["williams"] == {"algo": "reinforce", "lr": 0.01}
+    assert [row.get("arm") for row in rows[1:]] == [None, "plain", "williams"]
+    kept = next((tmp_path / "runs" / "learners").iterdir())
+    document = json.loads(kept.read_text())
+    kept.write_text(json.dumps({**document, "decisions": 12345}))
+    assert dond(*words) == 0
+    again = (tmp_path / "runs" / "results.jsonl").read_text()
+    assert "12345" in again and len(again.splitlines()) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("comparison.turns=[2,5]", "exact in games of 2 to 4 turns, each named once; got"),
+        ("comparison.turns=[3,3]", "each named once"),
+        ("training.reward=spite", "the equilibria are of own points"),
+        ("training.init_from=runs/x.json", "what is learned is learned here"),
+        ("arms=[{name: a},{name: a}]", "each arm has a name of its own; got a, a"),
+        ("arms=[{name: a, training: {entropy: 0.1}}]", "a: training.entropy: "),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_in_words(tmp_path, override, told):
+    with pytest.raises(ConfigError, match="(?s)" + told.replace("[", r"\[")):
+        tiny(tmp_path, override)
+
+
+def test_results_are_read_as_they_were_written_and_shown_in_a_table_a_game():
+    rational, near, far = Standing((9.0, 3.2), (9.0, 3.2)), Standing((9.1, 3.1), (9.2, 3.15)), Standing((5, 5), (8, 6))
+    runs = [Run(2, "ppo", seed, Learned(100, 0.9, standing)) for seed, standing in enumerate((near, far))]
+    found = Experiment({2: rational}, {"ppo": {"lr": 0.003}}, runs)
+    assert parsed(lines(found).splitlines()) == found
+    text = markdown(found)
+    row = next(line for line in text.splitlines() if line.startswith("| `ppo` "))
+    assert "- `ppo`: lr 0.003" in text and "### 2 turns" in text and row.endswith(" | 1 of 2 | 1 of 2 |")
+    assert row.startswith("| `ppo` | 100 | 7.05 ±") and "| 2.07 ±" in row  # the mean of .15 and 4 is the NashConv
+    with pytest.raises(InputError, match="make them again: dond experiment short-games"):
+        parsed(["{}"])
