@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from experiments.baselines.measured import missing
+from experiments.baselines.plan import Job, planned_acts
+from experiments.baselines.runs import finished
 from league.bench.play import play_roster
 from league.bench.protocol import REPLICATES, lewis_field
 from league.bench.results import Row
 from league.bench.run import Against
 from league.bench.submission import of_spec
-from experiments.baselines.measured import missing
-from experiments.baselines.plan import Job, planned_acts
-from experiments.baselines.runs import finished
 from league.rounds.dry_run import estimate
 from league.settings.training import TrainConfig
 from league.tables.blocks import Section, Table, number_cell

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.errors import InputError, RunFailure
+from experiments.baselines.plan import Job
+from experiments.baselines.runs import Run, finished, learn, submission
 from league.backends.pool import in_processes
 from league.bench import results
 from league.bench.protocol import VERSION
 from league.bench.results import Row
 from league.bench.run import Against, measure
-from experiments.baselines.plan import Job
-from experiments.baselines.runs import Run, finished, learn, submission
 from league.tables.blocks import Section, Table, number_cell
 from league.tables.blocks import TableRow as Line
 from partners.rosters import hash_of

@@ -23,8 +23,8 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.yardsticks.metrics import TEN
-from league.evaluation.matches import Terms
 from experiments.baselines.settings import BEST_OF_TRAIN, ArmConfig, BaselinesConfig
+from league.evaluation.matches import Terms
 from league.rounds.curriculum import rounds_of_practice
 from league.rounds.dry_run import matches_in_all, snapshots_at_most
 from league.rounds.planner import first_states, members_of, plan_round

@@ -13,10 +13,10 @@ from dond_marl.records.files import write_whole
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.metrics import points_of_ten
-from league.bench.submission import Submission, of_run, of_spec
-from league.evaluation.matches import Terms, score
 from experiments.baselines.plan import CHOICE, Job
 from experiments.baselines.settings import Pick
+from league.bench.submission import Submission, of_run, of_spec
+from league.evaluation.matches import Terms, score
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
 from league.rounds.runner import run_league

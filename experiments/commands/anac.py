@@ -4,7 +4,7 @@ They are AGPL and not ours: install them, and NegMAS, into an environment of the
 asked in a process of their own. What is played is kept in output_dir; the same command continues with the rest.
 
 examples:
-  dond experiment anac --python ~/negmas/bin/python                  # with experiments/configs/anac.yaml
+  dond experiment anac --python ~/negmas/bin/python                  # with anac.yaml
   dond experiment anac --python ~/negmas/bin/python --run runs/league --member main --plot anac.svg
   dond experiment anac --python ~/negmas/bin/python --set scenarios=4 --set fewer={} --set packages=[negmas_negolog]
 """
@@ -17,8 +17,8 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.records.files import write_whole
-from league.bench.submission import of_run
 from experiments.commands.outcome import keep, results_file
+from league.bench.submission import of_run
 from league.cli.shell import FILE, Command, WritableFile, config_option, say, set_option
 from league.settings.read import load_config
 
@@ -27,7 +27,7 @@ MAIN = "main"
 
 
 @click.command(cls=Command, help=__doc__, interrupted=STOPPED)
-@config_option("anac.yaml", default="experiments/configs/anac.yaml", help="a YAML file (anac.yaml)")
+@config_option("anac.yaml", default="experiments/configs/anac.yaml", help="YAML file (anac.yaml)")
 @set_option
 @click.option("--python", metavar="FILE", help="the Python of an environment with NegMAS and the agents (this one)")
 @click.option("--run", "folder", type=FILE, metavar="FOLDER", help="a league's folder, of which a member plays too")

@@ -4,11 +4,11 @@ Every run has its own folder under output_dir. The same command continues what w
 done, so a second roster costs only its games.
 
 examples:
-  dond experiment baselines                      # with experiments/configs/baselines.yaml, against the roster dev
-  dond experiment baselines --config experiments/configs/ablation.yaml --dry-run
-  dond experiment baselines --config experiments/configs/ablation.yaml --seeds 3 --only pool_ppo --only league
+  dond experiment baselines                      # with baselines.yaml, against the roster dev
+  dond experiment baselines --config ablation.yaml --dry-run
+  dond experiment baselines --config ablation.yaml --seeds 3 --only pool_ppo --only league
   dond experiment baselines --against test --results docs/results/baselines.jsonl
-  dond experiment baselines --config experiments/configs/ablation.yaml --exploited docs/results/exploited.jsonl
+  dond experiment baselines --config ablation.yaml --exploited docs/results/exploited.jsonl
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.records.files import write_whole
+from experiments.baselines.settings import BaselinesConfig
 from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
 from league.cli.stops import STOPS
-from experiments.baselines.settings import BaselinesConfig
 from league.settings.read import load_config
 from partners.rosters import ROSTERS
 
@@ -29,7 +29,7 @@ MOST_WORKERS = 64
 
 
 @click.command(cls=Command, help=__doc__)
-@config_option("baselines.yaml", default="experiments/configs/baselines.yaml", help="a YAML file (baselines.yaml)")
+@config_option("baselines.yaml", default="experiments/configs/baselines.yaml", help="YAML file (baselines.yaml)")
 @set_option
 @click.option("--seeds", type=whole(1, 1000), metavar="N", help="of each arm that learns; overrides comparison.seeds")
 @click.option(
@@ -62,11 +62,11 @@ def command(
     exploited: Path | None,
 ) -> None:
     """Train, measure, and print the table."""
+    from experiments.baselines.measured import acts_section, lines_in, perform
+    from experiments.baselines.plan import jobs_of
     from league.bench.run import against as opponents_of  # PyTorch is loaded from here on
     from league.bench.table import leaderboard
     from league.display.tables import print_section
-    from experiments.baselines.measured import acts_section, lines_in, perform
-    from experiments.baselines.plan import jobs_of
     from league.report.html import page
     from league.tables.blocks import printable
     from league.tables.markdown import report_markdown

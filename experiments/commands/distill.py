@@ -2,7 +2,7 @@
 
 examples:
   dond experiment distill      # the model of llm(provider=hf), in the user's cache
-  dond experiment distill --config experiments/configs/distill.yaml --set teacher=heuristic --out runs/models/heuristic
+  dond experiment distill --config distill.yaml --set teacher=heuristic --out runs/models/heuristic
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dond_marl.errors import RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
-from league.cli.shell import FILE, Command, Renamed, config_option, console_for_people, say, set_option
 from experiments.distill import DistillConfig, Imitation, imitation
+from league.cli.shell import FILE, Command, Renamed, config_option, console_for_people, say, set_option
 from league.settings.read import load_config
 from league.tables.figures import with_margin
 from partners.llm.client import SetupError

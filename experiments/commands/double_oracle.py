@@ -35,9 +35,9 @@ ROSTER = "train"
 @click.option("--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"to keep it in ({DEFAULT})")
 def command(turns: int, solver: str, start: tuple[str, ...], most: int, results: Path) -> None:
     """Solve, print every iteration, and keep the end."""
-    from league.display.tables import print_section
     from experiments.double_oracle.oracle import everybody
     from experiments.double_oracle.report import keep, members_of, performed, read, section
+    from league.display.tables import print_section
     from partners.rosters import roster
 
     check_writable(results)

@@ -17,8 +17,8 @@ import click
 
 from dond_marl.occupants import check_spec
 from dond_marl.records.files import write_whole
-from league.bench.results import check_writable
 from experiments.commands.outcome import keep
+from league.bench.results import check_writable
 from league.cli.shell import FILE, SEED, Command, WritableFile, say
 
 SEATS = ("heuristic", "expert(greedy=True)", "equilibrium")

@@ -5,7 +5,7 @@ experiment.hinters a language model gives hints too: the one that hints.provider
 after dond get-model smollm2. student is the small model that was taught by the expert.
 
 examples:
-  dond experiment hints                  # with experiments/configs/hint_experiment.yaml
+  dond experiment hints                  # with hint_experiment.yaml
   dond experiment hints --set experiment.seeds=3 --workers 2 --plot hints.png
   dond experiment hints --set experiment.hinters=[none,llm,student] --set experiment.seeds=3 \
       --set hints.options='{cache: runs/hints.sqlite, cache_mode: record}'
@@ -33,7 +33,7 @@ STOPPED = "learners that are done are kept, and the same command goes on with th
 
 @click.command(cls=Command, help=__doc__, interrupted=STOPPED)
 @config_option(
-    "hint_experiment.yaml", default="experiments/configs/hint_experiment.yaml", help="a YAML file (hint_experiment.yaml)"
+    "hint_experiment.yaml", default="experiments/configs/hint_experiment.yaml", help="YAML file (hint_experiment.yaml)"
 )
 @set_option
 @click.option(

@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from dond_marl.records.files import write_whole
+from experiments.humanlike import Base, HumanlikeError, Mean, base, check, means, rows
 from league.cli.shell import FILE, Command, WritableFile, config_option, console_for_people, say, set_option, whole
 from league.display.training import TrainWatcher
-from experiments.humanlike import Base, HumanlikeError, Mean, base, check, means, rows
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.tables.figures import with_margin
@@ -43,7 +43,9 @@ UNTIL_NOW = "no table; the runs are saved as far as they went"
 
 
 @click.command(cls=Command, help=__doc__, interrupted=UNTIL_NOW, run_errors=(CheckpointError,))
-@config_option("humanlike.yaml", default="experiments/configs/humanlike.yaml", help="settings as of dond train (humanlike.yaml)")
+@config_option(
+    "humanlike.yaml", default="experiments/configs/humanlike.yaml", help="settings as of dond train (humanlike.yaml)"
+)
 @set_option
 @click.option(
     "--kl",

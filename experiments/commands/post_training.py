@@ -4,7 +4,7 @@ What comes out is an adapter, to be seated beside its model. Everything is kept 
 with the rest. There each arm has its examples as JSON lines for other trainers, such as TRL's.
 
 examples:
-  dond experiment post-training                        # with experiments/configs/post_training.yaml
+  dond experiment post-training                        # with post_training.yaml
   dond experiment post-training --set "model='FOLDER'" --set device=cuda
   dond experiment post-training --examples-only        # play the games, write the examples, stop
 """
@@ -25,7 +25,9 @@ STOPPED = "what is done is kept, and the same command goes on with the rest"
 
 
 @click.command(cls=Command, help=__doc__, interrupted=STOPPED)
-@config_option("post_training.yaml", default="experiments/configs/post_training.yaml", help="a YAML file (post_training.yaml)")
+@config_option(
+    "post_training.yaml", default="experiments/configs/post_training.yaml", help="YAML file (post_training.yaml)"
+)
 @set_option
 @click.option("--examples-only", is_flag=True, help="write the examples of each arm, and stop")
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")

@@ -1,7 +1,8 @@
 """Make the players of Lewis et al. 2017 at the level of acts, and play them against the likelihood model, seed by seed.
 
 The likelihood model is cloned from the published dialogues, which are not shipped: name their folder. Results are kept
-in output_dir; the same command continues with the rest. What papers report stands beside them in dond published.
+in output_dir; the same command continues with the rest. What papers report stands beside them in
+`dond experiment published-table`.
 
 examples:
   dond experiment published --set data_dir=data
@@ -23,7 +24,7 @@ STOPPED = "players that are done are kept, and the same command goes on with the
 
 
 @click.command(cls=Command, help=__doc__, interrupted=STOPPED)
-@config_option("published.yaml", default="experiments/configs/published.yaml", help="a YAML file (published.yaml)")
+@config_option("published.yaml", default="experiments/configs/published.yaml", help="YAML file (published.yaml)")
 @set_option
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
 def command(config_path: Path, overrides: tuple[str, ...], results: Path | None) -> None:

@@ -4,10 +4,10 @@ Figures that nobody could open are marked and not printed. Ours come from result
 self-taught, nash-products and words.
 
 examples:
-  dond published
-  dond published --results docs/results/published.jsonl
-  dond published --markdown > published.md
-  dond published --json published.json
+  dond experiment published-table
+  dond experiment published-table --results docs/results/published.jsonl
+  dond experiment published-table --markdown > published.md
+  dond experiment published-table --json published.json
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import click
 from rich.markdown import Markdown
 
 from dond_marl.records.files import write_whole
-from league.cli.shell import FILE, Command, WritableFile, console_for_people, say
 from experiments.field.published.cells import published
 from experiments.field.published.gathered import FILES, gathered
 from experiments.field.published.table import document, markdown
+from league.cli.shell import FILE, Command, WritableFile, console_for_people, say
 
 RESULTS = tuple(f"docs/results/{name}" for name in FILES)
 MADE_BY = "dond experiment published --set data_dir=FOLDER"

@@ -3,7 +3,7 @@
 Results are kept in output_dir; the same command continues with the rest.
 
 examples:
-  dond experiment short-games                    # with experiments/configs/short_games.yaml
+  dond experiment short-games                    # with short_games.yaml
   dond experiment short-games --workers 2 --results docs/results/short_games.jsonl
   dond experiment short-games --set comparison.turns=[2] --set comparison.seeds=1
 """
@@ -25,7 +25,7 @@ STOPPED = "learners that are done are kept, and the same command goes on with th
 
 
 @click.command(cls=Command, help=__doc__, interrupted=STOPPED)
-@config_option("short_games.yaml", default="experiments/configs/short_games.yaml", help="a YAML file (short_games.yaml)")
+@config_option("short_games.yaml", default="experiments/configs/short_games.yaml", help="YAML file (short_games.yaml)")
 @set_option
 @click.option(
     "--workers", type=whole(1, 64), default=1, metavar="N", help="learners trained in parallel, one thread each (1)"

@@ -28,12 +28,12 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import parse_spec
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import OccupantError
-from league.backends.pool import in_processes
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
 from experiments.styles.agreement import Agreement, agreement
 from experiments.styles.report import NAMES, Judged, figures, print_judged, print_rows, rows_of
 from experiments.styles.settings import Source, StylesConfig
 from experiments.styles.trials import Trial, TrialResult, reward_in, run
+from league.backends.pool import in_processes
+from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run
 from league.settings.read import dump, load_config
 from league.tasks.pasts import past_of_learner
@@ -49,7 +49,7 @@ MOST_WORKERS = 64
 
 
 @click.command(cls=Command, help=__doc__, interrupted="no figures are written", run_errors=(CheckpointError,))
-@config_option("styles.yaml", default="experiments/configs/styles.yaml", help="a YAML file (styles.yaml)")
+@config_option("styles.yaml", default="experiments/configs/styles.yaml", help="YAML file (styles.yaml)")
 @set_option
 @click.option("--workers", type=whole(1, MOST_WORKERS), metavar="N", help="learners trained in parallel (one per core)")
 @click.option("--judges-only", is_flag=True, help="only compare the judges' labels; train nothing")

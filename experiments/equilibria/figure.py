@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from dond_marl.game import Disagree
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.yardsticks.equilibria.table import SMALL
-from league.display.plane import DOTS, FAINT, GRID, INK, PAPER, REACHABLE, check_drawable, frontier, open_axes
 from experiments.equilibria.worth import EQUILIBRIUM, LENGTH, NASH, PEOPLE, Worth
 from experiments.equilibria.worth import ULTIMATUM as KNOWN
+from league.display.plane import DOTS, FAINT, GRID, INK, PAPER, REACHABLE, check_drawable, frontier, open_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

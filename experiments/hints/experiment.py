@@ -20,10 +20,6 @@ from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import has_minds
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.odds import EXACT_TURNS
-from hints import HintSchedule
-from league.backends.pool import in_processes
-from league.evaluation.evaluate import BOTH, evaluate
-from league.evaluation.matches import Result, Terms, score
 from experiments.hints.settings import (
     ASKED,
     CHANCE,
@@ -36,6 +32,10 @@ from experiments.hints.settings import (
     ExperimentSection,
 )
 from experiments.kept import place, read, write
+from hints import HintSchedule
+from league.backends.pool import in_processes
+from league.evaluation.evaluate import BOTH, evaluate
+from league.evaluation.matches import Result, Terms, score
 from league.ledger.run_directory import RunError
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hinters import all_failed, hinter_of, make_ready

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from league.display.plane import DOTS, INK, PAPER, check_drawable, open_axes
 from experiments.hints.experiment import Arm, Experiment, Mark
 from experiments.hints.findings import CONFIDENCE, curve
 from experiments.hints.settings import NOBODY
+from league.display.plane import DOTS, INK, PAPER, check_drawable, open_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

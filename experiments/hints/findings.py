@@ -17,9 +17,9 @@ import numpy as np
 
 from dond_marl.seats import Doubles
 from dond_marl.yardsticks.metrics import Estimate, mean_of
-from league.bench.statistics import difference, holm, permutation_p
 from experiments.hints.experiment import Arm, Experiment, Mark
 from experiments.hints.settings import NOBODY
+from league.bench.statistics import difference, holm, permutation_p
 from league.standings.as_csv import write_csv
 from league.tables.figures import format_number, with_margin
 

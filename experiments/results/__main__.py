@@ -19,19 +19,16 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import RunFailure
-from league.cli.shell import Command, run, say
 from experiments.results.field import DRAWN, DRAWN_ANAC, anac_figure, frontier_figure
 from experiments.results.files import FOLDER, ROOT
 from experiments.results.language_models import DRAWN_TRAINING, post_training_figure
 from experiments.results.picture import PICTURE, picture
 from experiments.results.tables import SHORT, TABLES, block
+from league.cli.shell import Command, run, say
 
 PAGES = (
     ROOT / "README.md",
-    *(
-        ROOT / "docs" / name
-        for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md", "FIELD.md", "POST_TRAINING.md")
-    ),
+    *(ROOT / "docs" / name for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md", "FIELD.md", "POST_TRAINING.md")),
 )
 DRAWINGS: dict[Path, Callable[[], str]] = {
     PICTURE: picture,
@@ -39,7 +36,7 @@ DRAWINGS: dict[Path, Callable[[], str]] = {
     DRAWN_ANAC: anac_figure,
     DRAWN_TRAINING: post_training_figure,
 }
-BLOCK = re.compile(r"<!-- made by python -m scripts\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
+BLOCK = re.compile(r"<!-- made by python -m experiments\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 
 
 def renewed(text: str, folder: Path = FOLDER) -> str:
@@ -49,7 +46,9 @@ def renewed(text: str, folder: Path = FOLDER) -> str:
         name = found[1]
         if name not in {**SHORT, **TABLES}:
             raise RunFailure(f"a block is called {name}; there are {', '.join({**SHORT, **TABLES})}")
-        return f"<!-- made by python -m experiments.results: {name} -->\n\n{block(name, folder)}\n\n<!-- end of {name} -->"
+        return (
+            f"<!-- made by python -m experiments.results: {name} -->\n\n{block(name, folder)}\n\n<!-- end of {name} -->"
+        )
 
     return BLOCK.sub(written, text)
 

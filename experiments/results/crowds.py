@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from dond_marl.yardsticks.metrics import mean_of
+from experiments.double_oracle.report import read as read_oracles
+from experiments.double_oracle.report import whole
+from experiments.results.files import lines, there
 from league.bench.crowd import read as read_crowds
 from league.bench.protocol import ALL, CONFIDENCE
 from league.bench.table import arms_by_protocol
-from experiments.double_oracle.report import read as read_oracles
-from experiments.double_oracle.report import whole
 from league.tables.figures import with_margin
 from partners.rosters import ROSTERS, TRAIN
-from experiments.results.files import lines, there
 
 BESIDE = ("expert.jsonl", "selection.jsonl", "baselines.jsonl")  # who else met the same members
 SEEN = 5e-4  # points of ten; ends that differ by less are written as one figure

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.errors import RunFailure
-from league.bench.results import Row, read
 from experiments.results import language_model_files
+from league.bench.results import Row, read
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"
@@ -16,37 +16,29 @@ MADE_BY = {
     "bench.jsonl": "dond bench WHO --against test --results docs/results/bench.jsonl",
     "expert.jsonl": "dond bench expert --against dev --results docs/results/expert.jsonl",
     "baselines.jsonl": "dond experiment baselines --against test --results docs/results/baselines.jsonl",
-    "ablation.jsonl": (
-        "dond experiment baselines --config experiments/configs/ablation.yaml --results docs/results/ablation.jsonl"
-    ),
+    "ablation.jsonl": ("dond experiment baselines --config ablation.yaml --results docs/results/ablation.jsonl"),
     "full_budget.jsonl": (
-        "dond experiment baselines --config experiments/configs/full_budget.yaml --results docs/results/full_budget.jsonl"
+        "dond experiment baselines --config full_budget.yaml --results docs/results/full_budget.jsonl"
     ),
-    "exploited.jsonl": (
-        "dond experiment baselines --config experiments/configs/ablation.yaml --exploited docs/results/exploited.jsonl"
-    ),
+    "exploited.jsonl": ("dond experiment baselines --config ablation.yaml --exploited docs/results/exploited.jsonl"),
     "exploited_whole.jsonl": (
-        "dond experiment baselines --config experiments/configs/full_budget.yaml --exploited docs/results/exploited_whole.jsonl"
+        "dond experiment baselines --config full_budget.yaml --exploited docs/results/exploited_whole.jsonl"
     ),
-    "robust.jsonl": "dond experiment baselines --config experiments/configs/robust.yaml --results docs/results/robust.jsonl",
+    "robust.jsonl": "dond experiment baselines --config robust.yaml --results docs/results/robust.jsonl",
     "exploited_robust.jsonl": (
-        "dond experiment baselines --config experiments/configs/robust.yaml --exploited docs/results/exploited_robust.jsonl"
+        "dond experiment baselines --config robust.yaml --exploited docs/results/exploited_robust.jsonl"
     ),
     "exploiters.jsonl": (
         "dond bench CHECKPOINT --against 'expert(greedy=True)' --name ARM --seed N "
         "--results docs/results/exploiters.jsonl"
     ),
-    "curricula.jsonl": (
-        "dond experiment baselines --config experiments/configs/curricula.yaml --results docs/results/curricula.jsonl"
-    ),
-    "selection.jsonl": (
-        "dond experiment baselines --config experiments/configs/selection.yaml --results docs/results/selection.jsonl"
-    ),
-    "memory.jsonl": "dond experiment baselines --config experiments/configs/memory.yaml --results docs/results/memory.jsonl",
+    "curricula.jsonl": ("dond experiment baselines --config curricula.yaml --results docs/results/curricula.jsonl"),
+    "selection.jsonl": ("dond experiment baselines --config selection.yaml --results docs/results/selection.jsonl"),
+    "memory.jsonl": "dond experiment baselines --config memory.yaml --results docs/results/memory.jsonl",
     "memory_speed.json": (
         "python scripts/benchmark.py --only memory --repeats 3 --seconds 0.4 --json docs/results/memory_speed.json"
     ),
-    "taught.jsonl": "dond experiment baselines --config experiments/configs/taught.yaml --results docs/results/taught.jsonl",
+    "taught.jsonl": "dond experiment baselines --config taught.yaml --results docs/results/taught.jsonl",
     "taught_crowd.jsonl": (
         "dond bench CHECKPOINT --against MEMBER --name ARM --seed N --results docs/results/taught_crowd.jsonl"
     ),
@@ -78,7 +70,7 @@ MADE_BY = {
     ),
     "published.jsonl": "dond experiment published --set data_dir=data --results docs/results/published.jsonl",
     "published_weaker.jsonl": (
-        "dond experiment published --config experiments/configs/published_weaker.yaml --set data_dir=data "
+        "dond experiment published --config published_weaker.yaml --set data_dir=data "
         "--results docs/results/published_weaker.jsonl"
     ),
     "anac.jsonl": (
@@ -102,7 +94,7 @@ NOTES = {  # what else belongs to it
         "--set training.seed=N`, and with `--set training.belief=0.1`, `--set training.critic=both`, or both"
     ),
     "taught_crowd.jsonl": (
-        "an `--against` for each member without memory of the roster train; checkpoints of `experiments/configs/taught.yaml`; "
+        "an `--against` for each member without memory of the roster train; checkpoints of `taught.yaml`; "
         "ppo_taught is `configs/ppo_taught.yaml` after `dond train --config configs/ppo_memory.yaml --set "
         "training.num_train_steps=1600000 --set training.belief=0.2`, ppo_taught_memoryless the same with "
         "`training.history=none` both times, ppo_taught_sampled with `training.likeliest=0`; seeds 2 and 3 of "

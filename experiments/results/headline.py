@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from league.bench.table import arms_by_protocol, leaderboard
-from league.tables.blocks import Figure
 from experiments.results.files import lines, made_by, there
 from experiments.results.rows import Row, board, every_row, figure_of, in_words, seeds_of
+from league.bench.table import arms_by_protocol, leaderboard
+from league.tables.blocks import Figure
 
 BOARD = ("baselines.jsonl", "full_budget.jsonl", "bench.jsonl")  # of the board
 COLUMNS = ("points", "share of reference", "worst tenth")

@@ -9,10 +9,10 @@ from typing import Any
 from dond_marl.yardsticks.metrics import mean_of
 from experiments.language_models.post_training import findings as post_training
 from experiments.language_models.post_training.figure import drawing
-from league.tables.figures import with_margin
 from experiments.results.files import FOLDER, ROOT, document, there
 from experiments.results.language_model_files import BESIDE, DIAGNOSIS, FREE, GAMES, JUDGES
 from experiments.results.rows import estimate, share
+from league.tables.figures import with_margin
 
 DRAWN_TRAINING = ROOT / "docs" / "post_training.svg"
 _COUNTS = ("yes_yes", "yes_no", "no_yes", "no_no")  # what a judge said of an episode, and what is so

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from league.display.svg.markup import Markup, element
 from experiments.results.files import FOLDER, ROOT
 from experiments.results.headline import headline
+from league.display.svg.markup import Markup, element
 
 PICTURE = ROOT / "docs" / "headline.svg"
 ROW, LEFT, RIGHT, TOP, WIDTH = 24, 330, 60, 46, 860  # pixels

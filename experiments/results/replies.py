@@ -9,12 +9,12 @@ import numpy as np
 
 from dond_marl.game import SEATS
 from dond_marl.yardsticks.metrics import mean_of
+from experiments.results.files import lines, there
 from league.bench.protocol import CONFIDENCE
 from league.bench.results import Row
 from league.bench.shares import with_shares
 from league.tables.figures import with_margin
 from partners.rosters import DEV
-from experiments.results.files import lines, there
 
 FILE = "dev_replies.jsonl"
 TOLD = "best_response"  # a line for each member, against that one alone

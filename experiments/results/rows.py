@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 from dond_marl.game import SEATS
 from dond_marl.yardsticks.metrics import Estimate
-from league.bench import statistics
-from league.bench.table import Arm, arms_by_protocol, leaderboard
 from experiments.baselines import exploited
 from experiments.hints import findings
 from experiments.hints.experiment import Arm as HintArm
 from experiments.hints.experiment import Experiment, Mark
 from experiments.hints.settings import ExperimentConfig
+from experiments.results.files import ROOT, document, lines, there
+from experiments.results.language_model_files import GAMES
+from league.bench import statistics
+from league.bench.table import Arm, arms_by_protocol, leaderboard
 from league.settings.read import load_config
 from league.tables.blocks import Cell, Figure, Section, Table
 from league.tables.figures import with_margin
 from partners.rosters import ROSTERS
-from experiments.results.files import ROOT, document, lines, there
-from experiments.results.language_model_files import GAMES
 
 REFERENCE = {
     "baselines.jsonl": "pool_ppo",
@@ -281,7 +281,7 @@ def hints_of(name: str, folder: Path) -> tuple[Experiment, tuple[float, ...]]:
     about, *marks = (json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines())
     found = [Mark(HintArm(mark.pop("hinter"), mark.pop("dropout")), **mark) for mark in marks]
     tallies = {arm: Counter(tally) for arm, tally in about.get("tallies", {}).items()}
-    config = load_config(ROOT / "configs" / "hint_experiment.yaml", [], ExperimentConfig)
+    config = load_config(ROOT / "experiments" / "configs" / "hint_experiment.yaml", [], ExperimentConfig)
     made = Experiment(found, about["hinters"], tallies, about["best_response"], about["measured_on"])
     return made, tuple(config.experiment.shares)
 

@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from league.bench.table import leaderboard
 from experiments.hints.findings import markdown
-from experiments.short_games.experiment import parsed
-from experiments.short_games.findings import markdown as short_games
-from league.tables.markdown import section_markdown
 from experiments.results import equilibria, exploited, recognition, replies
 from experiments.results.crowds import beside_rows, crowd_rows, oracle_rows, taught_rows
 from experiments.results.field import FIELD
@@ -19,6 +15,10 @@ from experiments.results.headline import headline
 from experiments.results.language_models import LANGUAGE_MODELS
 from experiments.results.questions import answers
 from experiments.results.rows import REFERENCE, estimate, hints_of, rate_of, share
+from experiments.short_games.experiment import parsed
+from experiments.short_games.findings import markdown as short_games
+from league.bench.table import leaderboard
+from league.tables.markdown import section_markdown
 
 NOTHING = "Not measured yet on today's scenarios and rosters."
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl.errors import DondError, InputError, RunFailure
-from league.backends.pool import in_processes
 from experiments.kept import place, read, write
 from experiments.short_games.learner import Learned, learn
 from experiments.short_games.settings import ArmConfig, ShortGamesConfig, ShortTraining
 from experiments.short_games.shares import Standing, equilibrium
+from league.backends.pool import in_processes
 
 DIGITS = 4  # of a point in the results file
 

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
-from league.display.tables import line
 from experiments.styles.agreement import Agreement
 from experiments.styles.settings import SOURCES, Source, StylesConfig
 from experiments.styles.trials import FIGURES, TrialResult
+from league.display.tables import line
 from league.tables.figures import format_number, with_margin
 from partners.judges.styles import Style
 

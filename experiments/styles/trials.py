@@ -23,9 +23,9 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.efficiency import efficiency_of
 from dond_marl.yardsticks.metrics import GROUPS, TEN, by_group, points_of_ten, scenario_groups
-from league.evaluation.matches import heldout_terms
 from experiments.styles.agreement import Agreement, agreement
 from experiments.styles.settings import RULES_JUDGE, Source, StylesConfig, judge_of
+from league.evaluation.matches import heldout_terms
 from partners.judges.episodes import worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
 from partners.judges.reward_model import RewardModel

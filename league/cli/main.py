@@ -26,56 +26,29 @@ from dond_marl import __version__
 from league.cli.shell import Group, run
 from league.settings.presets import folder
 
-EXPERIMENTS = (
-    "baselines",
-    "styles",
-    "hints",
-    "distill",
-    "humanlike",
-    "scaling",
-    "compare",
-    "double-oracle",
-    "equilibria",
-    "short-games",
-    "post-training",
-    "objectives",
-    "spite",
-    "talk",
-    "frontier",
-    "words",
-    "kaggle",
-    "anac",
-    "published",
-    "bargaining",
-    "self-taught",
-    "nash-products",
-)
-# Experiments whose commands lie in league/cli/field.
-FIELD = ("frontier", "words", "kaggle", "anac", "published", "bargaining", "self-taught", "nash-products")
-MODELS = ("post-training", "objectives")  # and in league/cli/models
 COMMANDS = (
-    *("league", "train", "evaluate", "bench", "rosters", "play", "web", "demo", "report", "catalogue", "llm-check"),
-    "published",
+    *(
+        "league",
+        "train",
+        "evaluate",
+        "bench",
+        "rosters",
+        "play",
+        "web",
+        "demo",
+        "report",
+        "catalogue",
+        "llm-check",
+        "experiment",
+    ),
     "get-model",
     *("data", "export", "push", "ship", "serve", "study"),
 )
 ROOMS = {  # of commands that lie in a room beside the others
     **dict.fromkeys(("llm-check", "get-model", "serve"), "models."),
-    "published": "pages.",
     **dict.fromkeys(("export", "push", "ship"), "sharing."),
     "study": "study.",
 }
-
-experiment = Group(
-    "experiment",
-    help="Run the experiments behind the results page: styles, hints, small language models, people, leagues.",
-    files={
-        name: f"league.cli.{'field' if name in FIELD else 'models' if name in MODELS else 'experiments'}."
-        + name.replace("-", "_")
-        for name in EXPERIMENTS
-    },
-)
-
 
 CONFIGS = f"The shipped configs are in {folder()}: {', '.join(sorted(path.name for path in folder().glob('*.yaml')))}."
 
@@ -84,7 +57,6 @@ CONFIGS = f"The shipped configs are in {folder()}: {', '.join(sorted(path.name f
     cls=Group,
     help=(__doc__ or "").replace("\n\nexamples:", f"\n\n{CONFIGS}\n\nexamples:"),
     files={name: f"league.cli.{ROOMS.get(name, '')}{name.replace('-', '_')}" for name in COMMANDS},
-    commands={"experiment": experiment},
     invoke_without_command=True,
 )
 @click.version_option(__version__, message="%(version)s")

@@ -22,6 +22,9 @@ class RenamedConfig(InputError):
     """A shipped config was asked for by a name that it had; the message says the one that it has."""
 
 
+EXPERIMENTS = Path(__file__).parents[2] / "experiments" / "configs"  # of a checkout
+
+
 def folder() -> Path:
     """Where the shipped configs lie."""
     installed = Path(str(resources.files("league.settings") / "presets"))
@@ -34,6 +37,9 @@ def preset(path: Path) -> Path:
     A shipped config is named by ``league.yaml`` or ``configs/league.yaml``; any other path is left as it is. Raises
     :class:`RenamedConfig`.
     """
+    for shipped, parent in ((folder(), Path("configs")), (EXPERIMENTS, Path("experiments/configs"))):
+        if path.parent in (Path(), parent) and not path.exists() and (shipped / path.name).is_file():
+            return shipped / path.name
     shipped = folder() / path.name
     named = path.parent in (Path(), Path("configs"))
     if named and path.name in RENAMED and not path.exists() and not shipped.exists():

@@ -17,12 +17,12 @@ import torch
 import yaml
 
 from dond_marl.errors import InputError
-from league.bench.results import read
-from league.bench.run import against
 from experiments.baselines.measured import acts_section, measured, perform
 from experiments.baselines.plan import Job, best_of_train, jobs_of, planned_acts
 from experiments.baselines.runs import DONE, PRACTICED, learn
 from experiments.baselines.settings import BaselinesConfig
+from league.bench.results import read
+from league.bench.run import against
 from league.ledger.run_directory import RunError
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig

@@ -8,9 +8,6 @@ import pytest
 
 from dond_marl.errors import InputError
 from dond_marl.yardsticks.equilibria import Equilibrium
-from dond_marl.yardsticks.equilibria.pools import lewis_pools
-from league.bench.submission import of_spec
-from experiments.equilibria import spite
 from experiments.equilibria.worth import (
     EQUILIBRIUM,
     LENGTH,
@@ -25,6 +22,7 @@ from experiments.equilibria.worth import (
 )
 from experiments.results.equilibria import beside_rows, found_in, length_rows, refusing_rows
 from experiments.results.files import FOLDER
+from league.bench.submission import of_spec
 from tests.command import dond
 
 
@@ -49,22 +47,6 @@ def test_a_member_of_a_league_is_measured_as_anybody_and_known_by_its_weights():
     assert (member.who, member.points, member.deals) == ("mine: heuristic", player.points, player.deals)
     assert member.identity.startswith("heuristic(") and not player.identity
     assert parsed(lines([member]).splitlines()) == [member]
-
-
-def test_spite_is_solved_pool_by_pool_and_a_newer_line_takes_the_place_of_an_older_one(tmp_path):
-    """More iterations leave less to gain; neither seat has an advantage in what is the same for both."""
-    path, two = tmp_path / "spite.jsonl", lewis_pools()[-2:]
-    for iterations in (2, 30):
-        row = spite.solved(2, iterations, two)
-        spite.keep(path, row)
-        gains = [pool["gain"] for pool in row["pools"]]
-        assert min(gains) - 1e-6 <= spite.over_all(row, "gain") <= max(gains) + 1e-6
-        assert max(gains) < (10 if iterations == 2 else 0.05)
-    (kept,) = spite.read(path)
-    assert kept["iterations"] == 30 and abs(spite.over_all(kept, "value")) < 0.05
-    path.write_text("{}\n")
-    with pytest.raises(InputError, match="holds no games of spite"):
-        spite.read(path)
 
 
 def test_deals_close_on_every_turn_on_which_they_can():

@@ -10,8 +10,8 @@ import torch
 
 from dond_marl.dialogues.positions import human_positions
 from dond_marl.game import Act, Rules
-from league.evaluation.likeness import distance, likeness
 from experiments.humanlike import HumanlikeError, base_of, check, variants
+from league.evaluation.likeness import distance, likeness
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from partners.network.checkpoint import describe, save_checkpoint

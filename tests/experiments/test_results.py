@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 
 from dond_marl.errors import RunFailure
-from league.bench.results import ResultsError, append, read, sealed
-from league.bench.run import against, measure
-from league.bench.submission import of_spec
 from experiments.hints.experiment import Arm, Experiment, Mark
 from experiments.hints.findings import results as hints_lines
 from experiments.results.__main__ import BLOCK, PAGES, renewed
@@ -24,6 +21,9 @@ from experiments.results.picture import PICTURE, picture
 from experiments.results.questions import QUESTIONS
 from experiments.results.rows import every_row, number
 from experiments.results.tables import NOTHING, SHORT, TABLES, block
+from league.bench.results import ResultsError, append, read, sealed
+from league.bench.run import against, measure
+from league.bench.submission import of_spec
 from tests.command import dond
 
 README, RESULTS, _, EQUILIBRIA, FIELD, *_, SCALING = PAGES

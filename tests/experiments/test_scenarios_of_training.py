@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from dond_marl.scenarios.views import HELD_OUT_VIEWS, may_be_trained_on, view_nu
 from experiments.distill import DistillConfig
 from experiments.field.published import learner
 from experiments.hints.settings import ExperimentConfig
-from experiments.language_models.objectives import learners
 from experiments.language_models.post_training import examples
 from experiments.styles.settings import StylesConfig
 from league.settings.read import Config, load_config
@@ -26,7 +24,8 @@ from partners.judges.episodes import scripted_games
 from partners.llm.student.recipe import Recipe
 from tests.command import dond
 
-CONFIGS = Path(__file__).resolve().parents[3] / "configs"
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGS, STUDIES = ROOT / "configs", ROOT / "experiments" / "configs"
 KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list of arms
     "distill.yaml": DistillConfig,
     "expert.yaml": TrainConfig,
@@ -40,16 +39,14 @@ KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list
     "styles.yaml": StylesConfig,
 }
 SPLITS_OF = {  # whose scenarios are named by the code that learns
-    "objectives.yaml": learners.SPLIT,
     "post_training.yaml": examples.SPLIT,
     "published.yaml": learner.SPLIT,
     "published_weaker.yaml": learner.SPLIT,
 }
-NOBODY = CONFIGS / "anac.yaml"  # learns there
-IN_WORDS = CONFIGS / "words.yaml"  # people's lines alone: tests/experiments/field/test_words.py
+NOBODY = STUDIES / "anac.yaml"  # learns there
 BY_PEOPLE = CONFIGS / "bc_config.yaml"
 WITH_PEOPLE = CONFIGS / "study.yaml"  # nobody learns there
-FORGOTTEN = CONFIGS / "short_games.yaml"  # learns on every scenario, and is forgotten when it is measured: see below
+FORGOTTEN = STUDIES / "short_games.yaml"  # learns on every scenario, and is forgotten when it is measured: see below
 DRAWN = 60_000  # scenarios of a source without end: some 250 of them have a view of the legal space in either seat
 
 
@@ -67,10 +64,6 @@ def sources(config: Section) -> Iterator[ScenarioSource]:
 def loaded(path: Path) -> Iterator[Section]:
     """The settings in a file; of a comparison of arms, those of each arm that learns."""
     keys = yaml.safe_load(path.read_text(encoding="utf-8"))
-    for league in keys.get("leagues", ()):
-        yield load_config(CONFIGS / league["config"], over(league["settings"]), Config)
-    if "leagues" in keys:
-        return
     arms = keys.get("arms")
     if arms is None:
         yield load_config(path, (), KINDS.get(path.name, Config))
@@ -78,11 +71,6 @@ def loaded(path: Path) -> Iterator[Section]:
     for arm in arms:
         if "config" in arm:
             yield load_config(CONFIGS / arm["config"], arm.get("set", ()), KINDS.get(arm["config"], Config))
-
-
-def over(settings: dict[str, object]) -> list[str]:
-    """Keys with other values, as a command takes them."""
-    return [f"{key}={json.dumps(value)}" for key, value in settings.items()]
 
 
 def of_recipe(recipe: Recipe) -> Iterator[ScenarioSource]:
@@ -100,8 +88,8 @@ def held_out(source: ScenarioSource) -> int:
     "path",
     [
         path
-        for path in sorted(CONFIGS.glob("*.yaml"))
-        if path not in (BY_PEOPLE, FORGOTTEN, IN_WORDS, NOBODY, WITH_PEOPLE)
+        for path in sorted((*CONFIGS.glob("*.yaml"), *STUDIES.glob("*.yaml")))
+        if path not in (BY_PEOPLE, FORGOTTEN, NOBODY, WITH_PEOPLE)
     ],
     ids=lambda path: path.name,
 )

@@ -20,11 +20,11 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from experiments.commands.styles import trials_of
-from league.evaluation.matches import heldout_terms
 from experiments.styles.agreement import Agreement, agreement
 from experiments.styles.report import rows_of
 from experiments.styles.settings import StylesConfig, judge_of
 from experiments.styles.trials import FIGURES, Trial, Watched, run
+from league.evaluation.matches import heldout_terms
 from league.settings.read import ConfigError, load_config
 from partners.judges.episodes import LabelledGames, scripted_games, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict

@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from dond_marl.errors import EXTRAS
-from league.cli.main import COMMANDS, EXPERIMENTS
+from league.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -53,6 +53,7 @@ LIGHT = (
     "study",
     "demo",
     "get-model",
+    "experiment",
 )  # commands that answer --help at least with nothing more
 
 # Plays a game with each occupant, then runs commands, and prints what came of both.
@@ -158,7 +159,6 @@ def test_bare_install_plays_scripted_partners_and_names_missing_extras(tmp_path)
     light.mkdir(), home.mkdir()
     names, lacking = scripted(), ["expert", "checkpoint(path='x.json')", "llm", "mixture(of=zoo)"]
     doors = [*(f"{name} --help" for name in COMMANDS if name not in LIGHT), "rosters list"]
-    doors += [f"experiment {name} --help" for name in EXPERIMENTS]
     works = ["play --partner heuristic --seed 1", "play --seed 1", "catalogue", "data humans", "--version"]
     seated, ended = tried(lay_out(light, []), home, [*names, *lacking], [*doors, *works])
     assert {seated[name] for name in names} == {"played"}, seated
@@ -183,7 +183,6 @@ def test_bare_install_plays_scripted_partners_and_names_missing_extras(tmp_path)
             "league",
             [
                 *(f"{name} --help" for name in COMMANDS if name not in ("web", "llm-check")),
-                *(f"experiment {name} --help" for name in EXPERIMENTS if name != "scaling"),
                 "evaluate --member linear --against heuristic --sample 5 --max-turns 2",
                 "league --config league_scripted.yaml --set league.rounds=1 --set league.block_size=4",
                 "report --run runs/league_scripted/0001",

@@ -22,34 +22,14 @@ CONFIGS = sorted(path.name for path in (ROOT / "configs").glob("*.yaml"))
 LEAGUES = [name for name in CONFIGS if name.startswith("league") or name == "pool_ppo.yaml"]
 FROM_PEOPLE = "league_alphastar.yaml"  # begins with people's clone, which nobody may ship
 COMMANDS = {  # of every other config
-    "ablation.yaml": "experiment baselines",
-    "anac.yaml": "experiment anac",
-    "baselines.yaml": "experiment baselines",
     "bc_config.yaml": "train",
-    "curricula.yaml": "experiment baselines",
-    "distill.yaml": "experiment distill",
     "expert.yaml": "train",
-    "full_budget.yaml": "experiment baselines",
-    "hint_experiment.yaml": "experiment hints",
-    "humanlike.yaml": "experiment humanlike",
-    "memory.yaml": "experiment baselines",
-    "objectives.yaml": "experiment objectives",
-    "post_training.yaml": "experiment post-training",
     "ppo_config.yaml": "train",
     "ppo_fast.yaml": "train",
     "ppo_memory.yaml": "train",
     "ppo_taught.yaml": "train",
-    "published.yaml": "experiment published",
-    "self_taught.yaml": "experiment self-taught",
-    "published_weaker.yaml": "experiment published",
     "reinforce_config.yaml": "train",
-    "robust.yaml": "experiment baselines",
-    "selection.yaml": "experiment baselines",
-    "short_games.yaml": "experiment short-games",
-    "words.yaml": "experiment words",
     "study.yaml": "study rehearse",
-    "styles.yaml": "experiment styles",
-    "taught.yaml": "experiment baselines",
 }
 # Runs several commands of `dond` in one process, which loads PyTorch once: exit code, output and errors of each.
 DOND = """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from league.display.svg.markup import Markup, element
 from experiments.field.anac.findings import Found, Player, short
+from league.display.svg.markup import Markup, element
 
 WIDTH, HEIGHT, LEFT, TOP, SIDE, MOST = 880, 640, 70, 70, 520, 10.0
 NAMED = 6  # agents with their names, from each end

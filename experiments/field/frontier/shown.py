@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from dond_marl.yardsticks.metrics import Estimate
-from league.display.svg.markup import Markup, element
 from experiments.field.frontier.experiment import ALL, FIT, MODEL, REPLY, Row
+from league.display.svg.markup import Markup, element
 from league.tables.figures import with_interval
 
 HEADS = ("who", "tables", "games", "deals", "welfare, all games", "Pareto, of deals", "points of ten")

@@ -11,12 +11,12 @@ import numpy as np
 from dond_marl.errors import DondError, InputError, RunFailure
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner
-from league.evaluation.matches import Terms
-from league.evaluation.outcomes import Outcomes, figures, outcomes_of
 from experiments.field.published.learner import learned, likelihood
 from experiments.field.published.results import CONFIDENCE, MEASURES, Found, Row, Step, plain_of, row_of
 from experiments.field.published.settings import LIKELIHOOD, ArmSection, GameSection, PublishedConfig
 from experiments.kept import made_now, place, read, write
+from league.evaluation.matches import Terms
+from league.evaluation.outcomes import Outcomes, figures, outcomes_of
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
 from partners.scripted.rollouts import Rollouts

@@ -38,7 +38,9 @@ def _read(lines: Sequence[str]) -> Found:
         if any(row.get("against") == IN_WORDS for row in rows):
             return _of_words(rows)
     except (ValueError, AttributeError) as error:
-        raise InputError(f"no results to stand beside published figures ({error}); see dond published --help") from None
+        raise InputError(
+            f"no results to stand beside published figures ({error}); see `published-table --help`"
+        ) from None
     return parsed(lines)
 
 

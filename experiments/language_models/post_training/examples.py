@@ -23,8 +23,8 @@ from dond_marl.records.files import write_whole
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.yardsticks.metrics import points_of_ten
-from league.evaluation.matches import Witness
 from experiments.language_models.post_training.settings import GamesSection
+from league.evaluation.matches import Witness
 from partners.learning.rewards import reward_of
 from partners.llm.prompt import SYSTEM, Template
 from partners.llm.reply import Legal, legal_rows, reply_line

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from league.display.svg.axes import Axes
-from league.display.svg.markup import Markup, element
 from experiments.language_models.post_training.findings import CONFIDENCE, Row, all_points
 from experiments.language_models.post_training.settings import BEFORE, GRADIENT, PostTrainingConfig
+from league.display.svg.axes import Axes
+from league.display.svg.markup import Markup, element
 
 _WIDTH, _HEIGHT, _TOP, _KEYS, _ASIDE = 720, 330, 58, 420, 5  # pixels
 _LOOKS = ("one", "two", "three", "four")  # of an arm, by its place; then they repeat

@@ -23,12 +23,12 @@ from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Doubles
-from league.evaluation.matches import Witness
 from experiments.language_models.post_training.examples import SPLIT
 from experiments.language_models.post_training.held_out import seated
 from experiments.language_models.post_training.packing import line_log_probs, packed
 from experiments.language_models.post_training.settings import PostTrainingConfig
 from experiments.language_models.post_training.trainee import Trainee
+from league.evaluation.matches import Witness
 from partners.llm.diagnosis.worths import ActValues, act_values_against
 from partners.llm.prompt import Template
 from partners.llm.reply import Legal, legal_rows

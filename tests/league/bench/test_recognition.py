@@ -15,13 +15,13 @@ from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.seats import Traits
 from dond_marl.yardsticks.metrics import points_of_ten
 from dond_marl.yardsticks.recognition import Guess, recognized
+from experiments.results.recognition import FILE, lost_rows
 from league.bench.crowd import best_reply
 from league.bench.recognition.beliefs import APART, believed, calibration
 from league.bench.recognition.regret import lost_by_turn
 from league.bench.recognition.rows import keep, read, recognition_row, section
 from league.bench.submission import of_spec
 from partners.best_response import BestResponse
-from experiments.results.recognition import FILE, lost_rows
 from tests.command import in_process as dond
 
 FEW = ("heuristic", "tough", "linear(floor=0.35)", "naive_tit_for_tat", "pushover")

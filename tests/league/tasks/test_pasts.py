@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from dond_marl.occupants import parse_spec
-from league.bench.submission import of_spec, provenance
 from experiments.distill import DistillConfig
 from experiments.hints.experiment import hints_of
 from experiments.hints.settings import ExperimentConfig
 from experiments.styles.settings import StylesConfig
+from league.bench.submission import of_spec, provenance
 from league.ledger.export import past_of_blob
 from league.ledger.ledger import Ledger
 from league.settings.read import Config, load_config

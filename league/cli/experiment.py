@@ -1,0 +1,44 @@
+"""Run an experiment behind the results page; without a name, list them.
+
+The experiments are part of a checkout of the project, not of the installed package.
+
+examples:
+  dond experiment                       # the list
+  dond experiment styles --help
+  dond experiment baselines --config experiments/configs/ablation.yaml --dry-run
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+import league
+from dond_marl.errors import InputError
+from league.cli.shell import Command, Group
+
+HOME = Path(league.__file__).resolve().parents[1] / "experiments"
+
+
+def experiments() -> Group:
+    """The group of all experiments; raises :class:`InputError` outside a checkout."""
+    if not (HOME / "__init__.py").is_file():
+        raise InputError("the experiments are not part of the installed package: run this in a checkout of dond-marl")
+    return Group("experiment", help=__doc__, files=import_module("experiments").COMMANDS)
+
+
+@click.command(
+    cls=Command,
+    help=__doc__,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[NAME] [ARGUMENTS]...")
+@click.pass_context
+def command(context: click.Context, words: tuple[str, ...]) -> Any:
+    """Pass the arguments on to the experiment; without any, print the list."""
+    group = experiments()
+    with group.make_context("experiment", [*words] or ["--help"], parent=context.parent) as inner:
+        return group.invoke(inner)
