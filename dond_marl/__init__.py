@@ -27,7 +27,7 @@ alias(
         "dond_marl.data": "dond_marl.scenarios.data",
         "dond_marl.env": "dond_marl.envs.aec",
         "dond_marl.features": "dond_marl.envs.features",
-        "dond_marl.metrics": "dond_marl.yardsticks.metrics",
+        "dond_marl.metrics": "dond_marl.statistics",
         "dond_marl.openspiel_game": "dond_marl.envs.openspiel.game",
         "dond_marl.openspiel_seat": "dond_marl.envs.openspiel.seat",
         "dond_marl.policy_partner": "dond_marl.envs.policy_partner",

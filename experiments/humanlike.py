@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from dond_marl.dialogues.positions import Positions, human_positions
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
-from dond_marl.yardsticks.metrics import Estimate, mean_of
+from dond_marl.statistics import Estimate, mean_of
 from league.evaluation.likeness import Accuracy, Likeness, always, distance, likeness, majority
 from league.evaluation.matches import Scores, heldout_terms, scores
 from league.ledger.run_directory import new_run

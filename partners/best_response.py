@@ -12,10 +12,10 @@ from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, State, apply, legal_actions
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Decisions, Doubles, History, Int8s, Partner, Traits, Turns, decide
+from dond_marl.statistics import TEN
 from dond_marl.yardsticks.adaptive import Adaptive, Belief, has_minds
 from dond_marl.yardsticks.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
-from dond_marl.yardsticks.metrics import TEN
 from dond_marl.yardsticks.odds import EXACT_TURNS, Heard, Odds, after, best_by_value, check_gamblers, look_ahead
 from dond_marl.yardsticks.recognition import Guess, recognized
 from dond_marl.yardsticks.replies import Replies

@@ -25,7 +25,7 @@ from dond_marl.dialogues.scores import NO_ACT, Label, LabelError, load_labels, r
 from dond_marl.game import Act, Triple
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import pack
-from dond_marl.yardsticks.metrics import Estimate, by_group, rate, scenario_groups
+from dond_marl.statistics import Estimate, rate, scenario_groups, sums_by_group
 
 FIRST, SECOND = (Path(__file__).with_name(f"hand_labels_{name}.csv") for name in ("first", "second"))
 SPLIT = "test"
@@ -84,7 +84,7 @@ def kappa(first: Sequence[Answer | str], second: Sequence[Answer | str], groups:
     chance = sum(mine[answer] * theirs[answer] for answer in mine) / size**2
     if chance == 1:
         raise ValueError("both say one and the same of everything, so that there is no agreement beyond chance")
-    agreed = rate(*by_group(same, groups), CONFIDENCE)
+    agreed = rate(*sums_by_group(same, groups), CONFIDENCE)
     beyond = [(value - chance) / (1 - chance) for value in (agreed.mean, agreed.low, agreed.high)]
     return Kappa(agreed, Estimate(beyond[0], agreed.n, beyond[1], beyond[2]))
 
@@ -134,7 +134,7 @@ def _reader(beside: str, said: list[Answer], read: list[Answer], groups: Groups)
 
     def right(same: Mapping[str, str]) -> Estimate:
         hits = [same.get(a, a) == same.get(b, b) for (a, _), (b, _) in zip(said, read, strict=True)]
-        return rate(*by_group(np.array(hits, dtype=np.float64), groups, claimed), CONFIDENCE)
+        return rate(*sums_by_group(np.array(hits, dtype=np.float64), groups, claimed), CONFIDENCE)
 
     acts = kappa(_acts(said), _acts(read), groups)
     return Reader(beside, len(said), acts, kappa(said, read, groups), right({}), right(REFUSALS))

@@ -3,7 +3,7 @@
 Every row of ``train.txt``, ``val.txt`` and ``test.txt`` is one perspective of one negotiation, and most negotiations
 are there from both; together they are the rows of the published ``data.txt``. A row is a deal if both selections were
 made and add up to the pool; otherwise both sides get 0. Scores are raw points, of ten for each side. As with games
-between partners, the scenario is the unit of doubt: see :mod:`dond_marl.yardsticks.metrics`.
+between partners, the scenario is the unit of doubt: see :mod:`dond_marl.statistics`.
 
 The figures are stored beside this file (``human_line.json``: numbers only), so that a report can show them without the
 data; ``dond data humans --store`` computes them again from the files.
@@ -24,8 +24,8 @@ from dond_marl.game import Triple
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DIALOGUE_SPLITS, Dialogue, checksum, load_dialogues
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import worth
+from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups
 from dond_marl.yardsticks.efficiency import efficiency
-from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, scenario_groups
 
 CONFIDENCE = 0.95  # two-sided, of every interval
 FAIR = 5  # points of ten: a deal is fair if it gives both sides at least half of their whole pool

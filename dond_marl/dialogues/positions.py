@@ -26,7 +26,7 @@ from dond_marl.game import Act, Action, Rules, Triple, rest, worth
 from dond_marl.scenarios.sources import pack
 from dond_marl.scenarios.views import may_be_trained_on
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, History, Int8s, Partner, Rows, Turns, no_hints, no_noise
-from dond_marl.yardsticks.metrics import scenario_groups
+from dond_marl.statistics import scenario_groups
 
 PRIOR = "lewis"  # the scenarios of the talks are of that space
 
@@ -43,7 +43,7 @@ class Positions(NamedTuple):
     act: Int8s  # [N] what the person said
     oA: Int8s  # [N, 3] what they would keep; zeros where they made no offer
     share: Doubles  # [N] of their whole pool, what they got in the end; NaN where it is not known
-    group: Rows  # [N] of the scenario, in 0..GROUPS - 1: the unit of doubt, see :mod:`dond_marl.yardsticks.metrics`
+    group: Rows  # [N] of the scenario, in 0..GROUPS - 1: the unit of doubt, see :mod:`dond_marl.statistics`
 
     @property
     def size(self) -> int:

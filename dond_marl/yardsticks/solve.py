@@ -1,7 +1,7 @@
 """What a scenario has to give: its Pareto set and the splits that bargaining theory would choose, by enumeration.
 
 Both seats' values are known here (full information) and no deal pays 0/0. Everything is in points of ten
-(:func:`dond_marl.yardsticks.metrics.points_of_ten`), so that pools worth 10 and pools worth 120 compare. A pool has few
+(:func:`dond_marl.statistics.points_of_ten`), so that pools worth 10 and pools worth 120 compare. A pool has few
 splits, so each is scored and compared, with whole numbers only: a tie is a tie, and a concept is the *set* of splits
 that satisfy it. Where one number has to be printed it is the mean over that set, each split weighing the same: a fair
 draw among them, which needs no order of items and names no seat.
@@ -33,7 +33,7 @@ from dond_marl.game import MAX_COUNT
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools, Doubles
 from dond_marl.splits import grid, grid_size
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 
 Integers = NDArray[np.int64]
 

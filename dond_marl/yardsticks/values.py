@@ -16,10 +16,10 @@ from dond_marl.game import Rules
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Doubles, Partner
+from dond_marl.statistics import TEN, points_of_ten
 from dond_marl.yardsticks.adaptive import Adaptive, has_minds
 from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
 from dond_marl.yardsticks.contexts import distinct_views, prior_contexts, prior_table, splits_of
-from dond_marl.yardsticks.metrics import TEN, points_of_ten
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, check_odds, exact_value, gamblers_of, has_odds, upper_bound
 from dond_marl.yardsticks.replies import Replies
 

@@ -22,7 +22,7 @@ from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 from experiments.baselines.settings import BEST_OF_TRAIN, ArmConfig, BaselinesConfig
 from league.evaluation.matches import Terms
 from league.rounds.curriculum import rounds_of_practice

@@ -12,7 +12,7 @@ from dond_marl.game import Rules
 from dond_marl.records.files import write_whole
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from experiments.baselines.plan import CHOICE, Job
 from experiments.baselines.settings import Pick
 from league.bench.submission import Submission, of_run, of_spec

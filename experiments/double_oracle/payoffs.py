@@ -9,8 +9,8 @@ import numpy as np
 from dond_marl.game import Rules
 from dond_marl.scenarios.space import Scenarios
 from dond_marl.seats import Doubles, Int8s
+from dond_marl.statistics import TEN
 from dond_marl.yardsticks.contexts import Contexts, Index, splits_of
-from dond_marl.yardsticks.metrics import TEN
 from experiments.double_oracle.written import Written
 
 

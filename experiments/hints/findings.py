@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.seats import Doubles
-from dond_marl.yardsticks.metrics import Estimate, mean_of
+from dond_marl.statistics import Estimate, holm, iqm_difference, mean_of, permutation_p
 from experiments.hints.experiment import Arm, Experiment, Mark
 from experiments.hints.settings import NOBODY
-from league.bench.statistics import difference, holm, permutation_p
 from league.standings.as_csv import write_csv
 from league.tables.figures import format_number, with_margin
 
@@ -150,8 +149,7 @@ def _row(experiment: Experiment, arm: Arm, shares: Sequence[float], nothing: Dou
     tally = experiment.tallies.get(arm.name, Counter())
     gain = Estimate(math.nan, 0, math.nan, math.nan)
     if len(nothing) and arm.hinter != NOBODY:
-        more = difference(_at_the_end(experiment, arm), nothing, CONFIDENCE)
-        gain = Estimate(more.value, more.n, more.low, more.high)
+        gain = iqm_difference(_at_the_end(experiment, arm), nothing, CONFIDENCE)
     return Row(
         arm,
         tally["available"] / tally["asked"] if tally["asked"] else math.nan,

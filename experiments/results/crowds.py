@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dond_marl.yardsticks.metrics import mean_of
+from dond_marl.statistics import mean_of
 from experiments.double_oracle.report import read as read_oracles
 from experiments.double_oracle.report import whole
 from experiments.results.files import lines, there

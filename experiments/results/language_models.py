@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dond_marl.yardsticks.metrics import mean_of
+from dond_marl.statistics import mean_of
 from experiments.language_models.post_training import findings as post_training
 from experiments.language_models.post_training.figure import drawing
 from experiments.results.files import FOLDER, ROOT, document, there

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dond_marl.game import SEATS
-from dond_marl.yardsticks.metrics import mean_of
+from dond_marl.statistics import mean_of
 from experiments.results.files import lines, there
 from league.bench.protocol import CONFIDENCE
 from league.bench.results import Row

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dond_marl import statistics
 from dond_marl.game import SEATS
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from experiments.baselines import exploited
 from experiments.hints import findings
 from experiments.hints.experiment import Arm as HintArm
@@ -18,7 +19,6 @@ from experiments.hints.experiment import Experiment, Mark
 from experiments.hints.settings import ExperimentConfig
 from experiments.results.files import ROOT, document, lines, there
 from experiments.results.language_model_files import GAMES
-from league.bench import statistics
 from league.bench.table import Arm, arms_by_protocol, leaderboard
 from league.settings.read import load_config
 from league.tables.blocks import Cell, Figure, Section, Table
@@ -130,8 +130,8 @@ def _differences(name: str, benchmark: Mapping[str, Any], arms: list[Arm]) -> It
     reference, scores = REFERENCE.get(name), {arm.name: arm.scores() for arm in arms if len(arm.rows) > 1}
     if reference not in scores or len(scores) < 2:
         return
-    for other, found in statistics.compare(scores, reference).items():
-        value, low, high, n = found.difference
+    for other, found in statistics.compare_arms(scores, reference).items():
+        value, n, low, high = found.difference
         figure = f"{value:+.2f} [{low:+.2f}, {high:+.2f}] points of ten, p = {found.adjusted:.2g} (Holm)"
         yield Row(f"{in_words(other)} less `{reference}`", figure, over(benchmark, arms[0], _number(n)), name)
 
@@ -195,8 +195,7 @@ def of_exploited(name: str, folder: Path) -> Iterator[Row]:
 
 def of_seat(lines_of: Sequence[Mapping[str, Any]], key: str, seat: int) -> str:
     """The mean of one figure of a seat over the runs of an arm, with half its interval."""
-    value, low, high, n = statistics.mean([line[key][seat] for line in lines_of])
-    return with_margin(Estimate(value, n, low, high))
+    return with_margin(statistics.mean_over_seeds([line[key][seat] for line in lines_of]))
 
 
 def of_people(name: str, folder: Path) -> Iterator[Row]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from dond_marl.statistics import mean_of
 from dond_marl.yardsticks.equilibria.table import Pair
-from dond_marl.yardsticks.metrics import mean_of
 from experiments.short_games.experiment import Experiment, Run
 from experiments.short_games.shares import FOUND, Standing
 from league.tables.figures import format_number, with_margin

@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
+from dond_marl.statistics import Estimate, mean_of_cells
 from experiments.styles.agreement import Agreement
 from experiments.styles.settings import SOURCES, Source, StylesConfig
 from experiments.styles.trials import FIGURES, TrialResult

@@ -21,8 +21,8 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner
+from dond_marl.statistics import GROUPS, TEN, points_of_ten, scenario_groups, sums_by_group
 from dond_marl.yardsticks.efficiency import efficiency_of
-from dond_marl.yardsticks.metrics import GROUPS, TEN, by_group, points_of_ten, scenario_groups
 from experiments.styles.agreement import Agreement, agreement
 from experiments.styles.settings import RULES_JUDGE, Source, StylesConfig, judge_of
 from league.evaluation.matches import heldout_terms
@@ -160,7 +160,7 @@ def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) ->
         figures = [earned[:, seat], earned.sum(axis=1), games.deal, games.turns]
         figures += [earned[:, seat] - earned[:, 1 - seat], count_offers(games).different[:, seat]]
         figures += [efficiency_of(games).pareto]
-        sums[:, seat], games_of_group = by_group(
+        sums[:, seat], games_of_group = sums_by_group(
             np.stack([*figures, *(shows_style(style, games)[:, seat] for style in Style)]), groups
         )
         counts[seat] = games_of_group[0]

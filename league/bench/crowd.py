@@ -21,12 +21,12 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from dond_marl.seats import Doubles, Partner
+from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, has_minds
 from dond_marl.yardsticks.automata import drawn_from, personas_of
 from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
 from dond_marl.yardsticks.forgetful import forgetful_reply
-from dond_marl.yardsticks.metrics import Estimate
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, gamblers_of, upper_bound
 from league.bench.lines import replace, rows_in
 from league.standings.references import PRIOR, reference_of

@@ -4,7 +4,7 @@ A *cell* is one partner and one seat of the member. All means weigh cells equall
 fixed list, not a sample of anything. Where every scenario is played, what is uncertain is the noise alone: the spread
 of the replicates of one scenario around their mean, summed over orbits of scenarios (games that are renamings of each
 other may share luck). Where only a sample of scenarios is played, the interval is that over orbits
-(:func:`dond_marl.yardsticks.metrics.mean_over_scenarios`).
+(:func:`dond_marl.statistics.mean_over_scenarios`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.seats import Doubles, Rows
-from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, scenario_groups
+from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups
 from league.bench.protocol import CONFIDENCE, Field
-from league.bench.statistics import DECILE
 from league.evaluation.matches import Repeated
 
 MEASURES = ("points", "left", "deal", "welfare")
@@ -108,15 +107,3 @@ def noisy_mean(values: Doubles, orbit: Rows) -> tuple[float, float, int]:
     sums = np.stack([np.bincount(orbit, weights=row) for row in deviation])  # [R, clusters]
     variance = float((sums**2).sum()) / (times * (times - 1)) / size**2
     return mean, variance, times * size
-
-
-def worst_weights(scores: Sequence[float]) -> list[float]:
-    """How much each partner counts in the worst tenth of them, at least one, by their scores; the sum is 1.
-
-    A fraction of a partner counts by its fraction, as in :func:`league.bench.statistics.worst_decile`.
-    """
-    values = np.asarray(scores, dtype=np.float64)
-    held = max(DECILE * len(values), 1.0)
-    weights = np.empty(len(values))
-    weights[np.argsort(values, kind="stable")] = np.clip(held - np.arange(len(values)), 0.0, 1.0) / held
-    return [float(weight) for weight in weights]

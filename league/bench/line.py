@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate, worst_tenth_weights
 from league.bench.families import is_of_train
-from league.bench.figures import MEASURES, Cell, Figures, in_order, worst_weights
+from league.bench.figures import MEASURES, Cell, Figures, in_order
 from league.bench.protocol import Field
 from league.bench.results import Row
 from league.evaluation.matches import MEMBER, Repeated
@@ -42,7 +42,7 @@ def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
 def _worst_tenth(figures: Figures, scores: Mapping[Cell, float], head: str) -> Estimate:
     """The mean over the worst tenth of the partners by their scores, mean of both seats."""
     partners = sorted({partner for partner, _ in scores})
-    weights = worst_weights([(scores[partner, 0] + scores[partner, 1]) / 2 for partner in partners])
+    weights = worst_tenth_weights([(scores[partner, 0] + scores[partner, 1]) / 2 for partner in partners]).tolist()
     picked = [(partner, weight) for partner, weight in zip(partners, weights, strict=True) if weight]
     cells = [(partner, seat) for partner, _ in picked for seat in (0, 1)]
     return figures.mean("points", cells, head, [len(picked) * weight for _, weight in picked for _ in (0, 1)])

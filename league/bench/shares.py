@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate, worst_tenth_weights
 from league.bench.families import is_of_train
-from league.bench.figures import worst_weights
 from league.bench.line import number_of, plain
 from league.bench.references import References, references_to
 from league.bench.results import Row
@@ -103,7 +102,8 @@ def _worst_tenth(cells: Sequence[Row], head: str) -> Estimate:
         seats.setdefault(cell["partner"], []).append(cell)
     if not seats:
         return _mean([], head)
-    weights = worst_weights([sum(_share(cell, head) for cell in own) / len(own) for own in seats.values()])
+    per_partner = [sum(_share(cell, head) for cell in own) / len(own) for own in seats.values()]
+    weights = worst_tenth_weights(per_partner).tolist()
     pairs = [(cell, weight / len(own)) for own, weight in zip(seats.values(), weights, strict=True) for cell in own]
     return _mean([cell for cell, _ in pairs], head, [weight for _, weight in pairs])
 

@@ -1,7 +1,7 @@
 """The leaderboard: results of one name are seeds of one arm; only results under the same protocol stand together.
 
 A section per roster. Of several results of one name and seed the last counts. Over several seeds a figure is the
-interquartile mean over them, with the interval of :mod:`league.bench.statistics`; of one seed it is that run's own
+interquartile mean over them, with the interval of :mod:`dond_marl.statistics`; of one seed it is that run's own
 figure, whose interval holds the noise of its games alone: it does not say what another training would have given.
 """
 
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dond_marl import statistics
 from dond_marl.errors import InputError
 from dond_marl.seats import Doubles
-from dond_marl.yardsticks.metrics import Estimate
-from league.bench import statistics
+from dond_marl.statistics import Estimate
 from league.bench.results import Row
 from league.bench.shares import with_families, with_shares
 from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, align_columns, number_cell
@@ -225,7 +225,7 @@ def _compared(arms: Sequence[Arm], over: str) -> list[Table]:
     if over not in named or len(named) < 2:
         return []
     lines = []
-    for name, comparison in statistics.compare(named, over).items():
+    for name, comparison in statistics.compare_arms(named, over).items():
         lines.append(
             Line(
                 name,
@@ -248,7 +248,7 @@ def _over(arm: Arm, figure: str, unit: Unit = "points", key: Any = None) -> Figu
     values = arm.values(lambda row: _value(_picked(row, figure, key)))
     if np.isnan(values).any():
         return Figure(Estimate(math.nan, 0, math.nan, math.nan), unit)
-    return _figure(statistics.middle(values), unit)
+    return _figure(statistics.iqm_over_seeds(values), unit)
 
 
 def _picked(row: Row, figure: str, key: Any) -> Any:
@@ -271,9 +271,9 @@ def _figure_of(figure: Any, unit: Unit) -> Figure:
     return Figure(Estimate(value, 0, low, high), unit)
 
 
-def _figure(figure: statistics.Figure, unit: Unit) -> Figure:
-    """The number of seeds has a column of its own."""
-    return Figure(Estimate(figure.value, 0, figure.low, figure.high), unit)
+def _figure(estimate: Estimate, unit: Unit) -> Figure:
+    """A cell without its number of seeds, which has a column of its own."""
+    return Figure(estimate._replace(n=0), unit)
 
 
 def _order(arm: Arm) -> float:

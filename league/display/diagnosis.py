@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.evaluation.diagnosis import Diagnosis
 from league.tables.blocks import Section, Table, TableRow
 from league.tables.figures import with_margin

@@ -10,7 +10,7 @@ from rich.console import Console
 from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
 from dond_marl.game import SEATS
 from dond_marl.occupants import short_names
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.display.tables import print_in_short, print_section, prose
 from league.evaluation.as_json import final_document
 from league.evaluation.evaluate import (

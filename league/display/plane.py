@@ -18,7 +18,7 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 from dond_marl.yardsticks.solve import solve, split_scores
 from league.evaluation.evaluate import BEST, BOTH, FAIR, FOUND, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
 from league.evaluation.outcomes import Figures, landed, together

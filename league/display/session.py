@@ -18,8 +18,8 @@ from dond_marl.records.record import GameRecord, records, to_line
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner, Whisper
+from dond_marl.statistics import TEN
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
-from dond_marl.yardsticks.metrics import TEN
 from league.display.game import LeftTheTable
 from partners.best_response import BestResponse
 

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.display.league import WHOLE, duration
 from league.display.tables import fitting, line, print_in_short, prose
 from league.evaluation.evaluate import BEST, GREEDY, SAMPLED

@@ -11,7 +11,7 @@ from typing import Any
 from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.game import SEATS
 from dond_marl.records.files import write_whole
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.evaluation.diagnosis import Diagnosis
 from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Line, both, human_figures
 from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation

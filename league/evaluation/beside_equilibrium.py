@@ -12,9 +12,9 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.seats import Partner
+from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.equilibria.shares import shares
 from dond_marl.yardsticks.equilibria.table import TEMPERATURES, Pair
-from dond_marl.yardsticks.metrics import points_of_ten
 from dond_marl.yardsticks.odds import has_odds
 from dond_marl.yardsticks.values import Exploitability, policy_value
 from partners.equilibrium import EquilibriumPartner, table_for

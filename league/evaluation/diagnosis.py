@@ -19,7 +19,7 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Turns, worth
-from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
+from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
 from partners.llm.cache import uncached_client
 from partners.llm.client import Client

@@ -17,8 +17,8 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Partner, costs_to_ask
+from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.best_response import OutOfReach
-from dond_marl.yardsticks.metrics import Estimate
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
 from league.evaluation.best_reply import Reply, best_reply, reply_value

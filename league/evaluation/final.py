@@ -21,9 +21,9 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.scenarios.views import parts
 from dond_marl.seats import Doubles, Partner, costs_to_ask
+from dond_marl.statistics import Estimate, Estimates, mean_over_scenarios
 from dond_marl.yardsticks.adaptive import has_minds
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
-from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
 from dond_marl.yardsticks.values import Exploitability, self_play_values
 from league.evaluation.beside_equilibrium import Parted, parted
 from league.evaluation.best_reply import best_reply, reply_value
@@ -32,7 +32,6 @@ from league.evaluation.matches import PlayError, Terms, play_seats
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, over_cells, proximity
 from league.settings.rosters import zoo
-from league.standings.ratings import Rated
 from league.standings.references import PRIOR, Reference, Side, reference_of, stored_references
 from partners.provenance import identity
 
@@ -84,8 +83,8 @@ class MemberEvaluation(NamedTuple):
     member: str
     meetings: tuple[Meeting, ...]
     proximity: Proximity  # to what could be had
-    agreement: Rated  # share of games with a deal, every opponent and seat weighing alike
-    welfare: Rated  # share of the largest joint points, no deal being 0
+    agreement: Estimates  # share of games with a deal, every opponent and seat weighing alike
+    welfare: Estimates  # share of the largest joint points, no deal being 0
     self_play: Line  # one game per scenario
     exploiters: tuple[Exploited, ...]  # who gains most first
     exploitability: tuple[Exploitability, Exploitability] | None  # by the exploiting seat; None where it is not known

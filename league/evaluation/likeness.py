@@ -17,7 +17,7 @@ from torch import Tensor
 from dond_marl.dialogues.positions import Positions
 from dond_marl.game import Act
 from dond_marl.seats import Bools, Doubles, Int8s
-from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
+from dond_marl.statistics import Estimate, mean_over_scenarios
 from partners.learning.cloning import Examples, examples
 from partners.network.heads import Said
 from partners.network.network import PolicyNetwork

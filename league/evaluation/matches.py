@@ -18,8 +18,8 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Bools, Decisions, Doubles, Partner, Turns, Whisper
+from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from dond_marl.yardsticks.efficiency import check_joint
-from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.outcomes import Outcomes, outcomes_of
 from league.settings.sections import UNREACHED_BOUND
 from league.tasks.answers import Answers, answers_in, too_seldom

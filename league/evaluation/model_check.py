@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from statistics import NormalDist, mean, median
+from collections.abc import Iterator
+from statistics import mean, median
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from dond_marl.batch import Table
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Turns
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate, share_of_trials
 from partners.llm.cache import CachedClient
 from partners.llm.client import Client, ModelReply, Query
 from partners.llm.partner import LLMPartner, LocalLLMPartner, QueryResult
@@ -124,18 +123,12 @@ def free_words(partner: LocalLLMPartner, number: int) -> FreeWords:
         ]
 
     strict, lenient = read("strict"), read("lenient")
-    legal, more = (share_of([isinstance(result, LegalReply) for result in results]) for results in (strict, lenient))
+    legal, more = (
+        share_of_trials(sum(isinstance(result, LegalReply) for result in results), len(results))
+        for results in (strict, lenient)
+    )
     refused = Counter(str(result) for result in strict if isinstance(result, Reason))
     return FreeWords(legal, more, dict(refused), tuple(reply.text for reply in replies[:3]))
-
-
-def share_of(happened: Sequence[bool], confidence: float = 0.95) -> Estimate:
-    """The share of independent trials in which something happened, with Wilson's interval (Wilson 1927)."""
-    n = len(happened)
-    share, quantile = sum(happened) / n, NormalDist().inv_cdf(0.5 + confidence / 2)
-    least = quantile**2 / n
-    center, margin = share + least / 2, math.sqrt(least * (share * (1 - share) + least / 4))
-    return Estimate(share, n, max((center - margin) / (1 + least), 0.0), min((center + margin) / (1 + least), 1.0))
 
 
 def _ask(partner: LLMPartner, turns: Turns) -> Query:

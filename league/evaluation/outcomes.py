@@ -8,16 +8,16 @@ import numpy as np
 
 from dond_marl.batch import Games
 from dond_marl.seats import Bools, Doubles, Rows
-from dond_marl.yardsticks.efficiency import Efficiency, efficiency_of
-from dond_marl.yardsticks.metrics import (
+from dond_marl.statistics import (
     TEN,
     Estimate,
-    by_group,
     mean_of_cells,
     mean_over_scenarios,
     rate,
     scenario_groups,
+    sums_by_group,
 )
+from dond_marl.yardsticks.efficiency import Efficiency, efficiency_of
 from dond_marl.yardsticks.solve import Concept, Solutions, measures, split_scores
 
 
@@ -49,8 +49,8 @@ class Figures(NamedTuple):
     """Means of :class:`Outcomes` with intervals over scenarios; ``n`` counts the games, or deals, averaged over.
 
     Shares of *deals* are ratios of two counts that both vary with the scenarios, and get intervals that know it
-    (:func:`dond_marl.yardsticks.metrics.mean_of_cells`); intervals of all shares stay within 0..1
-    (:func:`dond_marl.yardsticks.metrics.rate`).
+    (:func:`dond_marl.statistics.mean_of_cells`); intervals of all shares stay within 0..1
+    (:func:`dond_marl.statistics.rate`).
     """
 
     points: Estimate  # own points of ten per game, no deal being 0
@@ -194,7 +194,7 @@ def figures(outcomes: Outcomes, confidence: float) -> Figures:
         return mean_over_scenarios(values, groups, confidence, among & ~np.isnan(values))
 
     def rated(values: Doubles | Bools, among: Bools | bool = True) -> Estimate:
-        return rate(*by_group(values, groups, among & ~np.isnan(values)), confidence)
+        return rate(*sums_by_group(values, groups, among & ~np.isnan(values)), confidence)
 
     return Figures(
         points=mean(outcomes.own),
@@ -222,10 +222,10 @@ def figures(outcomes: Outcomes, confidence: float) -> Figures:
 def share(own: Outcomes, of: Outcomes, confidence: float) -> Estimate:
     """The ratio of two mean own points in the same games, with a paired interval: the ratio made linear at its value.
 
-    A ratio of sums is what :func:`dond_marl.yardsticks.metrics.mean_of_cells` makes of sums and of what they are
+    A ratio of sums is what :func:`dond_marl.statistics.mean_of_cells` makes of sums and of what they are
     divided by.
     """
-    mine, theirs = (by_group(each.own, each.groups)[0] for each in (own, of))
+    mine, theirs = (sums_by_group(each.own, each.groups)[0] for each in (own, of))
     return mean_of_cells(mine, theirs, confidence)._replace(n=len(own.own))
 
 

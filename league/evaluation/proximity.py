@@ -18,23 +18,22 @@ from numpy.typing import NDArray
 
 from dond_marl.randomness import generator
 from dond_marl.seats import Bools, Doubles
-from dond_marl.yardsticks.metrics import GROUPS, by_group
+from dond_marl.statistics import GROUPS, Estimates, sums_by_group, worst_tenth_weights
 from league.evaluation.outcomes import Outcomes
-from league.standings.ratings import Rated, Table, scenario_weights, with_interval
+from league.standings.ratings import Table, scenario_weights, with_interval
 
 REPLICATES = 1_000
 LEAST = 1e-9  # points of ten; of a reference that gets no more nobody can have a share
-WORST = 0.1  # of the partners
 
 
 class Proximity(NamedTuple):
     """Shares of the references' points; ``nan`` where no reference is certain or where it gets nothing."""
 
-    cells: Rated  # [W, 2] by partner and seat
-    mean: Rated  # [] of the cells, for these partners: over scenarios
-    of_partners: Rated  # [] the same for partners like these: over scenarios and partners
-    exact: Rated  # [] the mean of the cells whose reference is exact
-    worst_tenth: Rated  # [] the mean of the worst tenth of the partners, at least one, each the mean of its seats
+    cells: Estimates  # [W, 2] by partner and seat
+    mean: Estimates  # [] of the cells, for these partners: over scenarios
+    of_partners: Estimates  # [] the same for partners like these: over scenarios and partners
+    exact: Estimates  # [] the mean of the cells whose reference is exact
+    worst_tenth: Estimates  # [] the mean of the worst tenth of the partners, at least one, each the mean of its seats
 
     def worst(self) -> tuple[int, int] | None:
         """The partner and the seat of the smallest share, the first of equals; ``None`` without any."""
@@ -71,7 +70,7 @@ def proximity(
     fixed = np.moveaxis(drawn, -1, 0)
     worst = _worst_weights(value)
 
-    def rated(value: Table, drawn: Table) -> Rated:
+    def rated(value: Table, drawn: Table) -> Estimates:
         return with_interval(value, drawn, confidence, enough=enough)
 
     mean, only = _over_cells(value[None])[0], np.where(exact, 1.0, np.nan)
@@ -84,7 +83,7 @@ def proximity(
     )
 
 
-def over_cells(figure: str, own: Sequence[tuple[Outcomes, Outcomes]], *, seed: int, confidence: float) -> Rated:
+def over_cells(figure: str, own: Sequence[tuple[Outcomes, Outcomes]], *, seed: int, confidence: float) -> Estimates:
     """A mean over all games of ``figure``, every cell weighing alike.
 
     ``figure`` names a field of :class:`~league.evaluation.outcomes.Outcomes`.
@@ -114,10 +113,8 @@ def _worst_weights(shares: Table) -> Table:
     some = np.flatnonzero(seats)
     weights = np.zeros(shares.shape)
     if len(some):
-        order = some[np.argsort(_over_cells(shares[some]), kind="stable")]
-        held = max(WORST * len(some), 1.0)
-        of_partner = np.clip(held - np.arange(len(some)), 0.0, 1.0) / held
-        weights[order] = known[order] * (of_partner / seats[order])[:, None]
+        per_partner = worst_tenth_weights(_over_cells(shares[some]))
+        weights[some] = known[some] * (per_partner / seats[some])[:, None]
     return weights
 
 
@@ -133,7 +130,7 @@ def _sums(games: Sequence[tuple[Outcomes, Outcomes]], figure: str) -> tuple[Tabl
     for partner, seats in enumerate(games):
         for seat, outcomes in enumerate(seats):
             values = getattr(outcomes, figure)
-            (sums[partner, seat],), (counts[partner, seat],) = by_group(values, outcomes.groups, ~np.isnan(values))
+            (sums[partner, seat],), (counts[partner, seat],) = sums_by_group(values, outcomes.groups, ~np.isnan(values))
             if not counts[partner, seat].any():
                 sums[partner, seat] = np.nan  # nothing is known of it
     return sums, counts

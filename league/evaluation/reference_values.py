@@ -19,10 +19,10 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from dond_marl.scenarios.views import PARTS, parts
 from dond_marl.seats import Doubles, Partner, costs_to_ask
+from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, has_minds
 from dond_marl.yardsticks.best_response import SAME, OutOfReach
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
-from dond_marl.yardsticks.metrics import points_of_ten
 from dond_marl.yardsticks.odds import Odds, has_odds, upper_bound
 from league.standings.references import (
     PRIOR,

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dond_marl.game import ITEMS
-from dond_marl.yardsticks.metrics import TEN, Estimate
+from dond_marl.statistics import TEN, Estimate
 from league.display.svg.curves import curve_chart
 from league.display.svg.frontier import drawing, legend, plane_of
 from league.display.svg.whisker import reach, whisker

@@ -10,7 +10,7 @@ import numpy as np
 from dond_marl.errors import RunFailure, shown
 from dond_marl.occupants import unpinned
 from dond_marl.rollout import one_line
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.settings.learner import LearnerConfig
 from league.settings.predicates import predicate_of
 from league.settings.read import Config

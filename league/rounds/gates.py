@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios
+from dond_marl.statistics import Estimate, mean_over_scenarios
 from league.settings.learner import Gate
 
 Points = NDArray[np.float64]

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 from league.settings.learner import Among, RuleName
 
 Floats = NDArray[np.float64]

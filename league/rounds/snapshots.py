@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import scenario_groups
+from dond_marl.statistics import scenario_groups
 from league.rounds.diversity import added
 from league.rounds.gates import NOTHING, Verdict, judge
 from league.rounds.matches import gate_pool

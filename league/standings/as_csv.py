@@ -18,11 +18,11 @@ import numpy as np
 
 from dond_marl.game import SEATS
 from dond_marl.records.files import replacing, write_whole
+from dond_marl.statistics import Estimates
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import CurvePoint
 from league.standings.findings import Findings, Solution
 from league.standings.ladder import Standing
-from league.standings.ratings import Rated
 from league.tasks.answers import CAUSES
 
 RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE = "ratings.csv", "meta_game.csv", "meta_game.json"
@@ -144,7 +144,7 @@ def _solution(findings: Findings, solution: Solution) -> dict[str, Any]:
     }
 
 
-def _by_member(findings: Findings, rated: Rated) -> dict[str, Any]:
+def _by_member(findings: Findings, rated: Estimates) -> dict[str, Any]:
     return {member: bounded(*rated.at(place)) for place, member in enumerate(findings.members)}
 
 

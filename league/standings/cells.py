@@ -2,7 +2,7 @@
 
 The unit of storage is the leg, member ``a`` in seat_0 against member ``b`` in seat_1: it holds two payoff cells (``a``
 in seat_0 against ``b``, ``b`` in seat_1 against ``a``) that share their scenarios. Sums by group of scenarios
-(:func:`dond_marl.yardsticks.metrics.scenario_groups`) give intervals; they are single precision, 10 KiB a leg, means
+(:func:`dond_marl.statistics.scenario_groups`) give intervals; they are single precision, 10 KiB a leg, means
 are double. L = legs stored, N = members, K = scenarios of a block.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.scenarios.views import swapped_in_orbit
-from dond_marl.yardsticks.metrics import GROUPS, TEN, Estimate, mean_of_cells, rate, scenario_groups
+from dond_marl.statistics import GROUPS, TEN, Estimate, mean_of_cells, rate, scenario_groups
 from dond_marl.yardsticks.solve import solve
 
 GAMES_AT_ONCE = 2**18  # added in one sweep; bounds the memory that a round's points take
@@ -207,8 +207,8 @@ class Cells:
     def _add(self, block: _Block, legs: Sequence[tuple[int, int]], facts: Sequence[NDArray[np.void]]) -> None:
         rows, scores = self._place(legs), np.stack([games["scores"] for games in facts]).transpose(0, 2, 1)
         points = scores[:, :, block.order] * block.tenths.T  # [legs, 2, K], a scenario's games side by side
-        by_group = np.add.reduceat(points, block.groups_start, axis=2)
-        self._sums[rows[:, None, None], np.arange(2)[:, None], block.groups] += by_group.astype(np.float32)
+        sums_by_group = np.add.reduceat(points, block.groups_start, axis=2)
+        self._sums[rows[:, None, None], np.arange(2)[:, None], block.groups] += sums_by_group.astype(np.float32)
         self._games[rows[:, None], block.groups] += block.games_in_group.astype(np.float32)
         by_side = np.maximum.reduceat(points[:, :, block.by_side], block.sides_start, axis=2)
         places = rows[:, None, None], np.arange(2)[:, None], block.sides
@@ -289,7 +289,7 @@ def _figures(totals: NDArray[np.void]) -> tuple[NDArray[np.float64], ...]:
 def _errors(sums: NDArray[np.float32], games: NDArray[np.float32]) -> NDArray[np.float64]:
     """The variance of each mean between groups of scenarios, ``[L, 2]``; ``nan`` with fewer than two groups.
 
-    A linearized ratio, as in :func:`dond_marl.yardsticks.metrics.mean_of_cells`. Shapes: ``sums[L, 2, GROUPS]``,
+    A linearized ratio, as in :func:`dond_marl.statistics.mean_of_cells`. Shapes: ``sums[L, 2, GROUPS]``,
     ``games[L, GROUPS]``.
     """
     total = games.sum(axis=1)

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import Estimate, mean_of_cells
+from dond_marl.statistics import Estimate, mean_of_cells
 from league.standings.cells import Cells, Payoffs
 from league.standings.payoffs import Shrunk, shrink
 from league.tasks.answers import Answers

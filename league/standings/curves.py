@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, scenario_groups
+from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups
 from league.ledger.ledger import Ledger
 from league.standings.history import points_of
 

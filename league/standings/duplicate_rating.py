@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools
-from dond_marl.yardsticks.metrics import GROUPS, scenario_groups
-from league.standings.ratings import Rated, Table, scenario_weights, with_interval
+from dond_marl.statistics import GROUPS, Estimates, scenario_groups
+from league.standings.ratings import Table, scenario_weights, with_interval
 from league.tasks.values import Leg
 
 PRIOR = 1.0  # comparisons that every member is taken to have tied with a member of rating 0, so that all stay finite
@@ -71,7 +71,7 @@ def duplicate_rating(
     live: Sequence[int] = (),
     replicates: int,
     confidence: float,
-) -> Rated:
+) -> Estimates:
     """Log-odds ``[N]`` from the sessions of each round; ``nan``: in none.
 
     Of two members that differ by d the better gets ``1 / (1 + exp(-d))`` of the match points between them: 0.1 is

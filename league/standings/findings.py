@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dond_marl.randomness import generator
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN, Estimates
 from league.ledger.ledger import Ledger
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import Session, duplicate_rating, sessions
@@ -31,20 +31,12 @@ from league.standings.meta_game import (
     max_welfare_cce,
     nash_bargaining_cce,
 )
-from league.standings.ratings import (
-    Rated,
-    Table,
-    distinctness,
-    scenario_weights,
-    take_give,
-    with_interval,
-    with_wide_interval,
-)
+from league.standings.ratings import Table, distinctness, scenario_weights, take_give, with_interval, with_wide_interval
 
 REPLICATES = 100
 MANY, FEWER = 64, 40  # members, and the replicates among more of them: a game of 200 takes seconds to solve
 Bounds = tuple[float, float]
-WithDoubt = Callable[[Table, Sequence[Table], Bounds], Rated]  # a value, its draws and what it can be to its interval
+WithDoubt = Callable[[Table, Sequence[Table], Bounds], Estimates]  # value, draws and bounds -> interval
 POINTS, BOTH, SHARE = (0.0, TEN), (0.0, 2 * TEN), (0.0, 1.0)
 WELFARE, NASH, DRIFT = "max-welfare CCE", "Nash-bargaining CCE", "replicator"
 
@@ -53,10 +45,10 @@ class Solution(NamedTuple):
     """A mixture of pairs of members, and what it is worth."""
 
     name: str
-    values: Rated  # [2] of the seats, points of ten
-    welfare: Rated  # [] of both together
-    gap: Rated  # [] what a seat gains by naming one member beforehand; both seats added where they mix independently
-    shares: Rated  # [2, N] how often each member sits in each seat
+    values: Estimates  # [2] of the seats, points of ten
+    welfare: Estimates  # [] of both together
+    gap: Estimates  # [] a seat's gain from committing to one member; summed over seats for independent mixtures
+    shares: Estimates  # [2, N] how often each member sits in each seat
     chances: Table  # [N, N] of seat_0's member and seat_1's
 
 
@@ -64,12 +56,12 @@ class Findings(NamedTuple):
     """Ratings ``[N]``, deviation ratings ``[2, N]`` by seat, and the meta-game, all with two-sided intervals."""
 
     members: tuple[str, ...]
-    take: Rated  # points of ten
-    give: Rated
-    duplicates: Rated  # log-odds
-    deviation: Rated  # points of ten, at most 0
+    take: Estimates  # points of ten
+    give: Estimates
+    duplicates: Estimates  # log-odds
+    deviation: Estimates  # points of ten, at most 0
     solutions: tuple[Solution, ...]
-    alpha_rank: Rated  # shares
+    alpha_rank: Estimates  # shares
     played: float  # share of the cells that were played; the others are predicted
     replicates: int
     confidence: float
@@ -130,7 +122,7 @@ def findings(
 
     enough = cross.cells.occupied > 1
 
-    def with_doubt(value: Table, draws: Sequence[Table], within: Bounds) -> Rated:
+    def with_doubt(value: Table, draws: Sequence[Table], within: Bounds) -> Estimates:
         return with_wide_interval(value, np.stack(draws), confidence, enough=enough, within=within)
 
     weights = scenario_weights(generator(seed, "findings"), replicates)
@@ -161,7 +153,7 @@ def findings(
         members=tuple(cross.members[number] for number in met),
         take=take,
         give=give,
-        duplicates=Rated(*(bound[met] for bound in duplicates)),
+        duplicates=Estimates(*(bound[met] for bound in duplicates)),
         deviation=with_doubt(solved.deviation, [draw.deviation for draw in draws], (-TEN, 0.0)),
         solutions=tuple(_solution(name, joint, drawn, with_doubt) for name, (joint, drawn) in joints.items()),
         alpha_rank=with_doubt(solved.alpha_rank, [draw.alpha_rank for draw in draws], SHARE),
@@ -186,7 +178,7 @@ def _joint(drift: Drift) -> Joint:
 
 
 def _solution(name: str, joint: Joint, draws: Sequence[Joint], with_doubt: WithDoubt) -> Solution:
-    def figure(of: Callable[[Joint], ArrayLike], within: Bounds) -> Rated:
+    def figure(of: Callable[[Joint], ArrayLike], within: Bounds) -> Estimates:
         return with_doubt(np.array(of(joint)), [np.array(of(drawn)) for drawn in draws], within)
 
     return Solution(

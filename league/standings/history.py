@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from league.ledger.ledger import Ledger
 from league.settings.read import Config
 from league.standings.cells import Payoffs

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.standings.crossplay import CrossPlay, share
 from league.tasks.answers import Answers
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 
 Table = NDArray[np.float64]
 Pairs = NDArray[np.int64]  # ascending numbers a * B + b

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.errors import InputError
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 from league.standings.linear_programs import Deviations, Pairs, Solved, Swaps, Table, least, least_gain, nearest_to_even
 
 SETTLED = 1e-9  # relative growth of the Nash product that another vertex promises: too little to search on

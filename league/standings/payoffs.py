@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 from league.standings.cells import Payoffs
 from league.standings.ratings import take_give
 

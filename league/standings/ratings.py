@@ -12,24 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.yardsticks.metrics import GROUPS
+from dond_marl.statistics import GROUPS, Estimates
 from league.standings.cells import Payoffs
 
 Table = NDArray[np.float64]
 RIDGE = 0.5  # cells that say "like everybody else": a member of 11 opponents in both seats is pulled by 2 %
 RELIABLE = 8.0  # games with which a cell weighs half; see league.payoffs.STRENGTH
 ALIKE = 0.25  # points of ten; members whose cells lie further apart than this are two members
-
-
-class Rated(NamedTuple):
-    """A rating per member, of any shape, with a two-sided interval; ``nan`` where nothing, or too little, is known."""
-
-    value: Table
-    low: Table
-    high: Table
-
-    def at(self, *place: int) -> Rated:
-        return Rated(self.value[place], self.low[place], self.high[place])
 
 
 class TakeGive(NamedTuple):
@@ -105,17 +94,17 @@ def scenario_weights(generator: np.random.Generator, replicates: int) -> Table:
     return generator.standard_exponential((replicates, GROUPS))
 
 
-def with_interval(value: Table, draws: Table, confidence: float, *, enough: bool) -> Rated:
+def with_interval(value: Table, draws: Table, confidence: float, *, enough: bool) -> Estimates:
     """A rating with the interval of its draws ``[replicates, ...]``, or none where there is not ``enough`` to tell."""
     if not enough:
-        return Rated(value, np.full(value.shape, np.nan), np.full(value.shape, np.nan))
+        return Estimates(value, np.full(value.shape, np.nan), np.full(value.shape, np.nan))
     low, high = np.quantile(draws, [0.5 - confidence / 2, 0.5 + confidence / 2], axis=0)
-    return Rated(value, low, high)
+    return Estimates(value, low, high)
 
 
 def with_wide_interval(
     value: Table, draws: Table, confidence: float, *, enough: bool, within: tuple[float, float]
-) -> Rated:
+) -> Estimates:
     """The same for a figure that turns where members are about equally good: what an equilibrium pays, who is in it.
 
     There the draws lie to one side of the value, and their percentiles cover too little or miss the value itself. The
@@ -125,4 +114,4 @@ def with_wide_interval(
     low, high = with_interval(value, draws, confidence, enough=enough)[1:]
     least, most = np.minimum(low, 2 * value - high), np.maximum(high, 2 * value - low)
     # A value may lie beyond what it can be by rounding.
-    return Rated(value, np.minimum(np.clip(least, *within), value), np.maximum(np.clip(most, *within), value))
+    return Estimates(value, np.minimum(np.clip(least, *within), value), np.maximum(np.clip(most, *within), value))

@@ -8,7 +8,7 @@ from typing import Any
 
 from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine
 from dond_marl.game import SEATS
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.evaluation.evaluate import BOTH, HUMANS, human_figures
 from league.evaluation.final import BOUND, EXACT
 from league.tables.blocks import (

@@ -17,7 +17,7 @@ from dond_marl.batch import Games
 from dond_marl.errors import InputError, shown
 from dond_marl.game import SEATS, Act, Ending
 from dond_marl.seats import Cause, Rows
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.replay import orders, played_again
 from league.ledger.run_directory import RunDirectory, named_run

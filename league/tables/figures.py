@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.tables.blocks import Cell, Unit
 
 UNKNOWN = "-"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dond_marl.game import SEATS
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.evaluation.evaluate import BEST, BOTH, Evaluation, Line
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import Standing

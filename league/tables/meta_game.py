@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dond_marl.game import SEATS
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.standings.as_csv import LEAST_SHARE, meta_game_document, ratings_rows
 from league.standings.crossplay import CrossPlay
 from league.standings.findings import DRIFT, NASH, WELFARE, Findings

@@ -15,7 +15,7 @@ from dond_marl.dialogues.positions import Positions, choices, human_positions
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.likeness import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
 from league.evaluation.matches import Scores, heldout_terms, scores

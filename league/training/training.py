@@ -23,8 +23,8 @@ from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.files import write_whole
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Floats, Partner, Traits, Turns
+from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.best_response import exact_by_answers
-from dond_marl.yardsticks.metrics import Estimate
 from hints import HintSchedule
 from league.evaluation.evaluate import BOTH, evaluate, scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score

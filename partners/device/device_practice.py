@@ -16,7 +16,7 @@ from torch import Tensor
 from dond_marl.randomness import generator
 from dond_marl.rollout import OccupantError
 from dond_marl.seats import Partner, Whisper
-from dond_marl.yardsticks.metrics import TEN, points_of_ten
+from dond_marl.statistics import TEN, points_of_ten
 from partners.device.inputs import Dealt, Deck, DeviceNoise, Uniforms
 from partners.device.opponents import Opposite, Seated, hints_of
 from partners.device.policy import LearningChoices
@@ -150,7 +150,7 @@ class DevicePractice:
 
 
 def points(scores: Tensor, wholes: Tensor) -> Tensor:
-    """:func:`dond_marl.yardsticks.metrics.points_of_ten` on a device, ``[2, N]`` float64."""
+    """:func:`dond_marl.statistics.points_of_ten` on a device, ``[2, N]`` float64."""
     return scores * (TEN / wholes.clamp(min=1).double())
 
 

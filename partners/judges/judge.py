@@ -21,7 +21,7 @@ from dond_marl.errors import RunFailure
 from dond_marl.game import SEATS
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Int8s
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 from partners.judges.styles import Style
 
 MOST_FAILED = 0.5  # share of a block's games that may go unjudged

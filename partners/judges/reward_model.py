@@ -18,7 +18,7 @@ from dond_marl.batch import Games
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Act
 from dond_marl.randomness import generator
 from dond_marl.seats import Int8s
-from dond_marl.yardsticks.metrics import TEN, points_of_ten
+from dond_marl.statistics import TEN, points_of_ten
 from partners.judges.episodes import LabelledGames
 from partners.judges.judge import Verdict, count_verdicts
 from partners.judges.styles import Style

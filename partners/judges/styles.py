@@ -22,7 +22,7 @@ from dond_marl.errors import shown
 from dond_marl.game import Act
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 from partners.scripted.offers import Claims
 
 

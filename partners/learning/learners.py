@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 from dond_marl.yardsticks.recognition import LEVELS
 from partners.learning.adam import Adam, moments, set_moments
 from partners.learning.average_policy import AveragePolicy

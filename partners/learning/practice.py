@@ -18,7 +18,7 @@ from dond_marl.rollout import Block, Noise, rollout_blocks
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Floats, Partner, Rows, Turns, Whisper, costs_to_ask
 from dond_marl.splits import action_count
-from dond_marl.yardsticks.metrics import TEN, points_of_ten
+from dond_marl.statistics import TEN, points_of_ten
 from partners.learning.exact_targets import VALUES, ExactReply
 from partners.learning.experience import Exactly, Experience, LearningSeat, joined
 from partners.learning.rewards import Own, Reward, for_seat

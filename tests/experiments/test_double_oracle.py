@@ -13,8 +13,8 @@ from dond_marl.game import Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import Scenarios, lewis_space, pack
+from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.contexts import contexts_in
-from dond_marl.yardsticks.metrics import points_of_ten
 from experiments.double_oracle.oracle import PRIOR, double_oracle, pool_kinds
 from experiments.double_oracle.payoffs import Games
 from experiments.double_oracle.report import keep, members_of, performed, read, section, whole

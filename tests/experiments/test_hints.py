@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dond_marl.yardsticks.metrics import mean_of
+from dond_marl.statistics import mean_of
 from experiments.hints.experiment import Arm, Experiment, Mark, _known_as, _training, arms, hints_of, run
 from experiments.hints.findings import curve, first_reached, markdown, results, rows
 from experiments.hints.settings import ExperimentConfig

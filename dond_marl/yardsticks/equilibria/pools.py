@@ -17,8 +17,8 @@ import numpy as np
 
 from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.seats import Doubles, Int8s
+from dond_marl.statistics import TEN
 from dond_marl.yardsticks.contexts import Index, splits_of
-from dond_marl.yardsticks.metrics import TEN
 
 ORDERS = tuple(permutations(range(3)))  # of three items
 

@@ -21,7 +21,7 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, scenario_groups
+from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups
 from experiments.field.anac.cells import (
     DIGITS,
     SOURCE,

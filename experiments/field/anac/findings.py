@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate, interquartile_mean
 from league.tables.figures import with_interval
 
 BEST, ENOUGH = 12, 0.95  # players of the ranking that are shown; of the best member's points
@@ -109,13 +109,6 @@ def of_best(found: Found, name: str) -> list[float]:
     return shares
 
 
-def middle(values: Sequence[float]) -> float:
-    """The mean of the middle half: the interquartile mean."""
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    cut = len(ordered) // 4
-    return float(ordered[cut : len(ordered) - cut].mean()) if len(ordered) else float("nan")
-
-
 def short(who: str) -> str:
     """A class's name, with the package where another has the same."""
     package, _, name = who.rpartition(".")
@@ -138,7 +131,7 @@ def ours_table(found: Found) -> str:
         shares = of_best(found, name)
         enough = fmean(share >= ENOUGH for share in shares) if shares else float("nan")
         rows.append([name, with_interval(own), with_interval(first), with_interval(second), with_interval(theirs),
-                     f"{middle(shares):.0%}", f"{enough:.0%}"])  # fmt: skip
+                     f"{float(interquartile_mean(np.asarray(shares))):.0%}", f"{enough:.0%}"])  # fmt: skip
     heads = ("of ours", "own points", "as seat_0", "as seat_1", "the agents' points", "of the best of ours, IQM",
              "agents with 95% of it")  # fmt: skip
     return table(heads, rows)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dond_marl import __version__
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from experiments.field.frontier.ours import in_paper_space, playable, played, played_unbound
 from experiments.field.frontier.public import Instance, PublicGame, PublicGameError, games, instances
 from experiments.field.frontier.scoring import Outcome, Summary, rescored, summary

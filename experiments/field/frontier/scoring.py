@@ -8,16 +8,14 @@ enumeration, so that a lost item counts against it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from dond_marl.yardsticks.metrics import TEN, Estimate, mean_of
+from dond_marl.statistics import TEN, Estimate, mean_of, share_of_trials
 from experiments.field.frontier.public import Counts, Instance, PublicGame, worth
 
 CONFIDENCE = 0.95
-NORMAL = 1.959964  # its two-sided quantile of the normal distribution
 
 
 class Outcome(NamedTuple):
@@ -73,20 +71,11 @@ def summary(instances: Sequence[Instance], outcomes: Sequence[Outcome]) -> Summa
     )
     first, second = points
     return Summary(
-        wilson(len(deals), len(outcomes)),
+        share_of_trials(len(deals), len(outcomes)),
         _within(mean_of([each.welfare for each in outcomes], CONFIDENCE)),
-        wilson(sum(each.pareto for each in deals), len(deals)),
+        share_of_trials(sum(each.pareto for each in deals), len(deals)),
         (first, second),
     )
-
-
-def wilson(happened: int, games: int) -> Estimate:
-    """A share with its 95 % interval (Wilson 1927), the games taken as independent; ``nan`` of no games."""
-    if not games:
-        return Estimate(math.nan, 0, math.nan, math.nan)
-    share, least = happened / games, NORMAL**2 / games
-    center, margin = share + least / 2, math.sqrt(least * (share * (1 - share) + least / 4))
-    return Estimate(share, games, max((center - margin) / (1 + least), 0.0), min((center + margin) / (1 + least), 1.0))
 
 
 def _within(share: Estimate) -> Estimate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from experiments.field.frontier.experiment import ALL, FIT, MODEL, REPLY, Row
 from league.display.svg.markup import Markup, element
 from league.tables.figures import with_interval

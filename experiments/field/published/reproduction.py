@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from experiments.field.published.cells import Cell, published
 from experiments.field.published.results import Found
 from league.tables.figures import with_interval

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from dond_marl.errors import InputError
-from dond_marl.yardsticks.metrics import Estimate, mean_of
+from dond_marl.statistics import Estimate, mean_of
 
 DIGITS = 4  # of a point in the results file
 CONFIDENCE = 0.95

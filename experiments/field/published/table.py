@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 from dond_marl.dialogues.human_line import stored_human_line
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from experiments.field.published.cells import STATUSES, Cell, Published
 from experiments.field.published.players import PERCENT, percent
 from experiments.field.published.results import Found

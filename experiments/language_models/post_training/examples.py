@@ -22,7 +22,7 @@ from dond_marl.randomness import generator
 from dond_marl.records.files import write_whole
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from experiments.language_models.post_training.settings import GamesSection
 from league.evaluation.matches import Witness
 from partners.learning.rewards import reward_of

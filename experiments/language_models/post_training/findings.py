@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.yardsticks.metrics import Estimate, mean_over_scenarios, scenario_groups
+from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups
 from experiments.language_models.post_training.held_out import drawn
 from experiments.language_models.post_training.settings import PostTrainingConfig
 from league.tables.figures import with_margin

@@ -13,7 +13,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from experiments.language_models.post_training.settings import PostTrainingConfig
 from league.evaluation.matches import Witness
 from partners.llm.local.client import LocalClient, LocalSettings

@@ -11,7 +11,7 @@ from typing import Any
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS
 from dond_marl.occupants import seat_occupant
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.recognition import minds_of
 from league.bench.crowd import GAMBLES, crowd_of
 from league.bench.lines import replace, rows_in

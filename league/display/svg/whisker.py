@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from dond_marl.yardsticks.metrics import TEN, Estimate
+from dond_marl.statistics import TEN, Estimate
 from league.display.svg.markup import Markup, element
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.rounds.diversity import Added
 from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
 

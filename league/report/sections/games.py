@@ -16,8 +16,8 @@ import numpy as np
 from dond_marl.game import SEATS
 from dond_marl.records.record import GameRecord, records
 from dond_marl.records.transcript import transcript_lines
+from dond_marl.statistics import GROUPS, rate, sums_by_group
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
-from dond_marl.yardsticks.metrics import GROUPS, by_group, rate
 from league.display.dialogue import act_in_words, said, steps
 from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
@@ -112,7 +112,7 @@ def _add(sums: Sums, reached: Efficiency) -> None:
         ("nash", reached.nash, ~np.isnan(reached.nash)),
         ("pareto", reached.pareto, reached.deal),
     ):
-        for total, more in zip(sums[name], by_group(values, reached.groups, among), strict=True):
+        for total, more in zip(sums[name], sums_by_group(values, reached.groups, among), strict=True):
             total += more
 
 

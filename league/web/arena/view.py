@@ -10,7 +10,7 @@ from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord, records
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows
-from dond_marl.yardsticks.metrics import TEN, Estimate
+from dond_marl.statistics import TEN, Estimate
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, element, numbers_table, svg
 from league.evaluation.matches import Terms

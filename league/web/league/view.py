@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from urllib.parse import urlencode
 
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup, counted, element, joined
 from league.display.svg.whisker import reach, whisker

@@ -10,7 +10,7 @@ import numpy as np
 
 from dond_marl.records.record import GameRecord
 from dond_marl.scenarios.sources import pack
-from dond_marl.yardsticks.metrics import TEN, Estimate, mean_over_scenarios, scenario_groups
+from dond_marl.statistics import TEN, Estimate, mean_over_scenarios, scenario_groups
 from league.display.session import points_of_ten
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, counted, element, joined, svg

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError
-from dond_marl.yardsticks.metrics import TEN, Estimate, mean_of_cells
+from dond_marl.statistics import TEN, Estimate, mean_of_cells
 from league.web.study.export import GAMES
 from league.web.study.games import Shuffled
 

@@ -19,7 +19,7 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from league.web.study.analysis import MEASURES, Played, table
 from league.web.study.assignment import Assignment, assignment
 from league.web.study.settings import PERSON, StudyConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.seats import Int8s, Partner
-from dond_marl.yardsticks.metrics import TEN
+from dond_marl.statistics import TEN
 from partners.best_response import BestResponse
 
 

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from dond_marl.scenarios.sources import lewis_space
-from dond_marl.yardsticks.metrics import (
+from dond_marl.statistics import (
     GROUPS,
     Estimate,
-    by_group,
     mean_of,
     mean_of_cells,
     mean_over_scenarios,
     rate,
     scenario_groups,
+    sums_by_group,
 )
 
 SAYS = 0.95
@@ -84,7 +84,7 @@ def test_a_ratio_of_two_sums_points_where_agreed_and_points_of_a_reference(size)
         for rng, groups in blocks(size, 3):
             best = 6 + rng.standard_normal(GROUPS)[groups]
             own = 0.8 * best + 0.5 * rng.standard_normal(GROUPS)[groups] + 0.5 * rng.standard_normal(size)
-            yield mean_of_cells(by_group(own, groups)[0], by_group(best, groups)[0], SAYS)
+            yield mean_of_cells(sums_by_group(own, groups)[0], sums_by_group(best, groups)[0], SAYS)
 
     covered(of_reference(), 0.8)
 
@@ -108,7 +108,7 @@ def test_a_rate_of_deals(closing, others, size):
     def rates() -> Iterator[Estimate]:
         for rng, groups in blocks(size, 5):
             chance = rng.beta(closing, others, GROUPS)[groups]
-            yield rate(*by_group(rng.random((2, size)) < chance, groups), SAYS)
+            yield rate(*sums_by_group(rng.random((2, size)) < chance, groups), SAYS)
 
     # Of 128 games all but one or none close at 99.5 %: no interval can say 95 %, this one says more.
     covered(rates(), closing / (closing + others), 0.93, 0.985 if closing > 100 else 0.97)
@@ -121,7 +121,7 @@ def test_a_share_of_what_was_there_that_is_mostly_all_of_it_and_sometimes_nothin
     def shares() -> Iterator[Estimate]:
         for rng, groups in blocks(size, 7):
             deal = rng.random(size) < rng.beta(19, 1, GROUPS)[groups]
-            yield rate(*by_group(deal * (1 - rng.random(size) / 10), groups), SAYS)
+            yield rate(*sums_by_group(deal * (1 - rng.random(size) / 10), groups), SAYS)
 
     covered(shares(), 0.95 * 0.95)
 

@@ -16,8 +16,8 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import DIALOGUE_SPLITS, load_dialogue_scenarios, load_dialogues
 from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
 from dond_marl.splits import grid
+from dond_marl.statistics import GROUPS, mean_of_cells, scenario_groups
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, check_joint, efficiency, efficiency_of
-from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells, scenario_groups
 from dond_marl.yardsticks.solve import solve
 from league.evaluation.outcomes import Figures, figures, outcomes_from
 

@@ -15,7 +15,7 @@ from dond_marl.game import Scenario, rest, worth
 from dond_marl.scenarios.data import load_self_play
 from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
 from dond_marl.splits import grid, grid_size
-from dond_marl.yardsticks.metrics import TEN, points_of_ten
+from dond_marl.statistics import TEN, points_of_ten
 from dond_marl.yardsticks.solve import BLOCK_CELLS, Concept, Means, solve, split_scores
 
 SETS = ("every", "pareto", "nash", "egalitarian", "utilitarian")

@@ -11,7 +11,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.seats import Traits, decide
 from dond_marl.splits import action_at, action_count, grid, grid_size, legal_action_mask
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.values import exploitability, played_value, policy_value, response_value, safety, told_value
 
 LEWIS = open_source("lewis", split="paper_test")

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from dond_marl.errors import InputError
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from experiments.field.anac.cells import SPLIT, Cell, sample, whole
 from experiments.field.anac.experiment import lines, perform
 from experiments.field.anac.findings import Found, Player, found_in, markdown, middle, notes, of_best

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dond_marl.scenarios.sources import lewis_space
-from dond_marl.yardsticks.metrics import scenario_groups
+from dond_marl.statistics import scenario_groups
 from league.bench.figures import noisy_mean
 
 

@@ -14,8 +14,8 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import Scenarios, lewis_space, pack
 from dond_marl.seats import Traits
 from dond_marl.splits import certain
+from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.contexts import contexts_in
-from dond_marl.yardsticks.metrics import points_of_ten
 from league.bench.crowd import GAMBLES, REMEMBERS, best_reply, crowd_of, keep, known_value, measured, read, section
 from partners.best_response import BestResponse
 from tests.command import in_process as dond

@@ -6,14 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.views import PARTS
-from league.bench.figures import Figures, in_order, noisy_mean, worst_weights
+from league.bench.figures import Figures, in_order, noisy_mean
 from league.bench.protocol import ALL, HEADLINE, lewis_field
-from league.bench.statistics import worst_decile
 from league.evaluation.matches import Repeated
 
 SCORES = st.lists(st.floats(0, 10, allow_subnormal=False), min_size=1, max_size=40)
@@ -52,14 +50,6 @@ def test_the_interval_holds_the_true_mean_about_as_often_as_it_says():
         mean = figures.mean("points", [(0, 0), (0, 1)], ALL)
         covered += mean.low <= truth.mean() <= mean.high
     assert 0.9 <= covered / 200 <= 0.99
-
-
-@given(SCORES)
-def test_the_worst_tenth_is_that_of_the_statistics_over_seeds(scores):
-    weights = worst_weights(scores)
-    assert sum(weights) == pytest.approx(1.0)
-    table = np.repeat(np.array(scores)[None, :, None], 2, axis=2)
-    assert float(np.dot(weights, scores)) == pytest.approx(float(worst_decile(table)[0]))
 
 
 def test_slices_are_the_parts_of_the_scenarios_and_the_headline_is_what_holds_a_held_out_view():

@@ -13,7 +13,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.seats import Traits
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.recognition import Guess, recognized
 from experiments.results.recognition import FILE, lost_rows
 from league.bench.crowd import best_reply

@@ -13,7 +13,7 @@ from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.views import PARTS, parts
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from league.bench.protocol import ALL, HEADLINE, beyond_field
 from league.bench.results import sealed
 from league.bench.run import OWN, against, measure

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dond_marl import statistics
 from dond_marl.errors import InputError
-from league.bench import statistics
 from league.bench.results import append, read, sealed
 from league.bench.run import against, measure
 from league.bench.shares import with_families

@@ -11,7 +11,7 @@ import torch
 
 from dond_marl.errors import RunFailure
 from league.cli.models.llm_check import command
-from league.evaluation.model_check import positions, share_of
+from league.evaluation.model_check import positions
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.model import load_model
 from partners.llm.reply import legal_rows, reply_line
@@ -156,13 +156,6 @@ def test_what_a_local_model_writes_where_nothing_holds_it_is_read_by_both_reader
     assert dond("llm-check", "llm(provider=groq)", "--free", 6) == 2
     assert dond("llm-check", spec, "--free", 2) == 2  # too few to be timed
     assert dond("llm-check", spec, "--json", tmp_path / "free.json") == 2  # nothing would be written
-
-
-def test_a_share_of_independent_trials_has_wilsons_interval():
-    """None of ten: the upper bound is z^2 / (10 + z^2) with z = 1.959964."""
-    none, half = share_of([False] * 10), share_of([True, False] * 5)
-    assert (none.mean, none.low, none.n) == (0, 0, 10) and none.high == pytest.approx(0.277533, abs=1e-6)
-    assert half.low == pytest.approx(0.236593, abs=1e-6) and half.high == pytest.approx(1 - 0.236593, abs=1e-6)
 
 
 def test_what_is_written_freely_is_what_transformers_generates(tmp_path):

@@ -8,7 +8,7 @@ import math
 import pytest
 from rich.console import Console
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.display.tables import on_screen, print_section
 from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
 

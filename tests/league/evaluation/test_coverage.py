@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dond_marl.scenarios.sources import lewis_space
-from dond_marl.yardsticks.metrics import GROUPS, scenario_groups
+from dond_marl.statistics import GROUPS, scenario_groups
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, proximity
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dond_marl.yardsticks.metrics import GROUPS
+from dond_marl.statistics import GROUPS
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import over_cells, proximity
 

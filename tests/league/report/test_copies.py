@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup
 from league.report.copies import as_csv, latex, plain_rules, svg_link

@@ -20,8 +20,8 @@ from dond_marl import __version__
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.records.record import from_json, replay
 from dond_marl.records.wording import in_english
+from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.efficiency import efficiency
-from dond_marl.yardsticks.metrics import Estimate
 from league.cli.main import main
 from league.cli.report import FORMATS
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dond_marl.yardsticks.metrics import Estimate
+from dond_marl.statistics import Estimate
 from league.report.sections.trust import NOTES, trust
 from league.standings.findings import DRIFT, NASH
 from league.standings.ladder import Standing

@@ -7,7 +7,7 @@ import pytest
 
 from dond_marl.scenarios.space import Scenarios
 from dond_marl.scenarios.views import lewis_part
-from dond_marl.yardsticks.metrics import GROUPS, scenario_groups
+from dond_marl.statistics import GROUPS, scenario_groups
 from league.rounds.gates import judge, spent
 from league.settings.learner import Gate
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dond_marl.yardsticks.metrics import GROUPS
+from dond_marl.statistics import GROUPS, Estimates
 from league.standings.duplicate_rating import Session, duplicate_rating, likeliest, match_points
 from league.standings.evolution import alpha_rank, replicator
 from league.standings.meta_game import Equilibria, deviation_rating, game_of, max_welfare_cce
-from league.standings.ratings import Rated, scenario_weights, take_give, with_interval, with_wide_interval
+from league.standings.ratings import scenario_weights, take_give, with_interval, with_wide_interval
 
 pytestmark = pytest.mark.slow
 SAYS = 0.95
 MEMBERS = np.array([-0.6, 0.0, 0.2, 0.9])
 
 
-def held(rated: Rated, truth: np.ndarray) -> np.ndarray:
+def held(rated: Estimates, truth: np.ndarray) -> np.ndarray:
     return (rated.low - 1e-9 <= truth) & (truth <= rated.high + 1e-9)
 
 

@@ -16,9 +16,8 @@ from dond_marl.game import Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source, pack
-from dond_marl.yardsticks.metrics import GROUPS
+from dond_marl.statistics import GROUPS, Estimates
 from league.standings.duplicate_rating import PRIOR, Session, duplicate_rating, likeliest, match_points, sessions
-from league.standings.ratings import Rated
 from league.tasks.values import FACTS, Leg
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
@@ -38,7 +37,7 @@ def session(points: list[list[int]], entrants: tuple[int, ...] | None = None) ->
     return Session(entrants or tuple(range(len(own))), own, np.arange(own.shape[1]))
 
 
-def rated(rounds: list[list[Session]], members: int, live: tuple[int, ...] = (), replicates: int = 5) -> Rated:
+def rated(rounds: list[list[Session]], members: int, live: tuple[int, ...] = (), replicates: int = 5) -> Estimates:
     rng = np.random.default_rng(0)
     return duplicate_rating(rounds, members, rng, live=live, replicates=replicates, confidence=0.9)
 
@@ -144,13 +143,13 @@ def test_no_order_of_rows_sessions_rounds_or_members_moves_a_rating(rng, live):
     *before, last = played_for_real()
     names, rounds = list(NAMES), [(scenarios, list(legs)) for scenarios, legs in (*before, last)]
 
-    def found(order: list[str], rounds: list[tuple[Scenarios, list[Leg]]], shuffle: bool) -> Rated:
+    def found(order: list[str], rounds: list[tuple[Scenarios, list[Leg]]], shuffle: bool) -> Estimates:
         place = {name: number for number, name in enumerate(order)}
         tables = [sessions(scenarios, legs, place) for scenarios, legs in rounds]
         for table in tables if shuffle else []:
             rng.shuffle(table)
         both = rated(tables, len(order), tuple(place[name] for name in live), replicates=3)
-        return Rated(*(bound[[place[name] for name in NAMES]] for bound in both))
+        return Estimates(*(bound[[place[name] for name in NAMES]] for bound in both))
 
     first = found(names, rounds, shuffle=False)
     order, mixed = rng.sample(names, len(names)), []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import Scenarios, open_source, pack
-from dond_marl.yardsticks.metrics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
+from dond_marl.statistics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
 from league.standings import cells as cells_module
 from league.standings.cells import Cells, Payoffs
 from league.standings.payoffs import STRENGTH, STRENGTHS, complete, shrink

@@ -12,18 +12,10 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import lewis_space, pack
-from dond_marl.yardsticks.metrics import GROUPS
+from dond_marl.statistics import GROUPS, Estimates
 from league.standings.cells import Cells, Payoffs
 from league.standings.meta_game import deviation_rating, game_of
-from league.standings.ratings import (
-    RELIABLE,
-    RIDGE,
-    Rated,
-    distinctness,
-    scenario_weights,
-    take_give,
-    with_interval,
-)
+from league.standings.ratings import RELIABLE, RIDGE, distinctness, scenario_weights, take_give, with_interval
 from league.tasks.values import FACTS
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
@@ -149,7 +141,7 @@ def bootstrapped(
     rng: np.random.Generator,
     replicates: int,
     confidence: float = 0.9,
-) -> Rated:
+) -> Estimates:
     """A function of the table of means with its interval, put together as the findings put theirs."""
     draws = np.stack([statistic(table) for table in cells.resampled(scenario_weights(rng, replicates))])
     return with_interval(statistic(cells.payoffs().mean), draws, confidence, enough=cells.occupied > 1)

@@ -29,7 +29,7 @@ from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.space import pack
 from dond_marl.seats import HINT_WIDTH
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.display.dialogue import steps

@@ -18,7 +18,7 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from partners.judges.episodes import describe_games, explain_label, worked_episodes
 from partners.judges.judge import JudgeError, JudgeReward, Verdict
 from partners.judges.language_model import NUDGE, SYSTEM, LLMJudge, llm_judge, prompt_header, read_verdict

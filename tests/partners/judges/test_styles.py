@@ -17,7 +17,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Traits, decide
-from dond_marl.yardsticks.metrics import TEN, points_of_ten
+from dond_marl.statistics import TEN, points_of_ten
 from partners.judges.styles import Style, StyleReward, count_offers, score_leads, shows_style
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import Own, reward_of

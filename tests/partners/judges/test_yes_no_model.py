@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from partners.judges.episodes import describe_games, scripted_games
 from partners.judges.judge import Verdict
 from partners.judges.language_model import llm_judge, prompt_header, question, read_verdict

@@ -15,7 +15,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Decisions, Traits, decide
-from dond_marl.yardsticks.metrics import TEN, points_of_ten
+from dond_marl.statistics import TEN, points_of_ten
 from hints import HintSchedule, RandomHinter
 from partners.learning.experience import Experience, LearningSeat, joined
 from partners.learning.practice import Opponent, Practice, practice

@@ -18,7 +18,7 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
-from dond_marl.yardsticks.metrics import points_of_ten
+from dond_marl.statistics import points_of_ten
 from league.settings.training import TrainConfig
 from league.training.training import begin
 from partners.network.checkpoint import CheckpointError, Weights, describe, load_checkpoint, save_checkpoint
