@@ -25,7 +25,8 @@ from league.settings.read import Config
 from league.settings.sections import BackendConfig
 from league.settings.training import TrainConfig
 from league.standings.ladder import Standing
-from league.tasks.values import MatchResult, Member, Place, Seated, TrainResult, seated
+from league.tasks.seating import SEATING
+from league.tasks.values import Entrant, MatchResult, Member, Place, TrainResult
 
 DONE, PRACTICED = "run.json", "practice.jsonl"
 
@@ -158,7 +159,7 @@ def _league(job: Job, config: Config) -> Run:
     if job.arm.pick != "last":
         chosen, choice = _picked(job.arm.pick, main, members, {main.name: states[main.name].blob}, place, config)
     member = next(each for each in members if each.name == chosen)
-    player = seated(Seated(member, states[chosen].blob if member.live else member.blob), place, greedy=True)
+    player = SEATING.partner(Entrant(member, states[chosen].blob if member.live else member.blob), place, greedy=True)
     return Run(job.digest, chosen, decisions, acts, matches, choice, *_alone(player, config.env.rules()))
 
 
@@ -185,10 +186,10 @@ def _picked(
     terms = Terms(ScenarioSource(source.name, source.split, some, source.max_count), some, config.env.rules())
     scores, acts = [], 0
     for candidate in candidates:
-        player = seated(Seated(candidate, live.get(candidate.name, candidate.blob)), place, greedy=True)
+        player = SEATING.partner(Entrant(candidate, live.get(candidate.name, candidate.blob)), place, greedy=True)
         total = 0.0
         for opponent in opponents:
-            other = seated(Seated(opponent, None), place)
+            other = SEATING.partner(Entrant(opponent, None), place)
             for seat, games in enumerate(terms.games((player, player), other)):
                 acts += int(games.turns.sum(dtype="int64"))
                 total += _scored(pick, games.scores, some, seat)

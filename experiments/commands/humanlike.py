@@ -24,7 +24,7 @@ from league.display.training import TrainWatcher
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.tables.figures import with_margin
-from league.tasks.pasts import past_of_training, refuse_training
+from league.tasks.provenance import check_training_provenance, training_ancestry
 from league.training.clone import plain
 from partners.network.checkpoint import CheckpointError
 from partners.provenance import refuse_judged_by
@@ -71,11 +71,11 @@ def command(
     """Train, measure and print."""
     console, config = console_for_people(), load_config(config_path, overrides, TrainConfig)
     check(config)
-    refuse_training(config)
+    check_training_provenance(config)
     pulls = pulls or (config.training.kl,)
     if any(not 0 < pull <= 1000 for pull in pulls):
         raise HumanlikeError(f"a pull is a number above 0, up to 1000: training.kl or --kl; got {[*pulls]}")
-    refuse_judged_by(against, past_of_training(config), "the learner")
+    refuse_judged_by(against, training_ancestry(config), "the learner")
     measured_on, opponents, numbers = base(config, data_dir), against or roster(DEV), range(1, seeds + 1)
     with TrainWatcher(console) as watcher:
         policies = list(rows(config, pulls, numbers, data_dir, watcher, opponents, say))

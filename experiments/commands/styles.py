@@ -36,7 +36,7 @@ from league.backends.pool import in_processes
 from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run
 from league.settings.read import dump, load_config
-from league.tasks.pasts import past_of_learner
+from league.tasks.provenance import learner_ancestry
 from partners.judges.episodes import scripted_games
 from partners.judges.judge import JudgeReward
 from partners.judges.language_model import LLMJudge
@@ -65,7 +65,7 @@ def command(
     config = load_config(config_path, overrides, StylesConfig)
     config = config.model_copy(update={"env": config.env.seated()})
     partner = config.env.partner
-    refuse_past(past_of_learner(config.env, config.training.init_from))
+    refuse_past(learner_ancestry(config.env, config.training.init_from))
     began = time.perf_counter()
     judged = list(_judged(config))
     print_judged(console_for_people(), config, judged)
@@ -152,7 +152,7 @@ def _keep(directory: RunDirectory, result: TrialResult) -> None:
     network = PolicyNetwork(trial.config.training.shape(trial.config.env, hints=False), seed=None)
     name = f"{trial.style or 'no_style'}_{trial.source}_{trial.number}.json"
     weights = {key: torch.from_numpy(value) for key, value in result.weights.items()}
-    past = past_of_learner(trial.config.env, trial.config.training.init_from)
+    past = learner_ancestry(trial.config.env, trial.config.training.init_from)
     about = {
         **past.note(),
         "reward": f"{trial.source}: {trial.style}" if trial.style else "own",

@@ -38,8 +38,8 @@ from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, Terms, score
 from league.ledger.run_directory import RunError
 from league.settings.training import HintsConfig, TrainConfig
-from league.tasks.hinters import all_failed, hinter_of, make_ready
-from league.tasks.pasts import past_of_learner
+from league.tasks.hinters import hint_provider, load_local_model, no_hint_warning
+from league.tasks.provenance import learner_ancestry
 from league.training.training import Training, begin
 from partners.llm.service import resolve_provider
 from partners.network.partner import NetworkPartner
@@ -106,9 +106,9 @@ def run(
     best = _best(config, source)
     experiment = Experiment([], {}, {}, best, source.label)
     for who in config.experiment.hinters:
-        refuse_past(past_of_learner(config.env, config.training.init_from, hints_of(config, who)), "the learner")
+        refuse_past(learner_ancestry(config.env, config.training.init_from, hints_of(config, who)), "the learner")
     for who in config.experiment.hinters:
-        partner = getattr(hinter_of(hints_of(config, who)), "partner", None)
+        partner = getattr(hint_provider(hints_of(config, who)), "partner", None)
         if partner is not None:
             experiment.hinters[who] = _played(config, partner, source, None).points.mean / best
     wanted = [(arm, seed) for arm in arms(config.experiment) for seed in range(config.experiment.seeds)]
@@ -125,7 +125,7 @@ def run(
         experiment.marks.extend(learned[number].marks)
         experiment.tallies.setdefault(arm.name, Counter()).update(learned[number].tally)
     for arm in arms(config.experiment):
-        if arm.hinter != NOBODY and (failed := all_failed(experiment.tallies[arm.name])):
+        if arm.hinter != NOBODY and (failed := no_hint_warning(experiment.tallies[arm.name])):
             report(f"warning: {arm.name}: {failed}")
     return experiment
 
@@ -210,11 +210,11 @@ def _training(config: ExperimentConfig, arm: Arm, seed: int) -> Training:
     training = begin(
         TrainConfig(env=config.env, hints=hints, training=config.training.model_copy(update={"seed": seed}))
     )
-    hinter = hinter_of(hints)
+    hinter = hint_provider(hints)
     assert hinter is not None
     dropout = 1.0 if arm.hinter == NOBODY else arm.dropout
     training.whisper = HintSchedule(hinter, hints.cadence_k, dropout=dropout, privileged=hints.privileged)
-    make_ready(training.whisper)
+    load_local_model(training.whisper)
     return training
 
 

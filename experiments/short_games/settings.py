@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import Field, ValidationError, model_validator
 
 from dond_marl.yardsticks.odds import EXACT_TURNS
-from league.settings.hyperparameters import Hyperparameters
 from league.settings.sections import PathText, Section, wrong
+from league.settings.training import Hyperparameters
 from league.settings.yaml import shown
 from partners.learning.rewards import OWN
 

@@ -1,1 +1,1 @@
-"""Where a round's tasks are played: in this process, by workers beside it, or on a cluster. Results are the same."""
+"""Backends that run a round's tasks: this process, worker processes, or a cluster. The results are the same."""

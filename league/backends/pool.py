@@ -1,6 +1,6 @@
-"""Work on several processes at once for whoever needs no rounds: calls in fresh interpreters, ended when nobody waits.
+"""Calls in several processes at once, each a fresh interpreter; they end when the caller stops iterating.
 
-Rounds of a league want more (workers that are killed one by one, tasks that are played again) and have
+Rounds of a league need more (workers that are killed one by one, tasks that are run again): see
 :mod:`league.backends.process`.
 """
 
@@ -21,10 +21,10 @@ Result = TypeVar("Result")
 def in_processes(
     call: Callable[..., Result], rows: Sequence[tuple[Any, ...]], workers: int
 ) -> Iterator[tuple[int, Result]]:
-    """The place of each row of arguments and what ``call`` made of it, as they end; with one worker, here, in order.
+    """Index and result of ``call(*row)`` for each of ``rows``, as they finish; with one worker: here, in order.
 
-    Raises what the first failing call raised, as :class:`InputError` or :class:`RunFailure` where it was one of those,
-    and :class:`RunFailure` where a worker was ended from outside. Nothing goes on after that, or after a stop.
+    Raises the first failing call's error, with its message alone if it is an :class:`InputError` or
+    :class:`RunFailure`, and :class:`RunFailure` if a worker was ended from outside. All other calls then end too.
     """
     if workers == 1 or len(rows) < 2:
         yield from ((place, call(*row)) for place, row in enumerate(rows))
@@ -50,13 +50,13 @@ def in_processes(
 
 
 def _begin() -> None:
-    """Workers share the cores, so that each computes with one thread; Ctrl-C ends them without a word."""
+    """Prepare a worker: one thread, as workers share the cores; Ctrl-C ends it without a message."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def _result(call: Callable[..., Result], row: tuple[Any, ...]) -> Result | InputError | RunFailure:
-    """What came of it, or what went wrong in words: the errors themselves hold what may not travel."""
+    """The result of a call, or its error with the message alone: attributes of the original may not be picklable."""
     try:
         return call(*row)
     except InputError as error:

@@ -74,7 +74,7 @@ def answers_of(games: Mapping[str, Repeated]) -> Row:
     total, found = Answers(), {}
     for name, played in games.items():
         total += played.answers[MEMBER]
-        if name in played.answers and played.answers[name].fallen:
+        if name in played.answers and played.answers[name].fallbacks:
             found[name] = played.answers[name].document()
     return {MEMBER: total.document(), **found}
 

@@ -14,7 +14,8 @@ from dond_marl.seats import Partner
 from league.ledger.export import past_of_blob
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import named_run
-from league.tasks.values import Place, Seated, seated
+from league.tasks.seating import SEATING
+from league.tasks.values import Entrant, Place
 from partners.provenance import Known, held_out_in, known, of_test_in, refuse_judged_by
 
 NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their parameter ``greedy`` says
@@ -25,7 +26,7 @@ class Who(NamedTuple):
     """Somebody who can be seated in any process: by a spec, or by weights of a league's run."""
 
     spec: str | None
-    weights: tuple[Seated, Place] | None = None
+    weights: tuple[Entrant, Place] | None = None
 
     def partner(self) -> Partner:
         """The occupant, made once per process. Raises :class:`~dond_marl.occupants.OccupantNameError`."""
@@ -91,7 +92,7 @@ def of_run(folder: Path, member: str | None, name: str | None = None) -> Submiss
 
     past = past_of_blob(read_blob(directory.blobs, blob).about, config, found.parent or chosen)
     identity = spec_name({"kind": "checkpoint", "greedy": True, "sha256": blob})
-    who = Who(None, (Seated(found, blob), Place(directory.blobs)))
+    who = Who(None, (Entrant(found, blob), Place(directory.blobs)))
     return Submission(who, name or chosen, Known(identity, past), settings_sha256=digest)
 
 
@@ -126,7 +127,7 @@ def _greedy_inside(key: str, value: Any) -> Any:
 def _partner(who: Who) -> Partner:
     if who.weights is not None:
         member, place = who.weights
-        return seated(member, place, greedy=True)
+        return SEATING.partner(member, place, greedy=True)
     assert who.spec is not None
     return seat_occupant(who.spec)
 

@@ -43,8 +43,7 @@ from league.cli.shell import (
     say_next,
     whole,
 )
-from league.display.diagnosis import diagnosis_section
-from league.display.evaluation import final_in_short, print_evaluation, print_final, print_probe
+from league.display.evaluation import diagnosis_section, final_in_short, print_evaluation, print_final, print_probe
 from league.display.plane import check_drawable, draw
 from league.display.tables import print_in_short, print_section
 from league.evaluation import diagnosis

@@ -41,15 +41,14 @@ from league.cli.shell import (
     set_option,
 )
 from league.cli.stops import STOPS
-from league.display.explain import explain
-from league.display.league import LiveWatcher, PlainWatcher, QuietWatcher, print_results
+from league.display.league import LiveWatcher, PlainWatcher, QuietWatcher, explain, print_results
 from league.ledger.run_directory import RunDirectory, new_run, run_to_resume
 from league.rounds.runner import run_league
 from league.settings.layers import Complaint, Place
 from league.settings.read import Config, ConfigError, load_config
 from league.settings.sections import BackendConfig, BackendName, LoggingConfig
 from league.tasks.devices import check_devices
-from league.tasks.pasts import refuse_league
+from league.tasks.provenance import check_league_provenance
 from partners.network.checkpoint_files import CheckpointError
 
 PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes between two steps
@@ -98,7 +97,7 @@ def command(
             seat_occupant(member.spec)
         check_devices(config.learners)
         if resume is None:
-            refuse_league(config)  # before a folder is made
+            check_league_provenance(config)  # before a folder is made
         if dry_run:
             from league.rounds.dry_run import dry_run as show_plan  # loads PyTorch
 

@@ -35,7 +35,6 @@ from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve
 from league.cli.shell import FILE, MAX_TURNS, SEED, SOURCES_SAID, SPLITS_SAID, Command, whole
 from league.cli.stops import STOPS
-from league.display.dialogue import protocol
 from league.display.game import (
     LeftTheTable,
     Terminal,
@@ -44,6 +43,7 @@ from league.display.game import (
     frontier_table,
     inert,
     opening,
+    protocol,
     values_table,
 )
 from league.display.session import RECORDS, Sitting, best_response_game, play_game, tally, write_down

@@ -42,7 +42,7 @@ from league.settings.read import dump, load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
 from league.standings.as_csv import write_csv
 from league.tasks.devices import check_devices
-from league.tasks.pasts import refuse_training
+from league.tasks.provenance import check_training_provenance
 from partners.network.checkpoint_files import CheckpointError
 
 REPORT = "report.json"
@@ -93,14 +93,14 @@ def command(
         if dry_run:
             _plan(config)
             return
-        from league.tasks.hinters import make_ready, schedule_of  # PyTorch is loaded from here on
+        from league.tasks.hinters import hint_schedule, load_local_model  # PyTorch is loaded from here on
 
-        make_ready(schedule_of(config.hints))
+        load_local_model(hint_schedule(config.hints))
         if config.training.algo == "bc" and resume is None:
             _clone(config)
             return
         if resume is None:
-            refuse_training(config)
+            check_training_provenance(config)
             config.training.first_network(config.env, hints=config.hints.mode != "none", seed=0)
     from league.display.training import QuietTrainWatcher, TrainWatcher, print_score
     from league.training.training import train
@@ -170,7 +170,7 @@ def _clone(config: TrainConfig) -> None:
 
     Raises :class:`dond_marl.scenarios.data.DataError` before a run folder is made, and :class:`RunError`.
     """
-    from league.display.clone import print_report, status
+    from league.display.training import epoch_status, print_clone_report
     from league.training.clone import examine, lessons, plain, save, target, teach
     from league.training.progress_log import CSV_NAME
     from partners.learning.cloning import Epoch
@@ -183,7 +183,7 @@ def _clone(config: TrainConfig) -> None:
             f"teaching {taught.taught.size:,} positions of people in every order of the items, "
             f"{taught.others.size:,} others say when to stop; run folder {directory.path}"
         )
-        network, epochs = teach(config, taught, lambda epoch: say(status(epoch)))
+        network, epochs = teach(config, taught, lambda epoch: say(epoch_status(epoch)))
         rows = [[f"{value:.6g}" if isinstance(value, float) else str(value) for value in epoch] for epoch in epochs]
         write_csv(directory.path / CSV_NAME, [Epoch._fields, *rows])
         with console.status("") as status_line:  # shown on a terminal only
@@ -191,5 +191,5 @@ def _clone(config: TrainConfig) -> None:
         write_whole(directory.path / REPORT, json.dumps(plain(report), indent=1) + "\n")
         save(directory.path / CLONE, network, config, epochs, report)
         save(target(config), network, config, epochs, report)
-    print_report(console, report, taught)
+    print_clone_report(console, report, taught)
     say(f"the expert: {target(config)}, which expert(kind=supervised) reads; run folder {directory.path}")

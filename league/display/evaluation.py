@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 
@@ -13,6 +13,7 @@ from dond_marl.occupants import short_names
 from dond_marl.statistics import Estimate
 from league.display.tables import print_in_short, print_section, prose
 from league.evaluation.as_json import final_document
+from league.evaluation.diagnosis import Diagnosis
 from league.evaluation.evaluate import (
     BEST,
     BOTH,
@@ -31,6 +32,7 @@ from league.evaluation.outcomes import UNITS, Figures
 from league.evaluation.probe import Probe
 from league.tables.blocks import Figure, Section, Table, TableRow, Unit, number_cell
 from league.tables.evaluation import final_evaluation, names_in
+from league.tables.figures import with_margin
 from league.tables.in_short import of_final, of_pair
 from league.tables.names import renamed, with_short_names
 
@@ -79,7 +81,7 @@ def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine,
     print_in_short(console, (renamed(sentence, short_names(names)) for sentence in of_pair(evaluation)))
     for name, answers in evaluation.answers.items():
         told = renamed(answers.sentence(name), short_names(names))
-        prose(console, f"warning: {told}" if answers.left_out else told, "yellow" if answers.fallen else "")
+        prose(console, f"warning: {told}" if answers.left_out else told, "yellow" if answers.fallbacks else "")
     print_section(console, with_short_names(section, names))
     if details:
         people = human_figures(human)
@@ -243,3 +245,72 @@ def _notes_of_details(evaluation: Evaluation, human: HumanLine) -> Iterator[str]
         f"games, {CONFIDENCE:.0%} intervals. seat_0 speaks first, and turns count the selection that ends the talk. "
         f"{human.source}"
     )
+
+
+def diagnosis_section(found: Diagnosis) -> Section:
+    """The tables and what they mean."""
+    blocks = [
+        _diagnosis_table("in all", ("",), _diagnosis_totals(found)),
+        _diagnosis_table("by act", ("said", "lost by each"), _diagnosis_by_act(found)),
+    ]
+    if found.demanded:
+        offers = [
+            (f"own turn {number + 1}", f"{of.n:,}", with_margin(of)) for number, of in found.demanded if of.n
+        ]  # fmt: skip
+        blocks.append(_diagnosis_table("what its offers keep", ("offers", "share of its own points"), offers))
+    if found.believed is not None and found.believed.answered:
+        bins = [(f"{said:.2f}", f"{number:,}", f"{true:.2f}") for number, said, true in found.believed.calibration]
+        blocks.append(_diagnosis_table("said to be likely", ("times", "true"), bins))
+    return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(found)), tuple(blocks))
+
+
+def _diagnosis_table(caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+    return Table(caption, heads, tuple(TableRow(label, tuple(cells)) for label, *cells in rows), label="")
+
+
+def _diagnosis_totals(found: Diagnosis) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("own points of ten, a game", with_margin(found.points))]
+    if found.lost is not None:
+        rows += [("lost by its acts, a game", with_margin(found.lost))]
+        rows += [("of the exact best response", f"{found.share:.1%}")]
+    rows += [("a second copy, more or less", with_margin(found.noise))]
+    of = found.answers
+    if of:
+        rows += [
+            ("legal decisions of its own", f"{of['legal']:.1%}"),
+            ("re-asks, a game", f"{of['re_asks']:.2f}"),
+            ("tokens read and written, a game", _tokens(of)),
+            ("dollars, a game", "not known" if math.isnan(of["dollars"]) else f"{of['dollars']:.5f}"),
+        ]
+    if found.believed is not None:
+        believed = found.believed
+        rows += [("beliefs told, of those asked", f"{believed.answered:,} of {believed.asked:,}")]
+        if believed.answered:
+            rows += [("Brier score", _score(believed.brier)), ("  of the exact posterior", _score(believed.floor))]
+            rows += [("  of who has heard nothing", _score(believed.before))]
+    return rows
+
+
+def _tokens(of: Mapping[str, float]) -> str:
+    if math.isnan(of["prompt_tokens"]):
+        return "not known: a cache answered"
+    return f"{of['prompt_tokens']:,.0f} and {of['completion_tokens']:,.0f}"
+
+
+def _score(of: Estimate) -> str:
+    return with_margin(of)
+
+
+def _diagnosis_by_act(found: Diagnosis) -> list[tuple[str, ...]]:
+    return [(name, f"{number:,}", f"{lost:.2f}") for name, (number, lost) in found.by_act.items()]
+
+
+def _diagnosis_notes(found: Diagnosis) -> Iterator[str]:
+    yield f"{found.member} against {found.against}, {found.games:,} games; points are points of ten."
+    if found.note:
+        yield f"{found.note[0].upper()}{found.note[1:]}."
+    if found.lost is not None:
+        yield "What acts lose in a game is, on average, what it earns less than the exact best response."
+    yield "A second copy plays the same scenarios with luck of its own: smaller differences mean nothing."
+    if found.believed is not None:
+        yield "Beliefs: which item type the partner values most; 0 is the best score, 2 the worst."

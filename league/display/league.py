@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bars
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
 from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import ScenarioSource
 from league.display.tables import fitting, line, on_screen, print_in_short, print_section, prose
+from league.ledger.ledger import Ledger, ReadLedger
+from league.ledger.run_directory import LEDGER, NoRun
+from league.rounds.curriculum import describe
 from league.rounds.planner import members_of
 from league.rounds.runner import Outcome
 from league.rounds.watching import Progress
 from league.settings.read import Config
 from league.standings.ladder import Standing, ladder_of
-from league.tables.blocks import Section
+from league.tables.blocks import Section, Table, TableRow, number_cell
 from league.tables.figures import with_margin
 from league.tables.in_short import of_league
 from league.tables.meta_game import of_findings
@@ -100,7 +105,7 @@ class LiveWatcher(PlainWatcher):
         super().__init__(console)
         self._bars = Bars(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console)
         self._rounds, self._matches = self._bars.add_task("rounds"), self._bars.add_task("matches")
-        self._ladder, self._practiced = Table(), dict[str, list[float]]()
+        self._ladder, self._practiced = Grid(), dict[str, list[float]]()
         self._live = Live(console=console, transient=True, refresh_per_second=8)
 
     def __enter__(self) -> LiveWatcher:
@@ -207,3 +212,81 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
         print_final(console, outcome.final)
     tables = ["ladder.csv", "crossplay.csv", *(["learning.csv"] if outcome.curves else [])]
     line(console, f"\n{cross.total_games:,} games of matches in {directory}: {', '.join(tables)}, ledger.sqlite")
+
+
+MOST_NAMED = 6  # pairs of members that are named of those who met for one reason
+READABLE = {  # what the ledger keeps of a reason, and how it is said
+    r"scores unknown of unknown": "they have not met, so everything is left to gain",
+    r"scores unknown of ([\d.]+)": r"they have not met; others score \1",
+    r"scores ([\d.]+) of unknown": r"scores \1; what others score is not known",
+    r"scores ([\d.]+) of ([\d.]+)": r"scores \1 where \2 can be had",
+    r"moved by unknown": "they have not met",
+    r"points vary by unknown": "they have not met",
+    r"\b1 rounds are\b": "1 round is",
+    r"\b1 rounds\b": "1 round",
+}
+
+
+def explain(console: Console, folder: Path, number: int) -> None:
+    """Print round ``number``, the first being 1, of the run in ``folder``; the closing measurement follows the last.
+
+    Raises :class:`~league.ledger.run_directory.NoRun` or :class:`~league.ledger.ledger.LedgerError`.
+    """
+    if not (folder / LEDGER).is_file():
+        raise NoRun(f"{folder} is no run folder: it holds no {LEDGER}; runs are folders named 0001, 0002 and so on")
+    with ReadLedger(folder / LEDGER) as ledger:
+        if not 1 <= number <= ledger.next_round:
+            raise NoRun(f"{folder}: its ledger holds no round {number}; it holds {_held(ledger)}")
+        print_section(console, _round(ledger, number - 1))
+
+
+def _held(ledger: Ledger) -> str:
+    if not ledger.next_round:
+        return "none yet"
+    rounds = ledger.config().league.rounds
+    closing = f", and the closing measurement as {rounds + 1}" if ledger.next_round > rounds else ""
+    return f"1 to {min(ledger.next_round, rounds)}{closing}"
+
+
+def in_words(reason: str) -> str:
+    """A reason as the ledger keeps it, said so that it can be read without knowing how it was computed."""
+    for pattern, words in READABLE.items():
+        reason = re.sub(pattern, words, reason)
+    return reason
+
+
+def _round(ledger: Ledger, number: int) -> Section:
+    """Round ``number``, the first being 0."""
+    config, meetings, decisions = ledger.config(), list(ledger.meetings(number)), ledger.decisions(number)
+    practices = (row[2:] for row in meetings if row[1] == "train")
+    tables = [
+        Table(
+            f"{learner} practiced against",
+            ("share", "why"),
+            tuple(
+                TableRow(opponent, (number_cell(chance, "share"), in_words(why))) for _, opponent, chance, why in met
+            ),
+            label="",
+        )
+        for learner, met in groupby(practices, key=lambda row: row[0])
+    ]
+    pairs: dict[str, list[str]] = {}
+    for _, kind, first, second, _, why in meetings:
+        if kind == "match":
+            pairs.setdefault(in_words(why), []).append(f"{first} and {second}")
+    count = sum(map(len, pairs.values()))
+    rows = tuple(TableRow(why, (number_cell(len(met), "count"), _named(met))) for why, met in pairs.items())
+    caption = f"{count} matches, both seat orders, on {config.league.block_size} scenarios"
+    tables.append(Table(caption, ("matches", "who"), rows, label="why"))
+    rows = tuple(
+        TableRow(f"{d.kind} of {d.subject}", ("yes" if d.taken else "no", in_words(d.reason))) for d in decisions
+    )
+    tables.append(Table("decided when it was planned (repair) and when it was over", ("taken", "why"), rows, label=""))
+    stage = describe(config, config.curriculum[ledger.stage(number)])
+    of = "" if config.schedule.phase(number) == "measures" else f" of {config.league.rounds}"
+    return Section("round", f"{config.schedule.round_name(number)}{of} · stage {stage}", (), tuple(tables))
+
+
+def _named(pairs: list[str]) -> str:
+    more = len(pairs) - MOST_NAMED
+    return ", ".join(pairs[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

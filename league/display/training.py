@@ -18,10 +18,11 @@ from league.display.tables import fitting, line, print_in_short, prose
 from league.evaluation.evaluate import BEST, GREEDY, SAMPLED
 from league.evaluation.matches import PARTNER, Result
 from league.tables.figures import with_margin
-from league.tasks.hinters import in_words, summary
-from league.tasks.questions import hints_asked
+from league.tasks.hinters import describe_hints, hint_queries, hint_summary
+from league.training.clone import Lessons, Report
 from league.training.training import OWN_SHARE, ClosingHints, Training, closing_hints, final_score, final_shares
 from partners.judges.judge import JudgeReward
+from partners.learning.cloning import Epoch
 from partners.learning.rewards import OWN
 
 LINES = 20  # a plain log of a whole training has about this many
@@ -54,13 +55,13 @@ class TrainWatcher:
         prose(
             self._console,
             f"{verb}: {config.training.algo} against {config.env.partner} on {training.source.label}, "
-            f"{config.training.num_train_steps:,} own decisions, hints {in_words(config.hints)}"
+            f"{config.training.num_train_steps:,} own decisions, hints {describe_hints(config.hints)}"
             f"{_dial(training)}{_start(training)}",
         )
         if (coming := closing_hints(training)) is not None:
             left, hints = max(config.training.num_train_steps - learner.decisions, 0), config.hints
             games = round(left * OWN_SHARE / config.env.max_turns)
-            asks = hints_asked(hints, games, left, "", "").about
+            asks = hint_queries(hints, games, left, "", "").expected
             line(self._console, f"about {asks:,} hints are asked in practice, and {coming.asks:,} or so at the end")
         line(self._console, f"run folder {directory}")
         self._printed = learner.decisions
@@ -172,7 +173,8 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
     for name, share in shares.items():
         prose(console, f"{share_line(name, share, f'sampled play{hintless}')}{_dial(training)}")
     if training.whisper is not None:
-        prose(console, f"hints in practice: {summary(training.whisper.tally)}{training.config.hints.privileged_note}")
+        tally = hint_summary(training.whisper.tally)
+        prose(console, f"hints in practice: {tally}{training.config.hints.privileged_note}")
     reward = training.plan.reward
     if isinstance(reward, JudgeReward):
         counts = ", ".join(f"{name} {number:,}" for name, number in sorted(reward.judge.tally.items()))
@@ -203,7 +205,7 @@ def _announced(coming: ClosingHints, training: Training) -> str:
     about = "" if math.isnan(coming.seconds) else f", about {duration(coming.seconds)} at the pace of the practice"
     return (
         f"closing evaluation: {coming.games:,} games on held-out scenarios, about {coming.asks:,} hints of "
-        f"{in_words(hints)}{about}; hints.closing_scenarios={hints.closing_scenarios} bounds it"
+        f"{describe_hints(hints)}{about}; hints.closing_scenarios={hints.closing_scenarios} bounds it"
     )
 
 
@@ -211,3 +213,74 @@ def share_line(name: str, share: Estimate, play: str) -> str:
     """Points as a share of a yardstick's: of the best response's ``earned``, or of the Nash points."""
     verb = "points pay" if name == "Nash" else "earns"
     return f"{play} earns {with_margin(share, 'share')} of what the {name} {verb} there"
+
+
+def epoch_status(epoch: Epoch) -> str:
+    """The losses of one epoch, in nats, in one line."""
+    return (
+        f"epoch {epoch.epoch}: surprised by what others said {epoch.act:.3f} nats by the act and {epoch.oA:.3f} by the "
+        f"split, by what it was taught {epoch.learned_act:.3f} and {epoch.learned_oA:.3f}{', the best' * epoch.best}"
+    )
+
+
+def print_clone_report(console: Console, report: Report, lessons: Lessons) -> None:
+    """What the expert is worth, as tables; ``lessons``: what it was taught and examined on."""
+    unseen, likeness = lessons.unseen, report.likeness
+    line(
+        console,
+        f"\nbeside people, at {unseen.size:,} positions of test that nothing was taught from, "
+        f"{int(unseen.replies.sum()):,} of them replies; 95 % intervals over scenarios",
+    )
+    table = _table("says", "the same act", "in replies", "the same split, of offers")
+    rows = {
+        "supervised expert": likeness.accuracy,
+        "what people say most": report.majority,
+        "heuristic": report.heuristic,
+    }
+    for name, row in rows.items():
+        table.add_row(name, *(with_margin(share, "share") for share in row))
+    console.print(table)
+    everywhere, replies = report.more_than_majority
+    line(
+        console,
+        f"more than the majority: {_points(everywhere)} points of accuracy, in replies {_points(replies)}; "
+        f"cross-entropy {with_margin(likeness.act_nats)} nats of an act, "
+        f"{with_margin(likeness.oA_nats)} of an offer's split",
+    )
+    table = _table("act", "said", "expected", "of said, expected", "of expected, said")
+    for act in likeness.acts:
+        table.add_row(
+            act.act, f"{act.said:,}", f"{act.expected:,}", _share(act.both, act.said), _share(act.both, act.expected)
+        )
+    console.print(table)
+    line(console, f"calibration of the act: expected error {likeness.calibration_error:.1%}")
+    table = _table("probability", "positions", "mean", "said")
+    for bucket in filter(lambda bucket: bucket.n, likeness.reliability):
+        span = f"{bucket.low:.1f} to {bucket.high:.1f}"
+        table.add_row(span, f"{bucket.n:,}", f"{bucket.confidence:.1%}", f"{bucket.accuracy:.1%}")
+    console.print(table)
+    line(console, "play on the held-out scenarios, where DISAGREE ends the game: own points of ten")
+    table = _table("against", "greedy", "sampled")
+    table.add_row("zoo", with_margin(report.greedy.zoo.points), with_margin(report.sampled.zoo.points))
+    for name, points in report.greedy.zoo.against.items():
+        table.add_row(name, with_margin(points), with_margin(report.sampled.zoo.against[name]))
+    table.add_row("deals with the zoo", f"{report.greedy.zoo.deals:.1%}", f"{report.sampled.zoo.deals:.1%}")
+    console.print(table)
+    for name, share in report.greedy.shares.items():
+        line(console, share_line(name, share, "against the heuristic greedy play"))
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column(first)
+    for name in others:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _points(estimate: Estimate) -> str:
+    return f"{100 * estimate.mean:+.1f} ±{100 * estimate.margin:.1f}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "-"

@@ -119,8 +119,9 @@ def write_pair_table(path: Path, evaluation: Evaluation, human: HumanLine) -> No
         mean = value.low if value.exact else math.nan
         rows.append([BEST, view, "value", *digits(mean, value.low, value.high), "0"])
     for name, answers in evaluation.answers.items():
-        for key, number in {"asked": answers.asked, "answered": answers.answered, **answers.by_cause()}.items():
-            rows.append([name, BOTH, f"decisions, {key}", str(number), "", "", str(answers.asked)])
+        counts = {"asked": answers.decisions, "answered": answers.own_decisions, **answers.by_cause()}
+        for key, number in counts.items():
+            rows.append([name, BOTH, f"decisions, {key}", str(number), "", "", str(answers.decisions)])
         rows.append([name, BOTH, "games left out", str(answers.left_out), "", "", str(answers.games)])
     write_csv(path, rows)
 

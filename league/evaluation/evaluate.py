@@ -165,7 +165,7 @@ def evaluate(
     if not all(counted.all() for counted in heard.counted):
         points = tuple(line(at.name, at.seats) for at in points)
     asked = {who for who, p in sighted.items() if costs_to_ask(p.traits)}
-    told = {who: own for who, own in heard.answers.items() if own.fallen or who in asked}
+    told = {who: own for who, own in heard.answers.items() if own.fallbacks or who in asked}
     rivals = [line for line in (best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
     shares = {rival.name: _shares(played, rival, confidence) for rival in rivals}
     return Evaluation(

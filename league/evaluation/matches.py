@@ -22,7 +22,7 @@ from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, s
 from dond_marl.yardsticks.efficiency import check_joint
 from league.evaluation.outcomes import Outcomes, outcomes_of
 from league.settings.sections import UNREACHED_BOUND
-from league.tasks.answers import Answers, answers_in, too_seldom
+from league.tasks.answers import Answers, answers_of, unreachable_member
 
 MEMBER, PARTNER = "the member", "its partner"  # as a score's answers name them
 
@@ -129,7 +129,7 @@ def score(member: Partner, against: Partner, terms: Terms, whisper: Whisper | No
         as_seat=(first, second),
         deals=float(np.mean([each.deal[each.counted].mean() for each in games])),
         turns=float(np.mean([each.turns[each.counted].mean() for each in games])),
-        answers={who: own for who, own in answers.items() if own.fallen},
+        answers={who: own for who, own in answers.items() if own.fallbacks},
     )
 
 
@@ -146,9 +146,9 @@ def heard(played: Iterable[Games], player: str, opponent: str) -> tuple[list[Gam
         games.append(each)
         lost += int((~each.counted).sum())
         names = (player, opponent) if seat == 0 else (opponent, player)
-        for name, own in zip(names, answers_in(each), strict=True):
+        for name, own in zip(names, answers_of(each), strict=True):
             answers[name] = answers.get(name, Answers()) + own
-        silent = too_seldom(answers, lost, 2 * each.size, UNREACHED_BOUND)
+        silent = unreachable_member(answers, lost, 2 * each.size, UNREACHED_BOUND)
         if silent is not None:
             raise UnreachedError(*silent, answers)
     return games, answers

@@ -14,7 +14,8 @@ from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
 from league.settings.read import Config
 from league.tasks.blobs import read_blob
-from league.tasks.values import Member, Place, Seated, seated
+from league.tasks.seating import SEATING
+from league.tasks.values import Entrant, Member, Place
 from partners.learning.rewards import OWN
 from partners.provenance import Ancestry, held_out_in, label, of_test_in
 from partners.rosters import DEV, roster
@@ -54,7 +55,7 @@ def evaluate_run(
 
     def partner(member: Member) -> Partner:
         blob = states[member.name].blob if member.live else member.blob
-        return seated(Seated(member, blob), place, greedy=not sampling)
+        return SEATING.partner(Entrant(member, blob), place, greedy=not sampling)
 
     mains = {m.name: partner(m) for m in members if m.role == "main"}
     if not mains:
@@ -62,7 +63,7 @@ def evaluate_run(
     hunters = {m.name for m in members if m.role in EXPLOITERS}
     last = {m.parent: m for m in members if m.role == "snapshot"}  # an exploiter may have started over since
     exploiters = {m.name: partner(m) for m in members if m.name in hunters or m in [last.get(each) for each in hunters]}
-    held = {m.name: seated(Seated(m, m.blob), place) for m in members if m.split == "heldout"}
+    held = {m.name: SEATING.partner(Entrant(m, m.blob), place) for m in members if m.split == "heldout"}
     specs = {m.name: m.spec for m in members if m.name in held and m.spec is not None}
     if not held:
         specs = {name: name for name in roster(DEV)}

@@ -9,7 +9,7 @@ from dond_marl.errors import InputError, shown
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import named_run
 from league.settings.read import Config
-from league.tasks.pasts import learner_identity, pasts_of_league
+from league.tasks.provenance import league_ancestries, learner_identity
 from partners.provenance import KEYS, NOBODY, Ancestry, Known, past_in
 
 
@@ -47,5 +47,5 @@ def past_of_blob(note: dict[str, Any], config: Config, learner: str) -> Ancestry
     A blob of an older version has no note of it: there it is derived from the league's settings, and the past of
     weights that these name is not known.
     """
-    own = past_in(note) if KEYS[0] in note else pasts_of_league(config, files=False)[learner]
+    own = past_in(note) if KEYS[0] in note else league_ancestries(config, files=False)[learner]
     return NOBODY.descends(Known(learner_identity(config, learner), own))

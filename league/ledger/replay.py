@@ -14,8 +14,9 @@ from dond_marl.seats import Partner
 from league.ledger.ledger import Ledger
 from league.settings.read import Config
 from league.tasks.blobs import BlobError
-from league.tasks.match import facts_of, match_index
-from league.tasks.values import Leg, Place, Seated, open_source, seated
+from league.tasks.match_task import facts_of, match_index
+from league.tasks.seating import SEATING
+from league.tasks.values import Entrant, Leg, Place
 
 
 def orders(ledger: Ledger, number: int, *, failed: bool = False) -> Iterator[tuple[int, Leg]]:
@@ -46,14 +47,14 @@ def played_again(
             known = (instead or {}).get(name)
             if known is None and members[name].costly:
                 return f"cannot be played again: {name} would have to be asked"
-            players.append(seated(Seated(members[name], blob), Place(blobs)) if known is None else known)
+            players.append(SEATING.partner(Entrant(members[name], blob), Place(blobs)) if known is None else known)
         games = rollout(
             (players[0], players[1]),
             ledger.scenarios(number),
             config.env.rules(),
             seed=config.league.seed,
             index=match_index(number, leg.seats[::-1] if order else leg.seats, order),
-            prior=open_source(config.env).prior,
+            prior=SEATING.source(config.env).prior,
             reveal_partner_utilities=config.env.reveal_partner_utilities,
             illegal=config.env.illegal or "raise",
         )

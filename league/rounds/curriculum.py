@@ -11,10 +11,8 @@ from dond_marl.errors import RunFailure, shown
 from dond_marl.occupants import unpinned
 from dond_marl.rollout import one_line
 from dond_marl.statistics import Estimate
-from league.settings.learner import LearnerConfig
-from league.settings.predicates import predicate_of
+from league.settings.learners import LearnerConfig, StageConfig, Until, predicate_of
 from league.settings.read import Config
-from league.settings.stages import StageConfig, Until
 from league.standings.crossplay import CrossPlay
 from league.standings.history import History
 from league.tasks.values import Decision

@@ -16,13 +16,13 @@ from rich.text import Text
 from dond_marl.occupants import seat_occupant
 from league.rounds.curriculum import describe, rounds_of_practice
 from league.rounds.planner import Plan, first_states, members_of, plan_round
-from league.settings.learner import LearnerConfig
+from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
-from league.tasks.devices import where_practiced
-from league.tasks.match import play
-from league.tasks.questions import JUDGE, Questions, hinter_spec, hints_asked
+from league.tasks.devices import describe_practice_device
+from league.tasks.hinters import JUDGE, QueryEstimate, hint_queries, hinter_spec
+from league.tasks.match_task import play_match
 from league.tasks.values import MatchTask, Member, Place, TrainTask
 
 WHOLE_MATCHES = 3  # played for the clock, spread over the first round
@@ -36,7 +36,7 @@ class Cost(NamedTuple):
     decisions: int  # own, of all learners
     snapshots: int  # at most
     seconds: float  # of processor time, which a busy machine does not change
-    questions: tuple[Questions, ...] = ()  # to those who cost something to ask
+    questions: tuple[QueryEstimate, ...] = ()  # to those who cost something to ask
 
 
 def dry_run(console: Console, config: Config) -> Cost:
@@ -107,14 +107,14 @@ def matches_in_all(config: Config, first: Plan) -> int:
     return (len(first.matches) + later) * config.schedule.total
 
 
-def _questions(config: Config, first: Plan, acts: float) -> Iterator[Questions]:
+def _questions(config: Config, first: Plan, acts: float) -> Iterator[QueryEstimate]:
     """What the first round asks, in every round; ``acts`` of both seats is what a game takes."""
     own, most = acts / 2, -(-config.env.max_turns // 2)
     for member in members_of(config):
         seats = [leg.count(member) for task in first.matches for leg in _sitting(task)] if member.costly else []
         games = sum(seats) * config.league.block_size * config.schedule.total
         if games:
-            yield Questions(member.name, "which plays", games, round(games * own), games * most, member.spec)
+            yield QueryEstimate(member.name, "which plays", games, round(games * own), games * most, member.spec)
     for learner in config.learners:
         yield from _of_practice(config, learner, own)
 
@@ -123,7 +123,7 @@ def _sitting(task: MatchTask) -> list[list[Member]]:
     return [[seat.member for seat in leg] for leg in task.legs]
 
 
-def _of_practice(config: Config, learner: LearnerConfig, own: float) -> Iterator[Questions]:
+def _of_practice(config: Config, learner: LearnerConfig, own: float) -> Iterator[QueryEstimate]:
     """What a learner's practice asks if every round is of a stage that asks; a game takes ``own`` decisions."""
     decisions = learner.decisions * config.league.rounds
     games = round(decisions / max(own, 1.0))
@@ -131,10 +131,10 @@ def _of_practice(config: Config, learner: LearnerConfig, own: float) -> Iterator
     named = f" in stage{'s' * (len(asking) != 1)} {', '.join(stage.name for stage in asking)}"
     for stage in asking[:1]:
         hints = stage.hints_of(learner.name)
-        yield hints_asked(hints, games, decisions, f"which gives hints to {learner.name}{named}", hinter_spec(hints))
+        yield hint_queries(hints, games, decisions, f"which gives hints to {learner.name}{named}", hinter_spec(hints))
     changed = [stage.learner(learner) for stage in config.curriculum]
     if any(each is not None and JUDGE in each.reward for each in changed):
-        yield Questions("a language model", f"which judges {learner.name}", games, games, games * 2)
+        yield QueryEstimate("a language model", f"which judges {learner.name}", games, games, games * 2)
 
 
 def _clocked(first: Plan, place: Place, max_turns: int) -> tuple[float, float]:
@@ -145,9 +145,9 @@ def _clocked(first: Plan, place: Place, max_turns: int) -> tuple[float, float]:
     free = [task for task in first.matches if not any(seat.member.costly for seat in task.members)]
     spent, games, acts = 0.0, 0, 0
     for task in free[:: max(len(free) // WHOLE_MATCHES, 1)][:WHOLE_MATCHES]:
-        play(task, place)
+        play_match(task, place)
         began = time.process_time()
-        played = play(task, place)
+        played = play_match(task, place)
         spent += time.process_time() - began
         games += played.games
         acts += sum(int(leg.facts["turns"].sum(dtype=np.int64)) for leg in played.legs)
@@ -156,13 +156,13 @@ def _clocked(first: Plan, place: Place, max_turns: int) -> tuple[float, float]:
 
 def _seconds(task: TrainTask, place: Place) -> float:
     """Of a whole practice, from its first update. Nobody is asked who costs something to ask."""
-    from league.tasks.train_task import train
+    from league.tasks.train_task import practice_round
 
     task = _without_pay(task)
     short = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 1}))
-    train(short, place)  # seats everybody
+    practice_round(short, place)  # seats everybody
     began = time.process_time()
-    result = train(short, place)
+    result = practice_round(short, place)
     seconds = time.process_time() - began
     return seconds * task.learner.decisions / max(result.state.decisions - task.state.decisions, 1)
 
@@ -178,8 +178,8 @@ def _of_learner(task: TrainTask) -> list[str]:
     learner = task.learner
     met = ", ".join(f"{branch} {share:g}" for branch, share in learner.matchmaking.items())
     paid = "" if learner.reward == "own" else f", paid {learner.reward}"
-    fixed = (seat_occupant(seat.member.spec) for seat in task.asked if seat.member.spec is not None)
+    fixed = (seat_occupant(seat.member.spec) for seat in task.entrants if seat.member.spec is not None)
     return [
         f"{learner.name} ({learner.role}, {learner.algo}{paid}): {learner.decisions:,} decisions a round, meets {met}",
-        *where_practiced(learner, fixed, task.env, sum(seat.member.spec is None for seat in task.asked)),
+        *describe_practice_device(learner, fixed, task.env, sum(seat.member.spec is None for seat in task.entrants)),
     ]

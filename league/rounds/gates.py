@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.statistics import Estimate, mean_over_scenarios
-from league.settings.learner import Gate
+from league.settings.learners import Gate
 
 Points = NDArray[np.float64]
 NOTHING = Estimate(math.nan, 0, math.nan, math.nan)  # where nobody can be judged

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from league.settings.learner import LearnerConfig
+from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.cells import Payoffs
 from league.standings.history import History

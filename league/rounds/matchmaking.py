@@ -2,7 +2,7 @@
 
 A rule maps what is known of a group of opponents (:class:`Prospects`) to weights and their reasons; which opponents a
 rule is applied to, and how the rules of a role are mixed, is :mod:`league.rounds.opponents`. To add a rule, write its
-function, put it in ``RULES`` and its name in :data:`league.settings.learner.RuleName`.
+function, put it in ``RULES`` and its name in :data:`league.settings.learners.RuleName`.
 
 ``regret`` and ``variance`` are general-sum forms of AlphaStar's prioritized fictitious self-play (Vinyals et al. 2019,
 Methods), which weighs an opponent that is beaten with probability x by (1 - x)**2 or by x (1 - x). Where a game is won
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.statistics import TEN
-from league.settings.learner import Among, RuleName
+from league.settings.learners import Among, RuleName
 
 Floats = NDArray[np.float64]
 Kind = Literal["fixed", "live", "main", "past_self", "self", "snapshot"]

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from dond_marl.randomness import generator
 from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Kind, Prospects
 from league.rounds.repair import Repair
-from league.settings.learner import Among, Branch, LearnerConfig, branches_of
+from league.settings.learners import Among, Branch, LearnerConfig, branches_of
 from league.settings.read import Config
 from league.standings.cells import Payoffs
 from league.standings.history import History
 from league.standings.meta_game import Game, game_of, max_gini_cce, max_gini_ce, max_welfare_cce, nash_bargaining_cce
 from league.standings.payoffs import Shrunk, complete, shrink
-from league.tasks.values import Meeting, Member, Seated
+from league.tasks.values import Entrant, Meeting, Member
 
 if TYPE_CHECKING:
     from league.settings.sections import LeagueConfig, MetaSolver
@@ -54,7 +54,7 @@ def meetings_of(
     config: Config,
     learner: LearnerConfig,
     history: History,
-    seats: Mapping[str, Seated],
+    seats: Mapping[str, Entrant],
     repaired: Repair | None = None,
 ) -> tuple[Meeting, ...]:
     """The practice of ``learner`` in the next round, likeliest first; ``seats``: everybody as they are now.
@@ -131,7 +131,7 @@ def prospects(
     )
 
 
-def _meeting(who: Seated, first: float, second: float, why_first: str, why_second: str) -> Meeting:
+def _meeting(who: Entrant, first: float, second: float, why_first: str, why_second: str) -> Meeting:
     """A meeting with who is met with one probability in seat_0 and with another, or the same, in seat_1."""
     if first == second:
         return Meeting(who, first, why_first)

@@ -10,10 +10,10 @@ from league.rounds.curriculum import rounds_of_practice, stage_now
 from league.rounds.matches import pairs_of
 from league.rounds.opponents import meetings_of
 from league.rounds.repair import Repair, repair_of
-from league.settings.learner import LearnerConfig
+from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
-from league.tasks.values import Block, LearnerState, MatchTask, Member, Place, Seated, TrainTask
+from league.tasks.values import Block, Entrant, LearnerState, MatchTask, Member, Place, TrainTask
 
 
 class Plan(NamedTuple):
@@ -62,7 +62,7 @@ def plan_round(
 ) -> Plan:
     """The next round; ``place``: where the learners' weights lie, from which best responses to them are computed."""
     number = history.round
-    seats = {m.name: Seated(m, states[m.name].blob if m.live else m.blob) for m in history.members}
+    seats = {m.name: Entrant(m, states[m.name].blob if m.live else m.blob) for m in history.members}
     repairs = {
         learner.name: made
         for learner in _practicing(config, history)
@@ -108,7 +108,7 @@ def _practicing(config: Config, history: History) -> list[LearnerConfig]:
 def _training(
     config: Config,
     history: History,
-    seats: Mapping[str, Seated],
+    seats: Mapping[str, Entrant],
     states: Mapping[str, LearnerState],
     repairs: Mapping[str, Repair],
     weights: Place | None,

@@ -22,12 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from league.rounds.matchmaking import POWER, Floats
-from league.settings.learner import LearnerConfig
+from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
 from league.standings.history import History
 from league.standings.payoffs import surely_reached
-from league.tasks.values import Decision, Member, Place, Seated, open_source
+from league.tasks.seating import SEATING
+from league.tasks.values import Decision, Entrant, Member, Place
 
 VERIFICATION = 0.1  # of the share for repair
 EXPLOITERS = ("main_exploiter", "league_exploiter")
@@ -58,7 +59,7 @@ class Repair(NamedTuple):
 
 
 def repair_of(
-    config: Config, learner: LearnerConfig, history: History, seats: Mapping[str, Seated], place: Place | None = None
+    config: Config, learner: LearnerConfig, history: History, seats: Mapping[str, Entrant], place: Place | None = None
 ) -> Repair | None:
     """What is repaired of ``learner`` in the next round; ``None`` where the league repairs nobody, or no such learner.
 
@@ -108,7 +109,7 @@ def hunters_among(members: Sequence[Member]) -> NDArray[np.bool_]:
     return np.array([roles.get(member.parent or "", member.role) in EXPLOITERS for member in members], dtype=bool)
 
 
-def exactly_reachable(opponents: Sequence[Seated], env: EnvConfig, place: Place) -> Floats:
+def exactly_reachable(opponents: Sequence[Entrant], env: EnvConfig, place: Place) -> Floats:
     """What an exact best response earns against each, ``[N, 2]`` by its seat, points of ten; ``nan``: not known.
 
     Known for networks without memory, as they play their likeliest acts; in practice they draw them.
@@ -127,7 +128,7 @@ def _response(blob: str, env: EnvConfig, place: Place) -> tuple[float, float]:
     likeliest = NetworkPartner(read_blob(place.blobs, blob).network(), greedy=True)
     if env.reveal_partner_utilities or not likeliest.traits.memoryless:
         return np.nan, np.nan
-    return exact_responses(likeliest, open_source(env), env.rules()) or (np.nan, np.nan)
+    return exact_responses(likeliest, SEATING.source(env), env.rules()) or (np.nan, np.nan)
 
 
 def _reason(chance: float, being: bool, lost: Floats, takes: float) -> str:

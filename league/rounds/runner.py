@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.records.files import write_whole
-from league.backends.choose import cores, open_backend
-from league.backends.contract import Backend
+from league.backends.base import Backend, cores, open_backend
 from league.ledger.integrity import mend, refuse_other_beginning
 from league.ledger.ledger import Ledger
 from league.ledger.origin import origin
@@ -28,16 +27,15 @@ from league.standings.findings import Findings, findings_of
 from league.standings.history import History, history_of
 from league.standings.ladder import Responses, ladder_of
 from league.tasks.devices import check_devices
-from league.tasks.pasts import refuse_league
+from league.tasks.provenance import check_league_provenance
+from league.tasks.seating import SEATING
 from league.tasks.values import (
     LearnerState,
     MatchResult,
     Place,
     Round,
     TrainResult,
-    block_scenarios,
     machine,
-    open_source,
 )
 from partners.provenance import ProvenanceError
 
@@ -69,7 +67,7 @@ def run_league(
     if config is not None:
         check_devices(config.learners)
         if not directory.ledger.is_file():
-            refuse_league(config)
+            check_league_provenance(config)
     with directory, Ledger(directory.ledger) as ledger:
         config = _begin_or_take_up(config, directory, ledger, watcher)
         check_devices(config.learners)
@@ -141,7 +139,7 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
         earlier = ledger.states(ledger.next_round - 2)
         _forget(config, Place(directory.blobs), earlier, ledger.states())
     try:
-        refuse_league(config)
+        check_league_provenance(config)
     except ProvenanceError as error:
         watcher.warned(f"this run, which was started under another roster test, goes on: {error}")
     if notes["machine"] != machine():
@@ -153,7 +151,7 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
 
 
 def _drawn_from(config: Config) -> str:
-    source = open_source(config.env)
+    source = SEATING.source(config.env)
     return f"{source.label}: {source.digest()}"
 
 
@@ -175,7 +173,7 @@ def _play_rounds(
     backend: BackendConfig | None,
 ) -> None:
     pace = Pace(ledger.next_round, config.schedule.total, time.perf_counter(), closing=bool(config.learners))
-    watcher.opened(config, open_source(config.env), directory.path, pace.at(pace.first))
+    watcher.opened(config, SEATING.source(config.env), directory.path, pace.at(pace.first))
     log = LeagueLog(config.logging.tracked, directory.path, pace.first) if config.learners else None
     try:
         with open_backend(backend or config.backend, watcher.warned) as crew:
@@ -210,15 +208,15 @@ def _play_round(
             if result.content is not None:  # on disk before anything names it
                 from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
 
-                if result.acts_kept is not None:
-                    write_blob(place.blobs, result.acts_kept)
+                if result.reservoir_content is not None:
+                    write_blob(place.blobs, result.reservoir_content)
                 write_blob(place.blobs, result.content)
             trained.append(result)
             pace.practice_games += result.games
             pace.decisions += result.state.decisions - result.task.state.decisions
             watcher.trained(pace.at(plan.number, done, len(plan.tasks)), result)
     finished = time.perf_counter()
-    scenarios = block_scenarios(config.env, config.league.seed, plan.block)
+    scenarios = SEATING.scenarios(config.env, config.league.seed, plan.block)
     legs = [leg for match in matches if match.failed is None for leg in match.legs]
     lost = [leg for match in matches if match.failed is not None for leg in match.legs]
     at_fault = [result.failed for result in matches if result.failed is not None]

@@ -18,7 +18,7 @@ from dond_marl.statistics import scenario_groups
 from league.rounds.diversity import added
 from league.rounds.gates import NOTHING, Verdict, judge
 from league.rounds.matches import gate_pool
-from league.settings.learner import LearnerConfig
+from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History, points_of
 from league.tasks.values import Decision, LearnerState, Leg, Member

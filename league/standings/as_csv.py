@@ -81,7 +81,7 @@ def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
         figures = [f"{v:.6f}" for e in estimates for v in (e.mean, e.low, e.high)]
         rest = [f"{v:.6f}" for v in (row.left, row.deals, row.agreed, row.turns, row.self_play)]
         own = row.answers
-        counts = (own.asked, own.answered, own.fallen, *own.causes, own.left_out, row.failed)
+        counts = (own.decisions, own.own_decisions, own.fallbacks, *own.causes, own.left_out, row.failed)
         counted = [str(row.of_response.n), *rest, *map(str, counts), row.unranked_because]
         rows.append([str(rank) if row.ranked else "", row.member, str(row.points.n), *figures, *counted])
     write_csv(path, rows)

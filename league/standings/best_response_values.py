@@ -24,13 +24,13 @@ from dond_marl.yardsticks.values import prior_scenarios
 from league.settings.read import Config
 from league.standings.ladder import Responses
 from league.standings.references import PRIOR, reference_of
-from league.tasks.values import open_source as source_of
+from league.tasks.seating import SEATING
 
 
 def known_responses(config: Config) -> Responses:
     """The stored values by member; none unless the config plays ``lewis``, the default rules and hidden values."""
     env = config.env
-    if source_of(env).prior != PRIOR or env.rules() != Rules() or env.reveal_partner_utilities:
+    if SEATING.source(env).prior != PRIOR or env.rules() != Rules() or env.reveal_partner_utilities:
         return {}
     found = {member.name: _stored(member.spec) for member in config.members}
     return {name: values for name, values in found.items() if values is not None}
@@ -40,7 +40,7 @@ def responses_of(config: Config) -> Responses:
     """The same with what ``league.responses: exact`` adds, for members that are deterministic and without memory."""
     responses = dict(known_responses(config))
     if config.league.responses == "exact" and not config.env.reveal_partner_utilities:
-        source = source_of(config.env)
+        source = SEATING.source(config.env)
         for member in config.members:
             values = None if member.name in responses else exact_responses(member.spec, source, config.env.rules())
             if values is not None:

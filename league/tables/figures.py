@@ -50,3 +50,13 @@ def format_cell(cell: Cell, *, n: bool = True) -> str:
     if cell is None or isinstance(cell, str):
         return UNKNOWN if cell is None else cell
     return with_interval(cell.estimate, cell.unit, n=cell.n if n else None) if cell.known else UNKNOWN
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: ``1 round``, ``3 rounds``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def points(number: int) -> str:
+    """``1 point``, ``7 points``."""
+    return counted(number, "point")

@@ -8,8 +8,17 @@ from types import MappingProxyType
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import YARDSTICK, CurvePoint
 from league.standings.ladder import Standing
-from league.tables.blocks import Cell, Curves, Figure, Section, Table, TableRow, align_columns, number_cell
-from league.tasks.answers import causes_in_words
+from league.tables.blocks import (
+    Cell,
+    Curves,
+    Figure,
+    Section,
+    Table,
+    TableRow,
+    align_columns,
+    number_cell,
+)
+from league.tasks.answers import cause_phrases
 from league.tasks.values import Member
 
 ANSWERED = "answered"  # the heading
@@ -101,10 +110,10 @@ def ladder_table(
 def answered(row: Standing, models: Collection[str]) -> str | None:
     """``30 of 34 (not reached 4)``; ``None`` of a member that costs nothing to ask and always answered itself."""
     answers = row.answers
-    if not answers.fallen and row.member not in models:
+    if not answers.fallbacks and row.member not in models:
         return None
-    causes = ", ".join(causes_in_words(answers))
-    return f"{answers.answered:,} of {answers.asked:,}" + (f" ({causes})" if causes else "")
+    causes = ", ".join(cause_phrases(answers))
+    return f"{answers.own_decisions:,} of {answers.decisions:,}" + (f" ({causes})" if causes else "")
 
 
 def crossplay(cross: CrossPlay, standings: Sequence[Standing], confidence: float) -> Section:

@@ -1,7 +1,8 @@
 """Weights of a league: files named by the SHA-256 of their content, so that nothing is ever overwritten or mixed up.
 
-What is inside is :func:`partners.network.checkpoint.pack`'s. The acts that a learner's average is learned from are many
-times larger than its weights, so they are a blob of their own, which the learner's names, and only the newest is kept.
+The content is made by :func:`partners.network.checkpoint.pack`. The reservoir buffer of an NFSP learner (its own acts)
+is many times larger than its weights: it is a blob of its own, named in the note of the learner's, and only the newest
+is stored.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from partners.network.checkpoint import Weights
 
 SUFFIX = ".safetensors"
-KEPT = "reservoir"  # in a blob's note: the name of the blob with the acts that the learner goes on with
+RESERVOIR_KEY = "reservoir"  # in a blob's note: the name of the blob with the learner's reservoir buffer
 
 
 class BlobError(RunFailure):
@@ -30,9 +31,9 @@ def name_of(content: bytes) -> str:
 
 
 def write_blob(folder: Path, content: bytes) -> str:
-    """Put a blob into ``folder``, whole or not at all; its name.
+    """Write a blob into ``folder``, whole or not at all; returns its name.
 
-    One that is there already is left alone, unless it is damaged: a round that is played again mends what it left.
+    An existing file is left alone unless it is damaged: a round that is played again repairs its blobs.
     """
     name = name_of(content)
     path = folder / (name + SUFFIX)
@@ -43,7 +44,7 @@ def write_blob(folder: Path, content: bytes) -> str:
 
 
 def read_content(folder: Path, name: str) -> bytes:
-    """A blob, once its content is known to be what its name says. Raises :class:`BlobError`."""
+    """The content of a blob, verified against its name. Raises :class:`BlobError`."""
     path = folder / (name + SUFFIX)
     try:
         content = path.read_bytes()
@@ -62,19 +63,19 @@ def read_blob(folder: Path, name: str) -> Weights:
 
 
 def reservoir_of(folder: Path, name: str) -> str | None:
-    """The blob of the acts that the learner of the blob ``name`` goes on with; ``None`` where it has none of its own.
+    """The blob with the reservoir buffer of the learner of the blob ``name``; ``None`` if it has none.
 
     Raises :class:`BlobError`.
     """
-    kept = read_blob(folder, name).about.get(KEPT)
-    return None if kept is None else str(kept)
+    blob = read_blob(folder, name).about.get(RESERVOIR_KEY)
+    return None if blob is None else str(blob)
 
 
 def forget_reservoir(folder: Path, before: str, now: str) -> None:
-    """Delete the acts that the learner of the blob ``before`` went on with, now that it has come to the blob ``now``.
+    """Delete the reservoir buffer of the learner's blob ``before``, once its blob is ``now``.
 
-    Who needs them again, because later blobs are damaged, goes back to a round before there were any. Of a blob
-    ``before`` that cannot be read, which no round needs any more, they stay.
+    If a later blob is damaged, the run rolls back past this point and rebuilds the buffer. If ``before`` cannot be
+    read, its buffer is left in place.
     """
     try:
         old = reservoir_of(folder, before)

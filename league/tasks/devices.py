@@ -1,4 +1,4 @@
-"""On which device a learner's weights lie and improve, and where it practices: among the host's games or there.
+"""The device of a learner's weights, and where its practice is played: on the host or on that device.
 
 Loading this module loads no PyTorch.
 """
@@ -17,8 +17,8 @@ from dond_marl.seats import Partner
 if TYPE_CHECKING:
     import torch
 
-    from league.settings.hyperparameters import Hyperparameters
     from league.settings.sections import EnvConfig
+    from league.settings.training import Hyperparameters
     from partners.learning.practice import Practice, Practicing
 
 
@@ -27,7 +27,7 @@ class DeviceError(RunFailure):
 
 
 def device_of(settings: Hyperparameters) -> torch.device:
-    """Where the weights lie. Raises :class:`DeviceError` where there is no such device."""
+    """The device of the weights. Raises :class:`DeviceError` if this machine does not have it."""
     import torch
 
     check_devices([settings])
@@ -35,7 +35,7 @@ def device_of(settings: Hyperparameters) -> torch.device:
 
 
 def check_devices(learners: Iterable[Hyperparameters]) -> None:
-    """Raise :class:`DeviceError` where the settings of a learner name a device that is not there."""
+    """Raise :class:`DeviceError` if a learner's settings name a device that this machine does not have."""
     if all(settings.device == "cpu" for settings in learners):
         return
     import torch
@@ -46,7 +46,7 @@ def check_devices(learners: Iterable[Hyperparameters]) -> None:
 
 @contextmanager
 def on_device(settings: Hyperparameters) -> Iterator[None]:
-    """A context of practice and update: a device without memory left is told as that, and no occupant is blamed.
+    """A context of practice and update: running out of device memory is reported as such, not as an occupant's failure.
 
     Raises :class:`DeviceError`.
     """
@@ -55,17 +55,17 @@ def on_device(settings: Hyperparameters) -> Iterator[None]:
     try:
         yield
     except (torch.OutOfMemoryError, OccupantError) as error:
-        short = error.__cause__ if isinstance(error, OccupantError) else error
-        if not isinstance(short, torch.OutOfMemoryError):
+        cause = error.__cause__ if isinstance(error, OccupantError) else error
+        if not isinstance(cause, torch.OutOfMemoryError):
             raise
         raise DeviceError(
             f"training.device is {settings.device}, and it has no memory left for {settings.num_envs:,} games side by "
             f"side and updates of {settings.num_envs * settings.rollout:,} decisions; say a smaller num_envs or rollout"
-        ) from short
+        ) from cause
 
 
-def practicing(settings: Hyperparameters, plan: Practice) -> Practicing:
-    """How a learner of these settings practices."""
+def practice_runner(settings: Hyperparameters, plan: Practice) -> Practicing:
+    """The function that plays one update's practice of a learner, on the host or on its device."""
     if not settings.plays_on_device:
         from partners.learning.practice import practice
 
@@ -75,21 +75,21 @@ def practicing(settings: Hyperparameters, plan: Practice) -> Practicing:
     return DevicePractice(plan, device_of(settings))
 
 
-def where_practiced(
+def describe_practice_device(
     settings: Hyperparameters, opponents: Iterable[Partner], env: EnvConfig, networks: int = 0
 ) -> list[str]:
-    """A line of where games of practice are played, for a dry run; none where that is the host.
+    """A line on where games of practice are played, for a dry run; no line if that is the host.
 
-    ``networks``: how many opponents there are beside ``opponents`` that are networks still to come.
+    ``networks``: number of further opponents that are networks not made yet.
     """
     if not settings.plays_on_device:
         return []
     from partners.device.opponents import census_of, views_known
 
     known = views_known(env.open_source(), env.reveal_partner_utilities)
-    census = [census_of(who, known) for who in opponents]
+    census = [census_of(partner, known) for partner in opponents]
     tables, learned, bridged = (sum(kinds) for kinds in zip((0, networks, 0), *census, strict=True))
     return [
         f"games of practice are played on the device ({settings.device}): {tables} opponents answer there from tables, "
-        f"{learned} as networks, {bridged} are asked on the host at every turn"
+        f"{learned} as networks, {bridged} are queried on the host at every turn"
     ]

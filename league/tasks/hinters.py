@@ -1,27 +1,42 @@
-"""Who whispers to a learner, from the settings (chance, an expert, a language model), and words for a report of it."""
+"""Hint providers of a learner, made from the settings, and estimates of what queries to expensive occupants cost.
+
+A query is a decision of a language model or a person, a hint, or a verdict of a judge. Estimates query no model.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from dond_marl.occupants import OccupantNameError, seat_occupant
-from dond_marl.seats import Hinter, Traits, costs_to_ask
+from dond_marl.batch import Table
+from dond_marl.game import Rules
+from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, spec_name
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Hinter, Partner, Traits, costs_to_ask
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.settings.training import HintsConfig
-from partners.llm.partner import LocalLLMPartner
+from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.service import resolve_provider
 from partners.network.checkpoint import CheckpointError
 
 OWN_MODEL = "the project's own model"
-# What became of hints that were not given, in the order in which a report names it.
+# Causes of hints that were not available, in the order of a report.
 UNAVAILABLE = ("unreachable", "unparsable", "illegal", "budget", "unstated", "missing", "withheld")
+CHARACTERS = 2.7  # of a prompt per token: 2,127 characters of an opening were about 780 tokens of a small model
+REPLY = 32  # tokens of a legal reply, as measured: 29 to 34
+JUDGE = "llm_judge"  # the reward that queries a language model
+LIMITS = ("max_requests", "max_total_tokens", "max_usd", "max_seconds")  # past them a fallback plays, or hints end
 
 
-def hinter_of(hints: HintsConfig) -> Hinter | None:
-    """Who is asked, ``None`` for nobody; nothing is read or sent yet. Raises :class:`OccupantNameError`."""
+def hint_provider(hints: HintsConfig) -> Hinter | None:
+    """The hint provider of the settings, ``None`` for mode ``none``; nothing is read or sent yet.
+
+    A missing expert checkpoint is replaced by the heuristic's greedy choices, counted as such. Raises
+    :class:`OccupantNameError`.
+    """
     if hints.mode == "none":
         return None
     if hints.mode == "random":
@@ -33,87 +48,184 @@ def hinter_of(hints: HintsConfig) -> Hinter | None:
         except OccupantNameError as error:
             if not isinstance(error.__cause__, CheckpointError):  # another mistake than a missing file
                 raise
-            return ExpertHinter(None, greedy)  # whose choices stand for the missing expert's, counted so
+            return ExpertHinter(None, greedy)
     return ExpertHinter(seat_occupant(llm_spec(hints)))
 
 
-def schedule_of(hints: HintsConfig) -> HintSchedule | None:
-    """Who whispers to the learner while it learns and when, ``None`` for nobody. Raises :class:`OccupantNameError`."""
-    return _scheduled(hints, hinter_of(hints))
+def hint_schedule(hints: HintsConfig) -> HintSchedule | None:
+    """Provider, cadence and dropout of a training's hints; ``None`` without hints. Raises as :func:`hint_provider`."""
+    return _schedule(hints, hint_provider(hints))
 
 
-def league_schedule_of(hints: HintsConfig) -> HintSchedule | None:
-    """The same for a practice of a league: whoever costs something to ask is made once per process.
+def league_hint_schedule(hints: HintsConfig) -> HintSchedule | None:
+    """The hints of a league's practice; an expensive provider is made once per process.
 
-    So its budget, its connections and what it has found out hold for all learners and rounds of that process; how often
-    it is asked and what it is shown is no part of it. All others are made anew, as that changes nothing of what they
-    say. The tally is the practice's own.
+    Its budget, connections and probed capabilities are then shared by all learners and rounds of the process, whatever
+    their cadence, dropout or privileges. Cheap providers are pure and made anew. The tally belongs to one practice.
     """
-    hinter = None if hints.mode == "llm" else hinter_of(hints)
-    if hints.mode == "llm" or costs_to_ask(getattr(hinter, "traits", Traits())):
-        asked = hints.model_dump(exclude={"cadence_k", "dropout", "closing_scenarios", "privileged"})
-        hinter = _hinter(json.dumps({**asked, "provider": resolve_provider(hints.provider)}, sort_keys=True))
-    return _scheduled(hints, hinter)
+    provider = None if hints.mode == "llm" else hint_provider(hints)
+    if hints.mode == "llm" or costs_to_ask(getattr(provider, "traits", Traits())):
+        settings = hints.model_dump(exclude={"cadence_k", "dropout", "closing_scenarios", "privileged"})
+        settings["provider"] = resolve_provider(hints.provider)
+        provider = _shared_provider(json.dumps(settings, sort_keys=True))
+    return _schedule(hints, provider)
 
 
 @lru_cache(maxsize=64)
-def _hinter(who: str) -> Hinter | None:
-    """The hinter of the settings that ``who`` holds as JSON."""
-    return hinter_of(HintsConfig.model_validate(json.loads(who)))
+def _shared_provider(settings: str) -> Hinter | None:
+    """The provider of the hint settings in a JSON text."""
+    return hint_provider(HintsConfig.model_validate(json.loads(settings)))
 
 
-def _scheduled(hints: HintsConfig, hinter: Hinter | None) -> HintSchedule | None:
-    if hinter is None:
+def _schedule(hints: HintsConfig, provider: Hinter | None) -> HintSchedule | None:
+    if provider is None:
         return None
-    return HintSchedule(hinter, hints.cadence_k, dropout=hints.dropout, privileged=hints.privileged)
+    return HintSchedule(provider, hints.cadence_k, dropout=hints.dropout, privileged=hints.privileged)
 
 
 def llm_spec(hints: HintsConfig) -> dict[str, Any]:
-    """The occupant that mode ``llm`` asks, with what ``auto`` is here and now."""
+    """The occupant that mode ``llm`` queries, with provider ``auto`` resolved on this machine."""
     return {
         "kind": "llm",
         "provider": resolve_provider(hints.provider),
-        "model": _model(hints),
+        "model": _model_name(hints),
         "prompt_path": hints.prompt_path,
         "max_requests": hints.max_requests,
         **hints.options,
     }
 
 
-def make_ready(schedule: HintSchedule | None) -> None:
-    """Read a local language model now, or make it, before a run. Raises :class:`partners.llm.client.SetupError`."""
+def hinter_spec(hints: HintsConfig) -> str:
+    """The spec of the occupant that mode ``llm`` queries, as text."""
+    return spec_name({name: value for name, value in llm_spec(hints).items() if value is not None})
+
+
+def load_local_model(schedule: HintSchedule | None) -> None:
+    """Load (or create) a local language model now, before a run. Raises :class:`partners.llm.client.SetupError`."""
     partner = None if schedule is None else getattr(schedule.hinter, "partner", None)
     if isinstance(partner, LocalLLMPartner):
         partner.local.load()
 
 
-def in_words(hints: HintsConfig) -> str:
-    """The hints for a person: who gives them, how often, and whether they tell what the seat cannot see."""
+def describe_hints(hints: HintsConfig) -> str:
+    """The hints in one phrase: provider, cadence, dropout, and whether they are privileged."""
     if hints.mode == "none":
         return "none"
-    who: str = hints.mode
+    provider: str = hints.mode
     if hints.mode == "llm":
-        who += f" ({resolve_provider(hints.provider)}: {_model(hints) or OWN_MODEL})"
+        provider += f" ({resolve_provider(hints.provider)}: {_model_name(hints) or OWN_MODEL})"
     withheld = f", {hints.dropout:.0%} of them withheld in training" if hints.dropout else ""
-    return f"{who}, every {hints.cadence_k}{withheld}{hints.privileged_note}"
+    return f"{provider}, every {hints.cadence_k}{withheld}{hints.privileged_note}"
 
 
-def summary(tally: Mapping[str, int]) -> str:
-    """How the hints went, in one line; ``tally`` counts hints by what became of them."""
+def hint_summary(tally: Mapping[str, int]) -> str:
+    """One line on the hints of a run; ``tally``: number of hints by outcome."""
     asked, available = tally.get("asked", 0), tally.get("available", 0)
     share = f" ({available / asked:.1%})" if asked else ""
     causes = "".join(f", {tally[cause]:,} {cause}" for cause in UNAVAILABLE if tally.get(cause))
-    return f"{asked:,} asked, {available:,} available{share}{causes}"
+    return f"{asked:,} requested, {available:,} available{share}{causes}"
 
 
-def all_failed(tally: Mapping[str, int]) -> str | None:
-    """A warning if every hint so far was unavailable."""
+def no_hint_warning(tally: Mapping[str, int]) -> str | None:
+    """A warning if every hint so far was unavailable, otherwise ``None``."""
     if not tally.get("asked") or tally.get("available"):
         return None
-    return f"NOT ONE HINT CAME THROUGH ({summary(tally)}): the learner is told nothing, and learns as with --hint none"
+    return f"NO HINT WAS AVAILABLE ({hint_summary(tally)}): the learner trains as with --hint none"
 
 
-def _model(hints: HintsConfig) -> str | None:
-    """The model that mode ``llm`` asks here and now, ``None`` for the project's own."""
+def _model_name(hints: HintsConfig) -> str | None:
+    """The model that mode ``llm`` queries on this machine, ``None`` for the project's own."""
     model: str | None = getattr(hints.models, resolve_provider(hints.provider))
     return model
+
+
+class QueryEstimate(NamedTuple):
+    """The estimated queries to one expensive member, hint provider or judge."""
+
+    name: str
+    role: str  # a relative clause, such as "which plays"
+    games: int
+    expected: int  # queries
+    bound: int  # the most queries
+    spec: str | None = None  # of the occupant
+    hints: bool = False  # whether it gives hints
+
+    @property
+    def to_model(self) -> bool:
+        """Whether it is a language model that plays or gives hints: no person, no judge."""
+        return _language_model(self.spec) is not None
+
+    def __str__(self) -> str:
+        """One line: queries, tokens, time, price and limits."""
+        bound = "" if self.bound <= self.expected else f", at most {self.bound:,}"
+        line = f"{self.name}, {self.role}: about {self.expected:,} queries in {self.games:,} games{bound}"
+        partner = _language_model(self.spec)
+        if partner is None or self.spec is None:
+            return f"{line}; at 1 second a query {spelled_duration(self.expected)}"
+        tokens = prompt_tokens(partner)
+        prompts, replies = tokens * self.expected, REPLY * self.expected
+        options = parse_spec(self.spec)[1]
+        limits = [f"{name} {options[name]:,}" for name in LIMITS if options.get(name) is not None]
+        past_limit = "no more hints are given" if self.hints else "its fallback plays"
+        bounded = f"; past {' or '.join(limits)} (counted in each process), {past_limit}" if limits else ""
+        retries = f" (up to {1 + partner.re_asks} times if a reply is refused)" if partner.re_asks else ""
+        return (
+            f"{line}{retries}; a prompt has about {tokens:,} tokens: {_spelled_number(prompts)} to read, "
+            f"{_spelled_number(replies)} to write{_dollars(prompts, replies, options)}; at 1 second a query "
+            f"{spelled_duration(self.expected)}{bounded}"
+        )
+
+
+def hint_queries(hints: HintsConfig, games: int, decisions: int, role: str, spec: str) -> QueryEstimate:
+    """The queries of a language model that gives ``hints`` in ``games`` with ``decisions`` of the hinted seat.
+
+    One at every ``cadence_k``-th own decision, the first included; withheld hints are not queried.
+    """
+    share, every = 1 - hints.dropout, hints.cadence_k
+    expected = max(decisions / every, min(games, decisions)) * share
+    bound = decisions if every == 1 else decisions / every + games  # one at the first decision of every game
+    return QueryEstimate(
+        "a language model", role, games, round(expected), math.ceil(max(bound * share, expected)), spec, hints=True
+    )
+
+
+def spelled_duration(seconds: float) -> str:
+    """A duration in seconds, minutes, hours or days: ``90 seconds``, ``1 hour``."""
+    for limit, unit, name in ((120, 1, "seconds"), (7200, 60, "minutes"), (172_800, 3600, "hours")):
+        if seconds < limit:
+            number = round(seconds / unit)
+            return f"{number} {name.removesuffix('s') if number == 1 else name}"
+    return f"{seconds / 86_400:.0f} days"
+
+
+def prompt_tokens(partner: LLMPartner) -> int:
+    """Estimated tokens of the prompt of an opening; later prompts are a little longer."""
+    table = Table(open_source("lewis").block(0, 0, 1), Rules(), prior="lewis")
+    (prompt,) = partner.template.render(table.turns(), partner.history_cap)
+    return round(len(prompt) / CHARACTERS)
+
+
+def _language_model(spec: str | None) -> LLMPartner | None:
+    """The language model of a spec, not loaded and not queried; ``None`` for any other occupant."""
+    if spec is None:
+        return None
+    try:
+        partner: Partner = seat_occupant(spec)
+    except OccupantNameError:
+        return None
+    return partner if isinstance(partner, LLMPartner) else None
+
+
+def _dollars(prompts: int, replies: int, options: dict[str, object]) -> str:
+    prices = [options.get(name) for name in ("prompt_price", "completion_price")]
+    if not any(prices):
+        return ""
+    first, second = (float(price) if isinstance(price, int | float) else 0.0 for price in prices)
+    return f", about {(prompts * first + replies * second) / 1e6:,.2f} US dollars"
+
+
+def _spelled_number(number: int) -> str:
+    """A number in words, rounded if it is large: ``1.2 million``, ``35 thousand``."""
+    if number >= 1_000_000:
+        return f"{number / 1e6:,.1f} million"
+    return f"{math.ceil(number / 1000):,} thousand" if number > 1_000 else f"{number:,}"

@@ -1,4 +1,4 @@
-"""One learner's practice of a round: weights go in, weights come out, and nothing else changes."""
+"""One learner's practice of a round: a pure function from its weights to its new weights."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, one_line
 from dond_marl.seats import Partner
 from hints.providers import HinterError
-from league.settings.learner import LearnerConfig
+from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
-from league.tasks.blame import unwatched
-from league.tasks.blobs import KEPT, name_of, read_blob
-from league.tasks.devices import device_of, on_device, practicing
-from league.tasks.hinters import league_schedule_of
-from league.tasks.pasts import pasts_of_league
-from league.tasks.values import LearnerState, Meeting, Place, TrainResult, TrainTask, open_source, seated
+from league.tasks.attribution import unmonitored
+from league.tasks.blobs import RESERVOIR_KEY, name_of, read_blob
+from league.tasks.devices import device_of, on_device, practice_runner
+from league.tasks.hinters import league_hint_schedule
+from league.tasks.provenance import league_ancestries
+from league.tasks.seating import SEATING
+from league.tasks.values import LearnerState, Meeting, Place, TrainResult, TrainTask
 from partners.judges.judge import JudgeError
 from partners.learning.average_policy import RESERVOIR, AveragePolicy
 from partners.learning.learners import Learner
@@ -33,7 +34,7 @@ from partners.provenance import KEYS, NOBODY, Ancestry
 
 def first_states(config: Config, learners: Iterable[LearnerConfig]) -> Iterator[tuple[str, LearnerState, bytes]]:
     """Name, first state and blob of each of these ``learners`` of a league. Raises as :func:`first_state` does."""
-    pasts = pasts_of_league(config)
+    pasts = league_ancestries(config)
     members = tuple(sorted(member.name for member in config.members))
     for learner in learners:
         past = pasts[learner.name]
@@ -48,45 +49,45 @@ def first_state(
     past: Ancestry = NOBODY,
     members: tuple[str, ...] = (),
 ) -> tuple[LearnerState, bytes]:
-    """A learner before its first round, and the content of its blob; its features hold whatever any stage shows.
+    """A learner's state before its first round, and the content of its blob.
 
-    ``layout``: the widest environment of all stages; ``hinted``: whether any of them gives hints; ``past``: everybody
-    whom it will have met, which the blob notes; ``members``: whom it may come to know. The blob holds also the
-    reference that the learner is pulled toward, so that nothing is read from outside the run again. Raises
+    ``layout``: the widest environment of all stages, which fixes the network's features; ``hinted``: whether any stage
+    gives hints; ``past``: the provenance that the blob notes; ``members``: names that the belief head distinguishes.
+    The blob also holds the reference policy of the KL penalty, so that no file outside the run is read again. Raises
     :class:`partners.learning.first_weights.FirstWeightsError`.
     """
-    own = learner_seed(seed, learner.name)
-    network = learner.first_network(layout, hints=hinted, seed=own, members=members)
-    made = learner_of(learner, network, own, 1, copy_of(network) if learner.kl else None)
-    content = pack(made.state()[0], {**describe(network), **past.note()})
+    seed = learner_seed(seed, learner.name)
+    network = learner.first_network(layout, hints=hinted, seed=seed, members=members)
+    first = make_learner(learner, network, seed, 1, copy_of(network) if learner.kl else None)
+    content = pack(first.state()[0], {**describe(network), **past.note()})
     return LearnerState(name_of(content), 0, 0, 0), content
 
 
 def learner_seed(seed: int, name: str, life: int = 0) -> int:
-    """A learner's own seed: a function of the run's, of its name and of how often it has started over (``life``)."""
+    """A learner's seed: a function of the run's seed, its name and the number of its restarts (``life``)."""
     text = f"{seed} {name}" if life == 0 else f"{seed} {name} {life}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
 
 
-def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None) -> TrainResult:
-    """Practice and improve until the round's ``decisions`` are made, in one torch thread, on the learner's device.
+def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None) -> TrainResult:
+    """Train the learner until the round's ``decisions`` are made, in one torch thread, on the learner's device.
 
-    ``tick`` is called before every update; what it raises ends the practice, of which nothing is kept.
+    ``tick`` is called before every update; what it raises ends the practice without a result.
     """
     torch.set_num_threads(1)
     seed = learner_seed(task.seed, task.learner.name, task.state.life)
     weights = read_blob(place.blobs, task.state.blob)
     device = device_of(task.learner)
     network = weights.network().to(device)
-    learner = learner_of(task.learner, network, seed, task.total_decisions)
+    learner = make_learner(task.learner, network, seed, task.total_decisions)
     counters = {"updates": task.state.updates, "decisions": task.state.decisions}
     tensors = weights.tensors
-    if KEPT in weights.about:
-        tensors = {**tensors, **read_blob(place.blobs, weights.about[KEPT]).tensors}
+    if RESERVOIR_KEY in weights.about:
+        tensors = {**tensors, **read_blob(place.blobs, weights.about[RESERVOIR_KEY]).tensors}
     learner.restore({name: value.to(device) for name, value in tensors.items()}, counters)
-    opponents = [Opponent(crowd_of(task, learner, place), 1.0)]
-    plan = task.learner.practice(task.env, open_source(task.env), seed, task.unreached)
-    play = practicing(task.learner, plan)
+    opponents = [Opponent(opponent_mixture(task, learner, place), 1.0)]
+    plan = task.learner.practice(task.env, SEATING.source(task.env), seed, task.unreached)
+    play = practice_runner(task.learner, plan)
     target, points, deals, turns = task.state.decisions + task.learner.decisions, 0.0, 0.0, 0.0
     updates = train_until(
         learner,
@@ -94,7 +95,7 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
         opponents,
         decisions=target,
         games_before=task.state.games,
-        hints=league_schedule_of(task.hints),
+        hints=league_hint_schedule(task.hints),
         decisions_per_game=task.state.decisions / max(task.state.games, 1),
     )
     games = task.state.games
@@ -109,52 +110,54 @@ def train(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None
     except OccupantError as error:
         assert error.__cause__ is not None
         return task.unfinished(one_line(error.__cause__))
-    except (JudgeError, HinterError, OpponentUnreached) as error:  # of whoever judges a game or gives hints
+    except (JudgeError, HinterError, OpponentUnreached) as error:  # a judge or a hint provider failed
         return task.unfinished(one_line(error))
     tensors, counts = learner.state()
     note = {**describe(network), **{key: weights.about[key] for key in KEYS if key in weights.about}}
-    own, acts = {name: value.cpu() for name, value in tensors.items()}, None
-    if sampled := {name: own.pop(name) for name in list(own) if name.startswith(RESERVOIR)}:
-        acts = pack(sampled)
-        note[KEPT] = name_of(acts)
-    content, played = pack(own, note), games - task.state.games
+    host, reservoir = {name: value.cpu() for name, value in tensors.items()}, None
+    if buffers := {name: host.pop(name) for name in list(host) if name.startswith(RESERVOIR)}:
+        reservoir = pack(buffers)
+        note[RESERVOIR_KEY] = name_of(reservoir)
+    content, played = pack(host, note), games - task.state.games
     state = LearnerState(name_of(content), counts["updates"], counts["decisions"], games, task.state.life)
-    return TrainResult(task, state, content, points / played, deals / played, turns=turns / played, acts_kept=acts)
+    return TrainResult(
+        task, state, content, points / played, deals / played, turns=turns / played, reservoir_content=reservoir
+    )
 
 
-def learner_of(
+def make_learner(
     settings: LearnerConfig, network: PolicyNetwork, seed: int, total: int, reference: PolicyNetwork | None = None
 ) -> Learner:
-    """A learner of ``total`` own decisions that begins with ``network``, and so does its average, where it has one."""
-    own, average = settings.learner(total), None
+    """A learner of ``total`` own decisions that begins with ``network``, as does its average policy (NFSP)."""
+    options, average = settings.learner(total), None
     if settings.reservoir:
-        average = AveragePolicy(copy_of(network), own, seed, settings.reservoir, settings.anticipation)
-    return Learner(network, own, seed, reference, average)
+        average = AveragePolicy(copy_of(network), options, seed, settings.reservoir, settings.anticipation)
+    return Learner(network, options, seed, reference, average)
 
 
-def crowd_of(task: TrainTask, learner: Learner, place: Place) -> Partner:
-    """All opponents as one, drawn for every game; where the learner meets itself, it is the network that learns.
+def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner:
+    """All opponents of a practice as one mixture, drawn for every game; in self-play it is the network that learns.
 
-    One that learns the average of what it does meets that average, and itself in the share that it anticipates.
+    An NFSP learner plays its average policy, and with probability ``anticipation`` its best-response network.
     """
     partners, names, weights = list[Partner](), list[str](), list[tuple[float, float]]()
     for meeting in task.meetings:
         chances = (meeting.probability,) * 2 if meeting.by_seat is None else meeting.by_seat
-        for who, share in _met(meeting, task, learner, place):
-            partners.append(who)
+        for partner, share in _opponents(meeting, task, learner, place):
+            partners.append(partner)
             names.append(meeting.opponent.name)
             weights.append((chances[0] * share, chances[1] * share))
-    if task.learner.plays_on_device:  # where networks are known as such, and nobody is asked whose code may hang
-        partners = [inner if isinstance(inner := unwatched(who), NetworkPartner) else who for who in partners]
+    if task.learner.plays_on_device:  # networks are recognised by their class there, and their code does not hang
+        partners = [inner if isinstance(inner := unmonitored(each), NetworkPartner) else each for each in partners]
     seats = [seat_occupant(partner) for partner in partners]
     first, second = (Mixture(of=seats, weights=list(chances), names=names) for chances in zip(*weights, strict=True))
     return first if all(meeting.by_seat is None for meeting in task.meetings) else BySeat(first, second)
 
 
-def _met(meeting: Meeting, task: TrainTask, learner: Learner, place: Place) -> list[tuple[Partner, float]]:
-    """Who sits there in a meeting, and in which share of its games."""
+def _opponents(meeting: Meeting, task: TrainTask, learner: Learner, place: Place) -> list[tuple[Partner, float]]:
+    """The partners that play for a meeting's opponent, each with its share of the games."""
     if meeting.opponent.name != task.learner.name:
-        return [(seated(meeting.opponent, place), 1.0)]
+        return [(SEATING.partner(meeting.opponent, place), 1.0)]
     itself, average = NetworkPartner(learner.network), learner.average
     if average is None:
         return [(itself, 1.0)]

@@ -21,7 +21,7 @@ from league.evaluation.likeness import Accuracy, Likeness, accuracy, always, gai
 from league.evaluation.matches import Scores, heldout_terms, scores
 from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
-from league.tasks.pasts import past_of_training
+from league.tasks.provenance import training_ancestry
 from partners.learning.cloning import CloneSettings, Epoch, clone
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import PolicyNetwork
@@ -114,7 +114,7 @@ def save(path: Path, network: PolicyNetwork, config: TrainConfig, epochs: list[E
         "disagree": config.env.disagree,
         "trained": {"settings": config.training.model_dump(mode="json"), "epoch": best.epoch},
         "report": plain(report),
-        **past_of_training(config).note(),
+        **training_ancestry(config).note(),
     }
     save_checkpoint(path, tensors, {**describe(network), **about})
 

@@ -10,8 +10,8 @@ from dond_marl.seats import costs_to_ask
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms
 from league.settings.training import HintsConfig, TrainConfig
-from league.tasks.devices import where_practiced
-from league.tasks.questions import JUDGE, Questions, hinter_spec, hints_asked, lasting
+from league.tasks.devices import describe_practice_device
+from league.tasks.hinters import JUDGE, QueryEstimate, hint_queries, hinter_spec, spelled_duration
 from league.training.training import OWN_SHARE, Training, begin
 
 
@@ -23,15 +23,15 @@ def plan_of(config: TrainConfig) -> list[str]:
     seconds = seconds_of(_free(config, training))
     lines = [
         f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} own decisions",
-        *where_practiced(settings, [training.partner], config.env),
-        f"about {lasting(seconds)} on one core of this machine, where nothing else runs"
+        *describe_practice_device(settings, [training.partner], config.env),
+        f"about {spelled_duration(seconds)} on one core of this machine, where nothing else runs"
         + (", and on top of that, for those who cost something to ask:" if asked else ""),
         *map(str, asked),
     ]
     return [*lines, "measure a question first: dond llm-check SPEC"] if asked else lines
 
 
-def _questions(training: Training) -> Iterator[Questions]:
+def _questions(training: Training) -> Iterator[QueryEstimate]:
     config, own = training.config, max(training.config.env.max_turns / OWN_SHARE, 1.0)
     decisions, most = config.training.num_train_steps, -(-config.env.max_turns // 2)
     games, partner = round(decisions / own), config.env.partner
@@ -41,14 +41,14 @@ def _questions(training: Training) -> Iterator[Questions]:
     after, whole = "of the closing evaluation", config.hints.model_copy(update={"dropout": 0.0})
     if hinted:
         spec = hinter_spec(config.hints)
-        yield hints_asked(config.hints, games, decisions, "for hints in practice", spec)
-        yield hints_asked(whole, closing, round(closing * own), f"for hints {after}", spec)
+        yield hint_queries(config.hints, games, decisions, "for hints in practice", spec)
+        yield hint_queries(whole, closing, round(closing * own), f"for hints {after}", spec)
     if costs_to_ask(training.partner.traits):
         name = spec_name(partner)
-        yield Questions(name, "which plays", games, decisions, games * most, name)
-        yield Questions(name, f"which plays the games {after}", closing, round(closing * own), closing * most, name)
+        yield QueryEstimate(name, "which plays", games, decisions, games * most, name)
+        yield QueryEstimate(name, f"which plays the games {after}", closing, round(closing * own), closing * most, name)
     if JUDGE in config.training.reward:
-        yield Questions("a language model", "which judges", games, games, 2 * games)
+        yield QueryEstimate("a language model", "which judges", games, games, 2 * games)
 
 
 def _free(config: TrainConfig, training: Training) -> TrainConfig:

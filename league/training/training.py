@@ -32,9 +32,9 @@ from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.settings.read import dump, other_settings, parse
 from league.settings.training import TrainConfig
 from league.standings.best_response_values import NOTHING_KNOWN, References, references
-from league.tasks.devices import device_of, on_device, practicing
-from league.tasks.hinters import all_failed, schedule_of
-from league.tasks.pasts import past_of_training, refuse_training
+from league.tasks.devices import device_of, on_device, practice_runner
+from league.tasks.hinters import hint_schedule, no_hint_warning
+from league.tasks.provenance import check_training_provenance, training_ancestry
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game
 from partners.learning.exact_targets import ExactReply
@@ -116,7 +116,7 @@ class Training:
     @cached_property
     def practice(self) -> Practicing:
         """What gives the experience of an update."""
-        return practicing(self.config.training, self.plan)
+        return practice_runner(self.config.training, self.plan)
 
     @property
     def costly_hints(self) -> bool:
@@ -232,12 +232,12 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
         network, settings.learner(settings.num_train_steps), settings.seed, copy_of(network) if settings.kl else None
     )
     env = config.env
-    source, met = env.open_source(), past_of_training(config)
+    source, met = env.open_source(), training_ancestry(config)
     check_game([partner], env.rules(), source)
     if anew:
         refuse_past(met)
     readings = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
-    return Training(config, source, partner, learner, schedule_of(config.hints), references=readings, met=met)
+    return Training(config, source, partner, learner, hint_schedule(config.hints), references=readings, met=met)
 
 
 @lru_cache(maxsize=1)
@@ -271,7 +271,7 @@ def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher)
                         training.remember()
                     log.write(row)
                     held = training.held()  # a row too many is dropped on resuming, one too few would be missing
-                    unheard = None if training.whisper is None else all_failed(training.whisper.tally)
+                    unheard = None if training.whisper is None else no_hint_warning(training.whisper.tally)
                     if unheard and (training.done or training.learner.updates % UNHEARD_EVERY == 1):
                         watcher.warned(unheard)
                     going = watcher.updated(training)
@@ -297,7 +297,7 @@ def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Traini
     elif config is None:
         raise RunError(f"{path}: the run was stopped before it began; start one with --config")
     else:
-        refuse_training(config)
+        check_training_provenance(config)
         write_whole(settings, dump(config))
     checkpoints = checkpoints_in(path)
     training = begin(config, anew=not checkpoints)

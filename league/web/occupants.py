@@ -164,9 +164,9 @@ def whisper(mode: str) -> Whisper | None:
         raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {shown(mode)}")
     if mode == "none":
         return None
-    from league.tasks.hinters import schedule_of  # PyTorch is loaded only where somebody is advised
+    from league.tasks.hinters import hint_schedule  # PyTorch is loaded only where somebody is advised
 
-    return schedule_of(
+    return hint_schedule(
         HintsConfig.model_validate({"mode": "expert", "expert": mode} if mode == SOLVED else {"mode": mode})
     )
 

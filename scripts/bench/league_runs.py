@@ -23,8 +23,7 @@ from rich.console import Console
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.seats import Partner
-from league.backends.choose import InProcess
-from league.backends.contract import Backend
+from league.backends.base import Backend, InProcess
 from league.backends.process import ProcessBackend
 from league.display.league import PlainWatcher
 from league.ledger.ledger import Ledger
@@ -35,17 +34,15 @@ from league.settings.read import load_config
 from league.settings.sections import EnvConfig
 from league.standings.history import History
 from league.tasks.blobs import write_blob
-from league.tasks.train_task import train
+from league.tasks.seating import SEATING
 from league.tasks.values import (
     Block,
+    Entrant,
     MatchTask,
     Meeting,
     Member,
     Place,
-    Seated,
     TrainTask,
-    block_scenarios,
-    open_source,
 )
 from partners.rosters import TRAIN, roster
 from scripts.bench.report import BenchmarkRow, Timed, durations, rate
@@ -81,12 +78,12 @@ def whole_league() -> Timed:
 def bare_loop() -> Timed:
     """The same matches by ``rollout`` alone."""
     config = load_config(SCRIPTED, [])
-    prior, rules = open_source(config.env).prior, config.env.rules()
+    prior, rules = SEATING.source(config.env).prior, config.env.rules()
 
     def work() -> int:
         games = 0
         for task in plan_round(config, History(members_of(config), config.league.decay), {}).matches:
-            scenarios = block_scenarios(config.env, task.seed, task.block)
+            scenarios = SEATING.scenarios(config.env, task.seed, task.block)
             for order, leg in enumerate(task.legs):
                 occupants = _scripted_partner(leg[0]), _scripted_partner(leg[1])
                 rollout(occupants, scenarios, rules, seed=task.seed, index=(0, task.number, order), prior=prior)
@@ -96,7 +93,7 @@ def bare_loop() -> Timed:
     return work
 
 
-def _scripted_partner(seated: Seated) -> Partner:
+def _scripted_partner(seated: Entrant) -> Partner:
     assert seated.member.spec is not None
     return seat_occupant(seated.member.spec)
 
@@ -143,7 +140,7 @@ def practice_of_main() -> Timed:
     folder = tempfile.TemporaryDirectory()  # lives as long as the returned function
     config, place = load_config(DEFAULT, []), Place(Path(folder.name))
     main, members = config.learners[0], roster(TRAIN)
-    meetings = tuple(Meeting(Seated(Member(name, name)), 1 / len(members), "the benchmark") for name in members)
+    meetings = tuple(Meeting(Entrant(Member(name, name)), 1 / len(members), "the benchmark") for name in members)
     task = TrainTask(
         round=0,
         number=0,
@@ -159,7 +156,7 @@ def practice_of_main() -> Timed:
 
     def work(_folder: object = folder) -> int:
         nonlocal task
-        result = train(task, place)
+        result = practice_round(task, place)
         assert result.content is not None, result.cause
         write_blob(place.blobs, result.content)
         decisions = result.state.decisions - task.state.decisions
@@ -234,6 +231,6 @@ def _games_per_match(length: float) -> int:
 
 
 def _matches(games: int, number: int) -> list[MatchTask]:
-    members = (Seated(Member("expert", "expert")), Seated(Member("heuristic", "heuristic")))
+    members = (Entrant(Member("expert", "expert")), Entrant(Member("heuristic", "heuristic")))
     block = Block(0, games)
     return [MatchTask(0, place, members, block, BACKEND_ENV, 0, "the benchmark", 1.0) for place in range(number)]

@@ -9,9 +9,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dond_marl.errors import RunFailure
-from league.settings.hyperparameters import Hyperparameters
 from league.settings.read import Config, allowed
-from league.settings.training import TrainConfig, TrainingConfig
+from league.settings.training import Hyperparameters, TrainConfig, TrainingConfig
 from league.web.study.settings import StudyConfig
 
 # Meanings of keys whose models do not describe them: by key, or by class and key.

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import Field, ValidationError, model_validator
 
 from dond_marl.game import Disagree, Rules
-from league.settings.hyperparameters import Hyperparameters
 from league.settings.sections import PathText, Section, wrong
+from league.settings.training import Hyperparameters
 from partners.learning.rewards import OWN
 
 LIKELIHOOD = "likelihood"  # the model of people, as an arm would be called

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from league.settings.hyperparameters import RewardName
 from league.settings.sections import Occupant, PathText, Section, wrong
+from league.settings.training import RewardName
 from partners.learning.rewards import OWN
 from partners.llm.local.model import Dtype
 from partners.llm.prompt import Shipped

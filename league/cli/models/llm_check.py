@@ -185,8 +185,8 @@ def _cost(path: Path | None, config: Config, found: Summary, settings: ServiceSe
     """What a league takes at this model's pace: questions, tokens, time and money."""
     from league.rounds.dry_run import estimate  # loads PyTorch
 
-    asked = [questions for questions in estimate(config)[0].questions if questions.of_model]
-    about, most = sum(questions.about for questions in asked), sum(questions.most for questions in asked)
+    asked = [questions for questions in estimate(config)[0].questions if questions.to_model]
+    about, most = sum(questions.expected for questions in asked), sum(questions.bound for questions in asked)
     if not about:
         return f"{path} asks no language model to play or to give hints"
     said = f"{path} asks about {about:,} questions, at most {max(about, most):,}"

@@ -45,8 +45,8 @@ def train(
     """
     from league.display.training import QuietTrainWatcher, TrainWatcher, print_score
     from league.tasks.devices import check_devices
-    from league.tasks.hinters import make_ready, schedule_of
-    from league.tasks.pasts import refuse_training
+    from league.tasks.hinters import hint_schedule, load_local_model
+    from league.tasks.provenance import check_training_provenance
     from league.training.training import checkpoints_in
     from league.training.training import train as train_in
 
@@ -56,8 +56,8 @@ def train(
     asked.env.open_source()
     check_devices([asked.training])
     asked = asked.model_copy(update={"env": asked.env.seated()})
-    make_ready(schedule_of(asked.hints))
-    refuse_training(asked)
+    load_local_model(hint_schedule(asked.hints))
+    check_training_provenance(asked)
     directory = new_run(Path(asked.logging.output_dir).expanduser())
     with (TrainWatcher if progress else QuietTrainWatcher)(_errors()) as watcher:
         training = train_in(asked, directory, watcher)[0]
@@ -83,13 +83,13 @@ def play_league(
     from league.display.league import PlainWatcher, QuietWatcher, print_results
     from league.rounds.runner import run_league
     from league.settings.sections import BackendConfig
-    from league.tasks.pasts import refuse_league
+    from league.tasks.provenance import check_league_provenance
 
     _check_whole("workers", workers, 1, MOST_WORKERS)
     asked: Config = load_config(preset(Path(config)), _overrides(settings, "league.seed", seed, folder))
     asked.env.open_source()
     _seat_everybody(asked)
-    refuse_league(asked)
+    check_league_provenance(asked)
     directory = new_run(Path(asked.logging.output_dir).expanduser())
     backend = None if workers == 1 else BackendConfig(kind="process", workers=workers)
     watcher = (PlainWatcher if progress else QuietWatcher)(_errors())

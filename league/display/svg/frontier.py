@@ -12,7 +12,7 @@ from dond_marl.records.transcript import in_words
 from dond_marl.scenarios.sources import pack
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve, split_scores
-from league.display.dialogue import claims_end
+from league.display.game import claims_end
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, element, joined, numbers_table, points, svg
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from league.display.counted import counted, points
+from league.tables.figures import counted, points
 
 __all__ = ["Markup", "counted", "element", "joined", "numbers_table", "points", "svg"]
 

@@ -18,7 +18,7 @@ from dond_marl.records.record import GameRecord, records
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.statistics import GROUPS, rate, sums_by_group
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
-from league.display.dialogue import act_in_words, said, steps
+from league.display.game import act_in_words, said, steps
 from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
 from league.ledger.replay import orders, played_again

@@ -22,7 +22,8 @@ from league.ledger.replay import orders, played_again
 from league.settings.read import Config
 from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
 from league.tasks.answers import Answers
-from league.tasks.values import Member, kinds_in
+from league.tasks.seating import kinds_in
+from league.tasks.values import Member
 from partners.llm.partner import LLMPartner
 
 TITLE = "Language models"
@@ -75,10 +76,12 @@ def _counted(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, Answers]
 def _decisions(counted: Mapping[str, Answers]) -> Table:
     rows = [
         {
-            "decisions": _count(own.asked),
-            "answered": _count(own.answered),
-            "fallbacks": _count(own.fallen),
-            "share of fallbacks": number_cell(own.fallen / own.asked, "share", own.asked) if own.asked else None,
+            "decisions": _count(own.decisions),
+            "answered": _count(own.own_decisions),
+            "fallbacks": _count(own.fallbacks),
+            "share of fallbacks": number_cell(own.fallbacks / own.decisions, "share", own.decisions)
+            if own.decisions
+            else None,
             **{cause: _count(times) for cause, times in own.by_cause().items()},
             "games": _count(own.games),
             "games left out": _count(own.left_out),

@@ -29,7 +29,8 @@ from league.standings.curves import YARDSTICK, CurvePoint, round_curves
 from league.standings.history import History, read_round
 from league.standings.ladder import Responses, Standing, ladder_of
 from league.tables.in_short import of_final, of_league
-from league.tasks.values import Decision, LearnerState, Member, Place, Seated, seated
+from league.tasks.seating import SEATING
+from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
 
 NEWEST = 8  # decisions kept and shown
 LARGEST_EVALUATION = 16 * 2**20  # bytes
@@ -136,7 +137,7 @@ class Follower:
             raise RunViewError(f"{self.folder} has no member {name!r}")
         state = self._ledger.states().get(name)
         blob = member.blob if state is None else state.blob
-        return seated(Seated(member, blob), Place(self.folder / BLOBS))
+        return SEATING.partner(Entrant(member, blob), Place(self.folder / BLOBS))
 
     def _forget(self) -> None:
         self._config: Config | None = None

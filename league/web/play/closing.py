@@ -9,7 +9,7 @@ from typing import NamedTuple
 from nicegui import background_tasks, ui
 
 from dond_marl.records.record import GameRecord
-from league.display.counted import points
+from league.tables.figures import points
 from league.web.aside import Busy, aside
 from league.web.elements import Tag, button, html
 from league.web.occupants import expert

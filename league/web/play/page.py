@@ -12,7 +12,7 @@ from dond_marl.game import Act, Action, State, apply
 from dond_marl.records.messages import as_message
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.scenarios.sources import Scenarios
-from league.display.dialogue import protocol
+from league.display.game import protocol
 from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
 from league.web.aside import Busy, aside

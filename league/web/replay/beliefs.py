@@ -9,7 +9,7 @@ from dond_marl.game import ITEMS, SEATS
 from dond_marl.rollout import one_line
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.recognition import Believes
-from league.display.dialogue import Step
+from league.display.game import Step
 from league.display.svg.markup import Markup, element, joined, points
 
 MOST_NAMED = 4  # members of whom it is said how probable they are

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dond_marl.game import ITEMS, SEATS, Action, State, Triple, rest, worth
 from dond_marl.records.transcript import in_words
-from league.display.dialogue import Step, act_in_words, said
+from league.display.game import Step, act_in_words, said
 from league.display.svg.markup import Markup, counted, element, joined, points
 from league.web.play.live_game import Hint
 from league.web.replay.view import Bar, Thought

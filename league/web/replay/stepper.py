@@ -10,7 +10,7 @@ from dond_marl.game import Action
 from dond_marl.records.record import GameRecord
 from dond_marl.scenarios.space import pack
 from dond_marl.seats import Partner
-from league.display.dialogue import steps
+from league.display.game import steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.web.aside import Busy, aside

@@ -24,8 +24,8 @@ from dond_marl.splits import action_at
 from dond_marl.yardsticks.adaptive import has_minds
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.replies import Probable
-from league.display.counted import counted
-from league.display.dialogue import Step
+from league.display.game import Step
+from league.tables.figures import counted
 from league.web.play.live_game import Hint, whispered
 from partners.best_response import BestResponse
 

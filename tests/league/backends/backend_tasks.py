@@ -9,19 +9,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from league.settings.learner import LearnerConfig
+from league.settings.learners import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig
 from league.tasks.blobs import write_blob
 from league.tasks.values import (
     Block,
+    Entrant,
     LearnerState,
     MatchResult,
     MatchTask,
     Meeting,
     Member,
     Place,
-    Seated,
     TrainResult,
     TrainTask,
 )
@@ -72,18 +72,18 @@ def install_plugin(folder: Path) -> Path:
     return install(folder, "breaking_partner", PLUGIN, "broken = breaking_partner:Broken")
 
 
-def seat(spec: str) -> Seated:
-    return Seated(Member(spec, spec))
+def seat(spec: str) -> Entrant:
+    return Entrant(Member(spec, spec))
 
 
-def matches(specs: Sequence[str | Seated], size: int = 16, first: int = 0) -> list[MatchTask]:
+def matches(specs: Sequence[str | Entrant], size: int = 16, first: int = 0) -> list[MatchTask]:
     """Everybody against everybody, and itself."""
     seats = [seat(spec) if isinstance(spec, str) else spec for spec in specs]
     pairs = [(a, b) for place, a in enumerate(seats) for b in seats[place:]]
     return [match(*pair, size, first + number) for number, pair in enumerate(pairs)]
 
 
-def match(one: Seated, other: Seated, size: int = 16, number: int = 0) -> MatchTask:
+def match(one: Entrant, other: Entrant, size: int = 16, number: int = 0) -> MatchTask:
     return MatchTask(
         round=3, number=number, members=(one, other), block=Block(48, size), env=ENV, seed=SEED, reason="a test",
     )  # fmt: skip
@@ -103,9 +103,9 @@ def practice(place: Place, opponents: Sequence[str], number: int = 0, name: str 
     )  # fmt: skip
 
 
-def network(state: LearnerState, name: str = "main@1") -> Seated:
+def network(state: LearnerState, name: str = "main@1") -> Entrant:
     """A snapshot that plays with a learner's weights."""
-    return Seated(Member(name, None, role="snapshot", parent="main", born=1, blob=state.blob), state.blob)
+    return Entrant(Member(name, None, role="snapshot", parent="main", born=1, blob=state.blob), state.blob)
 
 
 def told(result: MatchResult | TrainResult) -> tuple[object, ...]:

@@ -19,11 +19,9 @@ from pydantic import ValidationError
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
-from league.backends.choose import InProcess, open_backend
-from league.backends.contract import BackendError
-from league.backends.process import KILLED, STRIKES, ProcessBackend, at_fault
-from league.backends.ray_joining import check_reachable
-from league.backends.supervision import Death
+from league.backends.base import BackendError, InProcess, open_backend
+from league.backends.process import KILLED, STRIKES, Death, ProcessBackend, at_fault
+from league.backends.ray_cluster import check_reachable
 from league.settings.sections import BackendConfig, EnvConfig
 from league.tasks import blame
 from league.tasks.values import Place

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from league.backends.choose import InProcess
+from league.backends.base import InProcess
 from league.backends.process import ProcessBackend
 from league.tasks.values import Place
 from tests.league.backends.backend_tasks import gone, match, matches, own_workers, seat, told

@@ -29,8 +29,8 @@ from league.display.sentences import AmbiguousLine, Misread
 from league.display.session import RECORDS
 from league.display.typed_lines import ReadAct, TableCommand, read_line
 from league.settings.sections import EnvConfig
-from league.tasks.match import play
-from league.tasks.values import Block, MatchTask, Member, Place, Seated
+from league.tasks.match_task import play_match
+from league.tasks.values import Block, Entrant, MatchTask, Member, Place
 from partners import catalogue as built_in
 from partners.human import Human, View, human, views
 from tests.command import HERE, PROGRAM, dond
@@ -441,10 +441,10 @@ def test_a_person_sits_in_a_match_of_a_league(monkeypatch):
             Member("Ann", 'human(interface="front_door:Keeps")'),
             Member("Eve", 'human(interface="front_door:Leaves")'),
         ]
-        against = Seated(Member("nice", "nice"))
+        against = Entrant(Member("nice", "nice"))
         env = EnvConfig(scenarios="lewis")
-        task = [MatchTask(1, 0, (Seated(who), against), Block(0, 2), env, 0, "a test") for who in members]
-        played, left = play(task[0], Place(Path())), play(task[1], Place(Path()))
+        task = [MatchTask(1, 0, (Entrant(who), against), Block(0, 2), env, 0, "a test") for who in members]
+        played, left = play_match(task[0], Place(Path())), play_match(task[1], Place(Path()))
         with pytest.raises(ValueError, match="interface is written module:name"):
             seat_occupant("human(interface=terminal)")
     finally:

@@ -16,8 +16,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import from_json, record_of, replay
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
-from league.display.dialogue import protocol, said, steps
-from league.display.game import Terminal, described, ending, warning
+from league.display.game import Terminal, described, ending, protocol, said, steps, warning
 from league.display.game import conversation as heard
 from league.display.session import Sitting
 

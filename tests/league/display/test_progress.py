@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from league.display.explain import in_words
-from league.display.league import opening, status
+from league.display.league import in_words, opening, status
 from league.display.tables import prose
 from league.display.training import TrainWatcher, with_bar
 from league.display.training import status as training_status

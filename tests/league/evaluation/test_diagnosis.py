@@ -15,7 +15,7 @@ import torch
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
-from league.display.diagnosis import diagnosis_section
+from league.display.evaluation import diagnosis_section
 from league.evaluation.diagnosis import diagnose
 from league.evaluation.matches import Terms, score
 from partners.llm.client import ModelReply, Query

@@ -20,8 +20,9 @@ from league.rounds.planner import block_of, members_of, plan_round
 from league.settings.read import Config
 from league.settings.sections import EnvConfig, LeagueConfig
 from league.standings.history import History
-from league.tasks.match import play
-from league.tasks.values import Decision, Place, Round, block_scenarios
+from league.tasks.match_task import play_match
+from league.tasks.seating import SEATING
+from league.tasks.values import Decision, Place, Round
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = Config(
@@ -35,12 +36,12 @@ def played(number: int) -> list:
     """The results of a round."""
     history = History(members_of(CONFIG), CONFIG.league.decay)
     history.stages = [0] * number
-    return [play(task, Place(Path("none"))) for task in plan_round(CONFIG, history, {}).matches]
+    return [play_match(task, Place(Path("none"))) for task in plan_round(CONFIG, history, {}).matches]
 
 
 def whole_round(number: int, results: list | None = None) -> Round:
     block, results = block_of(CONFIG, number), results or played(number)
-    scenarios = block_scenarios(CONFIG.env, CONFIG.league.seed, block)
+    scenarios = SEATING.scenarios(CONFIG.env, CONFIG.league.seed, block)
     return Round(number, 0, block, scenarios, results, decisions=[Decision("stage", "first", number == 1, "why")])
 
 
@@ -63,7 +64,7 @@ def test_what_was_committed_is_read_back(path):
         assert ledger.begun and ledger.next_round == 2
         assert ledger.meta() == {"settings": "anything"} and ledger.notes() == {"config": __file__}
         assert [member.name for member in ledger.members()] == ["heuristic", "tough", "random"]
-        expected = block_scenarios(CONFIG.env, 5, block_of(CONFIG, 1))
+        expected = SEATING.scenarios(CONFIG.env, 5, block_of(CONFIG, 1))
         found = ledger.scenarios(1)
         assert (found.counts == expected.counts).all() and (found.utilities == expected.utilities).all()
         legs = list(ledger.legs(1))

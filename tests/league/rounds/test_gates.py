@@ -9,7 +9,7 @@ from dond_marl.scenarios.space import Scenarios
 from dond_marl.scenarios.views import lewis_part
 from dond_marl.statistics import GROUPS, scenario_groups
 from league.rounds.gates import judge, spent
-from league.settings.learner import Gate
+from league.settings.learners import Gate
 
 J, K = 3, 200
 GROUPS_OF_BLOCK = np.random.default_rng(0).permutation(GROUPS)[:K]

@@ -14,7 +14,7 @@ from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import pack
 from league.rounds.matchmaking import RULES, Prospects, Rule, coverage, learning_progress, regret, variance
 from league.rounds.opponents import GROUPS_OF, Mix, mixed, prospects
-from league.settings.learner import Branch, RuleName
+from league.settings.learners import Branch, RuleName
 from league.settings.sections import LeagueConfig
 from league.standings.cells import Cells
 from league.tasks.values import FACTS

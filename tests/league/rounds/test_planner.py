@@ -20,7 +20,7 @@ from league.rounds.planner import members_of, plan_round
 from league.rounds.snapshots import births
 from league.settings.read import Config, ConfigError, load_config, parse
 from league.standings.history import History, history_of, oracles_of
-from league.tasks.values import FACTS, LearnerState, Leg, Member, Seated
+from league.tasks.values import FACTS, Entrant, LearnerState, Leg, Member
 from partners.rosters import TRAIN, roster
 from tests.killing import run
 from tests.loopback import Service, completion
@@ -203,7 +203,7 @@ def test_a_dry_run_asks_nobody_who_costs_something():
         assert cost.matches and matches and not service.heard
         (asked,) = cost.questions
         played = 2 * 2 * len(matches) * 10  # two scenarios in both seats, in each round
-        assert asked.who == "paid" and asked.games == played and played <= asked.about <= asked.most == 5 * played
+        assert asked.name == "paid" and asked.games == played and played <= asked.expected <= asked.bound == 5 * played
         assert "tokens" in str(asked) and "at 1 second a question" in str(asked)
     finally:
         service.close()
@@ -225,8 +225,8 @@ def test_a_dry_run_asks_no_service_about_practice(asks, monkeypatch):
         cost, _ = estimate(league_of(learners + asks.replace("URL", service.url)))
         assert cost.seconds > 0 and not service.heard
         (asked,) = cost.questions
-        assert asked.who == "a language model" and "main" in asked.what
-        assert asked.about <= asked.most and asked.games <= cost.decisions
+        assert asked.name == "a language model" and "main" in asked.what
+        assert asked.expected <= asked.bound and asked.games <= cost.decisions
     finally:
         service.close()
 
@@ -256,8 +256,8 @@ def league_of(text: str) -> Config:
     return parse("env: {scenarios: lewis}\n" + text)
 
 
-def seats_of(history: History) -> dict[str, Seated]:
-    return {member.name: Seated(member, "blob" if member.spec is None else None) for member in history.members}
+def seats_of(history: History) -> dict[str, Entrant]:
+    return {member.name: Entrant(member, "blob" if member.spec is None else None) for member in history.members}
 
 
 @given(size=st.integers(1, 120), seed=st.integers(0, 99))

@@ -14,7 +14,8 @@ from league.settings.read import Config, ConfigError, parse
 from league.standings.best_response_values import exact_responses
 from league.standings.history import History
 from league.standings.payoffs import surely_reached
-from league.tasks.values import FACTS, Leg, Member, Place, Seated, seated
+from league.tasks.seating import SEATING
+from league.tasks.values import FACTS, Entrant, Leg, Member, Place
 
 NAN = float("nan")
 LEARNERS = "- {name: main}\n  - {name: hunter, role: main_exploiter, exploits: main}\n  - {name: other}"
@@ -93,8 +94,8 @@ def found_out(config: Config) -> History:
     return history
 
 
-def seats_of(history: History) -> dict[str, Seated]:
-    return {member.name: Seated(member) for member in history.members}
+def seats_of(history: History) -> dict[str, Entrant]:
+    return {member.name: Entrant(member) for member in history.members}
 
 
 def test_a_main_practices_what_its_exploiter_found_and_the_rest_as_its_rules_say():
@@ -121,9 +122,9 @@ def test_what_is_reachable_is_exact_against_a_network_without_memory_and_else_wh
         "learners: [{name: forgetful}, {name: remembering, history: flat}]"
     )
     states, place = first_states(config, tmp_path), Place(tmp_path)
-    seats = [Seated(member, states[member.name].blob if member.live else None) for member in members_of(config)]
+    seats = [Entrant(member, states[member.name].blob if member.live else None) for member in members_of(config)]
     forgetful, remembering, scripted = exactly_reachable(seats, config.env, place)
-    partner = seated(seats[0], place, greedy=True)
+    partner = SEATING.partner(seats[0], place, greedy=True)
     assert forgetful.tolist() == list(exact_responses(partner, config.env.open_source(), config.env.rules()) or ())
     assert forgetful.min() > 0 and np.isnan(scripted).all() and np.isnan(remembering).all()
 

@@ -24,15 +24,15 @@ from league.ledger.ledger import Ledger, ReadLedger
 from league.report.collect import collect
 from league.rounds.gates import judge
 from league.rounds.planner import first_states, members_of, plan_round
-from league.settings.learner import Gate
+from league.settings.learners import Gate
 from league.settings.read import Config, dump, parse
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import sessions
 from league.standings.history import History, history_of, points_of
 from league.standings.ladder import ladder_of
 from league.tasks.answers import CAUSES
-from league.tasks.match import play
-from league.tasks.train_task import train
+from league.tasks.match_task import play_match
+from league.tasks.train_task import practice_round
 from league.tasks.values import Leg, Member, Place
 from partners.learning.experience import LearningSeat
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
@@ -71,7 +71,7 @@ def place(tmp_path) -> Place:
 
 @pytest.mark.parametrize("cause", UNREACHED)
 def test_a_match_in_which_a_member_is_out_of_reach_too_often_fails_by_its_fault(absent, place, cause):
-    result = play(match(seat("tough"), seat(f"absent(share=0.5, cause={int(cause)})"), size=64), place)
+    result = play_match(match(seat("tough"), seat(f"absent(share=0.5, cause={int(cause)})"), size=64), place)
     assert result.failed == f"absent(share=0.5, cause={int(cause)})"
     assert result.cause.startswith("it could not be reached in ") and "(5% may be)" in result.cause
     assert len(result.legs) == 1  # nobody is asked for the games of the other seat
@@ -79,7 +79,7 @@ def test_a_match_in_which_a_member_is_out_of_reach_too_often_fails_by_its_fault(
 
 @pytest.mark.parametrize("cause", [Cause.UNPARSABLE, Cause.ILLEGAL, Cause.FORFEIT])
 def test_answers_that_are_the_members_own_failure_count(absent, place, cause):
-    result = play(match(seat("tough"), seat(f"absent(cause={int(cause)})"), size=16), place)
+    result = play_match(match(seat("tough"), seat(f"absent(cause={int(cause)})"), size=16), place)
     assert result.failed is None and all(leg.counted is None for leg in result.legs)
     answers = result.legs[0].answers[1]
     assert answers.answered == 0 and answers.fallen == answers.asked > 0
@@ -87,7 +87,7 @@ def test_answers_that_are_the_members_own_failure_count(absent, place, cause):
 
 
 def test_a_few_games_out_of_reach_leave_the_match_and_count_for_nobody(absent, place):
-    result = play(match(seat("tough"), seat(FEW), size=200), place)
+    result = play_match(match(seat("tough"), seat(FEW), size=200), place)
     assert result.failed is None
     for leg in result.legs:
         side = leg.seats.index(FEW)
@@ -98,8 +98,8 @@ def test_a_few_games_out_of_reach_leave_the_match_and_count_for_nobody(absent, p
 
 def test_the_bound_is_a_setting_of_the_league(absent, place):
     task = match(seat("tough"), seat(MANY), size=32)
-    assert play(task, place).failed == MANY
-    assert play(dataclasses.replace(task, unreached=1.0), place).failed is None
+    assert play_match(task, place).failed == MANY
+    assert play_match(dataclasses.replace(task, unreached=1.0), place).failed is None
 
 
 def test_settings_without_the_bound_are_the_text_that_they_were(tmp_path):
@@ -121,7 +121,7 @@ def left_out(leg: Leg, games: np.ndarray) -> Leg:
 
 def test_every_fold_says_the_same_as_if_the_games_had_not_been_played(place):
     scenarios = LEWIS.block(5, 48, 128)
-    legs = [leg for task in matches(["heuristic", "tough", "linear"], size=128) for leg in play(task, place).legs]
+    legs = [leg for task in matches(["heuristic", "tough", "linear"], size=128) for leg in play_match(task, place).legs]
     gone = np.flatnonzero(np.arange(128) % 40 == 7)
     kept = np.setdiff1d(np.arange(128), gone)
     names = ["heuristic", "tough", "linear"]
@@ -147,7 +147,7 @@ def test_every_fold_says_the_same_as_if_the_games_had_not_been_played(place):
 
 def test_a_leg_in_which_nobody_was_reached_scores_a_learner_nothing_and_warns_of_nothing(place):
     scenarios, history = LEWIS.block(5, 48, 16), History([Member("tough", None, "main"), Member("nice", "nice")], 0.5)
-    first, second = play(match(seat("tough"), seat("nice"), size=16), place).legs
+    first, second = play_match(match(seat("tough"), seat("nice"), size=16), place).legs
     history.add_round(0, scenarios, [left_out(first, np.arange(16)), second], ())
     history.add_round(0, scenarios, [left_out(first, np.arange(8)), second], ())
     silent, heard = history.rounds_of("tough", ["nice"])[:, 0]
@@ -192,10 +192,10 @@ def test_practice_against_an_opponent_out_of_reach_is_refused_and_a_few_games_of
 
 def test_a_learner_whose_opponent_is_out_of_reach_stays_as_it_was(absent, place):
     task = practice_task(place, ["absent(costly=False)"])
-    result = train(task, place)
+    result = practice_round(task, place)
     assert result.failed == "main" and result.state == task.state and result.content is None
     assert "could not be reached" in result.cause and "(5% may be)" in result.cause
-    patient = train(dataclasses.replace(practice_task(place, [MANY]), unreached=0.9), place)
+    patient = practice_round(dataclasses.replace(practice_task(place, [MANY]), unreached=0.9), place)
     assert patient.failed is None and patient.content is not None
 
 

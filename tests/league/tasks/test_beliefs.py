@@ -9,9 +9,9 @@ import torch
 
 from dond_marl.batch import Table
 from dond_marl.scenarios.sources import open_source
-from league.settings.learner import LearnerConfig
+from league.settings.learners import LearnerConfig
 from league.tasks.blobs import read_blob, write_blob
-from league.tasks.train_task import first_state, train
+from league.tasks.train_task import first_state, practice_round
 from league.tasks.values import Place
 from partners.network.partner import NetworkPartner
 from tests.league.backends.backend_tasks import ENV, SEED, practice
@@ -27,7 +27,7 @@ def test_it_names_those_whom_it_meets_and_nobody_else(tmp_path):
     )
     state, content = first_state(learner, ENV, hinted=False, seed=SEED, members=NAMES)
     write_blob(place.blobs, content)
-    done = train(dataclasses.replace(task, learner=learner, state=state, total_decisions=2000), place)
+    done = practice_round(dataclasses.replace(task, learner=learner, state=state, total_decisions=2000), place)
     assert done.failed is None and done.content is not None and done.state is not None
     write_blob(place.blobs, done.content)
     turns = Table(open_source("lewis").block(1, 0, 64), prior="lewis").turns()

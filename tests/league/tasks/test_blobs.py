@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from league.tasks.blobs import KEPT, SUFFIX, forget_reservoir, name_of, write_blob
+from league.tasks.blobs import RESERVOIR_KEY, SUFFIX, forget_reservoir, name_of, write_blob
 from partners.network.checkpoint import pack
 
 
 def test_old_acts_are_deleted_and_a_round_whose_weights_are_gone_stops_nobody(tmp_path):
     """Weights 0 and 1 have acts of their own; those of 1 are the newest."""
     acts = [pack({"reservoir.act": torch.tensor([number])}) for number in (0, 1)]
-    weights = [pack({}, {KEPT: name_of(content)}) for content in acts]
+    weights = [pack({}, {RESERVOIR_KEY: name_of(content)}) for content in acts]
     for content in (*acts, *weights):
         write_blob(tmp_path, content)
     (old, new), (before, now) = map(name_of, acts), map(name_of, weights)

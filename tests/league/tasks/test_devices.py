@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from dond_marl.occupants import seat_occupant
-from league.settings.learner import LearnerConfig
+from league.settings.learners import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig
-from league.tasks.blame import Within, unwatched
-from league.tasks.devices import DeviceError, check_devices, practicing, where_practiced
-from league.tasks.train_task import train
+from league.tasks.attribution import Within, unwatched
+from league.tasks.devices import DeviceError, check_devices, describe_practice_device, practice_runner
+from league.tasks.train_task import practice_round
 from league.tasks.values import Place, TrainTask
 from partners.device.device_practice import DevicePractice
 from partners.network.checkpoint import unpack
@@ -36,12 +36,12 @@ def task(tmp_path) -> TrainTask:
 
 def test_practice_on_a_device_is_a_function_of_its_task(task, tmp_path):
     place = Place(tmp_path)
-    result = train(task, place)
-    assert result.failed is None and result.content is not None and told(train(task, place)) == told(result)
+    result = practice_round(task, place)
+    assert result.failed is None and result.content is not None and told(practice_round(task, place)) == told(result)
     assert 0 < result.points < 10 and 0 < result.deals < 1 and result.acts > result.games > 0
     assert result.state.decisions >= task.learner.decisions
     hosts = dataclasses.replace(task, learner=task.learner.model_copy(update={"rollouts": "host"}))
-    other = train(hosts, place)
+    other = practice_round(hosts, place)
     weights = [unpack(each.content, tmp_path / "blob").network().head.weight for each in (result, other)]
     assert not torch.equal(*weights), "a device draws its own noise"
     assert result.points == pytest.approx(other.points, abs=1.0)
@@ -64,7 +64,7 @@ def test_games_are_played_where_the_settings_say(task):
         settings = learner.model_copy(update={"device": device, "rollouts": rollouts})
         assert settings.plays_on_device == on_device
         if device == "cpu":
-            assert isinstance(practicing(settings, plan), DevicePractice) == on_device
+            assert isinstance(practice_runner(settings, plan), DevicePractice) == on_device
 
 
 def test_a_network_that_a_worker_watches_is_known_as_one():
@@ -83,15 +83,18 @@ def test_a_dry_run_says_who_answers_on_the_device_and_who_is_asked_on_the_host()
     crowd = seat_occupant({"kind": "mixture", "of": ["heuristic", "versatile", "expert", "tough"]})
     env = EnvConfig(scenarios="lewis", split="train")
     settings = LearnerConfig(name="main", rollouts="device")
-    assert where_practiced(settings, [crowd], env) == [
+    assert describe_practice_device(settings, [crowd], env) == [
         "games of practice are played on the device (cpu): 2 opponents answer there from tables, 1 as networks, "
         "1 are asked on the host at every turn"
     ]
     uniform = EnvConfig(scenarios="uniform")
     asked = "0 opponents answer there from tables, 1 as networks, 3 are asked"
-    assert asked in where_practiced(settings, [crowd], uniform)[0]
-    assert "0 opponents answer there from tables, 2 as networks" in where_practiced(settings, [], env, networks=2)[0]
-    assert where_practiced(LearnerConfig(name="main"), [crowd], env) == []
+    assert asked in describe_practice_device(settings, [crowd], uniform)[0]
+    assert (
+        "0 opponents answer there from tables, 2 as networks"
+        in describe_practice_device(settings, [], env, networks=2)[0]
+    )
+    assert describe_practice_device(LearnerConfig(name="main"), [crowd], env) == []
 
 
 @pytest.mark.parametrize("rollouts", ["host", "device"])
@@ -104,4 +107,4 @@ def test_a_device_without_memory_left_is_told_as_that_and_no_occupant_is_blamed(
     monkeypatch.setattr(PolicyNetwork, "answer", greedy)
     learner = task.learner.model_copy(update={"rollouts": rollouts})
     with pytest.raises(DeviceError, match=r"has no memory left for .* games side by side.*say a smaller num_envs"):
-        train(dataclasses.replace(task, learner=learner), Place(tmp_path))
+        practice_round(dataclasses.replace(task, learner=learner), Place(tmp_path))

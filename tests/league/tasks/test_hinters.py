@@ -7,12 +7,12 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import lewis_space
 from league.settings.training import HintsConfig
-from league.tasks.hinters import in_words, schedule_of
+from league.tasks.hinters import hint_schedule, in_words
 
 
 def test_an_equilibrium_is_an_expert_that_whispers_to_a_seat():
     hints = HintsConfig.model_validate({"mode": "expert", "expert": "equilibrium"})
-    schedule, partner = schedule_of(hints), seat_occupant("heuristic")
+    schedule, partner = hint_schedule(hints), seat_occupant("heuristic")
     assert schedule is not None and not schedule.deterministic
     some = lewis_space().rows(slice(0, 5000, 100))
     rollout((partner, partner), some, Rules(4), seed=1, prior="lewis", whispers=(schedule, None))

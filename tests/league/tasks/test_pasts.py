@@ -20,7 +20,7 @@ from league.ledger.ledger import Ledger
 from league.settings.read import Config, load_config
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.blobs import read_blob
-from league.tasks.pasts import learner_identity, past_of_learner, past_of_training, pasts_of_league
+from league.tasks.provenance import league_ancestries, learner_ancestry, learner_identity, training_ancestry
 from partners.llm.prompt import load_template
 from partners.llm.student.distill import distill
 from partners.llm.student.recipe import CARD, LessonGames, Recipe, StudentSettings
@@ -145,15 +145,15 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
         return {"the learner": _learner(load_config(path, overrides, StylesConfig))}
     if "league" in keys:
         league = load_config(path, overrides)
-        pasts = pasts_of_league(league)
+        pasts = league_ancestries(league)
         met = {identity(member.spec) for member in (*league.members, *league.gate)}
         assert all(met <= set(past.met) for past in pasts.values())
         return pasts
-    return {"the learner": past_of_training(load_config(path, overrides, TrainConfig))}
+    return {"the learner": training_ancestry(load_config(path, overrides, TrainConfig))}
 
 
 def _learner(config: ExperimentConfig | StylesConfig, hints: HintsConfig | None = None) -> Ancestry:
-    return past_of_learner(config.env, config.training.init_from, hints)
+    return learner_ancestry(config.env, config.training.init_from, hints)
 
 
 # ---------------------------------------------------------------- from settings to files
@@ -171,7 +171,7 @@ def test_a_learner_of_a_league_has_met_all_of_it_but_those_held_out(played):
         "main": fixed | {other}, "main@1": fixed | {other}, "other": fixed | {main}
     }  # fmt: skip
     assert past_in(notes["main"]).path(identity("linear")) == (other, identity("linear"))  # who whispered to the other
-    assert past_in(notes["main"]) == pasts_of_league(config)["main"]
+    assert past_in(notes["main"]) == league_ancestries(config)["main"]
 
 
 def test_an_exported_member_notes_the_league_that_it_comes_from(played, snapshot):
@@ -217,15 +217,15 @@ def test_whoever_practiced_on_views_that_are_held_out_notes_it_and_so_does_whoev
     assert line.met == "known: 2 in its past; trained on views that are held out, in scenarios of lewis, split all"
     member = json.dumps({"kind": "checkpoint", "path": str(path), "name": "pupil"})
     config = load_config(league(tmp_path / "league", member))
-    assert all(held_out_in(past) == ["scenarios of lewis, split all"] for past in pasts_of_league(config).values())
+    assert all(held_out_in(past) == ["scenarios of lewis, split all"] for past in league_ancestries(config).values())
     assert provenance(of_spec("linear"), ["linear"]).met == "known: 0 in its past"
 
 
 def test_one_stage_of_a_league_on_other_scenarios_is_noted(tmp_path):
     written = league(tmp_path)
-    assert not any(map(held_out_in, pasts_of_league(load_config(written)).values()))
+    assert not any(map(held_out_in, league_ancestries(load_config(written)).values()))
     config = load_config(written, ["stages=[{name: wide, rounds: 1, env: {scenarios: uniform}}, {name: league}]"])
-    assert [held_out_in(past) for past in pasts_of_league(config).values()] == [["scenarios of uniform"]] * 2
+    assert [held_out_in(past) for past in league_ancestries(config).values()] == [["scenarios of uniform"]] * 2
     recipe = Recipe(
         games=(LessonGames("nice", 0.1, "uniform", None, 20), LessonGames("nice", 0.1, "uniform", "near", 20))
     )
@@ -310,7 +310,7 @@ def test_a_league_may_hold_the_test_roster_out(tmp_path):
     settings.write_text(settings.read_text().replace("heldout: [stubborn]", "heldout: test"))
     config = load_config(settings)
     assert isinstance(config, Config) and [member.spec for member in config.heldout] == list(roster(TEST))
-    for name, past in pasts_of_league(config).items():
+    for name, past in league_ancestries(config).items():
         refuse_past(past, name)
 
 

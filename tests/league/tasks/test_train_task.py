@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dond_marl.seats import Partner
-from league.settings.learner import LearnerConfig
-from league.tasks.blobs import KEPT, name_of
-from league.tasks.train_task import crowd_of, first_state, learner_of, train
-from league.tasks.values import Meeting, Place, Seated, TrainTask
+from league.settings.learners import LearnerConfig
+from league.tasks.blobs import RESERVOIR_KEY, name_of
+from league.tasks.train_task import crowd_of, first_state, learner_of, practice_round
+from league.tasks.values import Entrant, Meeting, Place, TrainTask
 from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import unpack
 from partners.network.network import copy_of
@@ -40,8 +40,8 @@ def test_an_oracle_meets_in_each_seat_what_that_seats_mixture_plays(task, tmp_pa
     crowd = crowd_of(task, learner_of(task.learner, network, SEED, 1000), place)
     assert isinstance(crowd, BySeat)
     assert shares(crowd.seats[0]) == [1, 0] and shares(crowd.seats[1]) == pytest.approx([0.25, 0.75])
-    result = train(task, place)
-    assert result.failed is None and told(train(task, place)) == told(result)
+    result = practice_round(task, place)
+    assert result.failed is None and told(practice_round(task, place)) == told(result)
 
 
 def test_fictitious_self_play_meets_its_average_and_itself_in_the_share_that_it_anticipates(task, tmp_path):
@@ -49,7 +49,7 @@ def test_fictitious_self_play_meets_its_average_and_itself_in_the_share_that_it_
     state, content = first_state(learner, ENV, hinted=False, seed=SEED)
     (tmp_path / f"{state.blob}.safetensors").write_bytes(content)
     itself = task.meetings[0].opponent
-    itself = Seated(dataclasses.replace(itself.member, name=learner.name, spec=None, role="main"), state.blob)
+    itself = Entrant(dataclasses.replace(itself.member, name=learner.name, spec=None, role="main"), state.blob)
     met = (Meeting(itself, 0.8, "self-play"), task.meetings[1]._replace(probability=0.2))
     task, place = dataclasses.replace(task, learner=learner, state=state, meetings=met), Place(tmp_path)
     network = unpack(content, tmp_path).network()
@@ -59,13 +59,13 @@ def test_fictitious_self_play_meets_its_average_and_itself_in_the_share_that_it_
     assert isinstance(crowd, Mixture) and made.average is not None
     seated = [who.network for who in crowd.partners if isinstance(who, NetworkPartner)]
     assert seated == [made.average.network, made.network] and made.average.network is not made.network
-    result = train(task, place)
-    assert result.content is not None and told(train(task, place)) == told(result)
+    result = practice_round(task, place)
+    assert result.content is not None and told(practice_round(task, place)) == told(result)
     after = unpack(result.content, tmp_path)
     responder = {name: value for name, value in after.tensors.items() if name.startswith("responder.")}
-    assert result.acts_kept is not None and after.about[KEPT] == name_of(result.acts_kept)
+    assert result.reservoir_content is not None and after.about[RESERVOIR_KEY] == name_of(result.reservoir_content)
     assert not any(name.startswith("reservoir.") for name in after.tensors), "the acts are a blob of their own"
-    acts = unpack(result.acts_kept, tmp_path).tensors["reservoir.act"]
+    acts = unpack(result.reservoir_content, tmp_path).tensors["reservoir.act"]
     assert len(acts) == min(500, result.state.decisions)
     played = copy_of(after.network()).state_dict()
     assert any(not played[name.removeprefix("responder.")].equal(value) for name, value in responder.items())

@@ -6,11 +6,12 @@ import pytest
 
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.seats import Traits, costs_to_ask
-from league.settings.learner import LearnerConfig
+from league.settings.learners import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.tasks.blobs import write_blob
+from league.tasks.seating import SEATING, kinds_in
 from league.tasks.train_task import first_state
-from league.tasks.values import Member, Place, Seated, kinds_in, seated
+from league.tasks.values import Entrant, Member, Place
 from partners.catalogue import PARTNERS
 
 PERSON = "human(interface='league.display.game:Terminal')"
@@ -39,6 +40,6 @@ def test_a_path_names_nobody():
 def test_a_network_of_the_league_sits_down_greedy_where_that_is_asked(tmp_path):
     state, content = first_state(LearnerConfig(name="main", hidden=(8,)), EnvConfig(), hinted=False, seed=1)
     write_blob(tmp_path, content)
-    main = Seated(Member("main", None, "main"), state.blob)
-    assert seated(main, Place(tmp_path), greedy=True).traits.deterministic
-    assert not seated(main, Place(tmp_path)).traits.deterministic
+    main = Entrant(Member("main", None, "main"), state.blob)
+    assert SEATING.partner(main, Place(tmp_path), greedy=True).traits.deterministic
+    assert not SEATING.partner(main, Place(tmp_path)).traits.deterministic

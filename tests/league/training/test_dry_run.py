@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from league.settings.training import HintsConfig
-from league.tasks.questions import Questions, hints_asked, lasting
+from league.tasks.hinters import QueryEstimate, hint_queries, spelled_duration
 from tests.command import dond
 from tests.loopback import Service, completion
 
@@ -51,29 +51,29 @@ def test_a_dry_run_of_a_training_that_asks_nobody_says_nothing_of_questions(tmp_
 
 
 def test_hints_are_asked_by_their_cadence_at_least_once_a_game():
-    every = hints_asked(HintsConfig(mode="llm"), 100, 300, "for hints", "llm")
-    assert (every.about, every.most) == (300, 300)
-    seldom = hints_asked(HintsConfig(mode="llm", cadence_k=10), 100, 300, "for hints", "llm")
-    assert (seldom.about, seldom.most) == (100, 130)
-    withheld = hints_asked(HintsConfig(mode="llm", dropout=0.5), 100, 300, "for hints", "llm")
-    assert withheld.about == 150
+    every = hint_queries(HintsConfig(mode="llm"), 100, 300, "for hints", "llm")
+    assert (every.expected, every.bound) == (300, 300)
+    seldom = hint_queries(HintsConfig(mode="llm", cadence_k=10), 100, 300, "for hints", "llm")
+    assert (seldom.expected, seldom.bound) == (100, 130)
+    withheld = hint_queries(HintsConfig(mode="llm", dropout=0.5), 100, 300, "for hints", "llm")
+    assert withheld.expected == 150
 
 
 def test_prices_become_dollars():
     spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, prompt_price=2.0, completion_price=10.0)"
-    told = str(Questions("any", "which plays", 500, 1_000_000, 2_500_000, spec))
+    told = str(QueryEstimate("any", "which plays", 500, 1_000_000, 2_500_000, spec))
     assert " US dollars" in told and "at most 2,500,000" in told and "12 days" in told
 
 
 def test_a_spent_limit_ends_the_hints_where_a_member_has_a_fallback():
     spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, max_requests=9)"
     spent = "; where its max_requests 9 is spent (counted in each process), "
-    assert str(Questions("any", "which plays", 5, 50, 50, spec)).endswith(f"{spent}its fallback plays")
-    hints = str(hints_asked(HintsConfig(mode="llm"), 10, 40, "for hints", spec))
+    assert str(QueryEstimate("any", "which plays", 5, 50, 50, spec)).endswith(f"{spent}its fallback plays")
+    hints = str(hint_queries(HintsConfig(mode="llm"), 10, 40, "for hints", spec))
     assert hints.endswith(f"{spent}no more hints are given")
 
 
 def test_small_numbers_are_said_as_they_are():
-    assert [lasting(seconds) for seconds in (1, 2, 7_200)] == ["1 second", "2 seconds", "2 hours"]
-    told = str(hints_asked(HintsConfig(mode="llm"), 1, 1, "for hints", "llm(provider=groq)"))
+    assert [spelled_duration(seconds) for seconds in (1, 2, 7_200)] == ["1 second", "2 seconds", "2 hours"]
+    told = str(hint_queries(HintsConfig(mode="llm"), 1, 1, "for hints", "llm(provider=groq)"))
     assert " to read, 32 to write; at 1 second a question 1 second" in told

@@ -7,7 +7,7 @@ import numpy as np
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Traits
 from dond_marl.yardsticks.recognition import Guess
-from league.display.dialogue import steps
+from league.display.game import steps
 from league.web.replay.beliefs import beliefs_drawn, held
 from tests.league.web.test_views import DEAL, record_of
 

@@ -15,10 +15,9 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from league.ledger.run_directory import RunDirectory
-from league.settings.hyperparameters import Hyperparameters
 from league.settings.read import ConfigError, load_config
 from league.settings.sections import EnvConfig
-from league.settings.training import TrainConfig
+from league.settings.training import Hyperparameters, TrainConfig
 from league.training.training import Training, begin, train
 from partners.learning.first_weights import (
     FirstWeightsError,

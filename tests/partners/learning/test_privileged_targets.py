@@ -18,7 +18,7 @@ from dond_marl.rollout import Noise, rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.space import Scenarios
 from dond_marl.seats import Traits, decide
-from league.settings.hyperparameters import Hyperparameters
+from league.settings.training import Hyperparameters
 from partners.learning.experience import Experience, LearningSeat
 from partners.learning.first_weights import first_network
 from partners.learning.learners import Learner, belief_loss

@@ -179,7 +179,7 @@ def test_every_reward_of_the_registry_is_pure_data():
 
 
 def test_reading_rewards_loads_no_torch():
-    code = "import sys, partners.learning.rewards, league.settings.hyperparameters; print('torch' in sys.modules)"
+    code = "import sys, partners.learning.rewards, league.settings.training; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "False"
 

@@ -20,7 +20,15 @@ from dond_marl.seats import Traits, Turns, decide
 from hints import ExpertHinter, HinterError, HintInjectorEnv, HintSchedule, RandomHinter
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.settings.training import HintsConfig, TrainConfig
-from league.tasks.hinters import all_failed, hinter_of, in_words, league_schedule_of, llm_spec, schedule_of, summary
+from league.tasks.hinters import (
+    hint_provider,
+    hint_schedule,
+    in_words,
+    league_hint_schedule,
+    llm_spec,
+    no_hint_warning,
+    summary,
+)
 from league.training.training import begin
 from partners.llm.client import SetupError
 from partners.llm.partner import LLMPartner
@@ -147,9 +155,9 @@ def test_a_run_whose_hints_all_fail_says_so_loudly(tmp_path, monkeypatch, capsys
 
 
 def test_hints_that_mostly_come_through_are_no_alarm():
-    assert all_failed(Counter(asked=10, available=1, illegal=9)) is None
-    assert all_failed(Counter()) is None
-    assert "9 illegal, 1 budget" in str(all_failed(Counter(asked=10, illegal=9, budget=1)))
+    assert no_hint_warning(Counter(asked=10, available=1, illegal=9)) is None
+    assert no_hint_warning(Counter()) is None
+    assert "9 illegal, 1 budget" in str(no_hint_warning(Counter(asked=10, illegal=9, budget=1)))
     assert summary(Counter(asked=4, available=3, illegal=1)) == "4 asked, 3 available (75.0%), 1 illegal"
 
 
@@ -181,7 +189,7 @@ def test_the_settings_name_the_occupant_that_is_asked(monkeypatch):
     asked = {"kind": "llm", "model": None, "prompt_path": None, "max_requests": 10_000, **hints.options}
     assert llm_spec(hints) == {**asked, "provider": "hf"}
     assert in_words(hints) == "llm (hf: the project's own model), every 1"
-    partner = hinter_of(hints).partner
+    partner = hint_provider(hints).partner
     assert isinstance(partner, LLMPartner) and partner.history_cap == 4
     monkeypatch.setenv("GROQ_API_KEY", KEY)
     assert llm_spec(hints) == {**asked, "provider": "groq", "model": "openai/gpt-oss-20b"}
@@ -290,7 +298,7 @@ def test_all_or_none_can_be_withheld():
 
 def test_hints_are_withheld_while_learning_and_never_when_it_is_scored():
     hints = HintsConfig(mode="expert", dropout=0.5)
-    schedule = schedule_of(hints)
+    schedule = hint_schedule(hints)
     assert schedule.dropout == 0.5 and schedule.whole().dropout == 0
     assert schedule.whole().hinter is schedule.hinter, "what it spent and what it remembers stay with it"
     config = load_config(CONFIG, overrides(Path("unused"), "hints.mode=random", "hints.dropout=0.5"), TrainConfig)
@@ -302,14 +310,14 @@ def test_hints_are_withheld_while_learning_and_never_when_it_is_scored():
 
 def test_a_leagues_practices_in_one_process_share_one_language_model_and_its_budget():
     told = {"mode": "llm", "provider": "groq", "max_requests": 7, "options": {"max_seconds": 9.0}}
-    first, second = (league_schedule_of(HintsConfig(**told, cadence_k=k, dropout=k / 10)) for k in (1, 2))
+    first, second = (league_hint_schedule(HintsConfig(**told, cadence_k=k, dropout=k / 10)) for k in (1, 2))
     assert first.hinter is second.hinter and first.tally is not second.tally
     assert (second.cadence_k, second.dropout) == (2, 0.2)
-    assert league_schedule_of(HintsConfig(**{**told, "max_requests": 8})).hinter is not first.hinter
-    asked = [league_schedule_of(HintsConfig(mode="expert", expert="llm(provider=groq)")) for _ in range(2)]
+    assert league_hint_schedule(HintsConfig(**{**told, "max_requests": 8})).hinter is not first.hinter
+    asked = [league_hint_schedule(HintsConfig(mode="expert", expert="llm(provider=groq)")) for _ in range(2)]
     assert asked[0].hinter is asked[1].hinter, "an expert that is a language model has a budget too"
-    free = [league_schedule_of(HintsConfig(mode="random")) for _ in range(2)]
-    assert free[0].hinter is not free[1].hinter and league_schedule_of(HintsConfig()) is None
+    free = [league_hint_schedule(HintsConfig(mode="random")) for _ in range(2)]
+    assert free[0].hinter is not free[1].hinter and league_hint_schedule(HintsConfig()) is None
 
 
 # ---------------------------------------------------------------- errors

@@ -1,4 +1,4 @@
-"""A match, performed: both seat orders of two members over one block of scenarios, and the raw facts of its games."""
+"""Playing a match: both seat orders of two members over one block of scenarios, and the raw facts of its games."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.rollout import OccupantError, one_line, rollout
-from league.tasks.answers import Answers, causes_of, too_seldom
-from league.tasks.values import FACTS, Leg, MatchResult, MatchTask, Place, block_scenarios, open_source, seated
+from league.tasks.answers import Answers, causes_of, unreachable_member
+from league.tasks.seating import SEATING
+from league.tasks.values import FACTS, Leg, MatchResult, MatchTask, Place
 
 
-def play(task: MatchTask, place: Place) -> MatchResult:
+def play_match(task: MatchTask, place: Place) -> MatchResult:
     """Play a match. A member that raises or gives an answer that cannot be played fails the whole match."""
-    scenarios = block_scenarios(task.env, task.seed, task.block)
-    prior, legs = open_source(task.env).prior, []
+    scenarios = SEATING.scenarios(task.env, task.seed, task.block)
+    prior, legs = SEATING.source(task.env).prior, []
     for order, leg in enumerate(task.legs):
         try:
             games = rollout(
-                (seated(leg[0], place), seated(leg[1], place)),
+                (SEATING.partner(leg[0], place), SEATING.partner(leg[1], place)),
                 scenarios,
                 task.env.rules(),
                 seed=task.seed,
@@ -34,22 +35,22 @@ def play(task: MatchTask, place: Place) -> MatchResult:
             assert error.__cause__ is not None
             return MatchResult(task, (), leg[error.seat].name, one_line(error.__cause__))
         legs.append(Leg((leg[0].name, leg[1].name), facts_of(games), causes_of(games)))
-        silent = _silent(legs, len(task.legs) * task.block.size, task.unreached)
-        if silent is not None:  # nobody is asked for the rest
-            return MatchResult(task, tuple(legs), *silent)
+        failure = _unreachable(legs, len(task.legs) * task.block.size, task.unreached)
+        if failure is not None:  # the rest is not played
+            return MatchResult(task, tuple(legs), *failure)
     return MatchResult(task, tuple(legs))
 
 
-def _silent(legs: Sequence[Leg], games: int, bound: float) -> tuple[str, str] | None:
-    """Who could not be reached in too many of a match's games, and in what words."""
+def _unreachable(legs: Sequence[Leg], games: int, bound: float) -> tuple[str, str] | None:
+    """The member that was unreachable in too many of a match's games, and a sentence about it."""
     lost = sum(int((~counted).sum()) for leg in legs if (counted := leg.counted) is not None)
     if not lost:
         return None
     answers: dict[str, Answers] = {}
     for leg in legs:
-        for name, own in zip(leg.seats, leg.answers, strict=True):
-            answers[name] = answers.get(name, Answers()) + own
-    return too_seldom(answers, lost, games, bound)
+        for name, seat_answers in zip(leg.seats, leg.answers, strict=True):
+            answers[name] = answers.get(name, Answers()) + seat_answers
+    return unreachable_member(answers, lost, games, bound)
 
 
 def facts_of(games: Games) -> NDArray[np.void]:
@@ -66,5 +67,8 @@ def facts_of(games: Games) -> NDArray[np.void]:
 
 
 def match_index(number: int, names: Sequence[str], order: int) -> tuple[int, ...]:
-    """The index of a match's noise: its round, who plays (not who else takes part) and the seat order."""
+    """Index of a match's random streams: its round, the names of its two members, and the seat order.
+
+    It does not depend on the other members of the league.
+    """
     return number, *(int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) for name in names), order

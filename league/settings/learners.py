@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from functools import lru_cache
+from typing import Annotated, Any, Literal, cast, get_args
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from league.settings.hyperparameters import Hyperparameters
-from league.settings.sections import Section, wrong
+from dond_marl.errors import InputError
+from dond_marl.game import Disagree
+from dond_marl.occupants import DIGEST, OccupantNameError, check_named, in_file, parse_spec, pinned
+from dond_marl.rollout import one_line
+from dond_marl.scenarios.sources import SourceName
+from league.settings.scenario_choice import Choice, agreeing, choose
+from league.settings.sections import EnvConfig, Section, wrong
+from league.settings.training import HintsConfig, Hyperparameters, RewardName
 from league.settings.yaml import shown
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
@@ -140,3 +147,126 @@ class LearnerConfig(Hyperparameters):
         if self.reservoir and self.belief:
             raise wrong("the average imitates acts and learns no beliefs: leave belief out", "reservoir")
         return self
+
+
+class StageEnv(Section):
+    """What a stage changes in the league's ``env``; keys that are left out stay."""
+
+    max_turns: int | None = Field(default=None, ge=1, le=100)
+    disagree: Disagree | None = None
+    scenarios: SourceName | None = None
+    split: str | None = Field(default=None, description="text")
+    reveal_partner_utilities: bool | None = None
+
+    def over(self, env: EnvConfig) -> EnvConfig:
+        """The environment of the stage. Raises if the changes contradict it."""
+        changes = self.model_dump(exclude_none=True)
+        choice, contradiction = choose(Choice(env.scenarios, env.split, env.dataset), changes)
+        if contradiction is not None:
+            raise wrong(f"env.{contradiction.key}: {contradiction.text}")
+        try:
+            return EnvConfig.model_validate(agreeing({**env.model_dump(), **changes}, choice))
+        except ValidationError as error:
+            raise wrong(f"env: {error.errors()[0]['msg']}") from None
+
+
+class StageLearner(Section):
+    """What a stage changes for one learner; keys that are left out stay."""
+
+    learns: bool = Field(default=True, description="one that does not learn stays as it is")
+    matchmaking: Matchmaking | None = None
+    reward: RewardName | None = None
+    decisions: int | None = Field(default=None, ge=1, le=10**9, description="per round")
+    hints: HintsConfig | None = None
+
+    def changes(self) -> dict[str, Any]:
+        """The keys of a learner that the stage changes."""
+        return self.model_dump(exclude={"learns", "hints"}, exclude_none=True)
+
+
+class Until(Section):
+    """A figure of a learner in the league's matches that ends a stage: its lower bound reaches ``at_least``."""
+
+    metric: Literal["points", "deals", "of_nash"] = "points"
+    member: str | None = Field(default=None, description="the name of a learner; left out: the first")
+    against: str = Field(default="all", description="all, or the name of a member")
+    at_least: float = Field(ge=0, le=10)
+    confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
+    games: int = Field(default=1_000, ge=1, description="the fewest that count")
+
+
+def _predicate(value: object) -> object:
+    try:
+        name = None if value is None else predicate_name(value)
+        if name is not None:
+            predicate_of(name)
+        return name
+    except PredicateError as error:
+        raise wrong(str(error)) from None
+
+
+class StageConfig(Section):
+    """One stage; it lasts until its figure is reached, or its predicate says so, and at most ``rounds``."""
+
+    LATER = ("ends_when",)
+    name: str = Field(min_length=1, max_length=60, description="text")
+    rounds: int | None = Field(default=None, ge=1, le=100_000, description="left out: to the end")
+    until: Until | None = None
+    ends_when: Annotated[str | None, BeforeValidator(_predicate)] = Field(
+        default=None, description="a predicate in a file, my_file.py:Name; left out: none"
+    )
+    env: StageEnv = Field(default_factory=StageEnv)
+    hints: HintsConfig = Field(default_factory=HintsConfig)
+    learners: dict[str, StageLearner] = Field(default_factory=dict, description="what changes, by learner")
+
+    def learner(self, learner: LearnerConfig) -> LearnerConfig | None:
+        """A learner's settings in this stage; ``None`` where it does not learn."""
+        own = self.learners.get(learner.name, StageLearner())
+        return learner.model_copy(update=own.changes()) if own.learns else None
+
+    def hints_of(self, learner: str) -> HintsConfig:
+        own = self.learners.get(learner, StageLearner()).hints
+        return self.hints if own is None else own
+
+    @property
+    def hinted(self) -> bool:
+        everybody = (self.hints, *(learner.hints for learner in self.learners.values()))
+        return any(hints is not None and hints.mode != "none" for hints in everybody)
+
+
+Predicate = Callable[[Any], bool]
+
+
+class PredicateError(InputError):
+    """A predicate that is none, or that cannot be made. The message says which and why."""
+
+
+def predicate_name(spec: object) -> str:
+    """The one way to write a predicate, with the digest of its file. Raises :class:`PredicateError`."""
+    expected = f"a predicate is code in a file, my_file.py:Name or my_file.py:Name(parameter=value); got {shown(spec)}"
+    if not isinstance(spec, str):
+        raise PredicateError(expected)
+    try:
+        kind, parameters = parse_spec(spec)
+        if not in_file(kind):
+            raise PredicateError(expected)
+        check_named("predicate", {}, kind, parameters)
+        return pinned(spec)
+    except OccupantNameError as error:
+        raise PredicateError(str(error)) from None
+
+
+@lru_cache(maxsize=64)
+def predicate_of(name: str) -> Predicate:
+    """The predicate that :func:`predicate_name` wrote. Raises :class:`PredicateError`, also of another file by now."""
+    kind, parameters = parse_spec(name)
+    try:
+        factory: Callable[..., object] = check_named("predicate", {}, kind, parameters)
+        made = factory(**{key: value for key, value in parameters.items() if key != DIGEST})
+    except OccupantNameError as error:
+        raise PredicateError(f"the predicate {kind} cannot be made: {error}") from None
+    except Exception as error:  # whatever somebody's own code raises
+        raise PredicateError(f"the predicate {kind} cannot be made: {one_line(error)}") from error
+    if not callable(made):
+        raise PredicateError(f"the predicate {kind} made no function of what a league knows, but {shown(made)}")
+    return cast("Predicate", made)

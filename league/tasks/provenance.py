@@ -1,0 +1,98 @@
+"""Provenance of learners, from the settings: the opponents that a learner trains with, transitively.
+
+A league's learner has trained with all members of the league: those it practices against, those its gate judges it by,
+the other learners with their hint providers and first weights, and everything in the provenance of these. Held-out
+members are played at the end only, when no learner learns any more. See :mod:`partners.provenance`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+
+from dond_marl.occupants import Spec, parse_spec, spec_name
+from league.settings.read import Config, dump
+from league.settings.sections import EnvConfig
+from league.settings.training import HintsConfig, TrainConfig
+from partners.learning.first_weights import as_occupant
+from partners.network.checkpoint_files import CheckpointError
+from partners.provenance import NOBODY, Ancestry, Known, known, people, refuse_past, scenarios, without_files
+
+HEURISTIC = "heuristic"  # its greedy act replaces a missing expert's
+
+
+def training_ancestry(config: TrainConfig) -> Ancestry:
+    """The provenance of a training's policy. Raises what :func:`partners.provenance.known` raises."""
+    if config.training.algo == "bc":  # people's dialogues: one part to learn from, the other for early stopping
+        return NOBODY.meets([people("train"), people("val")])
+    return learner_ancestry(config.env, config.training.init_from, config.hints)
+
+
+def learner_ancestry(env: EnvConfig, init_from: str | None, hints: HintsConfig | None = None) -> Ancestry:
+    """The provenance of a learner that starts with ``init_from`` and practices in ``env`` under ``hints``.
+
+    It includes the scenario source, if that holds held-out views. Raises what :func:`partners.provenance.known` raises.
+    """
+    opponents = map(known, [env.partner, *([] if hints is None else _hint_occupants(hints))])
+    return _first_ancestry(init_from, known).meets([*opponents, *scenarios(env.scenarios, env.split)])
+
+
+def league_ancestries(config: Config, *, files: bool = True) -> dict[str, Ancestry]:
+    """The provenance of each learner of a league by name, fixed from its first round on.
+
+    ``files``: read the weights that the settings name; otherwise their provenance counts as unknown, as for a run whose
+    files are gone. Raises what :func:`partners.provenance.known` raises.
+    """
+    known_as = known if files else without_files
+    fixed = [known_as(member.spec) for member in (*config.members, *config.gate)]
+    for env in (config.env, *(stage.env.over(config.env) for stage in config.curriculum)):
+        fixed += scenarios(env.scenarios, env.split)
+    alone: dict[str, Ancestry] = {}
+    for learner in config.learners:
+        hinters = dict.fromkeys(
+            spec_name({"kind": kind, **{key: value for key, value in parameters.items() if value is not None}})
+            for stage in config.curriculum
+            for kind, parameters in map(parse_spec, _hint_occupants(stage.hints_of(learner.name)))
+        )
+        alone[learner.name] = _first_ancestry(learner.init_from, known_as).meets([*fixed, *map(known_as, hinters)])
+    named = {name: Known(learner_identity(config, name), past) for name, past in alone.items()}
+    return {name: past.meets(known for other, known in named.items() if other != name) for name, past in alone.items()}
+
+
+def learner_identity(config: Config, name: str) -> str:
+    """The name of a league's learner in provenance notes: a hash of the league's settings, and its name there."""
+    league = hashlib.sha256(dump(config.portable()).encode()).hexdigest()[:16]
+    return spec_name({"kind": "learner", "league": league, "name": name})
+
+
+def check_training_provenance(config: TrainConfig) -> None:
+    """Raise :class:`partners.provenance.ProvenanceError` if the learner would train with the roster test."""
+    refuse_past(training_ancestry(config), "the learner")
+
+
+def check_league_provenance(config: Config) -> None:
+    """Raise :class:`partners.provenance.ProvenanceError` if a learner would train with the roster test."""
+    for name, past in league_ancestries(config).items():
+        refuse_past(past, name)
+
+
+def _hint_occupants(hints: HintsConfig) -> Iterator[Spec]:
+    """The occupants that give hints; random hints have none."""
+    if hints.mode == "expert":
+        try:
+            known(hints.expert)
+            yield hints.expert
+        except CheckpointError:
+            yield HEURISTIC
+    elif hints.mode == "llm":
+        from league.tasks.hinters import llm_spec  # loads PyTorch
+
+        yield llm_spec(hints)
+
+
+def _first_ancestry(init_from: str | None, known_as: Callable[[Spec], Known]) -> Ancestry:
+    """The provenance of a learner before its first game: that of its first weights."""
+    try:
+        return NOBODY if init_from is None else NOBODY.descends(known_as(as_occupant(init_from)))
+    except CheckpointError:  # reported, with advice, by the function that makes the network
+        return NOBODY

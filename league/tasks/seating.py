@@ -1,0 +1,109 @@
+"""Seating of members: the partner that plays for a member, made once per process, and the scenarios it plays on.
+
+Reading this module loads no PyTorch; that is loaded when the first network is seated.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from dond_marl.occupants import OccupantNameError, catalogue, in_file, parse_spec, seat_occupant
+from dond_marl.seats import Partner, costs_to_ask
+from league.tasks.attribution import Within, attributed, contained, monitored
+from partners.catalogue import PARTNERS
+
+if TYPE_CHECKING:
+    from dond_marl.scenarios.sources import Scenarios, ScenarioSource
+    from league.settings.sections import EnvConfig
+    from league.tasks.values import Block, Entrant, Place
+
+COSTLY = frozenset(("human", "llm"))  # the project's expensive occupants
+
+
+class Seating:
+    """Partners, scenario sources and blocks of one process, each made once.
+
+    Partners are pure functions, so one instance can play in every match. Budgets, connections and rate limits of an
+    occupant belong to its instance: every task of a process therefore uses the same seating, :data:`SEATING`.
+    """
+
+    def __init__(self) -> None:
+        # Bounded: a long league seats thousands of snapshots, a worker keeps the most recent ones.
+        self._occupant = lru_cache(maxsize=256)(seat_occupant)
+        self._network = lru_cache(maxsize=64)(_network)
+        self._source = lru_cache(maxsize=8)(_open)
+        self._block = lru_cache(maxsize=2)(self._draw)
+
+    def partner(self, entrant: Entrant, place: Place, greedy: bool = False) -> Partner:
+        """The partner that plays for ``entrant``, its calls attributed to the member.
+
+        ``greedy``: a network of this league plays its likeliest action every time; others play as their spec says.
+        Raises :class:`dond_marl.occupants.OccupantNameError` and :class:`league.tasks.blobs.BlobError`.
+        """
+        with attributed(entrant.name):
+            if entrant.blob is not None:
+                return monitored(entrant.name, self._network(entrant.blob, place, greedy))
+            assert entrant.member.spec is not None
+            if _foreign(kinds_in(entrant.member.spec)):
+                with contained(entrant.name):
+                    inner = Within(partial(contained, entrant.name), self._occupant(entrant.member.spec))
+                    return monitored(entrant.name, inner)
+            return monitored(entrant.name, self._occupant(entrant.member.spec))
+
+    def source(self, env: EnvConfig) -> ScenarioSource:
+        """The scenario source of an environment."""
+        return self._source(env)
+
+    def scenarios(self, env: EnvConfig, seed: int, block: Block) -> Scenarios:
+        """The scenarios of a block, ``[block.size]``; the matches of a round share one block."""
+        return self._block(env, seed, block)
+
+    def _draw(self, env: EnvConfig, seed: int, block: Block) -> Scenarios:
+        return self.source(env).block(seed, block.start, block.size)
+
+
+SEATING = Seating()  # of this process
+
+
+def _open(env: EnvConfig) -> ScenarioSource:
+    return env.open_source()
+
+
+def _network(blob: str, place: Place, greedy: bool) -> Partner:
+    from league.tasks.blobs import read_blob  # PyTorch is loaded only where a network plays
+    from partners.network.partner import NetworkPartner
+
+    return NetworkPartner(read_blob(place.blobs, blob).network(), greedy=greedy)
+
+
+@lru_cache(maxsize=4096)
+def kinds_in(spec: str) -> frozenset[str]:
+    """The kind that a spec names and those in its parameters, as in a mixture; other words there count as kinds too."""
+    try:
+        kind, parameters = parse_spec(spec)
+    except OccupantNameError:  # another text, such as a path
+        return frozenset()
+    inside = [item for value in parameters.values() for item in (value if isinstance(value, list | tuple) else [value])]
+    return frozenset((kind,)).union(*(kinds_in(item) for item in inside if isinstance(item, str)))
+
+
+@lru_cache(maxsize=4096)
+def is_costly(spec: str) -> bool:
+    """Whether the occupant is expensive to query: a language model or a person.
+
+    Decided by the name, so that a report needs no key, model or file; for occupants of other packages by their traits
+    (:func:`dond_marl.seats.costs_to_ask`).
+    """
+    kinds = kinds_in(spec)
+    if kinds & COSTLY or not _foreign(kinds):
+        return bool(kinds & COSTLY)
+    try:
+        return costs_to_ask(seat_occupant(spec).traits)
+    except OccupantNameError:
+        return False
+
+
+def _foreign(kinds: frozenset[str]) -> bool:
+    """Whether one of the kinds is code from outside this project: of another package, or of a file."""
+    return bool(kinds & (catalogue().keys() - PARTNERS.keys())) or any(map(in_file, kinds))
