@@ -63,9 +63,6 @@ class Seating:
         return self.source(env).block(seed, block.start, block.size)
 
 
-SEATING = Seating()  # of this process
-
-
 def _open(env: EnvConfig) -> ScenarioSource:
     return env.open_source()
 
@@ -107,3 +104,6 @@ def is_costly(spec: str) -> bool:
 def _foreign(kinds: frozenset[str]) -> bool:
     """Whether one of the kinds is code from outside this project: of another package, or of a file."""
     return bool(kinds & (catalogue().keys() - PARTNERS.keys())) or any(map(in_file, kinds))
+
+
+SEATING = Seating()  # of this process

@@ -20,10 +20,10 @@ from pydantic import ValidationError
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
 from league.backends.base import BackendError, InProcess, open_backend
-from league.backends.process import KILLED, STRIKES, Death, ProcessBackend, at_fault
+from league.backends.process import KILLED, STRIKES, WorkerDeath, ProcessBackend, at_fault
 from league.backends.ray_cluster import check_reachable
 from league.settings.sections import BackendConfig, EnvConfig
-from league.tasks import blame
+from league.tasks import attribution
 from league.tasks.values import Place
 from tests.league.backends.backend_tasks import (
     gone,
@@ -274,8 +274,8 @@ def test_a_stop_ends_a_long_practice_between_two_updates(place):
     assert len(ticks) == 5
 
 
-def death(member: str | None = "a", outside: bool = False, began: bool = True) -> Death:
-    return Death(member, "died", outside, began)
+def death(member: str | None = "a", outside: bool = False, began: bool = True) -> WorkerDeath:
+    return WorkerDeath(member, "died", outside, began)
 
 
 def test_a_fault_needs_two_deaths_or_eight_by_somebody_elses_hand():
@@ -294,23 +294,23 @@ def test_a_fault_needs_two_deaths_or_eight_by_somebody_elses_hand():
 
 def test_the_page_says_who_is_asked_and_who_has_taken_longest(tmp_path):
     with (tmp_path / "page").open("w+b") as file:
-        file.truncate(blame.PAGE)
-        page, memory = blame.Page(file.fileno()), mmap.mmap(file.fileno(), blame.PAGE)
+        file.truncate(attribution.PAGE)
+        page, memory = attribution.Page(file.fileno()), mmap.mmap(file.fileno(), attribution.PAGE)
     longest, other = "\U0001f600" * 80, "\U0001f601" * 80  # as long as names get, and longer when written
-    page.answered(longest, page.ask(longest) - 9)
-    page.ask(other)
-    seen = blame.read(memory)
-    assert (seen.member, seen.slowest) == (other, longest) and 9 <= seen.longest <= seen.everybody < 10
+    page.leave(longest, page.enter(longest) - 9)
+    page.enter(other)
+    seen = attribution.read_page(memory)
+    assert (seen.member, seen.slowest) == (other, longest) and 9 <= seen.longest <= seen.total < 10
     page.raised_by = other
     page.give_up("x" * 300)
-    assert blame.read(memory).member == other and blame.read(memory).words == "x" * 300
+    assert attribution.read_page(memory).member == other and attribution.read_page(memory).words == "x" * 300
     page.begin()
-    assert blame.read(memory) == blame.Reading()
+    assert attribution.read_page(memory) == attribution.PageReading()
 
 
 def test_in_a_process_that_is_no_worker_a_member_is_itself():
     partner = seat_occupant("tough")
-    assert blame.watched("tough", partner) is partner
+    assert attribution.monitored("tough", partner) is partner
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def test_an_address_that_is_none_is_refused(address):
 def test_a_cluster_that_does_not_answer_is_told_at_once():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(BackendError, match=f"nobody answers at 127.0.0.1:{port}.*ray start --head"):
+    with pytest.raises(BackendError, match=f"no server answers at 127.0.0.1:{port}.*ray start --head"):
         check_reachable(f"127.0.0.1:{port}")
 
 

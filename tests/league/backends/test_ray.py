@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from league.backends.base import InProcess
-from league.backends.ray_cluster import RESERVOIR_KEY, NodeWorker, RayBackend
+from league.backends.ray_cluster import CACHED, NodeWorker, RayBackend
 from league.tasks.blobs import BlobError, name_of
 from league.tasks.values import Place
 from tests.league.backends.backend_tasks import MARK, install_plugin, match, matches, network, practice, seat, told
@@ -115,11 +115,11 @@ def test_weights_that_come_damaged_are_refused_and_old_ones_are_forgotten(tmp_pa
     try:
         (folder,) = tmp_path.iterdir()
         ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, object_store_memory=100 << 20)
-        contents = [b"%d" % number for number in range(RESERVOIR_KEY + 9)]
+        contents = [b"%d" % number for number in range(CACHED + 9)]
         for content in contents:
             node._fetch({name_of(content): ray.put(content)})
         kept = {path.stem for path in folder.iterdir()}
-        assert name_of(contents[-1]) in kept and len(kept) == RESERVOIR_KEY + 1
+        assert name_of(contents[-1]) in kept and len(kept) == CACHED + 1
         with pytest.raises(BlobError, match="damaged"):
             node._fetch({name_of(b"true"): ray.put(b"false")})
     finally:

@@ -204,7 +204,7 @@ def test_a_dry_run_asks_nobody_who_costs_something():
         (asked,) = cost.questions
         played = 2 * 2 * len(matches) * 10  # two scenarios in both seats, in each round
         assert asked.name == "paid" and asked.games == played and played <= asked.expected <= asked.bound == 5 * played
-        assert "tokens" in str(asked) and "at 1 second a question" in str(asked)
+        assert "tokens" in str(asked) and "at 1 second a query" in str(asked)
     finally:
         service.close()
 
@@ -225,7 +225,7 @@ def test_a_dry_run_asks_no_service_about_practice(asks, monkeypatch):
         cost, _ = estimate(league_of(learners + asks.replace("URL", service.url)))
         assert cost.seconds > 0 and not service.heard
         (asked,) = cost.questions
-        assert asked.name == "a language model" and "main" in asked.what
+        assert asked.name == "a language model" and "main" in asked.role
         assert asked.expected <= asked.bound and asked.games <= cost.decisions
     finally:
         service.close()

@@ -82,8 +82,8 @@ def test_answers_that_are_the_members_own_failure_count(absent, place, cause):
     result = play_match(match(seat("tough"), seat(f"absent(cause={int(cause)})"), size=16), place)
     assert result.failed is None and all(leg.counted is None for leg in result.legs)
     answers = result.legs[0].answers[1]
-    assert answers.answered == 0 and answers.fallen == answers.asked > 0
-    assert answers.causes[CAUSES.index(cause)] == answers.asked
+    assert answers.own_decisions == 0 and answers.fallbacks == answers.decisions > 0
+    assert answers.causes[CAUSES.index(cause)] == answers.decisions
 
 
 def test_a_few_games_out_of_reach_leave_the_match_and_count_for_nobody(absent, place):
@@ -314,7 +314,9 @@ def test_a_failed_match_keeps_what_was_asked_and_a_resumed_league_says_the_same(
         lost = [leg for number in range(2) for leg in ledger.legs(number, failed=True)]
         assert lost and all("dead" in leg.seats for leg in lost) and not any("dead" in leg.seats for leg in counted)
         cross = history_of(ledger, ledger.config()).cross
-        assert cross.answers["dead"].fallen == sum(leg.answers[leg.seats.index("dead")].asked for leg in lost) > 0
+        assert (
+            cross.answers["dead"].fallbacks == sum(leg.answers[leg.seats.index("dead")].decisions for leg in lost) > 0
+        )
         assert ladder_of(cross, 0.95)[-1].unranked_because
 
 
@@ -347,4 +349,4 @@ def test_a_ledger_of_before_is_read_its_causes_unknown(played, tmp_path):
         unknown = [leg for leg in known if leg.causes is None]
         answers = unknown[0].answers[unknown[0].seats.index("dead")]
         assert len(unknown) == 1 and unknown[0].counted is None
-        assert answers.by_cause() == {"cause not kept": answers.asked}
+        assert answers.by_cause() == {"cause not kept": answers.decisions}

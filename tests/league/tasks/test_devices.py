@@ -12,7 +12,7 @@ from dond_marl.occupants import seat_occupant
 from league.settings.learners import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig
-from league.tasks.attribution import Within, unwatched
+from league.tasks.attribution import Within, unmonitored
 from league.tasks.devices import DeviceError, check_devices, describe_practice_device, practice_runner
 from league.tasks.train_task import practice_round
 from league.tasks.values import Place, TrainTask
@@ -69,7 +69,7 @@ def test_games_are_played_where_the_settings_say(task):
 
 def test_a_network_that_a_worker_watches_is_known_as_one():
     partner = NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,))))
-    assert unwatched(Within(nullcontext, partner)) is partner and unwatched(partner) is partner
+    assert unmonitored(Within(nullcontext, partner)) is partner and unmonitored(partner) is partner
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
@@ -88,7 +88,7 @@ def test_a_dry_run_says_who_answers_on_the_device_and_who_is_asked_on_the_host()
         "1 are asked on the host at every turn"
     ]
     uniform = EnvConfig(scenarios="uniform")
-    asked = "0 opponents answer there from tables, 1 as networks, 3 are asked"
+    asked = "0 opponents answer there from tables, 1 as networks, 3 are queried"
     assert asked in describe_practice_device(settings, [crowd], uniform)[0]
     assert (
         "0 opponents answer there from tables, 2 as networks"

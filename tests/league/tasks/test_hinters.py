@@ -7,7 +7,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import lewis_space
 from league.settings.training import HintsConfig
-from league.tasks.hinters import hint_schedule, in_words
+from league.tasks.hinters import hint_schedule, describe_hints
 
 
 def test_an_equilibrium_is_an_expert_that_whispers_to_a_seat():
@@ -17,4 +17,4 @@ def test_an_equilibrium_is_an_expert_that_whispers_to_a_seat():
     some = lewis_space().rows(slice(0, 5000, 100))
     rollout((partner, partner), some, Rules(4), seed=1, prior="lewis", whispers=(schedule, None))
     assert schedule.tally["asked"] == schedule.tally["available"] >= some.size
-    assert in_words(hints).startswith("expert, every ")
+    assert describe_hints(hints).startswith("expert, every ")

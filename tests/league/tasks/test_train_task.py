@@ -10,7 +10,7 @@ import pytest
 from dond_marl.seats import Partner
 from league.settings.learners import LearnerConfig
 from league.tasks.blobs import RESERVOIR_KEY, name_of
-from league.tasks.train_task import crowd_of, first_state, learner_of, practice_round
+from league.tasks.train_task import opponent_mixture, first_state, make_learner, practice_round
 from league.tasks.values import Entrant, Meeting, Place, TrainTask
 from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import unpack
@@ -37,7 +37,7 @@ def test_an_oracle_meets_in_each_seat_what_that_seats_mixture_plays(task, tmp_pa
     )
     task, place = dataclasses.replace(task, meetings=met), Place(tmp_path)
     network = unpack((tmp_path / f"{task.state.blob}.safetensors").read_bytes(), tmp_path).network()
-    crowd = crowd_of(task, learner_of(task.learner, network, SEED, 1000), place)
+    crowd = opponent_mixture(task, make_learner(task.learner, network, SEED, 1000), place)
     assert isinstance(crowd, BySeat)
     assert shares(crowd.seats[0]) == [1, 0] and shares(crowd.seats[1]) == pytest.approx([0.25, 0.75])
     result = practice_round(task, place)
@@ -53,8 +53,8 @@ def test_fictitious_self_play_meets_its_average_and_itself_in_the_share_that_it_
     met = (Meeting(itself, 0.8, "self-play"), task.meetings[1]._replace(probability=0.2))
     task, place = dataclasses.replace(task, learner=learner, state=state, meetings=met), Place(tmp_path)
     network = unpack(content, tmp_path).network()
-    made = learner_of(learner, network, SEED, 1000)
-    crowd = crowd_of(task, made, place)
+    made = make_learner(learner, network, SEED, 1000)
+    crowd = opponent_mixture(task, made, place)
     assert shares(crowd) == pytest.approx([0.8 * 0.75, 0.8 * 0.25, 0.2])
     assert isinstance(crowd, Mixture) and made.average is not None
     seated = [who.network for who in crowd.partners if isinstance(who, NetworkPartner)]

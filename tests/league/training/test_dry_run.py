@@ -17,14 +17,14 @@ SMALL = ("training.num_train_steps=400", "training.num_envs=8", "training.rollou
     [
         (
             ("hints.mode=llm", "hints.provider=openai", "hints.models.openai=any", "hints.options={base_url: 'URL'}"),
-            ("for hints in practice, about 400 questions", "for hints of the closing evaluation, about 200 questions"),
+            ("for hints in practice: about 400 queries", "for hints of the closing evaluation: about 200 queries"),
         ),
         (
             ("env.partner=llm(provider=openai, base_url='URL', model=any, max_requests=7)",),
-            ("which plays, about 400 questions", "the games of the closing evaluation", "max_requests 7 is spent"),
+            ("which plays: about 400 queries", "the games of the closing evaluation", "past max_requests 7"),
         ),
         (("training.reward=llm_judge(style='competitive', provider='openai', model='any', base_url='URL')",),
-         ("which judges, about 160 questions",)),
+         ("which judges: about 160 queries",)),
     ],
     ids=["hints", "partner", "judge"],
 )  # fmt: skip
@@ -39,7 +39,7 @@ def test_a_dry_run_of_a_training_says_what_is_asked_and_asks_nobody(asks, told, 
         assert not service.heard and not list(tmp_path.iterdir())
     finally:
         service.close()
-    for words in (*told, "at 1 second a question", "on one core"):
+    for words in (*told, "at 1 second a query", "on one core"):
         assert words in said, said
 
 
@@ -47,7 +47,7 @@ def test_a_dry_run_of_a_training_that_asks_nobody_says_nothing_of_questions(tmp_
     monkeypatch.chdir(tmp_path)
     assert dond("train", "--algo", "reinforce", "--dry-run", overrides=SMALL) == 0
     said = capsys.readouterr().out
-    assert "question" not in said and "400 own decisions" in said and not list(tmp_path.iterdir())
+    assert "quer" not in said and "400 own decisions" in said and not list(tmp_path.iterdir())
 
 
 def test_hints_are_asked_by_their_cadence_at_least_once_a_game():
@@ -67,7 +67,7 @@ def test_prices_become_dollars():
 
 def test_a_spent_limit_ends_the_hints_where_a_member_has_a_fallback():
     spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, max_requests=9)"
-    spent = "; where its max_requests 9 is spent (counted in each process), "
+    spent = "; past max_requests 9 (counted in each process), "
     assert str(QueryEstimate("any", "which plays", 5, 50, 50, spec)).endswith(f"{spent}its fallback plays")
     hints = str(hint_queries(HintsConfig(mode="llm"), 10, 40, "for hints", spec))
     assert hints.endswith(f"{spent}no more hints are given")
@@ -76,4 +76,4 @@ def test_a_spent_limit_ends_the_hints_where_a_member_has_a_fallback():
 def test_small_numbers_are_said_as_they_are():
     assert [spelled_duration(seconds) for seconds in (1, 2, 7_200)] == ["1 second", "2 seconds", "2 hours"]
     told = str(hint_queries(HintsConfig(mode="llm"), 1, 1, "for hints", "llm(provider=groq)"))
-    assert " to read, 32 to write; at 1 second a question 1 second" in told
+    assert " to read, 32 to write; at 1 second a query 1 second" in told
