@@ -35,6 +35,7 @@ from league.settings.sections import EnvConfig
 from league.standings.history import History
 from league.tasks.blobs import write_blob
 from league.tasks.seating import SEATING
+from league.tasks.train_task import practice_round
 from league.tasks.values import (
     Block,
     Entrant,
