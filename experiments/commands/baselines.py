@@ -67,7 +67,7 @@ def command(
     from league.bench.run import against as opponents_of  # PyTorch is loaded from here on
     from league.bench.table import leaderboard
     from league.display.tables import print_section
-    from league.report.html import page
+    from league.report.render import report_html
     from league.tables.blocks import printable
     from league.tables.markdown import report_markdown
 
@@ -111,5 +111,5 @@ def command(
         print_section(console_for_people(), section)
     table = folder / f"table_{'_'.join(comparison.against)}.md"
     write_whole(table, report_markdown(report))
-    write_whole(table.with_suffix(".html"), page(printable(report._replace(title="Arms of equal acts"))))
+    write_whole(table.with_suffix(".html"), report_html(printable(report._replace(title="Arms of equal acts"))))
     say(f"written: {path}, {table} and {table.with_suffix('.html').name}")

@@ -39,7 +39,7 @@ from league.bench.submission import of_run, of_spec
 from league.bench.table import in_short, leaderboard, one_line_table
 from league.cli.shell import FILE, SEED, Command, Group, WritableFile, console_for_people, say, say_next, whole
 from league.display.tables import print_in_short, print_section
-from league.report.html import page as html
+from league.report.render import report_html
 from league.tables.blocks import Report
 from league.tables.markdown import report_markdown, section_markdown
 
@@ -178,7 +178,7 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
         for section in report.sections:
             print_section(console, section)
         return
-    text = html(report) if form == "html" else report_markdown(report)
+    text = report_html(report) if form == "html" else report_markdown(report)
     if out is None:
         click.echo(text, nl=False)
         return

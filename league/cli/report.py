@@ -2,9 +2,9 @@
 
 examples:
   dond report --run runs/league                           # the newest run: report.html in its folder
-  dond report --run runs/league/0001 --format md --out -  # to be read here
-  dond report --run runs/league/0001 --format csv         # one long table: a row per figure
   dond report --run runs/league/0001 --format json --out report.json
+
+Tables for spreadsheets and LaTeX: dond export.
 """
 
 from __future__ import annotations
@@ -18,14 +18,11 @@ from league.cli.shell import FILE, Command, WritableFile, console_for_people, sa
 from league.display.tables import print_in_short
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import LEDGER, named_run
-from league.report.as_data import as_csv, as_json
 from league.report.collect import collect
-from league.report.html import page
-from league.tables.blocks import printable
-from league.tables.markdown import report_markdown
-from league.tables.names import report_with_short_names
+from league.report.render import report_html, report_json
+from league.tables.blocks import printable, report_with_short_names
 
-FORMATS = {"html": page, "md": report_markdown, "csv": as_csv, "json": as_json}
+FORMATS = {"html": report_html, "json": report_json}
 OUT = WritableFile(allow_dash=True)
 
 
@@ -38,15 +35,14 @@ def command(context: click.Context, run: Path, kind: str, out: Path | None) -> N
     """Write the report of one run in one format."""
     folder = named_run(run.expanduser()).path
     report = printable(collect(folder))
-    people = kind in ("html", "md")
-    shown = report_with_short_names(report, _members(folder))
-    text = FORMATS[kind](shown if people else report)
+    for_people = report_with_short_names(report, _members(folder))
+    text = FORMATS[kind](for_people if kind == "html" else report)
     if out == Path("-"):
         click.echo(text, nl=False)
         return
     path = out or folder / f"report.{kind}"
     write_whole(path, text)
-    print_in_short(console_for_people(), shown.abstract)
+    print_in_short(console_for_people(), for_people.abstract)
     say(f"written: {path}")
     say_next(context, "web", "--run", folder)
 

@@ -30,11 +30,10 @@ from league.evaluation.evaluate import (
 from league.evaluation.final import FinalEvaluation
 from league.evaluation.outcomes import UNITS, Figures
 from league.evaluation.probe import Probe
-from league.tables.blocks import Figure, Section, Table, TableRow, Unit, number_cell
+from league.tables.blocks import Figure, Section, Table, TableRow, Unit, number_cell, replace_names, with_short_names
 from league.tables.evaluation import final_evaluation, names_in
 from league.tables.figures import with_margin
-from league.tables.in_short import of_final, of_pair
-from league.tables.names import renamed, with_short_names
+from league.tables.summaries import evaluation_summary, pair_summary
 
 ROWS: dict[str, tuple[str, bool]] = {  # by figure: its label, and whether it is shown for each seat too
     "points": ("own points", True),
@@ -71,16 +70,16 @@ def final_in_short(final: FinalEvaluation) -> tuple[str, ...]:
     """What the final evaluation of a league comes to."""
     document = final_document(final)
     short = short_names(names_in(document))
-    return tuple(renamed(sentence, short) for sentence in of_final(document))
+    return tuple(replace_names(sentence, short) for sentence in evaluation_summary(document))
 
 
 def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine, *, details: bool = False) -> None:
     """Print what one pair comes to, a table of it, and what its figures mean; ``details``: every figure as well."""
     names = (evaluation.member, evaluation.against)
     section = Section("evaluation", _measured(evaluation), tuple(_notes(evaluation)), (main_table(evaluation),))
-    print_in_short(console, (renamed(sentence, short_names(names)) for sentence in of_pair(evaluation)))
+    print_in_short(console, (replace_names(sentence, short_names(names)) for sentence in pair_summary(evaluation)))
     for name, answers in evaluation.answers.items():
-        told = renamed(answers.sentence(name), short_names(names))
+        told = replace_names(answers.sentence(name), short_names(names))
         prose(console, f"warning: {told}" if answers.left_out else told, "yellow" if answers.fallbacks else "")
     print_section(console, with_short_names(section, names))
     if details:

@@ -26,12 +26,10 @@ from league.rounds.runner import Outcome
 from league.rounds.watching import Progress
 from league.settings.read import Config
 from league.standings.ladder import Standing, ladder_of
-from league.tables.blocks import Section, Table, TableRow, number_cell
+from league.tables.blocks import Section, Table, TableRow, number_cell, replace_names, with_short_names
 from league.tables.figures import with_margin
-from league.tables.in_short import of_league
-from league.tables.meta_game import of_findings
-from league.tables.names import renamed, with_short_names
-from league.tables.standings import crossplay, ladder, ladder_table, learning
+from league.tables.standings import crossplay, ladder, ladder_table, learning, meta_game_of_findings
+from league.tables.summaries import league_summary
 from league.tasks.values import MatchResult, TrainResult
 from partners.learning.rewards import OWN
 
@@ -187,7 +185,7 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
     standings = ladder_of(cross, confidence, outcome.responses)
     models = {member.name for member in members_of(config) if member.costly}
     mains = [learner.name for learner in config.learners if learner.role == "main"]
-    in_short = [of_league(cross, standings, confidence, mains)]
+    in_short = [league_summary(cross, standings, confidence, mains)]
     if outcome.final is not None:
         from league.display.evaluation import final_in_short, print_final  # evaluations load PyTorch
 
@@ -197,7 +195,7 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
     def show(section: Section) -> None:
         print_section(console, with_short_names(section, short))
 
-    print_in_short(console, (renamed(sentence, short) for sentence in in_short))
+    print_in_short(console, (replace_names(sentence, short) for sentence in in_short))
     learns, responses = bool(config.learners), len(outcome.responses)
     show(ladder(cross, standings, (), confidence, responses, models, learns=learns))
     for learner in config.learners:
@@ -207,7 +205,7 @@ def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
     if outcome.curves:
         show(learning(outcome.curves, [learner.name for learner in config.learners], confidence))
     if outcome.findings is not None:
-        show(of_findings(outcome.findings, cross))
+        show(meta_game_of_findings(outcome.findings, cross))
     if outcome.final is not None:
         print_final(console, outcome.final)
     tables = ["ladder.csv", "crossplay.csv", *(["learning.csv"] if outcome.curves else [])]

@@ -1,1 +1,1 @@
-"""A league run as a report: one collection of facts (:mod:`league.report.collect`), in four formats."""
+"""Report on a league's run: facts from its ledger and files (:mod:`league.report.collect`), as HTML or JSON."""

@@ -1,45 +1,60 @@
-"""All facts of the report on one run, from its ledger and from the files written at the end of the league.
+"""Facts of the report on one run: its ledger, and the files that the end of a league writes.
 
-A league that is still running is read at one moment, without disturbing it.
+Ratings, the meta-game and the final evaluation take seconds to minutes to compute, so a report reads them from the
+run's files; where one is missing, the report names the command that makes it. The ledger of a league that is still
+running is read at one moment, without disturbing it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import hashlib
+import json
+import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from dond_marl.dialogues.human_line import HumanLine, stored_human_line
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, checksum
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
-from league.ledger.run_directory import NoRun, named_run
-from league.report.run_files import RunFiles, run_files
-from league.report.sections.curriculum import curriculum, lineage
-from league.report.sections.diversity import diversity
-from league.report.sections.games import games
-from league.report.sections.language_models import language_models
-from league.report.sections.provenance import broken_at, provenance
-from league.report.sections.trust import trust
+from league.ledger.run_directory import SETTINGS, NoRun, named_run
+from league.report.games import games
+from league.report.language_models import language_models
+from league.report.sections import curriculum, damage_sentence, diversity, lineage, provenance
 from league.rounds.diversity import over_time
 from league.settings.read import Config
-from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE
+from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, as_named
 from league.standings.best_response_values import responses_of
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import learning_curves
 from league.standings.history import history_of
 from league.standings.ladder import Standing, ladder_of
-from league.tables import evaluation, in_short, meta_game
+from league.tables import evaluation
 from league.tables.blocks import Report, Section
-from league.tables.standings import crossplay, ladder, learning
+from league.tables.standings import META_GAME_KEY, META_GAME_TITLE, crossplay, ladder, learning, meta_game, trust
+from league.tables.summaries import evaluation_summary, league_summary
 
-DAMAGED = (AttributeError, KeyError, TypeError, ValueError)  # what a section raises of a document that lacks something
+INCOMPLETE = (AttributeError, KeyError, TypeError, ValueError)  # raised by a section whose document lacks a field
+LARGEST = 64 * 2**20  # bytes of one file that are read
+
+
+class RunFiles(NamedTuple):
+    """The documents that the end of a league writes; ``None`` where one is missing, with the reason in ``why``."""
+
+    ratings: list[dict[str, str]] | None
+    meta_game: dict[str, Any] | None
+    evaluation: dict[str, Any] | None
+    why: dict[str, str]  # by file
+    sha256: dict[str, str]  # by file
 
 
 def collect(folder: Path) -> Report:
-    """The report on the run in ``folder``, or on the newest of those in it.
+    """The report on the run in ``folder``, or on the newest run in it.
 
     Raises :class:`~league.ledger.run_directory.NoRun`, :class:`~league.ledger.ledger.LedgerError` and
-    :class:`~league.settings.read.ConfigError`, whose messages name what is wrong.
+    :class:`~league.settings.read.ConfigError`.
     """
     directory = named_run(folder)
     if not directory.ledger.is_file():
@@ -51,9 +66,9 @@ def collect(folder: Path) -> Report:
         try:
             return _report(directory.path, directory.blobs, config, ledger)
         except (ArithmeticError, LookupError, ValueError) as error:
-            if (broken := broken_at(ledger)) is None:  # no damaged row: settings that are not to be had here, or a bug
+            if (damage := damage_sentence(ledger)) is None:  # sound rows: missing data, or a bug
                 raise
-            raise LedgerError(f"{ledger.path}: {broken}") from error
+            raise LedgerError(f"{ledger.path}: {damage}") from error
 
 
 def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Report:
@@ -64,78 +79,71 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
     standings = ladder_of(cross, confidence, responses)
     decisions = [(number, decision) for number in range(rounds) for decision in ledger.decisions(number)]
     curves = learning_curves(ledger, confidence)
-    mains = any(member.role == "main" for member in members)
     models = {member.name for member in members if member.costly}
+    learners = [learner.name for learner in config.learners]
+    mains = [learner.name for learner in config.learners if learner.role == "main"]
     over = rounds >= config.schedule.total
-    files = run_files(folder, over=over, evaluates=config.league.evaluate, mains=mains)
+    files = read_run_files(folder, over=over, evaluates=config.league.evaluate, mains=bool(mains))
+    schedule = config.schedule
+    progress = f"Over: {schedule}" if over else f"So far {schedule.counted(rounds)} of {schedule.rounds} rounds"
     summary = (
-        f"{_rounds(config, rounds)}, {cross.total_games:,} games of matches, {len(cross.members)} members, "
-        f"{len(config.learners)} of them learning; seed {config.league.seed}"
+        f"{progress}, {cross.total_games:,} games of matches, {len(cross.members)} members, "
+        f"{len(learners)} of them learning; seed {config.league.seed}"
     )
-    if (broken := broken_at(ledger)) is not None:
-        summary += f". {broken}"
+    if (damage := damage_sentence(ledger)) is not None:
+        summary += f". {damage}"
     return Report(
         title=f"League {folder.resolve().parent.name}/{folder.resolve().name}",
         summary=summary,
         confidence=confidence,
         sections=(
-            ladder(cross, standings, members, confidence, len(responses), models, learns=bool(config.learners)),
+            ladder(cross, standings, members, confidence, len(responses), models, learns=bool(learners)),
             crossplay(cross, standings, confidence),
             _meta_game(files, cross),
-            _trust(files, standings, [learner.name for learner in config.learners if learner.role == "main"]),
+            _trust(files, standings, mains),
             _evaluation(files, config.env.data_dir),
-            learning(curves, [learner.name for learner in config.learners], confidence),
+            learning(curves, learners, confidence),
             curriculum(config, history.stages, decisions),
             lineage(members, states, standings, decisions),
             diversity(over_time(cross.payoffs(), history.members)),
             language_models(config, ledger, blobs),
             games(config, ledger, blobs),
-            provenance(config, ledger, blobs, files.sha256, broken),
+            provenance(config, ledger, blobs, files.sha256, damage),
         ),
-        abstract=_abstract(config, cross, standings, files),
+        abstract=_abstract(files, league_summary(cross, standings, confidence, mains)),
     )
 
 
-def _abstract(config: Config, cross: CrossPlay, standings: Sequence[Standing], files: RunFiles) -> tuple[str, ...]:
-    """Who is best, and what the final evaluation says of the first main, where there is one."""
-    mains = [learner.name for learner in config.learners if learner.role == "main"]
-    first = in_short.of_league(cross, standings, config.league.confidence, mains)
+def _abstract(files: RunFiles, league: str) -> tuple[str, ...]:
+    """The outcome of the league, and of the final evaluation if there is a sound one."""
     try:
-        return (first, *(in_short.of_final(files.evaluation) if files.evaluation is not None else ()))
-    except DAMAGED:  # which its own section says
-        return (first,)
-
-
-def _rounds(config: Config, committed: int) -> str:
-    """How much of a league is over."""
-    if committed >= config.schedule.total:
-        return f"Over: {config.schedule}"
-    return f"So far {min(committed, config.league.rounds)} of {config.league.rounds} rounds"
+        return (league, *(evaluation_summary(files.evaluation) if files.evaluation is not None else ()))
+    except INCOMPLETE:  # reported by its own section
+        return (league,)
 
 
 def _meta_game(files: RunFiles, cross: CrossPlay) -> Section:
-    """The section of the run's files, or why there is none."""
-    section = Section(meta_game.KEY, meta_game.TITLE)
+    """The meta-game section from the run's files, or the reason why there is none."""
+    section = Section(META_GAME_KEY, META_GAME_TITLE)
     if files.ratings is None or files.meta_game is None:
         missing = (name for name in (RATINGS_FILE, META_GAME_FILE) if name in files.why)
         return section._replace(notes=tuple(dict.fromkeys(files.why[name] for name in missing)))
     try:
-        return meta_game.meta_game(files.ratings, files.meta_game, cross)
-    except DAMAGED:
-        names = f"{META_GAME_FILE} or {RATINGS_FILE}"
-        return section._replace(notes=(f"{names} is damaged: it lacks what it should hold.",))
+        return meta_game(files.ratings, files.meta_game, cross)
+    except INCOMPLETE:
+        return section._replace(notes=(f"{META_GAME_FILE} or {RATINGS_FILE} is damaged: fields are missing.",))
 
 
 def _trust(files: RunFiles, standings: Sequence[Standing], mains: Sequence[str]) -> Section:
-    """The section of the run's files, or what they mean alone."""
+    """The comparison of ladder and meta-game; without its table if the run's files lack a field."""
     try:
         return trust(standings, files.meta_game, mains)
-    except DAMAGED:  # which the meta-game's own section says
+    except INCOMPLETE:  # reported by the meta-game's own section
         return trust(standings, None, mains)
 
 
 def _evaluation(files: RunFiles, data_dir: str | None) -> Section:
-    """The section of the run's file, or why there is none, beside people."""
+    """The final evaluation from the run's file, or the reason why there is none, with the figures of people."""
     section, human = Section(evaluation.KEY, evaluation.TITLE), stored_human_line()
     data = _human_data(human, data_dir)
     if files.evaluation is None:
@@ -143,16 +151,74 @@ def _evaluation(files: RunFiles, data_dir: str | None) -> Section:
         return section._replace(notes=notes, blocks=(evaluation.people(human),))
     try:
         section = evaluation.final_evaluation(files.evaluation, human)
-    except DAMAGED:
-        return section._replace(notes=(f"{FINAL_FILE} is damaged: it lacks what it should hold.",))
+    except INCOMPLETE:
+        return section._replace(notes=(f"{FINAL_FILE} is damaged: fields are missing.",))
     return section._replace(notes=(*section.notes, data))
 
 
 def _human_data(human: HumanLine, data_dir: str | None) -> str:
-    """Whether the files that the figures of people were computed from are here."""
+    """Whether the data files at hand are those that the stored figures of people come from, as a sentence."""
     folder = DEFAULT_DATA_DIR if data_dir is None else Path(data_dir).expanduser()
     try:
         same = all(checksum((folder / name).read_bytes()) == digest for name, digest in human.files.items())
     except OSError:
-        return "The data of these people is not here: their figures are those kept in the package."
+        return "The data of these people is not here: the figures are those stored in the package."
     return f"The data files at hand {'are' if same else 'are not'} the ones that these people's figures come from."
+
+
+def read_run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> RunFiles:
+    """Read the files that the end of a league writes into ``folder``.
+
+    ``over``: all rounds are played; ``evaluates``: the league writes the files at its end; ``mains``: there are mains
+    to evaluate.
+    """
+    why: dict[str, str] = {}
+    sha256: dict[str, str] = {}
+
+    def read(name: str, parse: Callable[[str], Any]) -> Any:
+        path = folder / name
+        command = _command(folder, name, evaluates)
+        if not over:
+            resume = f"dond league --resume {shlex.quote(str(folder))}"
+            why[name] = f"The league is not over: the file is written at its end. Continue with: {resume}"
+            return None
+        if not path.is_file():
+            why[name] = f"Not made for this run. Make it with: {command}"
+            return None
+        content = path.read_bytes() if path.stat().st_size <= LARGEST else b""
+        try:
+            parsed = parse(content.decode("utf-8"))
+        except ValueError:  # UnicodeDecodeError and JSONDecodeError are subclasses
+            why[name] = f"{name} is damaged. Make it again with: {command}"
+            return None
+        sha256[name] = hashlib.sha256(content).hexdigest()
+        return parsed
+
+    ratings, meta_game = read(RATINGS_FILE, _parse_ratings), read(META_GAME_FILE, _parse_document)
+    evaluation = read(FINAL_FILE, _parse_document)
+    if not mains and evaluation is None:
+        why[FINAL_FILE] = "No member to evaluate: the league has no main."
+    return RunFiles(ratings, meta_game, evaluation, why, sha256)
+
+
+def _parse_ratings(text: str) -> list[dict[str, str]]:
+    rows = list(csv.DictReader(text.splitlines()))
+    if not rows or not {"member", "take"} <= rows[0].keys() or any(None in row or None in row.values() for row in rows):
+        raise ValueError
+    return [{**row, "member": as_named(row["member"])} for row in rows]
+
+
+def _parse_document(text: str) -> dict[str, Any]:
+    document = json.loads(text)
+    if not isinstance(document, dict):
+        raise ValueError
+    return document
+
+
+def _command(folder: Path, name: str, evaluates: bool) -> str:
+    """The command that makes a file of a run."""
+    run = shlex.quote(str(folder))
+    if name == FINAL_FILE:
+        return f"dond evaluate --run {run} --json {shlex.quote(str(folder / name))}"
+    again = f"dond league --resume {run}"
+    return again if evaluates else f"{again} --config {shlex.quote(str(folder / SETTINGS))} --set league.evaluate=true"

@@ -1,7 +1,7 @@
 """The one table model: sections of tables, learning curves, games and texts; figures carry interval, n and unit.
 
 Renderers: :mod:`league.display.tables` (terminal), :mod:`league.tables.markdown` (results pages, `dond bench`) and
-:mod:`league.report.html` (report, one file), so that no two of them can disagree. Names of members and reasons of
+:mod:`league.report.render` (HTML and JSON), so that no two of them can disagree. Names of members and reasons of
 failures are foreign text: :func:`printable` replaces control characters once, and each renderer escapes the characters
 that have a meaning in its own format.
 """
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from dond_marl.occupants import short_names
 from dond_marl.records.record import GameRecord
 from dond_marl.statistics import Estimate
 from league.standings.curves import CurvePoint
@@ -171,21 +172,57 @@ def printable(printed: Printed) -> Printed:
 
 def map_texts(printed: Printed, change: Callable[[str], str]) -> Printed:
     """Apply ``change`` to every text of a report or section, names of occupants in recorded games included."""
-    changed: Printed = _reworded(printed, change)
+    changed: Printed = _map_texts(printed, change)
     return changed
+
+
+def with_short_names(section: Section, names: Iterable[str]) -> Section:
+    """The section with short names for those of ``names`` that contain a path; its last notes give each full name.
+
+    For people only: files for programs keep the full specifications.
+    """
+    return _add_full_names(section, short_names(names))
+
+
+def report_with_short_names(report: Report, names: Iterable[str]) -> Report:
+    """The report with short names; the notes of its first section give each full name."""
+    short = short_names(names)
+    head: Report = map_texts(report._replace(sections=()), lambda text: replace_names(text, short))
+    first, *others = report.sections
+    return head._replace(sections=(_add_full_names(first, short), *(_shorten(section, short) for section in others)))
+
+
+def replace_names(text: str, short: Mapping[str, str]) -> str:
+    """``text`` with every specification in ``short`` replaced by its short name, the longest first."""
+    for spec in sorted(short, key=len, reverse=True):
+        text = text.replace(spec, short[spec])
+    return text
+
+
+def _add_full_names(section: Section, short: Mapping[str, str]) -> Section:
+    shortened = _shorten(section, short)
+    return shortened._replace(notes=(*shortened.notes, *(f"{name} is {spec}." for spec, name in short.items())))
+
+
+def _shorten(section: Section, short: Mapping[str, str]) -> Section:
+    """The section with short names except in its text blocks: settings keep their specifications."""
+    changed: Section = map_texts(section, lambda text: replace_names(text, short))
+    pairs = zip(section.blocks, changed.blocks, strict=True)
+    blocks = tuple(before if isinstance(before, TextBlock) else after for before, after in pairs)
+    return changed._replace(blocks=blocks)
 
 
 def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() or letter == "\n" else UNPRINTABLE for letter in text)
 
 
-def _reworded(value: Any, change: Callable[[str], str]) -> Any:
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, GameRecord):
         first, second = value.occupants
         return replace(value, occupants=(change(first), change(second)))
     if isinstance(value, tuple):
-        parts = [_reworded(part, change) for part in value]
+        parts = [_map_texts(part, change) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value

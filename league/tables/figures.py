@@ -9,20 +9,20 @@ from league.tables.blocks import Cell, Unit
 
 UNKNOWN = "-"
 FORMATS: dict[Unit, str] = {
-    "share": ".1%",
-    "difference": "+.2f",
-    "difference of shares": "+.1%",
-    "count": ",.0f",
-    "ratio": ".3f",
-    "nats": ".3f",
-    "p-value": ".2g",
-    "seconds": ".1f",
-}  # of other units: two decimals
+    "share": "z.1%",
+    "difference": "+z.2f",
+    "difference of shares": "+z.1%",
+    "count": "z,.0f",
+    "ratio": "z.3f",
+    "nats": "z.3f",
+    "p-value": "z.2g",
+    "seconds": "z.1f",
+}  # of other units: two decimals; z: no minus sign before a rounded 0
 
 
 def format_number(value: float, unit: Unit = "points") -> str:
     """A number in its unit: ``7.31``, ``85.1%``; :data:`UNKNOWN` for ``nan``."""
-    return UNKNOWN if math.isnan(value) else f"{value:z{FORMATS.get(unit, '.2f')}}"  # z: no minus before a rounded 0
+    return UNKNOWN if math.isnan(value) else f"{value:{FORMATS.get(unit, 'z.2f')}}"
 
 
 def with_margin(estimate: Estimate, unit: Unit = "points") -> str:

@@ -1,12 +1,17 @@
-"""Who scores what against whom, and how the learners came on."""
+"""Sections of a league's standings: ladder, cross-play, learning curves, meta-game, and how far to trust which."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
+from dond_marl.game import SEATS
+from dond_marl.statistics import Estimate
+from league.standings.as_csv import LEAST_SHARE, meta_game_document, ratings_rows
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import YARDSTICK, CurvePoint
+from league.standings.findings import DRIFT, NASH, WELFARE, Findings
 from league.standings.ladder import Standing
 from league.tables.blocks import (
     Cell,
@@ -15,16 +20,37 @@ from league.tables.blocks import (
     Section,
     Table,
     TableRow,
+    Unit,
     align_columns,
+    figure_from_json,
     number_cell,
 )
 from league.tasks.answers import cause_phrases
 from league.tasks.values import Member
 
-ANSWERED = "answered"  # the heading
+ANSWERED = "answered"  # heading of the ladder's column of valid answers
+META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
+MIXTURES = (WELFARE, NASH, DRIFT)
+RATINGS: dict[str, tuple[str, Unit]] = {  # heading: the column of ratings.csv, and its unit
+    "take": ("take", "points"),
+    "give": ("give", "points"),
+    "duplicate": ("duplicate", "log-odds"),
+    "deviation as seat_0": ("deviation_seat_0", "points"),
+    "deviation as seat_1": ("deviation_seat_1", "points"),
+}
 SAMPLED = (
-    "Learners and their snapshots sample their acts in these games, as in practice; others play as their spec says. "
-    "The held-out evaluation has them play their likeliest acts (greedy)."
+    "Learners and their snapshots sample their actions in these games, as in practice; others play as their spec says. "
+    "In the held-out evaluation they play their likeliest actions (greedy)."
+)
+TRUST_NOTES = (
+    "The ladder is a mean: a member's points against every other member with equal weight, in both seats. Use it for "
+    "performance in this population. Members with many near-copies in the league count many times, and one member "
+    "that exploits the first hardly shows.",
+    "The meta-game gives the members that would still be chosen if both seats chose among these members, each for its "
+    "own points. Use it for what persists when opponents respond: copies and weak opponents change nothing. It need "
+    "not be desirable: the seat with the last offer that can be answered may take nearly all, and a mixture that ends "
+    "there pays one seat much and the other little.",
+    "So they may disagree, and neither is wrong. For partners that are in neither, use the held-out evaluation.",
 )
 
 
@@ -38,11 +64,18 @@ def ladder(
     *,
     learns: bool = False,
 ) -> Section:
-    """Everybody's points against everybody else, best first.
+    """The ladder: every member's points against all others, best first.
 
-    ``members`` give the roles; ``responses`` is the number of members to whom a best response is known exactly;
-    ``models`` are members that cost something to ask: how often they answered is shown even where they always did.
-    ``learns``: somebody learns in the league, so that it is said how networks play.
+    Parameters
+    ----------
+    members
+        all members, for their roles
+    responses
+        number of members to which an exact best response is known
+    models
+        members that are expensive to query; their share of answers is shown even when it is complete
+    learns
+        whether the league has learners: adds the note on sampled actions
     """
     others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
     more: dict[str, dict[str, Cell]] = {member.name: {"role": member.role.replace("_", " ")} for member in members}
@@ -52,15 +85,15 @@ def ladder(
     most = max((row.points.n for row in standings), default=0)
     notes: tuple[str, ...] = (
         f"Own points of ten, tenths of what the whole pool is worth to the seat, over {others} in both seats; "
-        f"no deal is 0. Intervals are {confidence:.0%}, over scenarios. What learners played before they last changed "
-        f"counts for less, so n, at most {most:,}, falls short of the games that they played.",
-        f"Of response: own points as a share of the exact best response's, against the members to whom that is known "
+        f"no deal is 0. Intervals are {confidence:.0%}, over scenarios. Games that learners played before they last "
+        f"changed count less, so n, at most {most:,}, falls short of the games that they played.",
+        f"Of response: own points as a share of the exact best response's, against the members to which that is known "
         f"({responses} of {len(standings)}). Of Nash: as a share of the points at the Nash points of the same "
         f"scenarios. Figures without an interval are plain means.",
     )
     wrong = [row.member for row in standings if row.impossible]
     if wrong:
-        notes += (f"Joint scores above what there is to share, a bug: {', '.join(wrong)}.",)
+        notes += (f"Joint scores above the largest possible, a bug: {', '.join(wrong)}.",)
     notes += tuple(
         f"{row.member} has no rank: {row.unranked_because}." for row in standings if row.failed and not row.ranked
     )
@@ -69,8 +102,8 @@ def ladder(
     table = ladder_table(standings, more, models)
     if ANSWERED in table.heads:
         notes += (
-            "Answered: a member's own decisions, of all that it was asked for in matches; a stated fallback made the "
-            "others. A game in which a member was not reached counts for nobody, and a match with too many of them "
+            "Answered: the member's own decisions, of all for which it was queried in matches; a fallback made the "
+            "others. A game in which a member was not reached enters no figure, and a match with too many of them "
             "(league.unreached) fails.",
         )
     return Section("ladder", "Ladder", notes, (table,))
@@ -81,10 +114,7 @@ def ladder_table(
     more: Mapping[str, Mapping[str, Cell]] = MappingProxyType({}),
     models: Collection[str] = (),
 ) -> Table:
-    """The columns that follow from standings alone; ``more``: further cells, by member and heading.
-
-    ``models``: as in :func:`ladder`.
-    """
+    """The table of the ladder; ``more``: further cells, by member and heading; ``models``: as in :func:`ladder`."""
     failed = any(row.failed for row in standings)
     rows: list[dict[str, Cell]] = [
         {
@@ -98,7 +128,7 @@ def ladder_table(
             "own where agreed": number_cell(row.agreed, n=round(row.points.n * row.deals) if row.points.n else 0),
             "acts per game": number_cell(row.turns, "acts", row.points.n),
             "against itself": number_cell(row.self_play),
-            ANSWERED: answered(row, models),
+            ANSWERED: answer_count(row, models),
             "failed matches": number_cell(row.failed, "count") if failed else None,
             **more.get(row.member, {}),
         }
@@ -107,8 +137,11 @@ def ladder_table(
     return Table("Best own points first", *align_columns(rows, [row.member for row in standings]), kind="ladder")
 
 
-def answered(row: Standing, models: Collection[str]) -> str | None:
-    """``30 of 34 (not reached 4)``; ``None`` of a member that costs nothing to ask and always answered itself."""
+def answer_count(row: Standing, models: Collection[str]) -> str | None:
+    """Own decisions of all decisions: ``30 of 34 (not reached 4)``.
+
+    ``None`` for a member that is not in ``models`` and made every decision itself.
+    """
     answers = row.answers
     if not answers.fallbacks and row.member not in models:
         return None
@@ -117,7 +150,7 @@ def answered(row: Standing, models: Collection[str]) -> str | None:
 
 
 def crossplay(cross: CrossPlay, standings: Sequence[Standing], confidence: float) -> Section:
-    """What each member scores against each other, in the ladder's order."""
+    """The cross-play table: points of each member against each other, in the ladder's order."""
     names = tuple(row.member for row in standings)
     rows = tuple(TableRow(row, tuple(Figure(cross.cell(row, column, confidence)) for column in names)) for row in names)
     empty = sum(not cell.known for row in rows for cell in row.cells if isinstance(cell, Figure))
@@ -130,9 +163,9 @@ def crossplay(cross: CrossPlay, standings: Sequence[Standing], confidence: float
 
 
 def learning(curves: Sequence[CurvePoint], learners: Sequence[str], confidence: float) -> Section:
-    """Every learner's score against the yardstick, round by round."""
+    """Learning curves of all learners against the yardstick; a note without them if there are none."""
     if not curves:
-        why = f"nobody has met {YARDSTICK} yet, against whom curves are drawn" if learners else "nobody learns in it"
+        why = f"no learner has played {YARDSTICK} yet, the opponent of the curves" if learners else "no learners"
         return Section("learning", "Learning curves", (f"None: {why}.",))
     note = (
         f"Points of ten against {YARDSTICK}, mean of both seats, over own decisions so far, with the learner as it was "
@@ -140,3 +173,119 @@ def learning(curves: Sequence[CurvePoint], learners: Sequence[str], confidence: 
         f"learner that was restarted."
     )
     return Section("learning", "Learning curves", (note,), (Curves(tuple(curves), YARDSTICK, confidence),))
+
+
+def meta_game_of_findings(findings: Findings, cross: CrossPlay) -> Section:
+    """The meta-game section from findings in memory, equal to that from their files."""
+    header, *rows = ratings_rows(findings)
+    return meta_game([dict(zip(header, row, strict=True)) for row in rows], meta_game_document(findings), cross)
+
+
+def meta_game(ratings: Sequence[Mapping[str, str]], document: Mapping[str, Any], cross: CrossPlay) -> Section:
+    """The meta-game section: ratings, and the stable mixtures of members, from ``ratings.csv`` and ``meta_game.json``.
+
+    Figures are over the games of the payoff table, in which a learner's earlier rounds count less; the duplicate rating
+    is over all games. Raises ``AttributeError``, ``KeyError``, ``TypeError`` or ``ValueError`` if the documents lack a
+    field.
+    """
+    games = round(float(cross.payoffs().games.sum()) / 2)
+    ranked = _ratings_table(ratings, document, games, cross.total_games)
+    tables = (ranked, _values_table(document, games), _shares_table(document, games))
+    predicted = 1 - float(document["cells_played"])
+    notes = [
+        "Take, give: how many more points of ten a member gets than others do, and others get from it; members that "
+        "play alike count as one. Duplicate: log-odds of beating other members with the same scenarios and partner "
+        "(0: as often ahead as behind; with a difference of 1 the better member gets 73 % of the match points). "
+        "Deviation: what a player would gain by switching to the member in the strictest equilibrium, at most 0; "
+        "duplicates of a member change no rating. Alpha-rank: the share of time that a population which imitates the "
+        "more successful spends on the member.",
+        "CCE: a coarse correlated equilibrium, in which no player gains by committing to a member beforehand; "
+        "replicator: the end of imitation dynamics. The regret gap is how much could still be gained.",
+        f"Intervals are {document['confidence']:.0%}, over scenarios, {document['replicates']} replicates; n counts "
+        f"the games of the payoff table, in which earlier rounds of learners have less weight; for the duplicate "
+        f"rating, which treats them as separate members, it counts all games.",
+    ]
+    notes += [f"{predicted:.0%} of the cells were not played and are predicted."] if predicted else []
+    return Section(META_GAME_KEY, META_GAME_TITLE, tuple(notes), tables)
+
+
+def _ratings_table(ratings: Sequence[Mapping[str, str]], document: Mapping[str, Any], games: int, played: int) -> Table:
+    ranks = document["alpha_rank"]
+    ordered = sorted(ratings, key=lambda row: -float(row["take"] or "-inf"))
+    rows: list[dict[str, Cell]] = []
+    for row in ordered:
+        cells: dict[str, Cell] = {}
+        for head, (key, unit) in RATINGS.items():
+            value, low, high = (float(row[f"{key}{end}"] or "nan") for end in ("", "_low", "_high"))
+            cells[head] = Figure(Estimate(value, played if key == "duplicate" else games, low, high), unit)
+        rank = ranks.get(row["member"])
+        cells["alpha-rank"] = None if rank is None else figure_from_json(rank, "share", games)
+        rows.append(cells)
+    return Table("Ratings, most taken first", *align_columns(rows, [row["member"] for row in ordered]))
+
+
+def _values_table(document: Mapping[str, Any], games: int) -> Table:
+    rows = []
+    for name in MIXTURES:
+        solution = document["solutions"][name]
+        figures = (*(solution["values"][seat] for seat in SEATS), solution["welfare"], solution["regret_gap"])
+        rows.append(TableRow(name, tuple(figure_from_json(figure, n=games) for figure in figures)))
+    return Table("What each mixture pays", (*SEATS, "both", "regret gap"), tuple(rows), label="mixture")
+
+
+def _shares_table(document: Mapping[str, Any], games: int) -> Table:
+    shares: dict[str, dict[str, Figure]] = {}
+    for member in document["members"]:
+        figures = {
+            f"{name}, {seat}": figure_from_json(document["solutions"][name]["shares"][seat][member], "share", games)
+            for name in MIXTURES
+            for seat in SEATS
+        }
+        if any(figure.estimate.mean >= LEAST_SHARE for figure in figures.values()):
+            shares[member] = figures
+    ordered = sorted(shares, key=lambda member: -sum(figure.estimate.mean for figure in shares[member].values()))
+    caption = f"Share of each member in the mixtures (from {LEAST_SHARE:.1%})"
+    return Table(caption, *align_columns([shares[member] for member in ordered], ordered))
+
+
+def trust(standings: Sequence[Standing], document: Mapping[str, Any] | None, mains: Sequence[str]) -> Section:
+    """Ladder and meta-game compared: the ladder's first, the ``mains`` and the heaviest member of each mixture.
+
+    ``document`` is that of ``meta_game.json``, or ``None`` if there is none. Raises ``AttributeError``, ``KeyError``,
+    ``TypeError`` or ``ValueError`` if it lacks a field.
+    """
+    key, title = "trust", "Ladder or meta-game"
+    ranked = [row for row in standings if row.ranked]
+    if document is None or not ranked:
+        return Section(key, title, TRUST_NOTES)
+    solutions = {name: document["solutions"][name] for name in (DRIFT, NASH)}
+    places = {row.member: place for place, row in enumerate(ranked, start=1)}
+    shares = {
+        (name, seat): {member: float(share["value"]) for member, share in solution["shares"][seat].items()}
+        for name, solution in solutions.items()
+        for seat in SEATS
+    }
+    heaviest = [max(of_seat, key=lambda member: (of_seat[member], member)) for of_seat in shares.values()]
+    listed = [name for name in dict.fromkeys((ranked[0].member, *mains, *heaviest)) if name in places]
+    rows = []
+    for name in listed:
+        standing = ranked[places[name] - 1]
+        weights = (figure_from_json(solutions[which]["shares"][seat].get(name), "share") for which, seat in shares)
+        place = number_cell(places[name], "count")
+        rows.append(TableRow(name, (place, Figure(standing.points), *map(Figure, standing.as_seat), *weights)))
+    heads = ("ladder's place", "points", *(f"as {seat}" for seat in SEATS), *(f"{n}, {seat}" for n, seat in shares))
+    return Section(
+        key, title, (_comparison(ranked[0], solutions), *TRUST_NOTES), (Table("By both", heads, tuple(rows)),)
+    )
+
+
+def _comparison(first: Standing, solutions: Mapping[str, Mapping[str, Any]]) -> str:
+    """The ladder's first in the replicator's mixture, as a sentence."""
+    drift = solutions[DRIFT]
+    pays = " and ".join(f"{float(drift['values'][seat]['value']):.2f} as {seat}" for seat in SEATS)
+    plays = " and ".join(f"{float(drift['shares'][seat][first.member]['value']):.0%} of {seat}'s" for seat in SEATS)
+    return (
+        f"The ladder's first, {first.member}, gets {first.as_seat[0].mean:.2f} points of ten as {SEATS[0]} and "
+        f"{first.as_seat[1].mean:.2f} as {SEATS[1]} from all others. At the end of imitation (the replicator's "
+        f"mixture) a member gets {pays}; {first.member} plays {plays} games there."
+    )

@@ -23,7 +23,7 @@ import click
 from dond_marl.errors import RunFailure
 from league.cli.shell import Command, run
 from league.ledger.schema import SCHEMA, SCHEMA_VERSION
-from league.tables.exported import TABLES
+from league.tables.export import TABLES
 from league.tasks.values import FACTS
 from scripts.docs_site.settings_page import settings_page
 

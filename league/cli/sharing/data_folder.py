@@ -11,7 +11,7 @@ from dond_marl.records.record import records, to_line
 from dond_marl.records.transcript import transcript
 from league.cli.sharing.folder import ours
 from league.ledger.replay import orders, played_again
-from league.tables.exported import opened
+from league.tables.export import open_run
 
 TRANSCRIPTS = "data/transcripts.jsonl"
 CARD = """---
@@ -58,7 +58,7 @@ def write_transcripts(run: Path, folder: Path, name: str, tell: Callable[[str], 
     """
     ours(folder, FILES)
     count, missing, members = 0, 0, set[str]()
-    with opened(run) as (ledger, directory):
+    with open_run(run) as (ledger, directory):
         config = ledger.config()
         (folder / "data").mkdir(parents=True, exist_ok=True)
         with (

@@ -17,8 +17,7 @@ import click
 
 from league.cli.shell import FILE, Command, say
 from league.ledger.run_directory import named_run
-from league.tables.export_files import FORMATS, export_tables
-from league.tables.exported import TABLES
+from league.tables.export import FORMATS, TABLES, export_tables
 
 
 @click.command(cls=Command, help=__doc__, interrupted="what is not whole is not there")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from dond_marl.errors import InputError, shown
-from league.tables.export_files import frame, frame_of
-from league.tables.exported import TABLES
+from league.tables.export import TABLES, frame, frame_of
 
 if TYPE_CHECKING:
     import pandas as pd

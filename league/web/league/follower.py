@@ -28,7 +28,7 @@ from league.standings.best_response_values import known_responses
 from league.standings.curves import YARDSTICK, CurvePoint, round_curves
 from league.standings.history import History, read_round
 from league.standings.ladder import Responses, Standing, ladder_of
-from league.tables.in_short import of_final, of_league
+from league.tables.summaries import evaluation_summary, league_summary
 from league.tasks.seating import SEATING
 from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
 
@@ -215,7 +215,10 @@ class Follower:
                 for at, stage in enumerate(config.curriculum)
             ),
             tuple(self._decisions),
-            (of_league(cross, standings, confidence, mains), *(_evaluation(self.folder / FINAL_FILE) if over else ())),
+            (
+                league_summary(cross, standings, confidence, mains),
+                *(_evaluation(self.folder / FINAL_FILE) if over else ()),
+            ),
         )
 
 
@@ -268,7 +271,7 @@ def _evaluation(file: Path) -> tuple[str, ...]:
     if not file.is_file() or file.stat().st_size > LARGEST_EVALUATION:
         return ()
     try:
-        return of_final(json.loads(file.read_bytes()))
+        return evaluation_summary(json.loads(file.read_bytes()))
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return ()
 

@@ -11,7 +11,7 @@ from league.display.svg.markup import Markup, counted, element, joined
 from league.display.svg.whisker import reach, whisker
 from league.standings.ladder import Standing
 from league.tables.figures import format_number, with_margin
-from league.tables.standings import ANSWERED, answered
+from league.tables.standings import ANSWERED, answer_count
 from league.tasks.values import Decision
 from league.web.league.follower import Picture, sentence
 
@@ -54,7 +54,7 @@ def ladder(picture: Picture) -> Markup:
     low, high = reach(row.points for row in picture.standings)
     scale = element("td", element("small", f"{low:g}"), element("small", f"{high:g}"), class_="scale")
     costly = {member.name for member in picture.members if member.costly}
-    own = {row.member: text for row in picture.standings if (text := answered(row, costly)) is not None}
+    own = {row.member: text for row in picture.standings if (text := answer_count(row, costly)) is not None}
     last = (ANSWERED,) if own else ()
     heads = ("#", "member", "points of ten", "", "of response", "of Nash", "left", "deals", *last)
     head = element("tr", *(element("th", name, scope="col") if name else scale for name in heads))

@@ -13,9 +13,8 @@ from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import open_source
 from league.display.evaluation import print_evaluation
 from league.evaluation.evaluate import BEST, BOTH, evaluate
-from league.tables.blocks import Report, Section, Table
-from league.tables.in_short import of_final, of_pair
-from league.tables.names import report_with_short_names
+from league.tables.blocks import Report, Section, Table, report_with_short_names
+from league.tables.summaries import evaluation_summary, pair_summary
 from partners.network.checkpoint import describe, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 
@@ -62,7 +61,7 @@ def test_an_evaluation_opens_with_its_outcome_and_says_how_each_network_plays(sp
     assert "ppo/0001 samples its acts (sampled" in " ".join(text.split())
     assert text.count(spec) == 1 and f"ppo/0001 is {spec}." in " ".join(text.split())
     told = evaluate(greedy, "linear", source, Rules(max_turns=2), sample=4)
-    assert told.protocols == {told.member: "greedy"} and "(greedy) gets" in of_pair(told)[0]
+    assert told.protocols == {told.member: "greedy"} and "(greedy) gets" in pair_summary(told)[0]
     mixed = evaluate({"kind": "mixture", "of": [spec, "linear"]}, "linear", source, Rules(max_turns=2), sample=4)
     (note,) = (note for note in mixed.notes if "sampled" in note)
     assert note.startswith(f"{mixed.member} draws who plays each game") and mixed.protocols == {mixed.member: "sampled"}
@@ -71,7 +70,7 @@ def test_an_evaluation_opens_with_its_outcome_and_says_how_each_network_plays(sp
 def test_what_falls_short_of_the_best_response_is_split_into_lost_deals_and_worse_ones():
     told = evaluate("stubborn", "linear", open_source("lewis", split="paper_test"), Rules(max_turns=4), sample=60)
     best, played = told.best.figures[BOTH], told.played.figures[BOTH]
-    sentences = of_pair(told)
+    sentences = pair_summary(told)
     assert len(sentences) == 3 and f"{told.shares[BEST][BOTH].mean:.1%}" in sentences[0]
     numbers = [
         float(word.rstrip(",:.")) for word in sentences[2].split() if word.rstrip(",:.").replace(".", "").isdigit()
@@ -96,10 +95,10 @@ def test_a_final_evaluation_names_what_a_best_response_takes_and_the_worst_cell(
             }
         }
     }
-    first, second = of_final(document)
+    first, second = evaluation_summary(document)
     assert "0.70 points more as seat_0, and 2.17 more as seat_1" in first
     assert "gets 74.8% of what a best response would get" in second and "17.7%, from tough as seat_0" in second
-    assert of_final({"members": {}}) == ()
+    assert evaluation_summary({"members": {}}) == ()
 
 
 def test_a_report_for_people_says_a_spec_once():

@@ -13,8 +13,7 @@ import pytest
 from dond_marl.errors import InputError
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
-from league.tables.export_files import export_tables, frame
-from league.tables.exported import TABLES
+from league.tables.export import TABLES, export_tables, frame
 from tests.command import in_process
 
 CONFIG = """

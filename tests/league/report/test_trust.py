@@ -1,4 +1,4 @@
-"""Ladder and meta-game beside each other: who is shown, and the two figures in a sentence."""
+"""Comparison of ladder and meta-game: rows, places, shares, and damaged documents."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dond_marl.statistics import Estimate
-from league.report.sections.trust import NOTES, trust
 from league.standings.findings import DRIFT, NASH
 from league.standings.ladder import Standing
+from league.tables.standings import TRUST_NOTES, trust
 from league.tasks.answers import Answers
 
 
@@ -43,7 +43,7 @@ DOCUMENT = {
 }
 
 
-def test_the_first_the_mains_and_the_heaviest_of_each_seat_stand_with_their_place_and_their_shares():
+def test_rows_are_the_first_the_mains_and_the_heaviest_of_each_mixture():
     section = trust(LADDER, DOCUMENT, ["main"])
     (table,) = section.blocks
     assert [row.label for row in table.rows] == ["first", "main", "exploiter"]  # not the other: first in neither
@@ -57,15 +57,10 @@ def test_the_first_the_mains_and_the_heaviest_of_each_seat_stand_with_their_plac
             ]
         )
     )
-    assert section.notes[0] == (
-        "The ladder's first, first, gets 7.50 points of ten as seat_0 and 6.50 as seat_1 from all others. Where "
-        "imitation ends (the replicator's mixture) a member gets 8.80 as seat_0 and 4.40 as seat_1; first plays 0% of "
-        "seat_0's and 30% of seat_1's games there."
-    )
-    assert section.notes[1:] == NOTES
+    assert section.notes[1:] == TRUST_NOTES
 
 
-def test_without_a_meta_game_it_says_what_both_mean_and_a_damaged_one_is_no_section():
-    assert trust(LADDER, None, ["main"]).blocks == () and trust(LADDER, None, []).notes == NOTES
+def test_missing_and_damaged_meta_game():
+    assert trust(LADDER, None, ["main"]).blocks == () and trust(LADDER, None, []).notes == TRUST_NOTES
     with pytest.raises(KeyError):
         trust(LADDER, {"solutions": {}}, ["main"])

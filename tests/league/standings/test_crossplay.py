@@ -15,7 +15,7 @@ from dond_marl.yardsticks.solve import solve
 from league.standings.as_csv import write_crossplay, write_ladder
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import ladder_of
-from league.tables.in_short import of_league
+from league.tables.summaries import league_summary
 from league.tasks.values import FACTS, Leg
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
@@ -166,10 +166,10 @@ def test_a_lead_over_somebody_who_met_fewer_has_no_interval():
 
 def test_a_league_in_short_names_the_first_its_lead_and_where_the_main_stands():
     cross = CrossPlay(["ann", "bob"])
-    assert of_league(cross, ladder_of(cross, 0.95), 0.95, ["ann"]) == "No games were played yet."
+    assert league_summary(cross, ladder_of(cross, 0.95), 0.95, ["ann"]) == "No games were played yet."
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
-    told = of_league(cross, ladder_of(cross, 0.95), 0.95, ["bob"])
-    assert told.startswith("ann and bob cannot be told apart: 5.00 ") and "1.25 (" in told and "between them" in told
+    told = league_summary(cross, ladder_of(cross, 0.95), 0.95, ["bob"])
+    assert told.startswith("ann and bob do not differ significantly: 5.00 ") and "1.25 (" in told
     assert "gets the most" not in told
     assert "bob is number 2 of 2 with 3.75" in told
 
@@ -179,14 +179,14 @@ def test_a_lead_whose_interval_is_above_zero_is_said_as_one():
     cross.add_round(
         SCENARIOS, [leg("ann", "bob", [(8, 3), (20, 0)]), leg("bob", "ann", [(3, 8), (0, 20)])], at_fault=[]
     )
-    told = of_league(cross, ladder_of(cross, 0.5), 0.5, ["ann"])
+    told = league_summary(cross, ladder_of(cross, 0.5), 0.5, ["ann"])
     assert told.startswith("ann gets the most from all others, ") and "more than bob" in told
 
 
 def test_a_league_in_short_says_that_all_failed_and_why_a_main_has_no_rank():
     cross = CrossPlay(["ann", "bob", "eve"])
     cross.add_round(SCENARIOS, [], at_fault=["eve", "eve"])
-    assert of_league(cross, ladder_of(cross, 0.95), 0.95, ["eve"]) == "Nobody has a rank: all 2 matches failed."
+    assert league_summary(cross, ladder_of(cross, 0.95), 0.95, ["eve"]) == "No member has a rank: all 2 matches failed."
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
-    told = of_league(cross, ladder_of(cross, 0.95), 0.95, ["eve"])
+    told = league_summary(cross, ladder_of(cross, 0.95), 0.95, ["eve"])
     assert told.endswith("; eve has no rank: all its matches failed (2).")

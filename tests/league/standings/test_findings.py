@@ -16,7 +16,7 @@ from league.standings.as_csv import meta_game_document, write_findings
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import sessions
 from league.standings.findings import DRIFT, NASH, WELFARE, Findings, findings, findings_of
-from league.tables.meta_game import of_findings
+from league.tables.standings import meta_game_of_findings
 from tests.killing import run
 
 SETTINGS = """
@@ -55,7 +55,7 @@ def found_in(folder, leave_out: tuple[str, ...] = (), confidence: float = 0.9) -
 
 def printed(found: Findings, cross: CrossPlay, width: int) -> str:
     console = Console(file=io.StringIO(), width=width)
-    print_section(console, of_findings(found, cross))
+    print_section(console, meta_game_of_findings(found, cross))
     return console.file.getvalue()
 
 

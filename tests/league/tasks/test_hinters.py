@@ -7,7 +7,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import lewis_space
 from league.settings.training import HintsConfig
-from league.tasks.hinters import hint_schedule, describe_hints
+from league.tasks.hinters import describe_hints, hint_schedule
 
 
 def test_an_equilibrium_is_an_expert_that_whispers_to_a_seat():

@@ -10,7 +10,7 @@ import pytest
 from dond_marl.seats import Partner
 from league.settings.learners import LearnerConfig
 from league.tasks.blobs import RESERVOIR_KEY, name_of
-from league.tasks.train_task import opponent_mixture, first_state, make_learner, practice_round
+from league.tasks.train_task import first_state, make_learner, opponent_mixture, practice_round
 from league.tasks.values import Entrant, Meeting, Place, TrainTask
 from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import unpack

@@ -198,8 +198,8 @@ def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
     assert first is not None and first.members == MEMBERS
     assert np.allclose(first.values.sum(axis=2), 1) and np.allclose(first.who.sum(axis=1), 1)
     for order in map(list, permutations(range(3))):
-        renamed = Scenarios(scenarios.counts[:, order], scenarios.utilities[:, :, order])
-        found = partner.beliefs(Table(renamed, prior="lewis").turns())
+        replace_names = Scenarios(scenarios.counts[:, order], scenarios.utilities[:, :, order])
+        found = partner.beliefs(Table(replace_names, prior="lewis").turns())
         assert np.array_equal(found.values, first.values[:, order]) and np.array_equal(found.who, first.who)
     assert NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,)))).beliefs(Table(scenarios).turns()) is None
 

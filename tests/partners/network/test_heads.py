@@ -147,8 +147,8 @@ def test_a_permuted_deal_is_played_alike_to_the_bit_by_the_same_noise(history):
     games = rollout((partner, partner), chosen, Rules(10, "rejects"), seed=5)
     assert chosen.size > 64 and games.turns.mean() > 3
     for order in PERMUTATIONS:
-        renamed = Scenarios(chosen.counts[:, order], chosen.utilities[:, :, order])
-        again = rollout((partner, partner), renamed, Rules(10, "rejects"), seed=5)
+        replace_names = Scenarios(chosen.counts[:, order], chosen.utilities[:, :, order])
+        again = rollout((partner, partner), replace_names, Rules(10, "rejects"), seed=5)
         assert (again.act == games.act).all() and (again.oA == games.oA[:, :, order]).all()
 
 

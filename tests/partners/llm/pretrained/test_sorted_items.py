@@ -25,14 +25,14 @@ DRAWN = open_source("lewis").block(3, 0, 40)
 ORDERS = np.array(list(permutations(range(3))))
 
 
-def renamed(order) -> Scenarios:
+def replace_names(order) -> Scenarios:
     """The same scenarios, in which other items are called books, hats and balls."""
     return Scenarios(DRAWN.counts[:, order], DRAWN.utilities[:, :, order])
 
 
 def answering(order):
     """The third turn, after an offer of each side."""
-    table = Table(renamed(order), Rules(6))
+    table = Table(replace_names(order), Rules(6))
     for keeps in (DRAWN.counts, DRAWN.counts // 2):
         table.step(decide(np.zeros(DRAWN.size), keeps[:, order]))
     return table.turns()
@@ -61,7 +61,7 @@ def test_positions_that_are_alike_but_for_the_names_get_one_prompt_and_the_same_
 
 def test_in_games_with_messages_the_items_stay_where_their_names_are():
     """Somebody who says “hats” means hats."""
-    table = Table(renamed(ORDERS[3]), Rules(6, message_length=40))
+    table = Table(replace_names(ORDERS[3]), Rules(6, message_length=40))
     for talk in (False, True):
         turns = table.turns() if talk else answering(ORDERS[3])
         kept = LLMPartner(Model(keeps_the_last), sorted_items=True).act(turns).oA

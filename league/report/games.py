@@ -1,8 +1,8 @@
-"""The most and the least efficient games of a league, found among the ledger's facts and played again to be shown.
+"""Report section with the most and the least efficient games of a league, replayed from the ledger.
 
-The ledger keeps how games ended, not what was said. A match is a function of its members, its seed and its scenarios,
-so it is played again; where that does not come to the same facts in all of its games (another machine's last digits),
-it is not shown. Who costs something to ask, or cannot be asked again, is not.
+The ledger stores how games ended, not their acts. A match is a function of its members, its seed and its scenarios, so
+it is replayed; if any of its games ends differently (rounding on another machine), it is left out. Matches with members
+that are expensive to query are left out too.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from league.settings.read import Config
 from league.tables.blocks import Dialogue, Figure, Section, Table, TableRow, number_cell
 from league.tasks.values import Leg
 
-EACH = 3  # games of each kind that are told
-TRIED = 12  # pairs of members of each kind, at most
+EACH = 3  # games shown per kind
+TRIED = 12  # pairs of members tried per kind, at most
 BEST, WORST, BROKEN = "Most efficient", "Least efficient deal", "No deal"
 Sums: TypeAlias = dict[str, tuple[np.ndarray, np.ndarray]]  # [1, GROUPS] totals and counts over groups of scenarios
 
 
-class Candidate(NamedTuple):
+class CandidateGame(NamedTuple):
     """A game by its place in the ledger."""
 
     merit: tuple[float, ...]  # larger is shown first
@@ -43,33 +43,33 @@ class Candidate(NamedTuple):
 
 
 def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
-    """The section. Of games with equal figures the longer rank first, then the earlier."""
+    """The section: efficiency over all games, then the extreme games; among equals longer games first, then earlier."""
     try:
-        kinds, sums, number = _looked_through(ledger)
+        kinds, sums, number = _extreme_games(ledger)
     except ImpossibleScore as bug:
         return Section("games", "Games", (f"A bug of the game or of the measure: {bug}.",))
     if not number:
         return Section("games", "Games", ("None were played yet.",))
     dialogues, problems = [], []
     for kind, candidates in kinds.items():
-        shown, problem = _dialogues(kind, candidates, config, ledger, blobs)
-        dialogues += shown
-        problems += [problem] if problem and not shown else []
+        replayed, problem = _dialogues(kind, candidates, config, ledger, blobs)
+        dialogues += replayed
+        problems += [problem] if problem and not replayed else []
     notes = (
         "Welfare efficiency: both seats' points over the most that any split of the scenario gives, Nash efficiency: "
         f"the product of both over the largest there is; no deal is 0. Intervals are {config.league.confidence:.0%}, "
         "over scenarios.",
-        "The games below were played again, exactly as the ledger says they went: of each kind the extreme ones, the "
-        "longest talks first among equals, no pair of members twice.",
+        "The games below were replayed and match the ledger: of each kind the extreme ones, the longest first among "
+        "equals, no pair of members twice.",
         *dict.fromkeys(problems),
     )
     return Section("games", "Games", notes, (_all_games(number, sums, config.league.confidence), *dialogues))
 
 
-def _looked_through(ledger: Ledger) -> tuple[dict[str, list[Candidate]], Sums, int]:
-    """Of each kind the best game of each pair of members, best first; what all games come to; and how many they are."""
+def _extreme_games(ledger: Ledger) -> tuple[dict[str, list[CandidateGame]], Sums, int]:
+    """Best game of each kind for each pair of members, best first; sums over all games; and the number of games."""
     members = {member.name: member for member in ledger.members()}
-    kept: dict[str, dict[frozenset[str], Candidate]] = {BEST: {}, WORST: {}, BROKEN: {}}
+    best: dict[str, dict[frozenset[str], CandidateGame]] = {BEST: {}, WORST: {}, BROKEN: {}}
     sums = {name: (np.zeros((1, GROUPS)), np.zeros((1, GROUPS))) for name in ("deals", "welfare", "nash", "pareto")}
     number_of_games = 0
     for number in range(ledger.next_round):
@@ -81,15 +81,15 @@ def _looked_through(ledger: Ledger) -> tuple[dict[str, list[Candidate]], Sums, i
             pair = frozenset(leg.seats)
             if len(pair) == 2 and not any(members[name].costly for name in leg.seats):
                 for kind, row, merit in _extremes(reached, leg):
-                    new = Candidate((*merit, -number), number, order, row, leg)
-                    kept[kind][pair] = max(kept[kind].get(pair, new), new, key=lambda candidate: candidate.merit)
-        for kind, of_kind in kept.items():  # what cannot be shown is let go of
-            kept[kind] = dict(sorted(of_kind.items(), key=lambda item: item[1].merit, reverse=True)[:TRIED])
-    return {kind: list(of_kind.values()) for kind, of_kind in kept.items()}, sums, number_of_games
+                    new = CandidateGame((*merit, -number), number, order, row, leg)
+                    best[kind][pair] = max(best[kind].get(pair, new), new, key=lambda candidate: candidate.merit)
+        for kind, of_kind in best.items():  # bounds the memory
+            best[kind] = dict(sorted(of_kind.items(), key=lambda item: item[1].merit, reverse=True)[:TRIED])
+    return {kind: list(of_kind.values()) for kind, of_kind in best.items()}, sums, number_of_games
 
 
 def _extremes(reached: Efficiency, leg: Leg) -> Iterator[tuple[str, int, tuple[float, ...]]]:
-    """One game of each kind in a leg, none in which a fallback played: the kind, the row of the game, and its merit."""
+    """The best game of each kind in a leg, without fallbacks: the kind, the row of the game, and its merit."""
     turns, lost = leg.facts["turns"].astype(float), reached.best_joint
     free = ~leg.facts["fallbacks"].any(axis=1)
     merits = {
@@ -128,9 +128,9 @@ def _all_games(number: int, sums: Sums, confidence: float) -> Table:
 
 
 def _dialogues(
-    kind: str, candidates: list[Candidate], config: Config, ledger: Ledger, blobs: Path
+    kind: str, candidates: list[CandidateGame], config: Config, ledger: Ledger, blobs: Path
 ) -> tuple[list[Dialogue], str | None]:
-    """The first ``EACH`` candidates that can be played again, and why the last of the others cannot."""
+    """The first ``EACH`` candidates that can be replayed, and the reason why the last of the others cannot."""
     dialogues: list[Dialogue] = []
     problem = None
     for candidate in candidates:
@@ -138,7 +138,7 @@ def _dialogues(
             break
         again = played_again(config, ledger, blobs, candidate.round, candidate.order, candidate.leg)
         if isinstance(again, str):
-            problem = f"Some games are not told: they {again}."
+            problem = f"Some games are left out: they {again}."
             continue
         record = records(again, candidate.leg.seats, source=config.env.scenarios, seed=config.league.seed)[
             candidate.row
@@ -147,10 +147,10 @@ def _dialogues(
     return dialogues, problem
 
 
-def _dialogue(heading: str, record: GameRecord, candidate: Candidate, ledger: Ledger) -> Dialogue:
-    own = ledger.scenarios(candidate.round).rows(slice(candidate.row, candidate.row + 1))
+def _dialogue(heading: str, record: GameRecord, candidate: CandidateGame, ledger: Ledger) -> Dialogue:
+    scenario = ledger.scenarios(candidate.round).rows(slice(candidate.row, candidate.row + 1))
     scores, deal = np.array([record.outcome.scores], dtype=np.int16), np.array([record.outcome.deal])
-    reached = efficiency(own, scores, deal)
+    reached = efficiency(scenario, scores, deal)
     measures = (
         *((f"points of ten of {SEATS[seat]}", number_cell(reached.points[0, seat], n=1)) for seat in (0, 1)),
         ("welfare efficiency", number_cell(reached.welfare[0], "share", 1)),

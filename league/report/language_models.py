@@ -1,8 +1,8 @@
-"""What the language models of a league cost: decisions, fallbacks by their cause, calls and tokens by their outcome.
+"""Report section on a league's language models: decisions, fallbacks by cause, calls and tokens by outcome.
 
-The ledger counts each seat's acts and how many of them a fallback played, and why, in failed matches too. Calls are
-known where a member keeps its answers in a file (``cache``): then its matches are played again from that file, which
-asks nobody, and every refused reply and every fallback gets its class.
+The ledger counts the acts of each seat and how many of them were fallbacks, by cause, in failed matches too. Calls are
+counted where a member has a response cache (``cache``): its matches are replayed from that file, without queries, to
+classify every refused reply and every fallback.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from league.tasks.values import Member
 from partners.llm.partner import LLMPartner
 
 TITLE = "Language models"
-FINGERPRINT = re.compile(r"[0-9a-f]{32,}")  # what stands in place of a service's model for one on this machine
+FINGERPRINT = re.compile(r"[0-9a-f]{32,}")  # stored instead of a model name for a model on this machine
 ANSWERED, CUT = "answered", "answered, cut off at the limit of tokens"
 CLASSES = {
     "free": "its own choice",
-    "re_asked": "asked once more",
+    "re_asked": "prompted again",
     "rejected_": "reply refused: ",
     "failed_": "no reply: ",
     "fallback_": "fallback played: ",
@@ -39,41 +39,41 @@ CLASSES = {
 
 
 def language_models(config: Config, ledger: ReadLedger, blobs: Path) -> Section:
-    """The section; one line where the league has no language model."""
+    """The section; one note if the league has no language model."""
     models = [member for member in ledger.members() if _is_model(member)]
     learners = [learner.name for learner in config.learners]
     hinted = any(stage.hints_of(name).mode == "llm" for stage in config.curriculum for name in learners)
-    whispers = ("Models whispered to learners in practice; those calls are not in the ledger.",) if hinted else ()
-    failed = _failed(ledger)
+    hints = ("Models gave hints to learners in practice; those calls are not in the ledger.",) if hinted else ()
+    failed = _failed_tasks(ledger)
     if not models:
-        return Section("models", TITLE, ("None were asked: no member of this league is one.", *whispers), failed)
-    counted = _counted(ledger, models)
-    tables: list[Table] = [_decisions(counted)]
+        return Section("models", TITLE, ("None: no member of this league is a language model.", *hints), failed)
+    counts = _answer_counts(ledger, models)
+    tables: list[Table] = [_decision_table(counts)]
     notes = [
-        "Decisions and fallbacks: in the matches of the league, from its ledger, those that failed because somebody "
-        "could not be reached included; shares are of just these decisions, and have no interval. Where no legal reply "
-        "came, a stated fallback played. A game in which a member was not reached counts for nobody.",
-        *whispers,
+        "Decisions and fallbacks: in the matches of the league, from its ledger, including matches that failed because "
+        "a member could not be reached; shares are of exactly these decisions, and have no interval. Where no legal "
+        "reply came, a stated fallback played. A game in which a member was not reached enters no figure.",
+        *hints,
     ]
     for member in models:
-        more_tables, more_notes = _of_file(member, config, ledger, blobs)
+        more_tables, more_notes = _cache_tables(member, config, ledger, blobs)
         tables += more_tables
         notes += more_notes
     return Section("models", TITLE, tuple(notes), (*tables, *failed))
 
 
-def _counted(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, Answers]:
-    """Who answered for each model."""
-    counted = {member.name: Answers() for member in models}
+def _answer_counts(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, Answers]:
+    """Own decisions and fallbacks of each model, failed matches included."""
+    counts = {member.name: Answers() for member in models}
     for number in range(ledger.next_round):
         for leg in (*ledger.legs(number), *ledger.legs(number, failed=True)):
             for name, answers in zip(leg.seats, leg.answers, strict=True):
-                if name in counted:
-                    counted[name] += answers
-    return counted
+                if name in counts:
+                    counts[name] += answers
+    return counts
 
 
-def _decisions(counted: Mapping[str, Answers]) -> Table:
+def _decision_table(counts: Mapping[str, Answers]) -> Table:
     rows = [
         {
             "decisions": _count(own.decisions),
@@ -86,11 +86,11 @@ def _decisions(counted: Mapping[str, Answers]) -> Table:
             "games": _count(own.games),
             "games left out": _count(own.left_out),
         }
-        for own in counted.values()
+        for own in counts.values()
     ]
     heads = tuple(dict.fromkeys(head for row in rows for head in row))
     table = tuple(
-        TableRow(name, tuple(row.get(head) for head in heads)) for name, row in zip(counted, rows, strict=True)
+        TableRow(name, tuple(row.get(head) for head in heads)) for name, row in zip(counts, rows, strict=True)
     )
     return Table("Decisions", heads, table)
 
@@ -99,34 +99,34 @@ def _count(number: float) -> Figure:
     return number_cell(number, "count")
 
 
-def _of_file(member: Member, config: Config, ledger: ReadLedger, blobs: Path) -> tuple[list[Table], list[str]]:
-    """Calls, tokens and classes of a member that keeps its answers in a file."""
+def _cache_tables(member: Member, config: Config, ledger: ReadLedger, blobs: Path) -> tuple[list[Table], list[str]]:
+    """Calls, tokens and classes of decisions of a member, from its response cache; notes, also on a missing cache."""
     kind, options = parse_spec(member.spec or "")
     cache = options.get("cache") if kind == "llm" and options.get("cache_mode", "off") != "off" else None
     if not isinstance(cache, str):
-        return [], [f"{member.name} keeps no answers (cache), so that its calls and tokens are not known."]
+        return [], [f"{member.name} has no response cache (cache), so its calls and tokens are unknown."]
     try:
         calls, models = _calls(Path(cache).expanduser())
     except (OSError, sqlite3.Error) as error:
-        return [], [f"{member.name}: the file of its answers, {cache}, cannot be read ({one_line(error)})."]
+        return [], [f"{member.name}: its response cache {cache} cannot be read ({one_line(error)})."]
     heads = ("calls", "prompt tokens", "completion tokens")
-    tables = [Table(f"Calls of {member.name}, by what came of them", heads, calls, label="class")]
+    tables = [Table(f"Calls of {member.name}, by outcome", heads, calls, label="class")]
     notes = [
-        f"Calls of {member.name}: what {cache} holds, each question once; leagues that share the file share its calls."
+        f"Calls of {member.name}: the entries of {cache}, each query once; leagues with the same cache share its calls."
     ]
     if models and all(FINGERPRINT.fullmatch(model) for model in models):
-        notes.append(f"{member.name} runs on this machine and can only say legal lines: no reply was refused.")
+        notes.append(f"{member.name} runs on this machine and can only generate legal lines: no reply was refused.")
         return tables, notes
     classes = _classes(member, config, ledger, blobs)
     if isinstance(classes, str):
-        return tables, [*notes, f"Its replies cannot be told apart by class: its matches {classes}."]
+        return tables, [*notes, f"Its replies cannot be classified: its matches {classes}."]
     return [*tables, Table(f"Decisions of {member.name}, by class", ("times",), classes, label="class")], notes
 
 
 def _calls(path: Path) -> tuple[tuple[TableRow, ...], list[str]]:
-    """Calls and tokens by their outcome, and the models that were called."""
+    """Calls and tokens by outcome, one row each, and the names of the models called."""
     if not path.is_file():
-        raise FileNotFoundError("it is not here")
+        raise FileNotFoundError("no such file")
     query = (
         "SELECT failure, finished, count(*), sum(prompt_tokens), sum(completion_tokens) FROM replies"
         " GROUP BY failure, finished ORDER BY failure, finished DESC"
@@ -144,8 +144,8 @@ def _calls(path: Path) -> tuple[tuple[TableRow, ...], list[str]]:
 
 
 def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) -> tuple[TableRow, ...] | str:
-    """Every decision by its class, from the member's matches played again from its file; or why that is impossible."""
-    replayed = {model.name: _from_file(model) for model in ledger.members() if _is_model(model)}
+    """Decisions of a member by class, from its matches replayed out of its cache; or why that is impossible."""
+    replayed = {model.name: _cached_partner(model) for model in ledger.members() if _is_model(model)}
     partner = replayed[member.name]
     if isinstance(partner, str):
         return partner
@@ -159,23 +159,23 @@ def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) ->
     return _by_class(partner.tally)
 
 
-def _from_file(member: Member) -> LLMPartner | str:
-    """The model answering from its file alone, without a call; or why that is impossible."""
+def _cached_partner(member: Member) -> LLMPartner | str:
+    """The model in replay mode: it answers from its cache alone; or why that is impossible."""
     kind, options = parse_spec(member.spec or "")
     if kind != "llm":
-        return "cannot be played again: it is one of several"
+        return "cannot be replayed: the model is part of a mixture"
     if options.get("provider", "auto") == "auto":
-        options["provider"] = "groq"  # its answers are a service's, and no other is asked by itself
+        options["provider"] = "groq"  # the cached answers are a service's, and `auto` selects no other
     try:
         partner = seat_occupant({"kind": "llm", **options, "cache_mode": "replay"})
     except (HinterError, ValueError) as error:
-        return f"cannot be played again: {one_line(error)}"
+        return f"cannot be replayed: {one_line(error)}"
     assert isinstance(partner, LLMPartner)
     return partner
 
 
 def _is_model(member: Member) -> bool:
-    """Whether it is a language model, or a mixture that holds one."""
+    """Whether a member is a language model, or a mixture with one."""
     return member.spec is not None and "llm" in kinds_in(member.spec)
 
 
@@ -188,10 +188,10 @@ def _by_class(tally: Counter[str]) -> tuple[TableRow, ...]:
     return tuple(rows)
 
 
-def _failed(ledger: ReadLedger) -> tuple[Table, ...]:
-    """Matches and practices that failed, by whose fault."""
+def _failed_tasks(ledger: ReadLedger) -> tuple[Table, ...]:
+    """Failed matches and practices by the member at fault, as a table; none if nothing failed."""
     causes: dict[str, list[str]] = {}
     for _, member, cause in ledger.failures():
         causes.setdefault(member, []).append(cause)
     rows = tuple(TableRow(name, (_count(len(own)), own[0])) for name, own in causes.items())
-    return (Table("Tasks that failed, by whose fault", ("tasks", "in the words of the first"), rows),) if rows else ()
+    return (Table("Failed tasks, by the member at fault", ("tasks", "error of the first"), rows),) if rows else ()

@@ -1,4 +1,4 @@
-"""What an output opens with: its outcome in at most three sentences."""
+"""Outcome sentences: what an evaluation, a league or a report says first, in at most three sentences."""
 
 from __future__ import annotations
 
@@ -12,78 +12,80 @@ from league.evaluation.evaluate import BEST, BOTH, Evaluation, Line
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import Standing
 
-ENOUGH = 0.005  # points of ten: less is not worth a sentence
+SMALL_GAP = 0.005  # points of ten; smaller losses are not reported
 
 
-def of_pair(evaluation: Evaluation) -> tuple[str, ...]:
-    """What a member gets from a partner, what share that is of the possible, and where the rest is lost."""
+def pair_summary(evaluation: Evaluation) -> tuple[str, ...]:
+    """Outcome of one pair: points, share of the best response's points, deals, and where the difference is lost."""
     played, best = evaluation.played.figures[BOTH], evaluation.best
     member, against = (
         f"{name} ({evaluation.protocols[name]})" if name in evaluation.protocols else name
         for name in (evaluation.member, evaluation.against)
     )
-    earned = f"{member} gets {_points(played.points)} points of ten from {against}"
+    earned = f"{member} gets {_with_margin(played.points, '.2f')} points of ten from {against}"
     if best is not None:
-        what = "the exact best response gets" if best.name == BEST else "the best response that was found gets"
-        earned += f", {_share(evaluation.shares[best.name][BOTH])} of what {what} in the same games"
+        reference = "the exact best response gets" if best.name == BEST else "the best response that was found gets"
+        earned += f", {_with_margin(evaluation.shares[best.name][BOTH], '.1%')} of what {reference} in the same games"
     pareto = "" if math.isnan(played.pareto.mean) else f", {played.pareto.mean:.1%} of them Pareto-optimal"
     sentences = (f"{earned}.", f"It closes a deal in {played.deals.mean:.1%} of its games{pareto}.")
-    return sentences if best is None else (*sentences, _lost(evaluation.played, best))
+    return sentences if best is None else (*sentences, _loss_sentence(evaluation.played, best))
 
 
-def _lost(played: Line, best: Line) -> str:
-    """Where the points are that the best response gets and the member does not: in no deals, or in worse ones."""
+def _loss_sentence(played: Line, best: Line) -> str:
+    """How many points the member loses to the best response: by games without a deal, and by worse deals."""
     own, most = played.figures[BOTH], best.figures[BOTH]
     gap = most.points.mean - own.points.mean
-    if gap < ENOUGH:
+    if gap < SMALL_GAP:
         return "Nothing is lost to the best response in these games."
-    unclosed = (most.deals.mean - own.deals.mean) * _known(most.points_agreed.mean)
+    agreed = 0.0 if math.isnan(most.points_agreed.mean) else most.points_agreed.mean
+    unclosed = (most.deals.mean - own.deals.mean) * agreed
     seats = [best.figures[seat].points.mean - played.figures[seat].points.mean for seat in SEATS]
-    if unclosed <= 0:  # it closes no fewer deals
+    if unclosed <= 0:  # as many deals or more
         where = "all of them in deals that give it less"
-    elif unclosed >= gap:  # its deals give it no less
+    elif unclosed >= gap:  # its deals are as good or better
         where = "all of them for want of a deal"
     else:
         where = f"{unclosed:.2f} of them for want of a deal and {gap - unclosed:.2f} in deals that give it less"
     return f"It falls short by {gap:.2f} points, {where}: by {seats[0]:.2f} as seat_0, by {seats[1]:.2f} as seat_1."
 
 
-def of_league(cross: CrossPlay, standings: Sequence[Standing], confidence: float, mains: Sequence[str]) -> str:
-    """Who gets most from all others, by how much over whom or that this is not known, and where the mains stand."""
+def league_summary(cross: CrossPlay, standings: Sequence[Standing], confidence: float, mains: Sequence[str]) -> str:
+    """Outcome of a league: the first of the ladder, its lead over the second with interval, and the mains' ranks."""
     ranked = [row for row in standings if row.ranked]
     if not ranked:
         failed = sum(row.failed for row in standings)
         many = f"all {failed:,} matches" if failed > 1 else "the only match"
-        return f"Nobody has a rank: {many} failed." if failed else "No games were played yet."
+        return f"No member has a rank: {many} failed." if failed else "No games were played yet."
     leader = ranked[0]
-    first = f"{leader.member} gets the most from all others, {_points(leader.points)} points of ten"
+    first = f"{leader.member} gets the most from all others, {_with_margin(leader.points, '.2f')} points of ten"
     if len(ranked) > 1:
-        behind = ranked[1]
-        ahead = lead(cross, leader.member, behind.member, confidence)
-        between = "" if math.isnan(ahead.low) else f" ({ahead.low:.2f} to {ahead.high:.2f})"
+        second = ranked[1]
+        ahead = lead(cross, leader.member, second.member, confidence)
+        interval = "" if math.isnan(ahead.low) else f" ({ahead.low:.2f} to {ahead.high:.2f})"
         if ahead.low <= 0:
             first = (
-                f"{leader.member} and {behind.member} cannot be told apart: {_points(leader.points)} and "
-                f"{_points(behind.points)} points of ten from all others, {ahead.mean:.2f}{between} between them"
+                f"{leader.member} and {second.member} do not differ significantly: "
+                f"{_with_margin(leader.points, '.2f')} and {_with_margin(second.points, '.2f')} points of ten from all "
+                f"others, difference {ahead.mean:.2f}{interval}"
             )
         else:
-            first += f", {ahead.mean:.2f}{between} more than {behind.member}"
+            first += f", {ahead.mean:.2f}{interval} more than {second.member}"
     places = {row.member: place for place, row in enumerate(ranked, start=1)}
     others = [
-        f"{name} is number {places[name]} of {len(ranked)} with {_points(ranked[places[name] - 1].points)}"
+        f"{name} is number {places[name]} of {len(ranked)} with {_with_margin(ranked[places[name] - 1].points, '.2f')}"
         for name in mains
         if places.get(name, 1) > 1
     ]
     unranked = {row.member: row.unranked_because for row in standings if not row.ranked}
-    silent = [f"{name} has no rank: {unranked[name]}" for name in mains if name in unranked]
-    return f"{'; '.join([first, *others, *silent])}."
+    without_rank = [f"{name} has no rank: {unranked[name]}" for name in mains if name in unranked]
+    return f"{'; '.join([first, *others, *without_rank])}."
 
 
-def of_final(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a best response takes from the first main, and how it does against held-out members, the worst one named.
+def evaluation_summary(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Outcome of the final evaluation: exploitability of the first main, and its mean and worst held-out share.
 
     ``document`` is that of ``evaluation.json``. Raises ``AttributeError``, ``KeyError``, ``TypeError`` or
-    ``ValueError`` where it lacks what it should hold.
+    ``ValueError`` if a field is missing or malformed.
     """
     if not document["members"]:
         return ()
@@ -105,13 +107,5 @@ def of_final(document: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _points(estimate: Estimate) -> str:
-    return f"{estimate.mean:.2f}" + ("" if math.isnan(estimate.low) else f" ±{estimate.margin:.2f}")
-
-
-def _share(estimate: Estimate) -> str:
-    return f"{estimate.mean:.1%}" + ("" if math.isnan(estimate.low) else f" ±{estimate.margin:.1%}")
-
-
-def _known(value: float) -> float:
-    return 0.0 if math.isnan(value) else value
+def _with_margin(estimate: Estimate, form: str) -> str:
+    return f"{estimate.mean:{form}}" + ("" if math.isnan(estimate.low) else f" ±{estimate.margin:{form}}")

@@ -1,0 +1,242 @@
+"""Renderers of a report: one HTML file that needs nothing else, and a JSON document for programs.
+
+The HTML file holds its style sheet and its drawings, runs no script and loads nothing: a content security policy in its
+head enforces that. Jinja escapes all text. A drawing can be saved through a link that contains it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from base64 import b64encode
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from dond_marl.game import ITEMS
+from dond_marl.records.record import to_json
+from dond_marl.statistics import TEN, Estimate
+from league.display.svg.curves import curve_chart
+from league.display.svg.frontier import drawing, legend, plane_of
+from league.display.svg.whisker import reach, whisker
+from league.standings.as_csv import bounded
+from league.tables.blocks import (
+    UNITS,
+    Block,
+    Cell,
+    Curves,
+    Dialogue,
+    Figure,
+    Report,
+    Section,
+    Table,
+    TableRow,
+    common_n,
+    shared_n,
+)
+from league.tables.figures import format_cell, format_number
+
+TEMPLATES = Path(__file__).parent
+MOST_CELLS = 60  # members across a heat map; JSON holds all
+MOST_ROWS = 400  # of any table
+LEGEND_KEY = re.compile(r'<i class="key hue(\d)"></i>(.*?)<b>')  # a line's name in the legend of a drawing
+VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+
+
+def report_html(report: Report) -> str:
+    """The report as the text of an HTML file."""
+    return _templates().get_template("page.html.j2").render(report=report, style=style_sheet())
+
+
+def section_html(section: Section) -> Markup:
+    """One section as HTML, for a page that includes :func:`style_sheet`: heading, notes, tables and drawings."""
+    module = _templates().get_template("pieces.html.j2").module
+    return Markup(module.section(section))  # type: ignore[attr-defined]  # a macro of the template  # noqa: S704
+
+
+def report_json(report: Report) -> str:
+    """The report as JSON, by section; a figure is an object of value, low, high, n and unit, ``null`` if unknown."""
+    document = {
+        "title": report.title,
+        "summary": report.summary,
+        "abstract": report.abstract,
+        "confidence": report.confidence,
+        "sections": {
+            section.key: {
+                "title": section.title,
+                "notes": section.notes,
+                "blocks": list(map(_block_json, section.blocks)),
+            }
+            for section in report.sections
+        },
+    }
+    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+@lru_cache(maxsize=1)
+def style_sheet() -> str:
+    """The style sheet of the page."""
+    return (TEMPLATES / "page.css").read_text("utf-8")
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Environment:
+    engine = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    engine.filters |= {"parts": cell_parts, "format_cell": format_cell, "format_number": format_number}
+    engine.globals |= {
+        "kind_of": _kind, "place_of_n": _place_of_n, "shared_n": shared_n, "common_n": common_n,
+        "whisker_ends": _whisker_ends, "svg_link": svg_link, "range_of_n": _range_of_n, "first_points": _first_points,
+        "whisker": whisker, "heat": _heat, "chart": _chart, "plane": _plane, "pool": _pool,
+        "MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS,
+    }  # fmt: skip
+    return engine
+
+
+class CellParts(NamedTuple):
+    """A cell in the parts that are styled differently: number, interval, number of games; each may be empty."""
+
+    value: str
+    interval: str
+    n: str
+    figure: bool
+
+
+def cell_parts(cell: Cell) -> CellParts:
+    """The parts of a cell; a text, and the dash of an empty cell, are the value alone."""
+    if not isinstance(cell, Figure):
+        return CellParts("\N{EN DASH}" if cell is None else cell, "", "", False)
+    mean, _, low, high = cell.estimate
+    ends = "" if math.isnan(low) else f"{format_number(low, cell.unit)} to {format_number(high, cell.unit)}"
+    n = "" if cell.n is None or not cell.known else f"n {cell.n:,}"
+    return CellParts("" if math.isnan(mean) and ends else format_number(mean, cell.unit), ends, n, True)
+
+
+def _kind(block: Block) -> str:
+    """The macro of ``pieces.html.j2`` that draws a block."""
+    return block.kind if isinstance(block, Table) else type(block).__name__.lower()
+
+
+def _range_of_n(table: Table) -> str:
+    """The least and greatest n of a table's figures: ``n = 640 to 6,272``."""
+    numbers = [cell.n for row in table.rows for cell in row.cells if isinstance(cell, Figure) and cell.known and cell.n]
+    return f"n = {min(numbers):,} to {max(numbers):,}" if numbers else ""
+
+
+def _place_of_n(table: Table) -> str:
+    """The place of the n of a table's figures: ``caption``, ``column``, ``cell`` (a tooltip), or ``nowhere``."""
+    if common_n(table) is not None:
+        return "caption"
+    figures = [[cell for cell in row.cells if isinstance(cell, Figure) and cell.known] for row in table.rows]
+    if all(len({cell.n for cell in cells}) <= 1 for cells in figures):
+        return "column" if any(cell.n is not None for cells in figures for cell in cells) else "nowhere"
+    return "cell"
+
+
+def _first_points(row: TableRow) -> Estimate:
+    """The first points of a row, drawn as a whisker; ``nan`` if it has none, as before the first round."""
+    points = (cell.estimate for cell in row.cells if isinstance(cell, Figure) and cell.unit == "points")
+    return next(points, Estimate(math.nan, 0, math.nan, math.nan))
+
+
+def _whisker_ends(table: Table) -> tuple[int, int]:
+    """Points of ten at both ends of the axis of a table's whiskers."""
+    return reach(map(_first_points, table.rows))
+
+
+def _heat(cell: Cell) -> str:
+    """The colour of a cell of the heat map: its share of ten points, 0..1."""
+    return f"{min(max(cell.estimate.mean / TEN, 0.0), 1.0):.2f}" if isinstance(cell, Figure) else "0"
+
+
+def _chart(curves: Curves) -> Markup:
+    """Learning curves as SVG."""
+    return curve_chart(curves.points, curves.yardstick, curves.confidence)
+
+
+def _plane(game: Dialogue) -> Markup:
+    """The outcome of a game among all possible ones, as SVG with a legend, from the view of seat_0."""
+    at = plane_of(game.record, 0, ("seat_0", "seat_1"))
+    return drawing(at) + legend(at)
+
+
+def _pool(game: Dialogue) -> list[tuple[str, int, int, int]]:
+    """Per type of item: its name, the count, and the value of one to seat_0 and seat_1."""
+    scenario = game.record.scenario
+    return list(zip((f"{item}s" for item in ITEMS), scenario.counts, *scenario.utilities, strict=True))
+
+
+def svg_link(drawn: Markup) -> str:
+    """A ``data:`` address of the first SVG in ``drawn`` as a file of its own, in light colours; empty without one.
+
+    The file gets the rules of the style sheet that concern drawings, and the legend, which is HTML on the page.
+    """
+    svg = re.search(r"<svg.*?</svg>", str(drawn), flags=re.DOTALL)
+    if svg is None:
+        return ""
+    style = style_sheet()
+    light, _, others = style.partition("}")
+    rules = [
+        light + "}",
+        *(line for line in others.splitlines() if line.startswith((".chart", ".band", ".dot", ".hue"))),
+    ]
+    head, body = svg[0].removesuffix("</svg>").split(">", 1)
+    names = LEGEND_KEY.findall(str(drawn))
+    across, up = map(float, VIEW_BOX.search(head).groups())  # type: ignore[union-attr]  # every drawing has one
+    head = VIEW_BOX.sub(f'viewBox="0 0 {across:g} {up + 18 * len(names):g}"', head)
+    legend_lines = "".join(
+        f'<circle class="dot hue{hue}" cx="46" cy="{up + 18 * row + 4:g}" r="5"/>'
+        f'<text class="tick" x="58" y="{up + 18 * row + 8:g}">{name}</text>'
+        for row, (hue, name) in enumerate(names)
+    )
+    paper = '<rect width="100%" height="100%" fill="#ffffff"/>'
+    text = (
+        f'{head} xmlns="http://www.w3.org/2000/svg"><style>{" ".join(rules)}</style>{paper}{body}{legend_lines}</svg>'
+    )
+    return f"data:image/svg+xml;base64,{b64encode(text.encode()).decode()}"
+
+
+def _block_json(block: Block) -> dict[str, Any]:
+    if isinstance(block, Table):
+        rows = [
+            {block.label: row.label, **{h: _cell_json(c) for h, c in zip(block.heads, row.cells, strict=True)}}
+            for row in block.rows
+        ]
+        return {"table": block.caption, "rows": rows}
+    if isinstance(block, Curves):
+        points = [
+            {
+                "member": point.member,
+                "after_rounds": point.round,
+                "decisions": point.decisions,
+                "points": _cell_json(Figure(point.points)),
+            }
+            for point in block.points
+        ]
+        return {"curves": f"points of ten against {block.yardstick}", "confidence": block.confidence, "points": points}
+    if isinstance(block, Dialogue):
+        return {
+            "game": block.heading,
+            "record": to_json(block.record),
+            "measures": {name: _cell_json(value) for name, value in block.measures},
+            "acts": [{"seat": seat, "words": words, "act": act} for seat, words, act in block.acts],
+            "ending": block.ending,
+            "verdict": block.verdict,
+        }
+    return {"text": block.caption, "content": block.text}
+
+
+def _cell_json(cell: Cell) -> Any:
+    if not isinstance(cell, Figure):
+        return cell
+    mean, _, low, high = cell.estimate
+    return {**bounded(mean, low, high), "n": cell.n, "unit": UNITS[cell.unit]}

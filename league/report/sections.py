@@ -1,0 +1,213 @@
+"""Sections of the report on decisions and origins: curriculum, lineage, novelty of snapshots, provenance."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dond_marl.statistics import Estimate
+from league.ledger.ledger import ReadLedger
+from league.ledger.schema import SCHEMA_VERSION
+from league.rounds.curriculum import describe
+from league.rounds.diversity import Added
+from league.settings.read import Config
+from league.standings.ladder import Standing
+from league.tables.blocks import Figure, Section, Table, TableRow, TextBlock, number_cell
+from league.tasks.blobs import BlobError, read_content
+from league.tasks.values import Decision, LearnerState, Member, machine
+
+KINDS = {"reset": "start over"}  # kinds of decisions that are not a word for people
+Decisions = Sequence[tuple[int, Decision]]  # the round, and a decision at its end
+
+
+def curriculum(config: Config, stages: Sequence[int], decisions: Decisions) -> Section:
+    """The stages: their rounds, and when and why each ended. ``stages``: the stage of each round."""
+    if len(config.curriculum) == 1 and not config.stages:
+        return Section("curriculum", "Curriculum", ("None: the league is the same from its first round to its last.",))
+    ends = {stages[number]: (number, end) for number, end in decisions if end.kind == "stage" and end.taken}
+    rows = []
+    for place, stage in enumerate(config.curriculum):
+        played = [index for index, at in enumerate(stages) if at == place]
+        when = _rounds_of_stage(config, played) if played else "not yet" if place > max(stages, default=-1) else ""
+        over = len(stages) >= config.schedule.total
+        still = "with the league" if over else "still on"
+        ended = f"after round {ends[place][0] + 1}" if place in ends else still if played else ""
+        why = ends[place][1].reason if place in ends else ""
+        count = number_cell(sum(config.schedule.phase(n) != "measures" for n in played), "count")
+        rows.append(TableRow(stage.name, (describe(config, stage).partition(": ")[2], when, count, ended, why)))
+    heads = ("what it changes; when it ends", "rounds", "number", "ended", "why")
+    return Section("curriculum", "Curriculum", (), (Table("Stages", heads, tuple(rows), label="stage"),))
+
+
+def _rounds_of_stage(config: Config, played: Sequence[int]) -> str:
+    """The rounds of a stage, from 1, and the closing measurement: ``3 to 4 and the closing measurement``."""
+    rounds = [number + 1 for number in played if config.schedule.phase(number) != "measures"]
+    closing = ["the closing measurement"] if len(rounds) < len(played) else []
+    first, last = (rounds or [0])[0], (rounds or [0])[-1]
+    span = [] if not rounds else [str(first)] if first == last else [f"{first} to {last}"]
+    return " and ".join([*span, *closing])
+
+
+def lineage(
+    members: Sequence[Member], states: Mapping[str, LearnerState], standings: Sequence[Standing], decisions: Decisions
+) -> Section:
+    """Learners with their snapshots, and the decisions about them (gates, snapshots, repairs, fresh starts)."""
+    if not states:
+        return Section("lineage", "Lineage", ("None: the league has no learners.",))
+    scores = {row.member: Figure(row.points) for row in standings}
+    reasons = {f"{made.subject}@{at + 1}": made.reason for at, made in decisions if made.kind == "snapshot"}
+    rows = []
+    for learner in (member for member in members if member.live):
+        state = states[learner.name]
+        restarts = f"started over {state.life} time{'' if state.life == 1 else 's'}" if state.life else ""
+        count = number_cell(state.decisions, "count")
+        rows.append(
+            TableRow(learner.name, (learner.role.replace("_", " "), "", count, scores.get(learner.name), restarts))
+        )
+        for child in (member for member in members if member.parent == learner.name):
+            score, why = scores.get(child.name), reasons.get(child.name)
+            born = (f"snapshot of {learner.name}", f"after round {child.born}", None, score, why)
+            rows.append(TableRow(child.name, born))
+    heads = ("role", "born", "own decisions", "points of ten", "why")
+    tables = [Table("Learners, each followed by its snapshots", heads, tuple(rows))]
+    if repairs := [(at, decision) for at, decision in decisions if decision.kind == "repair"]:
+        rounds = tuple(
+            TableRow(f"round {at + 1}", (d.subject, "yes" if d.taken else "no", d.reason)) for at, d in repairs
+        )
+        columns = ("of", "repaired", "opponents, and the points of ten lost to them as seat_0 / seat_1")
+        tables.append(Table("Exploit and repair: practice against exploiters that gain", columns, rounds, "when"))
+    if others := [(at, decision) for at, decision in decisions if decision.kind not in ("stage", "repair")]:
+        taken = tuple(
+            TableRow(f"round {at + 1}", (d.subject, KINDS.get(d.kind, d.kind), "yes" if d.taken else "no", d.reason))
+            for at, d in others
+        )
+        tables.append(Table("Decisions: gates, snapshots, fresh starts", ("of", "what", "taken", "why"), taken, "when"))
+    fixed = [member.name for member in members if member.role == "fixed" and member.split == "train"]
+    gate, held = ([m.name for m in members if m.split == split] for split in ("gate", "heldout"))
+    notes = [f"Fixed from the start: {', '.join(fixed)}."]
+    notes += [f"Opponents of the gate only: {', '.join(gate)}."] if gate else []
+    notes += [f"Held out until the league is over: {', '.join(held)}."] if held else []
+    return Section("lineage", "Lineage", tuple(notes), tuple(tables))
+
+
+def diversity(snapshots: Sequence[Added]) -> Section:
+    """Response diversity of every snapshot, in order of joining: its distance from mixtures of earlier ones."""
+    key, title = "diversity", "What each snapshot added"
+    if not snapshots:
+        return Section(key, title, ("There are no snapshots.",))
+    note = (
+        "Response diversity (Liu et al. 2021): how far a snapshot's points against the league's fixed members, in both "
+        "seats, are from the nearest mixture of the snapshots before it, in points of ten per cell (root mean square). "
+        "Nothing new is 0; a distance that is not above the error of the snapshot's own points may be chance."
+    )
+    rows = tuple(
+        TableRow(
+            each.member.name,
+            (
+                f"after round {each.member.born}",
+                number_cell(each.before, "count"),
+                _distance_cell(each.distance, each.cells),
+                _distance_cell(each.error, each.cells),
+            ),
+        )
+        for each in snapshots
+    )
+    heads = ("born", "snapshots before it", "distance from their mixtures", "error of its points")
+    return Section(key, title, (note,), (Table("In the order in which they joined", heads, rows, "snapshot"),))
+
+
+def _distance_cell(value: float, cells: int) -> Figure | None:
+    return None if math.isnan(value) else Figure(Estimate(value, cells, math.nan, math.nan))
+
+
+def provenance(
+    config: Config, ledger: ReadLedger, blobs: Path, sha256: Mapping[str, str], damage: str | None
+) -> Section:
+    """Origin of the figures: settings, seed, versions, start, seals and hashes, all checked.
+
+    ``sha256``: digests of the files read other than the ledger; ``damage``: see :func:`damage_sentence`.
+    """
+    notes, meta = ledger.notes(), ledger.meta()
+    rows = [
+        TableRow("seed", (str(config.league.seed),)),
+        TableRow("scenarios", (meta["source"],)),
+        TableRow("ledger", (f"schema {SCHEMA_VERSION}; SHA-256 of all rows {ledger.fingerprint()}",)),
+        TableRow("seals", (damage or f"all {ledger.next_round + 1} hold; the last is {ledger.last_seal()}",)),
+        *([TableRow("weights", (_weights(ledger, blobs),))] if config.learners else []),
+        *(TableRow(name, (f"SHA-256 {digest}",)) for name, digest in sha256.items()),
+        *(TableRow(name, (version,)) for name, version in _versions(notes.get("machine", "{}"))),
+    ]
+    seconds, overhead = ledger.clock()
+    times = {"seconds of all rounds": seconds, "of these planning, statistics and writing": overhead}
+    rows_of_times = tuple(TableRow(label, (number_cell(value, "seconds"),)) for label, value in times.items())
+    started = tuple(TableRow(name, (value,)) for name, value in _start(notes.get("origin", "{}")))
+    tables = (
+        Table("Origin of the figures", ("value",), tuple(rows), label="what", kind="facts"),
+        Table("Duration", ("value",), rows_of_times, label="what", kind="facts"),
+        *([Table("Start of the run", ("value",), started, label="what", kind="facts")] if started else []),
+    )
+    settings = TextBlock("Settings (without paths and the number of workers)", meta["settings"])
+    note = "The same settings and seed produce the same rows; the seals are a chain of hashes over them, one per round."
+    return Section("provenance", "Provenance", (note,), (*tables, settings))
+
+
+def damage_sentence(ledger: ReadLedger) -> str | None:
+    """The first round whose rows do not match their seal, as a sentence; ``None`` if all match."""
+    damaged = ledger.first_unsound()
+    if damaged is None:
+        return None
+    where = "the start of the run" if damaged < 0 else f"round {damaged + 1}"
+    return f"BROKEN at {where}: from there on the rows are not those that were written; --resume repairs the run"
+
+
+def _weights(ledger: ReadLedger, blobs: Path) -> str:
+    """The number of weight files that match the hashes in the ledger, as a sentence."""
+    named = {state.blob for state in ledger.states().values()}
+    named |= {member.blob for member in ledger.members() if member.blob is not None}
+    lost = 0
+    for blob in sorted(named):
+        try:
+            read_content(blobs, blob)
+        except BlobError:
+            lost += 1
+    return f"{len(named) - lost} of {len(named)} files match their names (SHA-256)" + (
+        f"; {lost} are missing or damaged: --resume repairs the run" if lost else ""
+    )
+
+
+def _versions(then: str) -> Iterator[tuple[str, str]]:
+    """Versions at the start of the run, with those of this report where they differ."""
+    try:
+        before, after = json.loads(then), json.loads(machine())
+    except ValueError:  # notes are not covered by a seal
+        yield "versions", "the ledger's note of them is damaged"
+        return
+    for key in sorted(before):
+        first, second = (_version_text(versions.get(key)) for versions in (before, after))
+        yield key, first if first == second else f"{first} (this report: {second})"
+
+
+def _start(note: str) -> Iterator[tuple[str, str]]:
+    """When and how the run was started, from the ledger's note."""
+    try:
+        origin = json.loads(note)
+    except ValueError:  # notes are not covered by a seal
+        yield "start", "the ledger's note of it is damaged"
+        return
+    commit = origin.get("commit")
+    if commit is not None and origin.get("changed_since"):
+        commit = f"{commit}, with changes that were not committed"
+    facts = {
+        "date": origin.get("started"),
+        "command line": origin.get("command"),
+        "package version": origin.get("version"),
+        "git commit": commit,
+        "cores": origin.get("cores"),
+    }
+    yield from ((name, str(value)) for name, value in facts.items() if value is not None)
+
+
+def _version_text(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

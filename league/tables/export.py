@@ -1,0 +1,381 @@
+"""Export of a league's ledger as plain tables (games, acts, payoffs, ratings): Parquet, CSV, JSON lines, pandas.
+
+Every column is documented in :data:`TABLES`. Rounds and turns count from 1, as in reports; items are books, hats and
+balls, in that order. Games and acts are produced in batches, one seat order of one match at a time, so that a league of
+any length fits into memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from dond_marl.batch import Games
+from dond_marl.errors import InputError, lacks, shown
+from dond_marl.game import SEATS, Act, Ending
+from dond_marl.records.files import replacing
+from dond_marl.seats import Cause, Rows
+from dond_marl.statistics import Estimate, points_of_ten
+from league.ledger.ledger import LedgerError, ReadLedger
+from league.ledger.replay import orders, played_again
+from league.ledger.run_directory import RunDirectory, named_run
+from league.standings.as_csv import inert
+from league.standings.findings import findings_of
+from league.standings.history import history_of
+from league.standings.ladder import ladder_of
+from league.tasks.values import Leg
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ITEMS = ("books", "hats", "balls")
+ColumnKind = Literal["text", "integer", "number", "boolean"]
+Columns = Mapping[str, Sequence[Any]]  # the values of a batch of rows, by column, equally long; None: unknown
+Notify = Callable[[str], None]
+PANDAS_TYPES = {"text": "str", "integer": "Int64", "number": "float64", "boolean": "bool"}
+RATED_COLUMNS = 15  # take, give, duplicate, two deviations: value and bounds
+
+
+class Column(NamedTuple):
+    """A column: its name, the type of its values, and their meaning."""
+
+    name: str
+    kind: ColumnKind
+    meaning: str
+
+
+class ExportedTable(NamedTuple):
+    """A table of the export: the meaning of a row, its columns, and a function that yields its rows in batches.
+
+    ``batches`` takes the ledger, the folder of the run, and a callback for a sentence per leg that cannot be exported.
+    """
+
+    row: str
+    columns: tuple[Column, ...]
+    batches: Callable[[ReadLedger, RunDirectory, Notify], Iterator[Columns]]
+
+
+Writer = Callable[[Path, tuple[Column, ...], Iterable[Columns]], None]
+
+
+def export_tables(
+    run: Path, kind: str, folder: Path, names: Iterable[str] | None = None, tell: Notify = lambda _: None
+) -> list[Path]:
+    """Write tables of the ledger of the league in ``run`` as files ``folder/NAME.KIND``; returns their paths.
+
+    ``kind`` is a key of :data:`FORMATS`; ``names`` are keys of :data:`TABLES`, all of them by default; ``tell`` is
+    called with a sentence for each leg whose games cannot be exported. Raises :class:`dond_marl.errors.InputError` for
+    an unknown table or a missing library, and :class:`league.ledger.ledger.LedgerError`.
+    """
+    paths = []
+    tables = {name: exported_table(name) for name in names or TABLES}
+    if kind == "parquet":
+        _pyarrow()  # fails before a file is written
+    with open_run(run) as (ledger, directory):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            paths.append(folder / f"{name}.{kind}")
+            with replacing(paths[-1]) as temporary:
+                FORMATS[kind](temporary, table.columns, table.batches(ledger, directory, tell))
+    return paths
+
+
+def frame(run: Path, name: str, tell: Notify = lambda _: None) -> pd.DataFrame:
+    """One table of the ledger of the league in ``run`` as a pandas frame. Raises as :func:`export_tables` does."""
+    table = exported_table(name)
+    with open_run(run) as (ledger, directory):
+        batches = list(table.batches(ledger, directory, tell))
+    return frame_of({c.name: list(chain.from_iterable(b[c.name] for b in batches)) for c in table.columns}, name)
+
+
+def frame_of(columns: dict[str, list[Any]], name: str | None = None) -> pd.DataFrame:
+    """A pandas frame of columns; with ``name``, with the column types of that table. Raises ``MissingLibrary``."""
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as error:
+        raise lacks(error, "a frame") or error from error
+    kinds = {} if name is None else {c.name: PANDAS_TYPES[c.kind] for c in exported_table(name).columns}
+    return pd.DataFrame({key: pd.Series(values, dtype=kinds.get(key)) for key, values in columns.items()})
+
+
+@contextmanager
+def open_run(run: Path) -> Iterator[tuple[ReadLedger, RunDirectory]]:
+    """Open a run for reading: a snapshot of its ledger, and its folder.
+
+    Raises :class:`LedgerError`, and :class:`league.ledger.run_directory.RunNotFound` if there is no run in ``run``.
+    """
+    directory = named_run(run)
+    with ReadLedger(directory.ledger) as ledger:
+        if not ledger.begun:
+            raise LedgerError(f"{directory.path}: the run was stopped before it began: there is nothing in its ledger")
+        with ledger.still():
+            yield ledger, directory
+
+
+def exported_table(name: str) -> ExportedTable:
+    """The table of this name. Raises :class:`dond_marl.errors.InputError` for another name."""
+    if name not in TABLES:
+        raise InputError(f"there is no table {shown(name)}; there are {', '.join(TABLES)}")
+    return TABLES[name]
+
+
+def _game_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[Columns]:
+    for number in range(ledger.next_round):
+        scenarios = ledger.scenarios(number)
+        dealt = {item: scenarios.counts[:, k].tolist() for k, item in enumerate(ITEMS)}
+        for seat in (0, 1):
+            for k, item in enumerate(ITEMS):
+                dealt[f"value_{seat}_{item}"] = scenarios.utilities[:, seat, k].tolist()
+        for _order, leg in orders(ledger, number):
+            facts, tens = leg.facts, points_of_ten(leg.facts["scores"], scenarios.wholes)
+            counted = leg.counted
+            pairs = {"points": facts["scores"], "of_ten": tens, "fallbacks": facts["fallbacks"]}
+            yield {
+                **_key(number, leg),
+                **dealt,
+                **{f"{name}_{seat}": values[:, seat].tolist() for name, values in pairs.items() for seat in (0, 1)},
+                "ending": [Ending(code).name for code in facts["ending"].tolist()],
+                "deal": (facts["deal"] > 0).tolist(),
+                "turns": facts["turns"].tolist(),
+                "counted": [True] * len(facts) if counted is None else counted.tolist(),
+            }
+
+
+def _act_batches(ledger: ReadLedger, directory: RunDirectory, tell: Notify) -> Iterator[Columns]:
+    config = ledger.config()
+    for number in range(ledger.next_round):
+        for order, leg in orders(ledger, number):
+            games = played_again(config, ledger, directory.blobs, number, order, leg)
+            if isinstance(games, str):
+                tell(f"the games of {leg.seats[0]} and {leg.seats[1]} in round {number + 1} {games}")
+                continue
+            game, turn = np.nonzero(np.arange(games.act.shape[1]) < games.turns[:, None])  # [acts], game by game
+            act, oA = games.act[game, turn], games.oA[game, turn]
+            offers = act <= Act.INSIST
+            items = {
+                item: [int(n) if offer else None for n, offer in zip(oA[:, k].tolist(), offers, strict=True)]
+                for k, item in enumerate(ITEMS)
+            }
+            key = _key(number, leg)
+            yield {
+                **{name: [values[row] for row in game.tolist()] for name, values in key.items()},
+                "turn": (turn + 1).tolist(),
+                "seat": (turn % 2).tolist(),
+                "member": [leg.seats[seat] for seat in (turn % 2).tolist()],
+                "act": [Act(code).name for code in act.tolist()],
+                **items,
+                "cause": [Cause(code).name for code in games.cause[game, turn].tolist()],
+                "message": _messages(games, game, turn),
+            }
+
+
+def _messages(games: Games, game: Rows, turn: Rows) -> list[str | None]:
+    """The message of each act: ``""`` if it has none, ``None`` in games without messages."""
+    if games.messages is not None:
+        messages: list[str | None] = games.messages[game, turn].tolist()
+        return messages
+    return ["" if games.rules.message_length else None] * len(game)
+
+
+def _key(number: int, leg: Leg) -> dict[str, list[Any]]:
+    """The key columns of every game of a leg."""
+    size = len(leg.facts)
+    return {
+        "round": [number + 1] * size,
+        "seat_0": [leg.seats[0]] * size,
+        "seat_1": [leg.seats[1]] * size,
+        "game": list(range(1, size + 1)),
+    }
+
+
+def _payoff_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[Columns]:
+    config = ledger.config()
+    cross = history_of(ledger, config).cross
+    rows = []
+    for member in cross.members:
+        for against in cross.members:
+            legs, seats = cross.cells.met(cross.place[member], [cross.place[against]])
+            for seat in (0, 1):
+                in_seat = seats == seat
+                if in_seat.any():
+                    points = cross.cells.points(legs[in_seat], seats[in_seat], config.league.confidence)
+                    deals = cross.cells.deals(legs[in_seat], config.league.confidence).mean
+                    rows.append((member, seat, against, points.n, *map(_or_none, (*_with_bounds(points), deals))))
+    yield _batch("payoffs", rows)
+
+
+def _rating_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[Columns]:
+    config = ledger.config()
+    cross, roles = history_of(ledger, config).cross, {member.name: member.role for member in ledger.members()}
+    found = findings_of(ledger, cross, seed=config.league.seed, confidence=config.league.confidence)
+    rows = []
+    for rank, row in enumerate(ladder_of(cross, config.league.confidence), start=1):
+        rated: list[float | None] = [None] * RATED_COLUMNS
+        if found is not None and row.member in found.members:
+            place = found.members.index(row.member)
+            every = (found.take, found.give, found.duplicates, *(found.deviation.at(seat) for seat in (0, 1)))
+            rated = [_or_none(value) for rating in every for value in rating.at(place)]
+        figures = [_or_none(value) for points in (row.points, *row.as_seat) for value in _with_bounds(points)]
+        first = (row.member, roles[row.member], rank if row.ranked else None, row.points.n)
+        rows.append((*first, *figures, _or_none(row.deals), *rated))
+    yield _batch("ratings", rows)
+
+
+def _with_bounds(estimate: Estimate) -> tuple[float, float, float]:
+    return estimate.mean, estimate.low, estimate.high
+
+
+def _or_none(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _batch(name: str, rows: Sequence[Sequence[Any]]) -> Columns:
+    return {column.name: [row[k] for row in rows] for k, column in enumerate(TABLES[name].columns)}
+
+
+def _bounded(name: str, meaning: str) -> tuple[Column, ...]:
+    return (
+        Column(name, "number", meaning),
+        Column(f"{name}_low", "number", "lower end of its interval"),
+        Column(f"{name}_high", "number", "upper end of its interval"),
+    )
+
+
+_KEY = (
+    Column("round", "integer", "round of the league, 1 for the first"),
+    Column("seat_0", "text", "the member that opens"),
+    Column("seat_1", "text", "the other member"),
+    Column("game", "integer", "place in the round's scenarios, 1 for the first: the same scenario in all its matches"),
+)
+TABLES: Mapping[str, ExportedTable] = {
+    "games": ExportedTable(
+        "one game of a match",
+        (
+            *_KEY,
+            *(Column(item, "integer", f"{item} in the pool") for item in ITEMS),
+            *(
+                Column(f"value_{seat}_{item}", "integer", f"points that one of the {item} is worth to {SEATS[seat]}")
+                for seat in (0, 1)
+                for item in ITEMS
+            ),
+            *(Column(f"points_{seat}", "integer", f"points of {SEATS[seat]}") for seat in (0, 1)),
+            *(
+                Column(
+                    f"of_ten_{seat}", "number", f"the same as tenths of what the whole pool is worth to {SEATS[seat]}"
+                )
+                for seat in (0, 1)
+            ),
+            *(
+                Column(f"fallbacks_{seat}", "integer", f"acts that were played in place of an answer of {SEATS[seat]}")
+                for seat in (0, 1)
+            ),
+            Column("ending", "text", f"one of {', '.join(Ending.__members__)}"),
+            Column("deal", "boolean", "whether a deal closed"),
+            Column("turns", "integer", "acts of both seats"),
+            Column("counted", "boolean", "false if a seat could not be reached: the game enters no figure"),
+        ),
+        _game_batches,
+    ),
+    "acts": ExportedTable(
+        "one act of a game of a match, replayed from the ledger and checked against its scores",
+        (
+            *_KEY,
+            Column("turn", "integer", "1 for the first"),
+            Column("seat", "integer", "seat that acts, 0 or 1"),
+            Column("member", "text", "member that acts"),
+            Column("act", "text", f"one of {', '.join(Act.__members__)}"),
+            *(
+                Column(item, "integer", f"{item} that the acting seat would keep; empty if the act is no offer")
+                for item in ITEMS
+            ),
+            Column("cause", "text", f"FREE, or why a fallback was played: {', '.join(list(Cause.__members__)[1:])}"),
+            Column("message", "text", "message sent with the act; empty in games without messages"),
+        ),
+        _act_batches,
+    ),
+    "payoffs": ExportedTable(
+        "points of one member in one seat against another, weighted as in the ladder (learners' older games less)",
+        (
+            Column("member", "text", "member that the points belong to"),
+            Column("seat", "integer", "its seat, 0 or 1"),
+            Column("against", "text", "opponent"),
+            Column("games", "integer", "games behind the figure"),
+            *_bounded("points", "mean points of ten"),
+            Column("deals", "number", "share of games with a deal, 0..1"),
+        ),
+        _payoff_batches,
+    ),
+    "ratings": ExportedTable(
+        "one member",
+        (
+            Column("member", "text", "name of the member"),
+            Column("role", "text", "fixed, main, main_exploiter, league_exploiter or snapshot"),
+            Column("rank", "integer", "on the ladder, by own points against all others, 1 for the first"),
+            Column("games", "integer", "games behind the points"),
+            *_bounded("points", "mean points of ten against all others"),
+            *_bounded("as_seat_0", "the same as seat_0, which opens"),
+            *_bounded("as_seat_1", "the same as seat_1"),
+            Column("deals", "number", "share of games with a deal, 0..1"),
+            *_bounded("take", "points of ten above the mean member's"),
+            *_bounded("give", "points of ten that its opponents get above the mean"),
+            *_bounded("duplicate", "duplicate rating (same scenarios and partner), log-odds"),
+            *_bounded(
+                "deviation_seat_0", "gain of a deviation to it in seat_0 of the strictest equilibrium, at most 0"
+            ),
+            *_bounded("deviation_seat_1", "the same of seat_1"),
+        ),
+        _rating_batches,
+    ),
+}
+
+
+def _write_parquet(path: Path, columns: tuple[Column, ...], batches: Iterable[Columns]) -> None:
+    pa = _pyarrow()
+    kinds = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
+    fields = [pa.field(c.name, kinds[c.kind], metadata={"meaning": c.meaning}) for c in columns]
+    schema = pa.schema(fields)
+    with pa.parquet.ParquetWriter(path, schema) as writer:
+        for batch in batches:
+            writer.write_table(pa.table({c.name: batch[c.name] for c in columns}, schema=schema))
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise lacks(error, "Parquet") or error from error
+    return pyarrow
+
+
+def _write_csv(path: Path, columns: tuple[Column, ...], batches: Iterable[Columns]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow([column.name for column in columns])
+        for batch in batches:
+            for cells in zip(*(batch[column.name] for column in columns), strict=True):
+                rows.writerow([_csv_text(cell) for cell in cells])
+
+
+def _csv_text(cell: object) -> str:
+    """A CSV cell: empty if unknown; texts that a spreadsheet would read as a formula are quoted."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return "" if cell is None else inert(cell) if isinstance(cell, str) else repr(cell)
+
+
+def _write_jsonl(path: Path, columns: tuple[Column, ...], batches: Iterable[Columns]) -> None:
+    names = [column.name for column in columns]
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for batch in batches:
+            for cells in zip(*(batch[name] for name in names), strict=True):
+                file.write(json.dumps(dict(zip(names, cells, strict=True)), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+FORMATS: dict[str, Writer] = {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_jsonl}
