@@ -44,7 +44,6 @@ EXTRAS = {  # which extra of the package brings a library, by the name that is i
     "ray": "ray",
     "safetensors": "learn",
     "scipy": "learn",
-    "simpy": "dev",
     "socketio": "ui",
     "starlette": "ui",
     "tensorboard": "learn",

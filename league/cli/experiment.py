@@ -30,12 +30,18 @@ def experiments() -> Group:
     return Group("experiment", help=__doc__, files=import_module("experiments").COMMANDS)
 
 
+def _names_that_begin_with(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in experiments().files if name.startswith(incomplete)]
+
+
 @click.command(
     cls=Command,
     help=__doc__,
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[NAME] [ARGUMENTS]...")
+@click.argument(
+    "words", nargs=-1, type=click.UNPROCESSED, metavar="[NAME] [ARGUMENTS]...", shell_complete=_names_that_begin_with
+)
 @click.pass_context
 def command(context: click.Context, words: tuple[str, ...]) -> Any:
     """Pass the arguments on to the experiment; without any, print the list."""

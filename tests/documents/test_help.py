@@ -82,7 +82,7 @@ def test_help_examples_are_valid_commands(names, capsys):
     command, _ = resolved(list(names))
     assert shown or isinstance(command, click.Group) or names[:2] == ("data", "transcripts")
     for words in shown:
-        for path in re.findall(r"configs/\w+\.yaml", " ".join(words)):
+        for path in re.findall(r"(?:experiments/)?configs/\w+\.yaml", " ".join(words)):
             assert (ROOT / path).is_file(), words
         if "_DOND_COMPLETE" in words[1]:
             continue
@@ -94,7 +94,8 @@ def test_help_examples_are_valid_commands(names, capsys):
         used, left = resolved(words[1:])
         below = [resolved([*names, name])[0] for name in _names(command)]
         assert used is command or names == () or used in below
-        assert {word for word in left if word.startswith("--")} <= options(used), words
+        if used.name != "experiment":  # which passes its arguments on
+            assert {word for word in left if word.startswith("--")} <= options(used), words
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
@@ -106,7 +107,7 @@ def test_scripts_print_the_same_help(script, tmp_path):
 def test_top_level_help_lists_commands_without_loading_torch(tmp_path):
     done = run_dond(cwd=tmp_path)
     assert done.returncode == 0
-    for words in ("league", "experiment", "league.yaml", "Examples:"):
+    for words in ("league", "experiment", "Examples:"):
         assert words in done.stdout
     code = "import sys; from league.cli.main import main; main(['--help']); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=HERE, check=True)

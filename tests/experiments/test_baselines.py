@@ -30,7 +30,7 @@ from partners.rosters import TRAIN, roster
 from tests.command import HERE, dond
 
 torch.set_num_threads(1)
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 command = partial(dond, "experiment", "baselines")
 LEAGUE = {
     "env": {"scenarios": "lewis", "split": "train", "max_turns": 4},
@@ -71,7 +71,7 @@ def small_jobs(folder: Path, **changes: object) -> list[Job]:
 def test_the_shipped_arms_are_planned_for_equal_acts():
     """Own decisions are half of the acts of a practice; what a league plays to choose is planned for."""
     for name in ("ablation.yaml", "baselines.yaml", "curricula.yaml", "selection.yaml"):
-        config = load_config(ROOT / "configs" / name, ("comparison.seeds=1",), BaselinesConfig)
+        config = load_config(ROOT / "experiments" / "configs" / name, ("comparison.seeds=1",), BaselinesConfig)
         for arm in config.arms:
             assert arm.name != "best_fixed" or arm.occupant == "best of train"
         learning = tuple(arm for arm in config.arms if arm.occupant is None)
@@ -88,7 +88,9 @@ def test_the_shipped_arms_are_planned_for_equal_acts():
 
 def test_with_all_of_its_acts_the_league_is_the_default_one_and_plain_ppo_has_as_many():
     """The league's matches are longer games than its practice, so that its acts are known from its runs alone."""
-    config = load_config(ROOT / "configs" / "full_budget.yaml", ("comparison.seeds=1",), BaselinesConfig)
+    config = load_config(
+        ROOT / "experiments" / "configs" / "full_budget.yaml", ("comparison.seeds=1",), BaselinesConfig
+    )
     pool, league, repair = jobs_of(config)
     shipped = load_config(ROOT / "configs" / "league.yaml")
     assert league.config.learners == shipped.learners

@@ -22,8 +22,8 @@ from partners.rosters import roster
 from tests.command import dond
 
 torch.set_num_threads(1)
-ROOT = Path(__file__).resolve().parents[3]
-CONFIG = ROOT / "configs" / "hint_experiment.yaml"
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = ROOT / "experiments" / "configs" / "hint_experiment.yaml"
 command = partial(dond, "experiment", "hints", "--config", CONFIG)
 TELLS, MIXED, NOBODY = Arm("expert", 0.0), Arm("expert", 0.5), Arm("none", 0.0)
 

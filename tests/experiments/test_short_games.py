@@ -20,7 +20,7 @@ from experiments.short_games.shares import FOUND, Standing, equilibrium, standin
 from league.settings.read import ConfigError, load_config
 from tests.command import dond
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 TINY = """
 comparison: {turns: [2], seeds: 1}
 training: {rollout: 1, num_envs: 32, minibatch: 64, epochs: 1, hidden: [8], num_train_steps: 60}
@@ -93,7 +93,7 @@ def test_a_learner_is_a_function_of_its_settings_game_and_seed(tmp_path):
 
 @pytest.mark.slow
 def test_self_play_finds_an_equilibrium_of_two_turns():
-    config = load_config(ROOT / "configs" / "short_games.yaml", (), ShortGamesConfig)
+    config = load_config(ROOT / "experiments" / "configs" / "short_games.yaml", (), ShortGamesConfig)
     longer = next(arm for arm in config.arms if arm.name == "ppo_longer")
     standing = learn(config.training_of(longer), 2, 0).standing
     assert standing.is_equilibrium and standing.distance(equilibrium(2)) <= 2 * FOUND

@@ -35,7 +35,7 @@ from tests.command import dond
 from tests.loopback import Service, completion, without_proxy_and_key
 
 torch.set_num_threads(1)
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 TINY = """
 env: {scenarios: lewis, split: train, max_turns: 4, partner: tough}
 comparison: {styles: [push_over, stubborn], seeds: SEEDS, episodes: 60}
@@ -243,7 +243,7 @@ def test_a_judge_is_asked_about_the_style_at_hand():
 
 
 def test_the_shipped_configuration_is_sound():
-    config = load_config(ROOT / "configs" / "styles.yaml", (), StylesConfig)
+    config = load_config(ROOT / "experiments" / "configs" / "styles.yaml", (), StylesConfig)
     assert config.comparison.styles == tuple(Style) and config.env.split == "train"
     assert len(trials_of(config)) == 5 * (1 + 4 * 3)  # own points, and each style by itself, a reward model and rules
 
@@ -354,7 +354,7 @@ def test_two_workers_find_what_one_finds(tmp_path):
 def test_the_papers_order_at_small_scale(tmp_path):
     """Learners of a style show it; a judge of a few episodes teaches more of it than a reward model of the same few."""
     path = tmp_path / "styles.yaml"
-    path.write_text((ROOT / "configs" / "styles.yaml").read_text())
+    path.write_text((ROOT / "experiments" / "configs" / "styles.yaml").read_text())
     shorter = ("training.num_train_steps=100000", "comparison.styles=[versatile, stubborn]", "comparison.seeds=2")
     config = load_config(path, (*shorter, "env.partner=heuristic"), StylesConfig)
     found = {

@@ -127,7 +127,7 @@ def test_learning_is_a_function_of_its_seed_and_the_pull_keeps_it_near_where_it_
 
 
 def test_settings_that_name_nobody_are_refused():
-    path = ROOT / "configs" / "published.yaml"
+    path = ROOT / "experiments" / "configs" / "published.yaml"
     with pytest.raises(ConfigError, match="own must be one of likelihood, rl"):
         load_config(path, ["searches=[{name: both, own: nobody}]"], PublishedConfig)
     with pytest.raises(ConfigError, match="a name of their own"):
@@ -138,7 +138,8 @@ def test_the_table_is_printed_without_pytorch(tmp_path):
     (tmp_path / "ours.jsonl").write_text(lines(found(7.0, 7.2)))
     code = (
         "import sys; from league.cli.main import main; "
-        "code = main(['published', '--markdown', '--results', 'ours.jsonl', '--json', 'all.json']); "
+        "words = ['--markdown', '--results', 'ours.jsonl', '--json', 'all.json']; "
+        "code = main(['experiment', 'published-table', *words]); "
         "assert 'torch' not in sys.modules; sys.exit(code)"
     )
     ended = subprocess.run(
