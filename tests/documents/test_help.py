@@ -94,7 +94,7 @@ def test_help_examples_are_valid_commands(names, capsys):
         used, left = resolved(words[1:])
         below = [resolved([*names, name])[0] for name in _names(command)]
         assert used is command or names == () or used in below
-        if used.name != "experiment":  # which passes its arguments on
+        if words[1:2] != ["experiment"]:  # which passes its arguments on
             assert {word for word in left if word.startswith("--")} <= options(used), words
 
 
