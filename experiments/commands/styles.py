@@ -41,7 +41,7 @@ from partners.judges.episodes import scripted_games
 from partners.judges.judge import JudgeReward
 from partners.judges.language_model import LLMJudge
 from partners.judges.styles import Style, shows_style
-from partners.network.checkpoint import CheckpointError, describe, save_checkpoint
+from partners.network.checkpoint import CheckpointError, network_note, save_checkpoint
 from partners.provenance import refuse_past
 
 FIGURES_NAME = "figures.json"
@@ -158,7 +158,7 @@ def _keep(directory: RunDirectory, result: TrialResult) -> None:
         "reward": f"{trial.source}: {trial.style}" if trial.style else "own",
         "decisions": result.decisions,
     }
-    save_checkpoint(directory.path / "checkpoints" / name, weights, {**describe(network), **about})
+    save_checkpoint(directory.path / "checkpoints" / name, weights, {**network_note(network), **about})
 
 
 def _in_words(result: TrialResult) -> str:

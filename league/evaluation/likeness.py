@@ -18,8 +18,8 @@ from dond_marl.dialogues.positions import Positions
 from dond_marl.game import Act
 from dond_marl.seats import Bools, Doubles, Int8s
 from dond_marl.statistics import Estimate, mean_over_scenarios
-from partners.learning.cloning import Examples, examples
-from partners.network.heads import Said
+from partners.learning.cloning import Examples, encode_examples
+from partners.network.heads import ActionDistribution
 from partners.network.network import PolicyNetwork
 
 CONFIDENCE = 0.95  # two-sided, of every interval
@@ -91,8 +91,8 @@ def gain(act: Int8s, other: Int8s, positions: Positions) -> tuple[Estimate, Esti
 @torch.no_grad()
 def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
     """Compare ``network`` with what people said at ``positions``."""
-    seen = examples(positions, network)
-    act_log, oA_log, _ = _said(network, seen).taken(seen.act, seen.oA)
+    seen = encode_examples(positions, network)
+    act_log, oA_log, _ = _said(network, seen).log_probs(seen.act, seen.oA)
     act, oA, confidence = likeliest(network, positions)
     bins = reliability(confidence, act == positions.act)
     return Likeness(
@@ -108,22 +108,22 @@ def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
 @torch.no_grad()
 def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8s, Doubles]:
     """The likeliest act ``[N]``, the likeliest ``oA`` of an offer ``[N, 3]``, and the act's probability ``[N]``."""
-    seen = examples(positions, network)
+    seen = encode_examples(positions, network)
     said = _said(network, seen)
-    act, oA, _ = said.choose(None)
-    confidence = said.taken(act, oA).act.exp()
+    act, oA, _ = said.sample(None)
+    confidence = said.log_probs(act, oA).act.exp()
     return act.cpu().numpy().astype(np.int8), oA.cpu().numpy().astype(np.int8), _array(confidence)
 
 
 @torch.no_grad()
 def distance(network: PolicyNetwork, reference: PolicyNetwork, positions: Positions) -> Estimate:
     """KL(network || reference) in nats, exact at each position, and its mean over them."""
-    seen, other = examples(positions, network), examples(positions, reference)
+    seen, other = encode_examples(positions, network), encode_examples(positions, reference)
     return mean(_array(_said(network, seen).divergence(_said(reference, other))), positions)
 
 
-def _said(network: PolicyNetwork, seen: Examples) -> Said:
-    return network.said(network.answer(seen.read)[0], seen.mask, seen.read)
+def _said(network: PolicyNetwork, seen: Examples) -> ActionDistribution:
+    return network.distribution(network.evaluate(seen.inputs)[0], seen.mask, seen.inputs)
 
 
 def reliability(confidence: Doubles, right: Bools) -> tuple[Bin, ...]:

@@ -21,7 +21,7 @@ def export(run: Path, name: str, target: Path) -> dict[str, Any]:
     reading the run raises.
     """
     from league.tasks.blobs import read_blob  # PyTorch is loaded from here on
-    from partners.network.checkpoint import NETWORK, describe, save_checkpoint
+    from partners.network.checkpoint import NETWORK, network_note, save_checkpoint
 
     if target.suffix != ".json":
         raise InputError(f"a checkpoint is written as FILE.json, its weights beside it; got {shown(str(target))}")
@@ -36,7 +36,7 @@ def export(run: Path, name: str, target: Path) -> dict[str, Any]:
     weights = read_blob(directory.blobs, blob)
     past = past_of_blob(weights.about, config, member.parent or name)
     of_network = {key: value for key, value in weights.tensors.items() if key.startswith(NETWORK)}
-    note = {**describe(weights.network()), **past.note(), "league_member": name, "blob": blob}
+    note = {**network_note(weights.network()), **past.note(), "league_member": name, "blob": blob}
     save_checkpoint(target, of_network, note)
     return note
 

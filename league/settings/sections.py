@@ -36,7 +36,7 @@ from dond_marl.scenarios.sources import (
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
 from league.settings.yaml import shown
 from partners.catalogue import UNSCRIPTED
-from partners.network.occupants import who_plays
+from partners.network.occupants import resolve_fallback
 
 BackendName = Literal["local", "process", "ray"]
 MetaSolver = Literal["max_gini", "max_gini_ce", "max_welfare", "nash_bargaining", "replicator", "uniform"]
@@ -162,7 +162,7 @@ class EnvConfig(Section):
 
         A :class:`Notice` says so: who learns against a stand-in learns against that one, and is measured against it.
         """
-        name = spec_name(who_plays(self.partner))
+        name = spec_name(resolve_fallback(self.partner))
         if name == self.partner:
             return self
         warnings.warn(f"{self.partner}: no such checkpoint here, so {name} is the partner", Notice, stacklevel=2)

@@ -84,10 +84,10 @@ def describe_practice_device(
     """
     if not settings.plays_on_device:
         return []
-    from partners.device.opponents import census_of, views_known
+    from partners.device.opponents import census_of, has_listed_views
 
-    known = views_known(env.open_source(), env.reveal_partner_utilities)
-    census = [census_of(partner, known) for partner in opponents]
+    listed = has_listed_views(env.open_source(), env.reveal_partner_utilities)
+    census = [census_of(partner, listed) for partner in opponents]
     tables, learned, bridged = (sum(kinds) for kinds in zip((0, networks, 0), *census, strict=True))
     return [
         f"games of practice are played on the device ({settings.device}): {tables} opponents answer there from tables, "

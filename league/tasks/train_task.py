@@ -26,7 +26,7 @@ from partners.learning.average_policy import RESERVOIR, AveragePolicy
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, OpponentUnreached, train_until
 from partners.mixture import BySeat, Mixture
-from partners.network.checkpoint import describe, pack
+from partners.network.checkpoint import network_note, pack
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
 from partners.provenance import KEYS, NOBODY, Ancestry
@@ -59,7 +59,7 @@ def first_state(
     seed = learner_seed(seed, learner.name)
     network = learner.first_network(layout, hints=hinted, seed=seed, members=members)
     first = make_learner(learner, network, seed, 1, copy_of(network) if learner.kl else None)
-    content = pack(first.state()[0], {**describe(network), **past.note()})
+    content = pack(first.state()[0], {**network_note(network), **past.note()})
     return LearnerState(name_of(content), 0, 0, 0), content
 
 
@@ -113,7 +113,7 @@ def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lam
     except (JudgeError, HinterError, OpponentUnreached) as error:  # a judge or a hint provider failed
         return task.unfinished(one_line(error))
     tensors, counts = learner.state()
-    note = {**describe(network), **{key: weights.about[key] for key in KEYS if key in weights.about}}
+    note = {**network_note(network), **{key: weights.about[key] for key in KEYS if key in weights.about}}
     host, reservoir = {name: value.cpu() for name, value in tensors.items()}, None
     if buffers := {name: host.pop(name) for name in list(host) if name.startswith(RESERVOIR)}:
         reservoir = pack(buffers)

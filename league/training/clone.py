@@ -23,10 +23,10 @@ from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
 from league.tasks.provenance import training_ancestry
 from partners.learning.cloning import CloneSettings, Epoch, clone
-from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import PolicyNetwork
-from partners.network.occupants import PEOPLE, supervised_path
-from partners.network.partner import Clone
+from partners.network.occupants import HUMAN_DIALOGUES, supervised_path
+from partners.network.partner import ClonedPartner
 
 HEURISTIC = "heuristic"  # the default partner, which the expert is compared with
 SEED = 0  # of the games on the card
@@ -71,7 +71,7 @@ def lessons(config: TrainConfig) -> Lessons:
 def teach(
     config: TrainConfig, positions: Lessons, tell: Callable[[Epoch], None] = lambda _: None
 ) -> tuple[PolicyNetwork, list[Epoch]]:
-    """Clone the people's play, a function of the settings and the data alone; ``tell`` hears of every epoch."""
+    """ClonedPartner the people's play, a function of the settings and the data alone; ``tell`` hears of every epoch."""
     chosen = config.training
     torch.set_num_threads(chosen.threads)
     settings = CloneSettings(**{field.name: getattr(chosen, field.name) for field in fields(CloneSettings)})
@@ -110,13 +110,13 @@ def save(path: Path, network: PolicyNetwork, config: TrainConfig, epochs: list[E
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
     best = [epoch for epoch in epochs if epoch.best][-1]
     about = {
-        "taught_by": PEOPLE,
+        "taught_by": HUMAN_DIALOGUES,
         "disagree": config.env.disagree,
         "trained": {"settings": config.training.model_dump(mode="json"), "epoch": best.epoch},
         "report": plain(report),
         **training_ancestry(config).note(),
     }
-    save_checkpoint(path, tensors, {**describe(network), **about})
+    save_checkpoint(path, tensors, {**network_note(network), **about})
 
 
 def target(config: TrainConfig) -> Path:
@@ -138,7 +138,7 @@ def plain(value: object) -> Any:
 
 
 def _strength(network: PolicyNetwork, max_turns: int, greedy: bool, tell: Callable[[str], None]) -> Strength:
-    terms, expert = heldout_terms(Rules(max_turns), SEED), Clone(network, greedy=greedy)
+    terms, expert = heldout_terms(Rules(max_turns), SEED), ClonedPartner(network, greedy=greedy)
     how = "greedy" if greedy else "sampled"
     played = scores(expert, zoo(), terms, lambda opponent: tell(f"{how} play against {opponent}"))
     if not greedy:  # the best response would be played once more for the same points

@@ -13,7 +13,7 @@ from league.ledger.run_directory import SETTINGS, RunError, named_run
 from league.settings.read import parse
 from league.settings.training import TrainConfig
 from league.training.progress_log import CSV_NAME
-from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
+from partners.network.checkpoint import load_checkpoint, network_note, save_checkpoint
 from partners.network.occupants import EXPERT
 from partners.network.partner import NetworkPartner
 from partners.provenance import past_in, refuse_past
@@ -53,7 +53,7 @@ def ship(run: Path, target: Path = EXPERT, sample: int | None = None) -> dict[st
         "scores": {"how": HOW, **scores},
     }
     weights = {name: value for name, value in checkpoint.tensors.items() if name.startswith("network.")}
-    save_checkpoint(target, weights, {**describe(network), **card})
+    save_checkpoint(target, weights, {**network_note(network), **card})
     return card
 
 

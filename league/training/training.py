@@ -37,11 +37,11 @@ from league.tasks.hinters import hint_schedule, no_hint_warning
 from league.tasks.provenance import check_training_provenance, training_ancestry
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game
-from partners.learning.exact_targets import ExactReply
+from partners.learning.exact_targets import ExactTargets
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, Practicing, Score, train_until
 from partners.mixture import member_names
-from partners.network.checkpoint import CheckpointError, describe, load_checkpoint, part_of, save_checkpoint
+from partners.network.checkpoint import CheckpointError, load_checkpoint, network_note, save_checkpoint, with_prefix
 from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
 from partners.provenance import NOBODY, Ancestry, past_in, refuse_past
@@ -106,7 +106,7 @@ class Training:
         if not settings.exact_reply:
             return plan
         exact = _exact_reply(spec_name(self.config.env.partner), plan.rules, self.source.prior)
-        if settings.likeliest and not exact.follows_all:
+        if settings.likeliest and not exact.covers_all:
             raise InputError(
                 "training.likeliest: somebody whom env.partner draws cannot be followed, and rewards of likeliest acts "
                 "teach nothing; leave it out, or name only partners without memory that do not gamble"
@@ -195,7 +195,7 @@ class Training:
         about = {"counters": {**counters, "games": self.games}, "past": len(self.past), "practiced": practiced}
         paid = {"reward": self.config.training.reward, **self.met.note()}
         copies = {name: value.detach().clone() for name, value in tensors.items()}
-        return Held(self.learner.decisions, copies, {**describe(self.learner.network), **about, **paid})
+        return Held(self.learner.decisions, copies, {**network_note(self.learner.network), **about, **paid})
 
     def restore(self, path: Path) -> None:
         """Resume from a checkpoint of :meth:`Held.save`. Raises :class:`CheckpointError`."""
@@ -208,7 +208,7 @@ class Training:
         self.learner.restore(tensors, about["counters"])
         self.met = past_in(about).also(self.met)  # weights that its settings name may have changed since
         self.games, self.decisions_before = about["counters"]["games"], self.learner.decisions
-        selves = (part_of(tensors, f"past.{number}.") for number in range(about["past"]))
+        selves = (with_prefix(tensors, f"past.{number}.") for number in range(about["past"]))
         self.past = [NetworkPartner(with_weights(shape, own, device)) for own in selves]
 
 
@@ -241,12 +241,12 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
 
 
 @lru_cache(maxsize=1)
-def _exact_reply(partner: str, rules: Rules, prior: str) -> ExactReply:
+def _exact_reply(partner: str, rules: Rules, prior: str) -> ExactTargets:
     """The best reply to ``partner`` over the scenarios of ``lewis``; what was solved serves all trainings of a process.
 
     Raises :class:`~dond_marl.errors.InputError` where it cannot be followed.
     """
-    return ExactReply(seat_occupant(partner), rules, lewis_space(), prior)
+    return ExactTargets(seat_occupant(partner), rules, lewis_space(), prior)
 
 
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:

@@ -1,8 +1,8 @@
-"""The uniforms of a block of games, drawn on its device: a function of (seed, stream, index), as everywhere.
+"""Scenarios and noise of a block of games, drawn on its device.
 
-PyTorch's generator of a device draws other numbers than NumPy's, and the same ones whenever the same kind of device
-asks. Who plays with the numbers of :class:`dond_marl.rollout.Noise` instead plays the games of the host, which tests
-use.
+Both are functions of (seed, stream, index), as everywhere. A device's generator draws other numbers than NumPy's, the
+same ones on the same kind of device; tests pass the host's noise (:class:`dond_marl.rollout.Noise`) instead and then
+get the host's games.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.yardsticks.contexts import Views, distinct_views
-from partners.device.table import on
+from partners.device.table import to_device
 
 LARGEST_SEED = 2**63
 
@@ -30,7 +30,7 @@ class Uniforms(Protocol):
         ...
 
     def of_hint(self, turn: int) -> Tensor:
-        """Fresh uniforms for whoever advises on a turn."""
+        """Fresh uniforms for the hints of one turn."""
         ...
 
     def of_game(self, seat: int) -> Tensor:
@@ -44,75 +44,75 @@ class DeviceNoise:
     def __init__(self, device: torch.device, seed: int, index: tuple[int, ...], size: int) -> None:
         self._device, self._seed, self._index, self._size = device, seed, index, size
         self._of_game: dict[int, Tensor] = {}
-        self._latest: tuple[int, Tensor] | None = None  # a turn is asked for by everybody who moves in it
+        self._latest: tuple[int, Tensor] | None = None  # read by every member that moves in the turn
 
     def of_turn(self, turn: int) -> Tensor:
         if self._latest is None or self._latest[0] != turn:
-            self._latest = turn, self._drawn("device turn noise", turn)
+            self._latest = turn, self._draw("device turn noise", turn)
         return self._latest[1]
 
     def of_hint(self, turn: int) -> Tensor:
-        return self._drawn("device hint noise", turn)
+        return self._draw("device hint noise", turn)
 
     def of_game(self, seat: int) -> Tensor:
         if seat not in self._of_game:
-            self._of_game[seat] = self._drawn("device game noise", seat)
+            self._of_game[seat] = self._draw("device game noise", seat)
         return self._of_game[seat]
 
-    def _drawn(self, stream: str, number: int) -> Tensor:
+    def _draw(self, stream: str, number: int) -> Tensor:
         seed = int(generator(self._seed, stream, *self._index, number).integers(LARGEST_SEED))
-        drawing = torch.Generator(device=self._device).manual_seed(seed)
-        return torch.rand(NOISE_WIDTH, self._size, generator=drawing, dtype=torch.float64, device=self._device)
+        source = torch.Generator(device=self._device).manual_seed(seed)
+        return torch.rand(NOISE_WIDTH, self._size, generator=source, dtype=torch.float64, device=self._device)
 
 
-class Dealt(NamedTuple):
-    """N scenarios on their device, and how to have them on the host."""
+class DealtScenarios(NamedTuple):
+    """N scenarios on their device."""
 
     source: ScenarioSource
     block: tuple[int, int, int]  # seed, start and size: the names of the scenarios in the endless sequence
     counts: Tensor  # [N, 3] int8
     utilities: Tensor  # [N, 2, 3] int8
-    views: Tensor | None  # [2, N] int64, which of the deck's views each seat has; None without a table
+    views: Tensor | None  # [2, N] int64, index of each seat's private view in the deck; None without a table
 
     @property
     def size(self) -> int:
-        """How many scenarios, N."""
+        """The number of scenarios, N."""
         return len(self.counts)
 
     @property
     def wholes(self) -> Tensor:
-        """What the whole pool is worth to each seat, ``[2, N]`` points, int16."""
+        """The worth of the whole pool to each seat, ``[2, N]`` points, int16."""
         return (self.counts[:, None].to(torch.int16) * self.utilities).sum(dim=2, dtype=torch.int16).t()
 
     def on_host(self) -> Scenarios:
-        """The same scenarios as arrays of the host."""
+        """The same scenarios as NumPy arrays."""
         return self.source.block(*self.block)
 
 
-class Deck:
-    """A scenario source on a device, which deals the scenarios that the source deals."""
+class ScenarioDeck:
+    """A scenario source on a device: its table lies there, and only row numbers are transferred."""
 
     def __init__(self, source: ScenarioSource, device: torch.device) -> None:
         self.source, self.device = source, device
 
-    def deal(self, seed: int, start: int, n: int) -> Dealt:
+    def deal(self, seed: int, start: int, n: int) -> DealtScenarios:
         """Scenarios ``start`` to ``start + n`` of the endless sequence of ``seed``: those of the source's own block."""
         block = (seed, start, n)
         if self.source.table is None:
-            return Dealt(self.source, block, *on(self.device, self.source.block(*block)), None)
+            return DealtScenarios(self.source, block, *to_device(self.device, self.source.block(*block)), None)
         places = torch.from_numpy(self.source.places(*block)).to(self.device)
         counts, utilities, views = self._table
-        return Dealt(self.source, block, counts[places], utilities[places], views[:, places])
+        return DealtScenarios(self.source, block, counts[places], utilities[places], views[:, places])
 
     @property
     def max_count(self) -> int:
-        """The most items of one type that a pool holds."""
+        """The largest number of items of one type in a pool."""
         table = self.source.table
         return self.source.max_count if table is None else int(table.counts.max())
 
     @property
     def views(self) -> Views:
-        """Every private view that a seat may have, of a source that has a table."""
+        """Every private view that a seat may have, of a source with a table."""
         return self._views[0]
 
     @cached_property
@@ -126,4 +126,4 @@ class Deck:
     @cached_property
     def _table(self) -> tuple[Tensor, Tensor, Tensor]:
         assert self.source.table is not None
-        return (*on(self.device, self.source.table), torch.from_numpy(self._views[1]).to(self.device))
+        return (*to_device(self.device, self.source.table), torch.from_numpy(self._views[1]).to(self.device))

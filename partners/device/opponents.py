@@ -1,6 +1,7 @@
-"""Who sits opposite on a device: tables, networks and whoever is asked through the bridge, each in its own games.
+"""Opponents on a device: reply tables, networks, and partners that stay on the host.
 
-A mixture is taken apart, mixtures in it too, and draws by the same numbers as :class:`partners.mixture.Mixture`.
+A partner without memory or randomness becomes a table of its replies; a network plays on the device; every other
+partner is called on the host at each turn.
 """
 
 from __future__ import annotations
@@ -32,293 +33,153 @@ from dond_marl.seats import (
 from dond_marl.splits import action_at, action_count, grid_size
 from dond_marl.yardsticks.contexts import Views
 from dond_marl.yardsticks.replies import Replies
-from partners.device.inputs import Dealt, Deck, Uniforms
-from partners.device.policy import said
-from partners.device.table import Seen
+from partners.device.inputs import DealtScenarios, ScenarioDeck, Uniforms
+from partners.device.policy import network_acts
+from partners.device.table import DeviceTurns
 from partners.mixture import BELOW_ONE, MEMBER_DRAW, Mixture
 from partners.network.network import copy_of
 from partners.network.partner import NetworkPartner
 
-
-def tabulates(partner: Partner) -> bool:
-    """Whether a partner can be a table: it says that its answers depend on nothing else, and asking it is free."""
-    traits = partner.traits
-    return traits.memoryless and traits.deterministic and not traits.privileged and not costs_to_ask(traits)
+DeviceActs = tuple[Tensor, Tensor, Tensor | None]  # act [B], items kept [3, B], cause [B] or None: all int8
+TABLE, HOST, NETWORKS = 0, 1, 2  # kinds of members; network number n is kind NETWORKS + n
+TURN_ROWS = 13  # int8 rows of a turn before its history: pool, both values, the last act, the offer
 
 
-class ReplyTables:
-    """The replies of several partners to every view that a deck deals, on its device."""
+class SeatedOpponent(Protocol):
+    """An opponent that plays one seat of a block of games."""
 
-    def __init__(self, partners: Sequence[Partner], rules: Rules, deck: Deck) -> None:
-        self._ear, self._views = Ear(deck.max_count, deck.device), deck.views.size
-        prior, device = deck.source.prior, deck.device
-        tables = [said_to_everything(partner, rules, deck.views, prior, deck.max_count) for partner in partners]
-        self._table = torch.from_numpy(np.stack(tables)).to(device).flatten()
-        self._turns, _, self._hearable = tables[0].shape
-        act, oA = action_at(np.arange(action_count(deck.max_count)), deck.max_count)
-        self._acts, self._offers = torch.from_numpy(act).to(device), torch.tensor(oA.T.copy(), device=device)
-
-    def say(self, seen: Seen, who: Tensor | int, views: Tensor) -> tuple[Tensor, Tensor]:
-        """What partner ``who[B]`` with view ``views[B]`` says: the act ``[B]`` and what it would keep ``[3, B]``."""
-        row = (who * self._turns + (seen.turns_remaining - 1)) * self._views + views
-        number = self._table[row * self._hearable + self._ear.heard(seen)].int()
-        return self._acts[number], self._offers.index_select(1, number)
-
-
-class Ear:
-    """Numbers what is heard in games whose pools hold up to ``max_count`` items of one type."""
-
-    def __init__(self, max_count: int, device: torch.device) -> None:
-        self._size = grid_size(max_count)
-        base = max_count + 1
-        self._weights = torch.tensor([[base * base], [base], [1]], device=device)
-        first = {Act.PROPOSE: 0, Act.INSIST: self._size, Act.DISAGREE: 2 * self._size + 1, NO_ACT_YET: 2 * self._size}
-        self._first = torch.tensor([first.get(act, -1) for act in Act], device=device)  # nobody hears AGREE
-
-    def heard(self, seen: Seen) -> Tensor:
-        """The number of what the seat to move has heard, ``[B]`` int64."""
-        number = self._first[seen.last_partner_act.int()] + (seen.claim * self._weights).sum(dim=0)
-        if seen.rules.disagree == "rejects":  # a refusal by one that has claimed nothing is heard as a claim beyond all
-            number += self._size * ((seen.last_partner_act == Act.DISAGREE) & ~seen.claimed)
-        return number
-
-
-def said_to_everything(partner: Partner, rules: Rules, views: Views, prior: str, max_count: int) -> NDArray[np.int16]:
-    """What a partner says, ``[T, V, 3K + 2]``, with 1 to T turns left; -1 to what cannot be heard then.
-
-    Raises ``ValueError`` where it says what may not be said.
-    """
-    replies, size = Replies(partner, rules, views, prior), grid_size(max_count)
-    base = max_count + 1
-    place = replies.splits.oA.astype(np.int64) @ np.array([base * base, base, 1])  # [V, n]
-    # Views hold n splits at most and number theirs; here all are numbered alike.
-    rest = np.broadcast_to(2 * size + np.arange(3), (views.size, 3))
-    said = np.hstack([place, place + size, rest])
-    nothing = np.full((views.size, 1), 2 * size)
-    hears = np.hstack([place, place + size, nothing, 2 * size + 1 + place, nothing + size + 1])
-    table = np.full((rules.max_turns, views.size, 3 * size + 2), -1, dtype=np.int16)
-    for left in range(1, rules.max_turns + 1):
-        codes = replies.codes(left)
-        if (codes[:, 2 * replies.width :] == 2 * replies.width).any():
-            raise ValueError(f"{partner!r} agrees where nothing is offered")
-        view, number = np.nonzero(codes >= 0)
-        table[left - 1, view, hears[view, number]] = said[view, codes[view, number]]
-    return table
-
-
-WORDS = 13  # int8 numbers of a turn: pool, both values, the last act, what was offered
-
-
-class Bridge:
-    """A partner on the host that answers games of a device; ``decisions``: how many it has answered."""
-
-    def __init__(self, partner: Partner) -> None:
-        self.partner = partner
-        self.decisions = 0
-
-    def say(self, seen: Seen, noise: Uniforms) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The act ``[B]``, what it would keep ``[3, B]``, and why, ``[B]`` or None for free choices.
-
-        Raises ``ValueError`` for decisions that cannot be read.
-        """
-        deterministic, device = self.partner.traits.deterministic, seen.live.device
-        turns = turns_of(seen)
-        if not deterministic:
-            drawn = [uniforms.index_select(1, seen.live) for uniforms in _of_seat(seen, noise)]
-            fresh, lasting = torch.stack(drawn).cpu().numpy()
-            turns = turns._replace(noise=fresh.T, game_noise=lasting.T)
-        decisions = self.partner.act(turns)
-        act, oA = checked(decisions, seen.size)
-        self.decisions += seen.size
-        said = torch.from_numpy(np.concatenate([act[None], oA])).to(device)
-        cause = np.asarray(decisions.cause)
-        why = torch.from_numpy(cause.astype(np.int8)).to(device) if cause.any() else None
-        return said[0], said[1:], why
-
-
-def hints_of(whisper: Whisper, seen: Seen, noise: Uniforms, partner_utilities: Tensor) -> Tensor:
-    """What a seat is told, ``[B, 10]`` float32 on its device; ``partner_utilities[3, B]`` for whom they are shown."""
-    turns = turns_of(seen)
-    if not whisper.deterministic:
-        drawn = noise.of_hint(seen.taken).index_select(1, seen.live)
-        turns = turns._replace(noise=drawn.cpu().numpy().T)
-    if whisper.privileged:
-        turns = turns._replace(partner_utilities=partner_utilities.cpu().numpy().T)
-    told: Floats = np.ascontiguousarray(whisper.tell(turns))
-    return torch.from_numpy(told).to(seen.live.device)
-
-
-def turns_of(seen: Seen) -> Turns:
-    """The same turns on the host, without noise; they cannot be written."""
-    acts, offers = seen.history()
-    numbers = [
-        seen.counts,
-        seen.my_utilities,
-        seen.partner_utilities,
-        seen.last_partner_act[None],
-        seen.last_partner_offer_for_me,
-        acts,
-        offers.flatten(0, 1),
-    ]
-    rows: Int8s = torch.cat(numbers).cpu().numpy()  # one crossing
-    rows.flags.writeable = False
-    size, taken = seen.size, seen.taken
-    last: Int8s = rows[9]
-    mask = np.ones((size, len(Act)), dtype=bool)
-    mask[:, Act.AGREE] = last <= Act.INSIST
-    said = rows[WORDS:]
-    return Turns(
-        rules=seen.rules,
-        prior=seen.prior,
-        counts=rows[0:3].T,
-        my_utilities=rows[3:6].T,
-        partner_utilities=rows[6:9].T,
-        history=History(said[:taken], said[taken:].reshape(taken, 3, size), taken),
-        last_partner_act=last,
-        last_partner_offer_for_me=rows[10:WORDS].T,
-        turns_remaining=constant(seen.turns_remaining, np.int8, size),
-        act_mask=mask,
-        hint_features=no_hints(size),
-        noise=no_noise(size),
-        game_noise=no_noise(size),
-    )
-
-
-def _of_seat(seen: Seen, noise: Uniforms) -> tuple[Tensor, Tensor]:
-    return noise.of_turn(seen.taken), noise.of_game(seen.seat)
-
-
-TABLE, BRIDGE, NETWORKS = 0, 1, 2  # kinds of members; each network is one of its own, from the last number on
-
-Said = tuple[Tensor, Tensor, Tensor | None]  # the act [B], what it would keep [3, B], why [B] or None: all int8
-
-
-class Seated(Protocol):
-    """Whoever answers the turns of one seat of a block of games."""
-
-    def say(self, seen: Seen, noise: Uniforms) -> Said:
+    def act(self, turns: DeviceTurns, noise: Uniforms) -> DeviceActs:
         """One act per open game."""
         ...
 
 
 class Census(NamedTuple):
-    """How the members of an opponent play on a device: how many as tables, as networks, and through the bridge."""
+    """Numbers of an opponent's members that play as tables, as networks, and on the host."""
 
     tables: int
     networks: int
-    bridged: int
+    on_host: int
 
 
-def census_of(partner: Partner, known: bool) -> Census:
-    """How ``partner`` plays on a device where its views are ``known`` or not (:func:`views_known`)."""
+def census_of(partner: Partner, listed_views: bool) -> Census:
+    """How the members of ``partner`` play on a device; ``listed_views``: by :func:`has_listed_views`."""
     members = list(_members(partner))
     networks = sum(isinstance(member, NetworkPartner) for member in members)
-    tables = sum(known and not isinstance(member, NetworkPartner) and tabulates(member) for member in members)
+    tables = sum(listed_views and not isinstance(member, NetworkPartner) and is_tabular(member) for member in members)
     return Census(tables, networks, len(members) - tables - networks)
 
 
-def views_known(source: ScenarioSource, revealed: bool) -> bool:
-    """Whether all that a seat may see when it sits down is a short list, so that replies can be tables."""
+def has_listed_views(source: ScenarioSource, revealed: bool) -> bool:
+    """Whether a source's private views can be listed, so that replies can be tables."""
     return source.table is not None and not revealed
 
 
-class Opposite:
-    """An opponent on a device, whoever it is: made once, seated for every block.
+def is_tabular(partner: Partner) -> bool:
+    """Whether a partner can be a table: deterministic, without memory, and free to query."""
+    traits = partner.traits
+    return traits.memoryless and traits.deterministic and not traits.privileged and not costs_to_ask(traits)
 
-    ``revealed``: whether seats see each other's values, which no table of replies knows.
+
+class DeviceOpponent:
+    """Any opponent on a device, prepared once and seated for every block.
+
+    ``revealed``: whether seats see each other's values, which reply tables do not cover.
     """
 
-    def __init__(self, partner: Partner, deck: Deck, rules: Rules, *, revealed: bool) -> None:
+    def __init__(self, partner: Partner, deck: ScenarioDeck, rules: Rules, *, revealed: bool) -> None:
         self.partner, self._device = partner, deck.device
         tables: list[Partner] = []
         self._networks: list[NetworkPartner] = []
-        known = views_known(deck.source, revealed)
+        listed = has_listed_views(deck.source, revealed)
         kinds, numbers = [], []  # of each member: its kind, and its number among the tables
         for member in _members(partner):
             if isinstance(member, NetworkPartner):
                 kinds.append(NETWORKS + len(self._networks))
-                self._networks.append(self._here(member))
-            elif known and tabulates(member):
+                self._networks.append(self._on_device(member))
+            elif listed and is_tabular(member):
                 kinds.append(TABLE)
                 tables.append(member)
             else:
-                kinds.append(BRIDGE)
+                kinds.append(HOST)
             numbers.append(len(tables) - 1)
-        self.bridge = Bridge(partner)
+        self.host = HostPartner(partner)
         self._tables = ReplyTables(tables, rules, deck) if tables else None
         self._kinds, self._numbers = (torch.tensor(each, device=deck.device) for each in (kinds, numbers))
-        self.census = census_of(partner, known)
+        self.census = census_of(partner, listed)
 
     @property
     def legal(self) -> bool:
-        """Whether nobody can say what may not be said: tables were checked when they were made, networks are masked."""
-        return not self.census.bridged
+        """Whether all acts are known to be legal: tables are checked when made, networks are masked."""
+        return not self.census.on_host
 
-    def seated(self, dealt: Dealt, noise: Uniforms, seat: int) -> Seated:
-        """For the games of one block."""
+    def seated(self, dealt: DealtScenarios, noise: Uniforms, seat: int) -> SeatedOpponent:
+        """The opponent in ``seat`` of the games of one block."""
         if len(self._kinds) == 1:
-            kind = int(self._kinds[0])
-            return _Alone(self, kind, None if dealt.views is None else dealt.views[seat])
+            return _OneMember(self, int(self._kinds[0]), None if dealt.views is None else dealt.views[seat])
         member = torch.empty(dealt.size, dtype=torch.int64, device=self._device)
         _draw(self.partner, noise.of_game(seat)[MEMBER_DRAW], torch.arange(dealt.size, device=self._device), member, 0)
-        return _Among(self, self._kinds[member], self._numbers[member], dealt.views, seat)
+        return _DrawnMembers(self, self._kinds[member], self._numbers[member], dealt.views, seat)
 
-    def say(self, kind: int, seen: Seen, noise: Uniforms, who: Tensor | int, views: Tensor | None) -> Said:
-        """What the members of one kind say; ``who`` and ``views`` are for tables."""
+    def act(
+        self, kind: int, turns: DeviceTurns, noise: Uniforms, table: Tensor | int, views: Tensor | None
+    ) -> DeviceActs:
+        """Acts of the members of one kind; ``table`` (number) and ``views`` are for tables."""
         if kind == TABLE:
             assert self._tables is not None and views is not None
-            return *self._tables.say(seen, who, views), None
-        if kind == BRIDGE:
-            return self.bridge.say(seen, noise)
+            return *self._tables.act(turns, table, views), None
+        if kind == HOST:
+            return self.host.act(turns, noise)
         partner = self._networks[kind - NETWORKS]
-        return *said(partner.network, seen, None if partner.greedy else noise), None
+        return *network_acts(partner.network, turns, None if partner.greedy else noise), None
 
-    def _here(self, partner: NetworkPartner) -> NetworkPartner:
+    def _on_device(self, partner: NetworkPartner) -> NetworkPartner:
         if partner.network.device == self._device:
             return partner
         return NetworkPartner(copy_of(partner.network).to(self._device), greedy=partner.greedy)
 
 
-class _Alone:
-    """One member that plays all games."""
+class _OneMember:
+    """The same member in all games."""
 
-    def __init__(self, opposite: Opposite, kind: int, views: Tensor | None) -> None:
-        self._opposite, self._kind, self._views = opposite, kind, views
+    def __init__(self, opponent: DeviceOpponent, kind: int, views: Tensor | None) -> None:
+        self._opponent, self._kind, self._views = opponent, kind, views
 
-    def say(self, seen: Seen, noise: Uniforms) -> Said:
-        views = None if self._views is None else self._views[seen.live]
-        return self._opposite.say(self._kind, seen, noise, 0, views)
+    def act(self, turns: DeviceTurns, noise: Uniforms) -> DeviceActs:
+        views = None if self._views is None else self._views[turns.live]
+        return self._opponent.act(self._kind, turns, noise, 0, views)
 
 
-class _Among:
-    """Several members, one of them in each game."""
+class _DrawnMembers:
+    """One of several members in each game."""
 
-    def __init__(self, opposite: Opposite, kinds: Tensor, numbers: Tensor, views: Tensor | None, seat: int) -> None:
-        self._opposite, self._kinds, self._numbers = opposite, kinds, numbers
+    def __init__(
+        self, opponent: DeviceOpponent, kinds: Tensor, numbers: Tensor, views: Tensor | None, seat: int
+    ) -> None:
+        self._opponent, self._kinds, self._numbers = opponent, kinds, numbers
         self._views = None if views is None else views[seat]
         self._present = torch.unique(kinds).tolist()
 
-    def say(self, seen: Seen, noise: Uniforms) -> Said:
-        kinds = self._kinds[seen.live]
-        act = torch.empty_like(seen.last_partner_act)
-        oA = torch.empty_like(seen.counts)
-        why: Tensor | None = None
+    def act(self, turns: DeviceTurns, noise: Uniforms) -> DeviceActs:
+        kinds = self._kinds[turns.live]
+        act = torch.empty_like(turns.last_partner_act)
+        oA = torch.empty_like(turns.counts)
+        causes: Tensor | None = None
         for kind in self._present:
             rows = (kinds == kind).nonzero().flatten()
             if not len(rows):
                 continue
-            some = seen.rows(rows)
+            some = turns.rows(rows)
             views = None if self._views is None else self._views[some.live]
-            acts, claims, cause = self._opposite.say(kind, some, noise, self._numbers[some.live], views)
+            acts, claims, cause = self._opponent.act(kind, some, noise, self._numbers[some.live], views)
             act.index_copy_(0, rows, acts)
             oA.index_copy_(1, rows, claims)
             if cause is not None:
-                why = torch.zeros_like(act).index_copy_(0, rows, cause)
-        return act, oA, why
+                causes = torch.zeros_like(act).index_copy_(0, rows, cause)
+        return act, oA, causes
 
 
 def _members(partner: Partner) -> Iterator[Partner]:
-    """Whom a partner may turn out to be in a game, in the order in which :func:`_draw` numbers them."""
+    """All partners that may be drawn, in the order in which :func:`_draw` numbers them."""
     if isinstance(partner, Mixture):
         for member in partner.partners:
             yield from _members(member)
@@ -327,15 +188,161 @@ def _members(partner: Partner) -> Iterator[Partner]:
 
 
 def _draw(partner: Partner, draw: Tensor, games: Tensor, member: Tensor, first: int) -> int:
-    """Write who plays in ``games`` by their ``draw``, numbered from ``first`` on; the first number after them."""
+    """Fill in the partner index of each game from its draw; returns the next free index.
+
+    ``draw[G]``: the uniforms of ``games[G]``; ``member[N]``: filled in at ``games``, from index ``first`` on.
+    """
     if not isinstance(partner, Mixture):
         member[games] = first
         return first + 1
     ends = torch.from_numpy(partner.ends).to(draw.device)
-    who = torch.searchsorted(ends[:-1], draw.contiguous(), right=True)
+    drawn = torch.searchsorted(ends[:-1], draw.contiguous(), right=True)
     for number, inner in enumerate(partner.partners):
-        rows = (who == number).nonzero().flatten()
+        rows = (drawn == number).nonzero().flatten()
         start = ends[number - 1] if number else ends.new_zeros(())
         rest = ((draw[rows] - start) / (ends[number] - start)).clamp(0.0, BELOW_ONE)
         first = _draw(inner, rest, games[rows], member, first)
     return first
+
+
+# A reply table. Such a partner's reply is a function of its private view, the last act and offer of the other seat and
+# the turns left (dond_marl.yardsticks.replies), so it is computed once for all of them and then looked up. With K
+# splits (dond_marl.splits.grid), the other seat's last act is numbered
+#
+#     0 .. K-1         PROPOSE of a claim
+#     K .. 2K-1        INSIST of a claim
+#     2K               nothing yet
+#     2K+1 .. 3K       DISAGREE after a claim
+#     3K+1             DISAGREE before any claim
+#
+# and the table of P partners is [P, T turns left, V views, 3K + 2] numbered acts (dond_marl.splits), flattened.
+
+
+class ReplyTables:
+    """The replies of several partners to every private view of a deck, on its device."""
+
+    def __init__(self, partners: Sequence[Partner], rules: Rules, deck: ScenarioDeck) -> None:
+        self._codes, self._views = LastActCodes(deck.max_count, deck.device), deck.views.size
+        prior, device = deck.source.prior, deck.device
+        tables = [reply_table(partner, rules, deck.views, prior, deck.max_count) for partner in partners]
+        self._table = torch.from_numpy(np.stack(tables)).to(device).flatten()
+        self._turns, _, self._codes_per_view = tables[0].shape
+        act, oA = action_at(np.arange(action_count(deck.max_count)), deck.max_count)
+        self._acts, self._offers = torch.from_numpy(act).to(device), torch.tensor(oA.T.copy(), device=device)
+
+    def act(self, turns: DeviceTurns, table: Tensor | int, views: Tensor) -> tuple[Tensor, Tensor]:
+        """The act ``[B]`` and the items kept ``[3, B]`` by the partner of each ``table[B]`` with view ``views[B]``."""
+        row = (table * self._turns + (turns.turns_remaining - 1)) * self._views + views
+        number = self._table[row * self._codes_per_view + self._codes.of(turns)].int()
+        return self._acts[number], self._offers.index_select(1, number)
+
+
+class LastActCodes:
+    """The numbers of the other seat's last act, in games whose pools hold up to ``max_count`` items of one type."""
+
+    def __init__(self, max_count: int, device: torch.device) -> None:
+        self._size = grid_size(max_count)
+        base = max_count + 1
+        self._weights = torch.tensor([[base * base], [base], [1]], device=device)
+        first = {Act.PROPOSE: 0, Act.INSIST: self._size, Act.DISAGREE: 2 * self._size + 1, NO_ACT_YET: 2 * self._size}
+        self._first = torch.tensor([first.get(act, -1) for act in Act], device=device)  # AGREE ends the game
+
+    def of(self, turns: DeviceTurns) -> Tensor:
+        """The number of the last act of each game, ``[B]`` int64."""
+        number = self._first[turns.last_partner_act.int()] + (turns.claim * self._weights).sum(dim=0)
+        if turns.rules.disagree == "rejects":  # a DISAGREE before any claim has the last number
+            number += self._size * ((turns.last_partner_act == Act.DISAGREE) & ~turns.claimed)
+        return number
+
+
+def reply_table(partner: Partner, rules: Rules, views: Views, prior: str, max_count: int) -> NDArray[np.int16]:
+    """A partner's replies, ``[T, V, 3K + 2]``, with 1 to T turns left; -1 to last acts that are impossible then.
+
+    Raises ``ValueError`` for an illegal reply.
+    """
+    replies, size = Replies(partner, rules, views, prior), grid_size(max_count)
+    base = max_count + 1
+    place = replies.splits.oA.astype(np.int64) @ np.array([base * base, base, 1])  # [V, n]
+    # Each view numbers its own at most n splits; here all views number them alike.
+    rest = np.broadcast_to(2 * size + np.arange(3), (views.size, 3))
+    replied = np.hstack([place, place + size, rest])
+    nothing = np.full((views.size, 1), 2 * size)
+    last_act = np.hstack([place, place + size, nothing, 2 * size + 1 + place, nothing + size + 1])
+    table = np.full((rules.max_turns, views.size, 3 * size + 2), -1, dtype=np.int16)
+    for left in range(1, rules.max_turns + 1):
+        codes = replies.codes(left)
+        if (codes[:, 2 * replies.width :] == 2 * replies.width).any():
+            raise ValueError(f"{partner!r} agrees where nothing is offered")
+        view, number = np.nonzero(codes >= 0)
+        table[left - 1, view, last_act[view, number]] = replied[view, codes[view, number]]
+    return table
+
+
+class HostPartner:
+    """A partner on the host that plays in games of a device; ``decisions``: how many it has made."""
+
+    def __init__(self, partner: Partner) -> None:
+        self.partner = partner
+        self.decisions = 0
+
+    def act(self, turns: DeviceTurns, noise: Uniforms) -> DeviceActs:
+        """Decisions for the turns. Raises ``ValueError`` for decisions that cannot be read."""
+        device, seen = turns.live.device, host_turns(turns)
+        if not self.partner.traits.deterministic:
+            uniforms = noise.of_turn(turns.taken), noise.of_game(turns.seat)
+            fresh, lasting = torch.stack([each.index_select(1, turns.live) for each in uniforms]).cpu().numpy()
+            seen = seen._replace(noise=fresh.T, game_noise=lasting.T)
+        decisions = self.partner.act(seen)
+        act, oA = checked(decisions, turns.size)
+        self.decisions += turns.size
+        acts = torch.from_numpy(np.concatenate([act[None], oA])).to(device)
+        cause = np.asarray(decisions.cause)
+        return acts[0], acts[1:], torch.from_numpy(cause.astype(np.int8)).to(device) if cause.any() else None
+
+
+def hint_features(hints: Whisper, turns: DeviceTurns, noise: Uniforms, partner_utilities: Tensor) -> Tensor:
+    """A seat's hints, ``[B, 10]`` float32 on its device; ``partner_utilities[3, B]``: for privileged hints only."""
+    seen = host_turns(turns)
+    if not hints.deterministic:
+        drawn = noise.of_hint(turns.taken).index_select(1, turns.live)
+        seen = seen._replace(noise=drawn.cpu().numpy().T)
+    if hints.privileged:
+        seen = seen._replace(partner_utilities=partner_utilities.cpu().numpy().T)
+    features: Floats = np.ascontiguousarray(hints.tell(seen))
+    return torch.from_numpy(features).to(turns.live.device)
+
+
+def host_turns(turns: DeviceTurns) -> Turns:
+    """The same turns on the host, read-only and without noise."""
+    acts, offers = turns.history()
+    numbers = [
+        turns.counts,
+        turns.my_utilities,
+        turns.partner_utilities,
+        turns.last_partner_act[None],
+        turns.last_partner_offer_for_me,
+        acts,
+        offers.flatten(0, 1),
+    ]
+    rows: Int8s = torch.cat(numbers).cpu().numpy()  # one transfer
+    rows.flags.writeable = False
+    size, taken = turns.size, turns.taken
+    last: Int8s = rows[9]
+    mask = np.ones((size, len(Act)), dtype=bool)
+    mask[:, Act.AGREE] = last <= Act.INSIST
+    history = rows[TURN_ROWS:]
+    return Turns(
+        rules=turns.rules,
+        prior=turns.prior,
+        counts=rows[0:3].T,
+        my_utilities=rows[3:6].T,
+        partner_utilities=rows[6:9].T,
+        history=History(history[:taken], history[taken:].reshape(taken, 3, size), taken),
+        last_partner_act=last,
+        last_partner_offer_for_me=rows[10:TURN_ROWS].T,
+        turns_remaining=constant(turns.turns_remaining, np.int8, size),
+        act_mask=mask,
+        hint_features=no_hints(size),
+        noise=no_noise(size),
+        game_noise=no_noise(size),
+    )

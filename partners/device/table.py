@@ -1,8 +1,8 @@
-"""The engine of :mod:`dond_marl.batch` in PyTorch: games in lock-step whose state never leaves their device.
+"""The engine of :mod:`dond_marl.batch` in PyTorch: games in lock-step whose state stays on their device.
 
-Tests hold the two equal turn by turn. Arrays lie with the games last, as there. Inside a turn the shapes are fixed and
-nothing is read back: every open game is written as if it ended now, and the last writing stands. Between turns one
-number is, how many games go on, and of acts that may be illegal, whether they are.
+Tests compare the two turn by turn. Arrays have the games as last axis, as there. Inside a turn the shapes are fixed and
+nothing is read back to the host: every open game's result is written as if it ended now, and is overwritten if it goes
+on. Between turns one number is read back, how many games go on, and whether acts are illegal where they may be.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import UNREACHED
 
 
-class Seen(NamedTuple):
-    """What the seat to move sees in B open games, all at the same turn; small integers are int8."""
+class DeviceTurns(NamedTuple):
+    """Observations of the seat to move in B open games, all at the same turn; small integers are int8."""
 
     rules: Rules
     prior: str
-    taken: int  # acts that both seats have said so far
-    live: Tensor  # [B] int64, which of the N games these are
+    taken: int  # acts so far, of both seats
+    live: Tensor  # [B] int64, indices among the N games
     counts: Tensor  # [3, B]
     my_utilities: Tensor  # [3, B]
     partner_utilities: Tensor  # [3, B] zeros unless revealed
     last_partner_act: Tensor  # [B] END stands for "none yet"
-    claim: Tensor  # [3, B] what the partner's latest claim keeps; zeros before its first
+    claim: Tensor  # [3, B] items kept in the partner's latest claim; zeros before its first
     claimed: Tensor  # [B] bool, whether the partner has claimed anything
-    own_claim: Tensor  # [3, B] what my latest claim keeps; zeros before my first
+    own_claim: Tensor  # [3, B] items kept in my latest claim; zeros before my first
     own_claimed: Tensor  # [B] bool
-    acts: Tensor  # [taken, N] what was said in all N games
+    acts: Tensor  # [taken, N] of all N games
     offers: Tensor  # [taken, 3, N]
 
     @property
     def size(self) -> int:
-        """How many games, B."""
+        """The number of games, B."""
         return len(self.live)
 
     @property
@@ -49,27 +49,27 @@ class Seen(NamedTuple):
 
     @property
     def turns_remaining(self) -> int:
-        """Acts that may still be said, this one included."""
+        """Acts left, this one included."""
         return self.rules.max_turns - self.taken
 
     @property
     def last_partner_offer_for_me(self) -> Tensor:
-        """What the partner's latest claim leaves, ``[3, B]``; zeros before its first."""
+        """Items that the partner's latest claim leaves, ``[3, B]``; zeros before its first."""
         return (self.counts - self.claim) * self.claimed
 
     @property
     def act_mask(self) -> Tensor:
-        """Which acts may be said, ``[5, B]`` bool."""
+        """Legal acts, ``[5, B]`` bool."""
         mask = torch.ones(len(Act), self.size, dtype=torch.bool, device=self.live.device)
         mask[Act.AGREE] = self.last_partner_act <= Act.INSIST
         return mask
 
     def history(self) -> tuple[Tensor, Tensor]:
-        """The acts of these games, ``[taken, B]``, and what each one's speaker would keep, ``[taken, 3, B]``."""
+        """The acts of these games, ``[taken, B]``, and the items that each acting seat keeps, ``[taken, 3, B]``."""
         return self.acts.index_select(1, self.live), self.offers.index_select(2, self.live)
 
-    def rows(self, index: Tensor) -> Seen:
-        """Some of the games, in the order of ``index``."""
+    def rows(self, index: Tensor) -> DeviceTurns:
+        """The games at ``index``, in its order."""
         columns = {name: getattr(self, name).index_select(-1, index) for name in _COLUMNS}
         return self._replace(**columns)
 
@@ -87,33 +87,33 @@ _COLUMNS = (
 )
 
 
-class Finished(NamedTuple):
+class DeviceGames(NamedTuple):
     """N finished games on their device; T is ``rules.max_turns``."""
 
     rules: Rules
     act: Tensor  # [T, N] int8, -1 after the end
     oA: Tensor  # [T, 3, N] int8
-    turns: Tensor  # [N] int8, acts said
+    turns: Tensor  # [N] int8, number of acts
     ending: Tensor  # [N] int8, an Ending
     allocation: Tensor  # [2, 3, N] int8, zeros without a deal
     scores: Tensor  # [2, N] int16, points
-    cause: Tensor | None  # [T, N] int8, a Cause; None where every act was somebody's free choice
+    cause: Tensor | None  # [T, N] int8, a Cause; None if every act was a free choice
 
     @property
     def deal(self) -> Tensor:
-        """Which games closed a deal, ``[N]``: a pool is never empty."""
+        """Games that ended in a deal, ``[N]`` bool: a pool is never empty."""
         return self.allocation.flatten(0, 1).amax(dim=0) > 0
 
     @property
     def counted(self) -> Tensor | None:
-        """Which games say something of who played, ``[N]``, as in :attr:`dond_marl.batch.Games.counted`; None: all."""
+        """Valid games, ``[N]`` bool, as in :attr:`dond_marl.batch.Games.counted`; None: all."""
         if self.cause is None:
             return None
         unreached = torch.tensor([int(cause) for cause in UNREACHED], device=self.cause.device)
         return ~torch.isin(self.cause, unreached).any(dim=0)
 
     def games(self, scenarios: Scenarios) -> Games:
-        """The same games on the host; ``scenarios`` are those that were played."""
+        """The same games as NumPy arrays; ``scenarios``: those that were played."""
         cause = torch.zeros_like(self.act) if self.cause is None else self.cause
         return Games(
             scenarios=scenarios,
@@ -132,7 +132,7 @@ class Finished(NamedTuple):
 class DeviceTable:
     """N negotiations in progress on one device, all at the same turn.
 
-    ``counts[N, 3]`` and ``utilities[N, 2, 3]`` are int8 and lie there.
+    ``counts[N, 3]`` and ``utilities[N, 2, 3]`` are int8 tensors on it.
     """
 
     def __init__(
@@ -145,7 +145,9 @@ class DeviceTable:
         reveal_partner_utilities: bool = False,
     ) -> None:
         if rules.message_length or rules.secret_claims:
-            raise ValueError("a device passes no text and plays no secret claims: let the host play (rollouts: host)")
+            raise ValueError(
+                "a device plays no games with messages or secret claims: play on the host (rollouts: host)"
+            )
         size, length, device = len(counts), rules.max_turns, counts.device
         self.rules, self.prior, self._reveal = rules, prior, reveal_partner_utilities
         self._utilities = utilities
@@ -155,14 +157,14 @@ class DeviceTable:
         def filled(value: int, *shape: int) -> Tensor:
             return torch.full(shape, value, dtype=torch.int8, device=device)
 
-        # What every game said and how it ended, one column per game, from first to last.
+        # Acts and results of all N games, one column each.
         self._acts, self._offers = filled(-1, length, size), filled(0, length, 3, size)
         self._causes: Tensor | None = None
         endings = {Act.AGREE: Ending.AGREE, Act.END: Ending.END}
         if rules.disagree == "ends":
             endings[Act.DISAGREE] = Ending.DISAGREE
-        by_act = [int(endings.get(said, Ending.TURN_LIMIT)) for said in Act]
-        self._ending_of = torch.tensor(by_act, dtype=torch.int8, device=device)  # whose act was the last
+        by_act = [int(endings.get(act, Ending.TURN_LIMIT)) for act in Act]
+        self._ending_of = torch.tensor(by_act, dtype=torch.int8, device=device)  # by the last act
         self._turns, self._ending = filled(0, size), filled(0, size)
         self._allocation = filled(0, 2, 3, size)
         # The open games only, one column each, in the order of ``live``.
@@ -174,7 +176,7 @@ class DeviceTable:
 
     @property
     def open(self) -> int:
-        """How many games go on."""
+        """The number of games that go on."""
         return len(self.live)
 
     @property
@@ -182,11 +184,11 @@ class DeviceTable:
         """The seat to move."""
         return self.taken % 2
 
-    def see(self) -> Seen:
-        """What the seat to move sees in each open game."""
+    def turns(self) -> DeviceTurns:
+        """The observations of the seat to move, one per open game."""
         mine, other = self.seat, 1 - self.seat
         theirs = self._values[other] if self._reveal else torch.zeros_like(self._counts)
-        return Seen(
+        return DeviceTurns(
             rules=self.rules,
             prior=self.prior,
             taken=self.taken,
@@ -204,14 +206,14 @@ class DeviceTable:
         )
 
     def partner_utilities(self) -> Tensor:
-        """What the other seat of each open game values, ``[3, open]``: for whoever is allowed to know it."""
+        """The other seat's values in each open game, ``[3, open]``, for privileged hints."""
         return self._values[1 - self.seat]
 
     def step(self, act: Tensor, oA: Tensor, cause: Tensor | None = None, *, legal: bool = False) -> None:
-        """Every open game's seat to move says ``act[open]`` and, with an offer, would keep ``oA[3, open]``; both int8.
+        """Play ``act[open]`` in every open game, with ``oA[3, open]`` as the items kept in an offer; both int8.
 
-        ``cause``: why each was played, None for free choices. ``legal``: whether they are known to be, as what a masked
-        network says is; otherwise raises :class:`IllegalAct` before anything changes.
+        ``cause[open]``: a Cause, None for free choices. ``legal``: whether all acts are known to be legal, as a masked
+        network's are; otherwise raises :class:`IllegalAct` before anything changes.
         """
         offers = act <= Act.INSIST
         if not legal:
@@ -231,12 +233,12 @@ class DeviceTable:
         self._record(act)
         self._close_ranks(act, offers)
 
-    def finished(self) -> Finished:
-        """All games, once none is open."""
+    def finished(self) -> DeviceGames:
+        """All games, when none is open."""
         assert self.open == 0, f"{self.open} games are still open"
         utilities = self._utilities.permute(1, 2, 0)  # [2, 3, N]
         scores = (self._allocation.to(torch.int16) * utilities).sum(dim=1, dtype=torch.int16)
-        return Finished(
+        return DeviceGames(
             self.rules, self._acts, self._offers, self._turns, self._ending, self._allocation, scores, self._causes
         )
 
@@ -247,15 +249,15 @@ class DeviceTable:
             return
         row = int(illegal.to(torch.int8).argmax())
         number = int(act[row])
-        offence = Act(number).name if 0 <= number <= Act.END else f"act {number}"
+        problem = Act(number).name if 0 <= number <= Act.END else f"act {number}"
         if bool(beyond[row]):
-            offence += f" of {oA[:, row].tolist()} from a pool of {self._counts[:, row].tolist()}"
+            problem += f" of {oA[:, row].tolist()} from a pool of {self._counts[:, row].tolist()}"
         raise IllegalAct(
-            f"illegal in {int(illegal.sum())} of {len(act)} games; first in game {int(self.live[row])}: {offence}"
+            f"illegal in {int(illegal.sum())} of {len(act)} games; first in game {int(self.live[row])}: {problem}"
         )
 
     def _record(self, act: Tensor) -> None:
-        """How each open game ends if it ends now; of those that go on it is written again on the next turn."""
+        """Write each open game's result as if it ended now; that of a game that goes on is overwritten next turn."""
         seat, live = (self.taken - 1) % 2, self.live
         first, second = self._claims
         agreed = act == Act.AGREE
@@ -271,24 +273,24 @@ class DeviceTable:
         self._allocation[1].index_copy_(1, live, (self._counts - share) * deal)
 
     def _close_ranks(self, act: Tensor, offers: Tensor) -> None:
-        """Only the games that go on stay."""
+        """Drop the games that have ended."""
         if self.taken == self.rules.max_turns:
-            kept = self.live[:0]
+            open_games = self.live[:0]
         elif self.rules.disagree == "ends":
-            kept = offers.nonzero().flatten()
+            open_games = offers.nonzero().flatten()
         else:
-            kept = ((act != Act.AGREE) & (act != Act.END)).nonzero().flatten()
-        if len(kept) == self.open:
+            open_games = ((act != Act.AGREE) & (act != Act.END)).nonzero().flatten()
+        if len(open_games) == self.open:
             return
-        self.live = self.live[kept]
-        self._counts = self._counts.index_select(1, kept)
-        self._values = [values.index_select(1, kept) for values in self._values]
-        self._claims = [claims.index_select(1, kept) for claims in self._claims]
-        self._claimed = [claimed[kept] for claimed in self._claimed]
-        self._last_act = act[kept]
+        self.live = self.live[open_games]
+        self._counts = self._counts.index_select(1, open_games)
+        self._values = [values.index_select(1, open_games) for values in self._values]
+        self._claims = [claims.index_select(1, open_games) for claims in self._claims]
+        self._claimed = [claimed[open_games] for claimed in self._claimed]
+        self._last_act = act[open_games]
 
 
-def on(device: torch.device, scenarios: Scenarios) -> tuple[Tensor, Tensor]:
+def to_device(device: torch.device, scenarios: Scenarios) -> tuple[Tensor, Tensor]:
     """Scenarios on a device: counts ``[N, 3]`` and utilities ``[N, 2, 3]``, int8."""
     counts, utilities = (np.ascontiguousarray(array, dtype=np.int8) for array in scenarios)
     return torch.tensor(counts, device=device), torch.tensor(utilities, device=device)

@@ -1,6 +1,6 @@
-"""PyTorch's Adam without PyTorch's compiler, which its optimizers load at their first step though nothing is compiled.
+"""PyTorch's Adam without PyTorch's compiler, which optimizers import at their first step though nothing is compiled.
 
-That takes a process a second of CPU, as long as PyTorch itself; every start of a training and every worker paid it.
+The import takes a second of CPU per process, as long as PyTorch itself, in every training and every worker.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 
 
 class Adam(torch.optim.Adam):
-    """The same steps to the bit: the methods as they are before PyTorch wraps them for its compiler.
+    """Adam, bit for bit: the methods as they are before PyTorch wraps them for its compiler.
 
     Kingma and Ba 2015 (arXiv 1412.6980), algorithm 1.
     """
@@ -27,7 +27,7 @@ class Adam(torch.optim.Adam):
 
 
 def moments(optimizer: Optimizer, parameters: Sequence[torch.nn.Parameter], prefix: str) -> dict[str, Tensor]:
-    """What an optimizer remembers of each of its ``parameters``, by ``prefix``, the parameter's number and a name."""
+    """The optimizer's state of each of ``parameters``, named by ``prefix``, the parameter's number and a name."""
     return {
         f"{prefix}{number}.{name}": value
         for number, parameter in enumerate(parameters)
@@ -35,11 +35,9 @@ def moments(optimizer: Optimizer, parameters: Sequence[torch.nn.Parameter], pref
     }
 
 
-def set_moments(
-    optimizer: Optimizer, parameters: Sequence[torch.nn.Parameter], remembered: Mapping[str, Tensor]
-) -> None:
-    """Make an optimizer remember a copy of what :func:`moments` gave, without its prefix, and nothing else."""
+def set_moments(optimizer: Optimizer, parameters: Sequence[torch.nn.Parameter], saved: Mapping[str, Tensor]) -> None:
+    """Replace an optimizer's state by a copy of what :func:`moments` gave, without its prefix."""
     optimizer.state.clear()
-    for key, value in remembered.items():
+    for key, value in saved.items():
         number, name = key.split(".")
         optimizer.state[parameters[int(number)]][name] = value.clone()

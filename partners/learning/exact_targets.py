@@ -1,12 +1,12 @@
-"""What each act loses to the exact best reply to the partners that can be followed, and who and what these may be.
+"""Exact targets: the regret of every act against the best response to tractable partners, and the exact belief.
 
-A reward says how good the act was that was taken, in the game that came of it. The best reply to a crowd knows more: at
-every state, however it was reached, what every act is worth on average over all whom the history leaves possible and
-all their values, the best reply being played from then on (:mod:`dond_marl.yardsticks.adaptive`). A network that is
-told so at the states that it comes to itself learns from all acts at once and from no luck (Ross and Bagnell 2014,
-arXiv 1406.5979: AggreVaTe; beside rewards: Schmitt et al. 2018, arXiv 1803.03835: kickstarting). What it holds possible
-is the exact belief about the partner, by which a network's own beliefs may be taught. The values that a partner may
-have are those of the scenario prior, which both seats know. No PyTorch.
+A reward only scores the act that was taken, in the one game that followed. The best response to a mixture of known
+partners gives more: at every state the value of every act, averaged over the partners and values that the history
+leaves possible, with the best response played from then on (:mod:`dond_marl.yardsticks.adaptive`). A network trained
+with these values at the states that it visits learns from all acts at once and without sampling noise (Ross and Bagnell
+2014, arXiv 1406.5979: AggreVaTe; added to rewards: Schmitt et al. 2018, arXiv 1803.03835: kickstarting). The posterior
+over partners and values is a target for the network's belief heads. The prior of the partner's values is that of the
+scenarios, which both seats know. No PyTorch.
 """
 
 from __future__ import annotations
@@ -30,93 +30,97 @@ from dond_marl.yardsticks.contexts import Index, contexts_in
 from dond_marl.yardsticks.recognition import LEVELS
 from partners.mixture import Mixture, privileged_targets
 
-BLOCK = 1 << 11  # histories that are looked at together
-KEPT = 1 << 15  # histories of one pool and seat that are remembered, some 500 bytes each
-VALUES = 3 * LEVELS  # of a belief about values: three distributions over 0..10 points
+BLOCK = 1 << 11  # histories that are computed in one call
+CACHED = 1 << 15  # histories cached per pool and seat, some 500 bytes each
+VALUES = 3 * LEVELS  # entries of a belief about values: three distributions over 0..10 points
 
 
-class Followed(NamedTuple):
-    """A partner that can be followed exactly, and how often it is met."""
+class TractableMember(NamedTuple):
+    """A partner whose decisions can be enumerated, with its share of the games."""
 
     name: str
     partner: Partner
     share: float
 
 
-def followed(partner: Partner, rules: Rules, name: str = "partner") -> list[Followed]:
-    """Whom of a mixture, mixtures in it too, the best reply is known to: no memory, no gambling from act to act."""
+def tractable_members(partner: Partner, rules: Rules, name: str = "partner") -> list[TractableMember]:
+    """The members of a partner, nested mixtures included, to which the best response is known.
+
+    They are deterministic within a game and have no memory.
+    """
     if isinstance(partner, Mixture):
-        found = []
-        for of, (share, one) in zip(partner.names, partner.personas(), strict=True):
-            found += [each._replace(share=each.share * share) for each in followed(one, rules, of)]
-        return found
+        members = []
+        for member, (share, one) in zip(partner.names, partner.personas(), strict=True):
+            members += [each._replace(share=each.share * share) for each in tractable_members(one, rules, member)]
+        return members
     minds = personas_of(partner)
     if minds is None or not has_minds(partner, rules) or not all(mind.partner.traits.memoryless for mind in minds):
         return []
-    return [Followed(name, partner, 1.0)]
+    return [TractableMember(name, partner, 1.0)]
 
 
-class ExactReply:
-    """The best reply of both seats to a crowd, solved pool by pool where it is asked for.
+class ExactTargets:
+    """Exact regrets and beliefs for both seats against a mixture, solved for each pool when it first occurs.
 
     ``table``: all scenarios that the prior holds possible; ``effort``: see :mod:`dond_marl.yardsticks.adaptive`. Raises
-    :class:`InputError` where nobody of ``partner`` can be followed.
+    :class:`InputError` if no member of ``partner`` is tractable.
     """
 
     def __init__(self, partner: Partner, rules: Rules, table: Scenarios, prior: str, *, effort: int = EFFORT) -> None:
-        self.crowd = followed(partner, rules)
-        if not self.crowd:
+        self.members = tractable_members(partner, rules)
+        if not self.members:
             raise InputError(
-                "exact_reply: nobody whom this learner meets can be followed; name a partner without memory that does "
-                'not gamble, such as heuristic, or a mixture with some, under disagree="ends"'
+                "exact_reply: no opponent of this learner is tractable; name a deterministic partner without memory, "
+                'such as heuristic, or a mixture that contains some, under disagree="ends"'
             )
         self.rules, self.table, self.prior, self.effort = rules, table, prior, effort
-        members, shares = [each.partner for each in self.crowd], [each.share for each in self.crowd]
-        self._mixture = Mixture(members, shares, [each.name for each in self.crowd])
-        self._names = sorted({each.name for each in self.crowd})
-        met = [each for each in self.crowd if each.share > 0]  # nobody else is among the personas that are followed
-        self._who: Index = np.array([self._names.index(each.name) for each in met for _ in drawn_from(each.partner)])
+        members, shares = [each.partner for each in self.members], [each.share for each in self.members]
+        self._mixture = Mixture(members, shares, [each.name for each in self.members])
+        self._names = sorted({each.name for each in self.members})
+        positive = [each for each in self.members if each.share > 0]  # the personas that the solver has
+        numbers = [self._names.index(each.name) for each in positive for _ in drawn_from(each.partner)]
+        self._name_of_persona: Index = np.array(numbers)
         self._pools: dict[tuple[int, ...], _PoolOfSeat] = {}
 
     @property
-    def follows_all(self) -> bool:
-        """Whether nobody else is met."""
-        return math.isclose(sum(each.share for each in self.crowd), 1.0)
+    def covers_all(self) -> bool:
+        """Whether every opponent is tractable."""
+        return math.isclose(sum(each.share for each in self.members), 1.0)
 
-    def meets(self, partner: Partner, utilities: Int8s, game_noise: Doubles) -> Bools:
-        """In which games ``[N]`` of whom it was made for, or of a past self, somebody of the crowd sits opposite.
+    def covers(self, partner: Partner, utilities: Int8s, game_noise: Doubles) -> Bools:
+        """The games ``[N]`` in which the drawn opponent is tractable.
 
-        ``utilities[N, 3]``, ``game_noise[N, 8]``: the partner's, as in :func:`partners.mixture.privileged_targets`.
+        ``partner``: the mixture that this was made for, or a past self. ``utilities[N, 3]``, ``game_noise[N, 8]``: the
+        partner's, as in :func:`partners.mixture.privileged_targets`.
         """
         if not isinstance(partner, Mixture):
-            return np.full(len(utilities), bool(followed(partner, self.rules)))
-        known: Bools = privileged_targets(partner, self._names, utilities, game_noise)[:, 3] >= 0
-        return known
+            return np.full(len(utilities), bool(tractable_members(partner, self.rules)))
+        covered: Bools = privileged_targets(partner, self._names, utilities, game_noise)[:, 3] >= 0
+        return covered
 
-    def losses(self, turns: Turns, max_count: int) -> Floats:
-        """What every numbered act loses, shares of the whole, ``[B, 2K + 3]``; infinite for what cannot be said.
+    def regrets(self, turns: Turns, max_count: int) -> Floats:
+        """The regret of every numbered act, as a share of the whole, ``[B, 2K + 3]``; infinite for illegal acts.
 
-        NaN where nobody of the crowd would have said what was said. Raises :class:`InputError` where the best reply is
-        only known within bounds.
+        NaN where no tractable member plays the history. Raises :class:`InputError` if the best response is only known
+        within bounds.
         """
-        lost = np.full((turns.size, action_count(max_count)), np.nan, dtype=np.float32)
+        result = np.full((turns.size, action_count(max_count)), np.nan, dtype=np.float32)
         for rows, pool in self._by_pool(turns):
-            lost[rows] = pool.losses(turns.rows(rows), max_count)
-        return lost
+            result[rows] = pool.regrets(turns.rows(rows), max_count)
+        return result
 
     def beliefs(self, turns: Turns, members: Sequence[str]) -> Floats:
-        """Who of ``members`` [M] sits opposite and what it wants, if it is one of the crowd: ``[B, 33 + M]``.
+        """Posterior of the partner's values and identity, given that it is tractable: ``[B, 33 + M]``.
 
-        First how probable it is that each item is worth 0..10 points to it, then that it is each member (0 for one that
-        is none of the crowd; one of the crowd that is no member is left out). NaN where nobody of the crowd would have
-        said what was said.
+        First the probability of 0..10 points for each item, then that of each of ``members`` [M] (0 for intractable
+        ones; tractable partners that are no member are left out). NaN where no tractable member plays the history.
         """
-        found = np.full((turns.size, VALUES + len(self._names) + 1), np.nan, dtype=np.float32)
+        result = np.full((turns.size, VALUES + len(self._names) + 1), np.nan, dtype=np.float32)
         for rows, pool in self._by_pool(turns):
-            found[rows, :-1] = pool.beliefs(turns.rows(rows))
-        found[:, -1] = 0.0 * found[:, 0]  # of a member that is none of the crowd; NaN where nothing is known
+            result[rows, :-1] = pool.beliefs(turns.rows(rows))
+        result[:, -1] = 0.0 * result[:, 0]  # the column of intractable members: 0, or NaN where nothing is known
         numbers = {name: VALUES + number for number, name in enumerate(self._names)}
-        columns: Floats = found[:, [*range(VALUES), *(numbers.get(name, -1) for name in members)]]
+        columns: Floats = result[:, [*range(VALUES), *(numbers.get(name, -1) for name in members)]]
         return columns
 
     def _by_pool(self, turns: Turns) -> Iterator[tuple[Rows, _PoolOfSeat]]:
@@ -131,80 +135,86 @@ class ExactReply:
             contexts = contexts_in(self.table.rows(rows), seat)
             pool = Adaptive(self._mixture, contexts, seat, self.rules, self.prior, effort=self.effort).pool(0)
             if not pool.exact:
-                games = f"{len(self.crowd)} partners in games of {self.rules.max_turns} turns"
+                games = f"{len(self.members)} partners in games of {self.rules.max_turns} turns"
                 raise InputError(
-                    f"exact_reply: the best reply to {games} is only known within bounds; name fewer partners, or a "
+                    f"exact_reply: the best response to {games} is only known within bounds; name fewer partners, or a "
                     "smaller env.max_turns"
                 )
-            self._pools[key] = _PoolOfSeat(
-                pool, numbers_of(contexts.own.counts, contexts.own.utilities), self._who, len(self._names)
-            )
+            views = numbers_of(contexts.own.counts, contexts.own.utilities)
+            self._pools[key] = _PoolOfSeat(pool, views, self._name_of_persona, len(self._names))
         return self._pools[key]
 
 
 class _PoolOfSeat:
-    """One seat's games over one pool, and what was asked of them already; ``who``: each persona's name, by number."""
+    """The solved games of one seat over one pool, with a cache by history.
 
-    def __init__(self, pool: Pool, views: Index, who: Index, names: int) -> None:
-        self._pool, self._who, self._names = pool, who, names
+    ``views``: the number of each context's private view; ``name_of_persona``: index of each persona's name.
+    """
+
+    # A cached row holds, for one history: regrets of the n splits proposed, of the n splits insisted on, of AGREE and
+    # of ending (2n + 2), then probabilities: 3 x 11 of the partner's values and one per name.
+
+    def __init__(self, pool: Pool, views: Index, name_of_persona: Index, names: int) -> None:
+        self._pool, self._name_of_persona, self._names = pool, name_of_persona, names
         self._acts = 2 * pool.automaton.width + 2
         self._order = np.argsort(views)
         self._views = views[self._order]
-        self._known: dict[bytes, Floats] = {}
+        self._cache: dict[bytes, Floats] = {}
 
-    def losses(self, turns: Turns, max_count: int) -> Floats:
-        return self._numbered(self._looked_up(turns)[:, : self._acts], max_count)
+    def regrets(self, turns: Turns, max_count: int) -> Floats:
+        return self._by_number(self._rows(turns)[:, : self._acts], max_count)
 
     def beliefs(self, turns: Turns) -> Floats:
-        return self._looked_up(turns)[:, self._acts :]
+        return self._rows(turns)[:, self._acts :]
 
-    def _looked_up(self, turns: Turns) -> Floats:
-        """Losses of both kinds of claims, AGREE, and ending, then beliefs about values and names, of each row."""
+    def _rows(self, turns: Turns) -> Floats:
+        """The cached row of each turn's history, ``[B, 2n + 2 + 33 + names]``, computed where it is missing."""
         place = np.searchsorted(self._views, numbers_of(turns.counts, turns.my_utilities))
         context = self._order[place]
         acts, offers = turns.history.act, turns.history.oA
         columns = np.column_stack([context.astype(np.int16), acts, offers.reshape(len(acts), -1)]).astype(np.int16)
         keys = [row.tobytes() for row in columns]
-        new = {key: row for row, key in enumerate(keys) if key not in self._known}
+        new = {key: row for row, key in enumerate(keys) if key not in self._cache}
         if new:
-            if len(self._known) + len(new) > KEPT:
-                self._known.clear()
+            if len(self._cache) + len(new) > CACHED:
+                self._cache.clear()
                 new = {key: row for row, key in enumerate(keys)}
             rows = np.array(list(new.values()))
             for begin in range(0, len(rows), BLOCK):
                 some = rows[begin : begin + BLOCK]
-                found = self._found(context[some], acts[some], offers[some], turns)
-                self._known.update((keys[row], each) for row, each in zip(some.tolist(), found, strict=True))
-        return np.stack([self._known[key] for key in keys])
+                computed = self._compute(context[some], acts[some], offers[some], turns)
+                self._cache.update((keys[row], each) for row, each in zip(some.tolist(), computed, strict=True))
+        return np.stack([self._cache[key] for key in keys])
 
-    def _numbered(self, lost: Floats, max_count: int) -> Floats:
-        """Losses ``[B, 2N + 2]`` of both kinds of claims, AGREE, and ending, by the numbers of all acts."""
+    def _by_number(self, regrets: Floats, max_count: int) -> Floats:
+        """Regrets ``[B, 2n + 2]`` by split of this pool, moved to the numbers of all acts, ``[B, 2K + 3]``."""
         splits, size = self._pool.automaton.splits, grid_size(max_count)
         n, places = self._pool.automaton.width, splits.oA[0].astype(np.int64) @ [(max_count + 1) ** 2, max_count + 1, 1]
-        every = np.full((len(lost), action_count(max_count)), np.inf, dtype=np.float32)
-        every[:, places], every[:, size + places] = lost[:, :n], lost[:, n : 2 * n]
-        every[:, 2 * size], every[:, 2 * size + 1 :] = lost[:, 2 * n], lost[:, 2 * n + 1 :]
-        every[np.isnan(lost[:, -1])] = np.nan
-        return every
+        result = np.full((len(regrets), action_count(max_count)), np.inf, dtype=np.float32)
+        result[:, places], result[:, size + places] = regrets[:, :n], regrets[:, n : 2 * n]
+        result[:, 2 * size], result[:, 2 * size + 1 :] = regrets[:, 2 * n], regrets[:, 2 * n + 1 :]
+        result[np.isnan(regrets[:, -1])] = np.nan
+        return result
 
-    def _found(self, context: Index, acts: Int8s, offers: Int8s, turns: Turns) -> Floats:
+    def _compute(self, context: Index, acts: Int8s, offers: Int8s, turns: Turns) -> Floats:
+        """The cached rows of B histories, ``acts[B, taken]`` and ``offers[B, taken, 3]``, in ``context[B]``."""
         pool, left, names = self._pool, turns.rules.max_turns - turns.taken, self._names
-        found = np.full((len(context), self._acts + VALUES + names), np.nan, dtype=np.float32)
+        result = np.full((len(context), self._acts + VALUES + names), np.nan, dtype=np.float32)
         held = pool.after(context, acts, offers)
         explained = np.flatnonzero(np.diff(held.start))
         if not len(explained):
-            return found
+            return result
         belief = held._replace(context=context[explained], start=np.append(held.start[explained], held.start[-1]))
         weights, row = pool.weights(belief, left), belief.row
         agree, claims = pool.worths(belief, left)
         chance = np.bincount(row, weights, belief.size)
         claims = np.tile(claims, 2 * pool.automaton.width // pool.automaton.claims)
         worth = np.column_stack([claims, np.where(agree < 0, -np.inf, agree), np.zeros(len(agree))]) / chance[:, None]
-        found[explained, : self._acts] = (worth.max(axis=1, keepdims=True) - worth) / TEN
+        result[explained, : self._acts] = (worth.max(axis=1, keepdims=True) - worth) / TEN
         views = pool.automaton.views
         mind = pool.automaton.levels[left].mind[belief.member]
         persona, values = mind // views.size, views.utilities[mind % views.size].T
-        parts = [*((each, LEVELS) for each in values.astype(np.int64)), (self._who[persona], names)]
+        parts = [*((each, LEVELS) for each in values.astype(np.int64)), (self._name_of_persona[persona], names)]
         of_each = [np.bincount(row * n + at, weights, belief.size * n).reshape(belief.size, n) for at, n in parts]
-        found[explained, self._acts :] = np.column_stack(of_each) / chance[:, None]
-        return found
+        result[explained, self._acts :] = np.column_stack(of_each) / chance[:, None]
+        return result

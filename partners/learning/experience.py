@@ -1,12 +1,12 @@
-"""What a learner learns from: the own decisions of a learning seat in complete games.
+"""Experience: the own decisions of a learning seat in complete games, with their rewards and targets.
 
-Every decision is kept: dropping a surplus would favor short games. A game's reward is that of the last own decision.
+Every decision is included: dropping a surplus would favour short games. A game's reward is at the last own decision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,11 +18,11 @@ from dond_marl.seats import Cause, Decisions, Floats, Rows, Traits, Turns, const
 from partners.network.network import PolicyNetwork
 from partners.network.partner import Choices, NetworkPartner
 
-Exactly = Callable[[Turns, Rows], Floats]  # what is known exactly, [B, ...], on these turns of these games
+TargetFunction = Callable[[Turns, Rows], Floats]  # targets [B, ...] of B turns, which are of these games
 
 
 class Experience(NamedTuple):
-    """M own decisions and how they lie in N games of T own turns at most."""
+    """M own decisions, laid out in N games of at most T own turns."""
 
     features: Tensor  # [M, F]
     mask: Tensor  # [M, 4, W] bool
@@ -30,12 +30,12 @@ class Experience(NamedTuple):
     oA: Tensor  # [M, 3] int64
     log_prob: Tensor  # [M]
     value: Tensor  # [M]
-    place: Tensor  # [M] where each lies in a flat [T, N]
-    reward: Tensor  # [T, N] share of the seat's whole, at its own last decision
-    seat: Tensor  # [N] which seat each game's learner had
-    told: Tensor | None = None  # [M, 4] int64: the partner's values and who it was, for learning alone
-    lost: Tensor | None = None  # [M, A] what every numbered act loses; see partners.learning.exact_targets
-    posterior: Tensor | None = None  # [M, 33 + K] the exact belief about values and who it was; NaN where unknown
+    place: Tensor  # [M] index into a flat [T, N]
+    reward: Tensor  # [T, N] share of the seat's whole, at the last own decision
+    seat: Tensor  # [N] the learner's seat in each game
+    targets: Tensor | None = None  # [M, 4] int64: the partner's values and number; for learning only
+    regrets: Tensor | None = None  # [M, A] of every act; see partners.learning.exact_targets
+    posterior: Tensor | None = None  # [M, 33 + K] exact belief about values and identity; NaN where unknown
 
     @property
     def size(self) -> int:
@@ -56,10 +56,13 @@ class Experience(NamedTuple):
         return laid.view_as(self.reward)
 
 
-class LearningSeat:
-    """A network that plays one block of games and remembers what it said; made anew for every block.
+ROWS = ("features", "mask", "act", "oA", "log_prob", "value")  # columns of an Experience that a network's choices hold
 
-    ``greedy``: it says its likeliest acts; only what is told of every act is to be learned from these.
+
+class LearningSeat:
+    """A network that plays one batch of games and records its choices; a new one is made for every batch.
+
+    ``greedy``: it takes its likeliest acts; then only targets of all acts are to be learned from, not its rewards.
     """
 
     def __init__(self, network: PolicyNetwork, *, greedy: bool = False) -> None:
@@ -84,19 +87,18 @@ class LearningSeat:
         self,
         games: Games,
         rewards: NDArray[np.float64],
-        told: NDArray[np.int64] | None = None,
-        losses: Exactly | None = None,
-        beliefs: Exactly | None = None,
+        targets: NDArray[np.int64] | None = None,
+        regrets: TargetFunction | None = None,
+        beliefs: TargetFunction | None = None,
     ) -> Experience | None:
-        """What it said in ``games``, ``None`` where it never spoke; ``rewards[N, 2]``: what each seat earned.
+        """The recorded decisions of ``games``; ``None`` if there are none.
 
-        ``told[N, 4]``: what learning alone is told of each game (:mod:`partners.learning.told`); ``losses``: what the
-        acts of some games lose, and ``beliefs``: the exact beliefs there (:mod:`partners.learning.exact_targets`). Of a
-        game that counts for nobody (:attr:`dond_marl.batch.Games.counted`) nothing is learned, as of one in which it
-        never acted.
+        ``rewards[N, 2]``: of each seat. ``targets[N, 4]``: privileged targets of each game. ``regrets``, ``beliefs``:
+        exact targets, see :mod:`partners.learning.exact_targets`. Games that are not valid
+        (:attr:`dond_marl.batch.Games.counted`) are left out.
         """
         if not games.counted.all():
-            self._choices = self._of(games)
+            self._choices = self._valid_choices(games)
         if not self._choices:
             return None
         seat = self._choices[0][0].taken % 2
@@ -105,32 +107,28 @@ class LearningSeat:
         live = [np.flatnonzero((games.turns > turns.taken) & games.counted) for turns, _ in self._choices]
         places = [turns.taken // 2 * games.size + rows for (turns, _), rows in zip(self._choices, live, strict=True)]
 
-        def every(known: Exactly | None) -> Tensor | None:
-            if known is None:
+        def of_all_turns(targets_of: TargetFunction | None) -> Tensor | None:
+            if targets_of is None:
                 return None
-            asked = [known(turns, rows) for (turns, _), rows in zip(self._choices, live, strict=True)]
-            return torch.from_numpy(np.concatenate(asked))
+            parts = [targets_of(turns, rows) for (turns, _), rows in zip(self._choices, live, strict=True)]
+            return torch.from_numpy(np.concatenate(parts))
 
         reward = np.zeros((own_turns, games.size), dtype=np.float32)
         own = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
         acted = np.flatnonzero((own > 0) & games.counted)
         reward[own[acted] - 1, acted] = rewards[acted, seat]
-        rows = {
-            name: torch.cat([getattr(choices, name) for _, choices in self._choices])
-            for name in ("features", "mask", "act", "oA", "log_prob", "value")
-        }
         return Experience(
-            **rows,
+            **{name: torch.cat([getattr(choices, name) for _, choices in self._choices]) for name in ROWS},
             place=torch.from_numpy(np.concatenate(places)),
             reward=torch.from_numpy(reward),
             seat=torch.full((games.size,), seat),
-            told=None if told is None else torch.from_numpy(told[np.concatenate(live)]),
-            lost=every(losses),
-            posterior=every(beliefs),
+            targets=None if targets is None else torch.from_numpy(targets[np.concatenate(live)]),
+            regrets=of_all_turns(regrets),
+            posterior=of_all_turns(beliefs),
         )
 
-    def apart(self, blocks: Sequence[Games]) -> list[LearningSeat]:
-        """Itself in each of the blocks that it played side by side, in their order."""
+    def split_blocks(self, blocks: Sequence[Games]) -> list[LearningSeat]:
+        """One learning seat per block of a batch that was played in one call, in the order of the blocks."""
         seats = [LearningSeat(self._partner.network) for _ in blocks]
         for turns, choices in self._choices:
             start = 0
@@ -142,18 +140,17 @@ class LearningSeat:
                 start = end
         return seats
 
-    def _of(self, games: Games) -> list[tuple[Turns, Choices]]:
-        """What it said in the games that count."""
-        kept = []
+    def _valid_choices(self, games: Games) -> list[tuple[Turns, Choices]]:
+        result = []
         for turns, choices in self._choices:
             rows = np.flatnonzero(games.counted[games.turns > turns.taken])
             if len(rows):
                 some = torch.from_numpy(rows)
-                kept.append((turns.rows(rows), Choices(*(part[some] for part in choices))))
-        return kept
+                result.append((turns.rows(rows), Choices(*(part[some] for part in choices))))
+        return result
 
 
-def joined(parts: Sequence[Experience]) -> Experience:
+def join_experience(parts: Sequence[Experience]) -> Experience:
     """The experience of several blocks as one."""
     length = max(len(part.reward) for part in parts)
     games = np.cumsum([0, *(part.reward.shape[1] for part in parts)])
@@ -162,18 +159,8 @@ def joined(parts: Sequence[Experience]) -> Experience:
         turn, game = part.place // part.reward.shape[1], part.place % part.reward.shape[1]
         places.append(turn * int(games[-1]) + game + start)
     reward = torch.cat([torch.nn.functional.pad(p.reward, (0, 0, 0, length - len(p.reward))) for p in parts], dim=1)
-    rows = {
-        name: torch.cat([getattr(part, name) for part in parts])
-        for name in ("features", "mask", "act", "oA", "log_prob", "value", "seat")
-    }
-    told = [part.told for part in parts if part.told is not None]
-    lost = [part.lost for part in parts if part.lost is not None]
-    posterior = [part.posterior for part in parts if part.posterior is not None]
-    return Experience(
-        place=torch.cat(places),
-        reward=reward,
-        told=torch.cat(told) if told else None,
-        lost=torch.cat(lost) if lost else None,
-        posterior=torch.cat(posterior) if posterior else None,
-        **rows,
-    )
+    columns: dict[str, Any] = {name: torch.cat([getattr(part, name) for part in parts]) for name in (*ROWS, "seat")}
+    for name in ("targets", "regrets", "posterior"):
+        present = [getattr(part, name) for part in parts if getattr(part, name) is not None]
+        columns[name] = torch.cat(present) if present else None
+    return Experience(place=torch.cat(places), reward=reward, **columns)

@@ -1,13 +1,15 @@
-"""PPO and REINFORCE: each improves one network from the experience of complete games.
+"""PPO and REINFORCE: a learner improves one network from the experience of complete games.
 
-A learner's whole state is :meth:`Learner.state`; its random numbers are a function of (seed, update). Saved and
-restored at any update, it goes on to the same bits.
+A learner's whole state is :meth:`Learner.state`, and its random numbers are a function of (seed, update): saved and
+restored after any update, it continues bit by bit as if it had never stopped. The losses are pure functions of tensors,
+each with its paper; B decisions; T own decisions of N games.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,20 +22,45 @@ from partners.learning.adam import Adam, moments, set_moments
 from partners.learning.average_policy import AveragePolicy
 from partners.learning.experience import Experience
 from partners.learning.settings import LearnerSettings
-from partners.network.checkpoint import NETWORK, part_of
+from partners.network.checkpoint import NETWORK, with_prefix
+from partners.network.heads import ActionDistribution
 from partners.network.layers import Linear, Tanh
-from partners.network.network import PolicyNetwork, first_weights, with_weights
+from partners.network.network import PolicyNetwork, orthogonal_weights, with_weights
 
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
-ROUNDING = 1e-5  # share of a whole: advantages that spread less are rounding, and must not be scaled up to a full step
-REFERENCE, CRITIC, MOMENTS = "reference.", "critic.", "optimizer."  # before the names of their tensors
-RESPONDER = "responder."  # before the names of its own tensors, where the network that plays for it is an average
+ROUNDING = 1e-5  # share of a whole: a smaller spread of advantages is rounding and is not scaled up to a full step
+REFERENCE, CRITIC, MOMENTS = "reference.", "critic.", "optimizer."  # prefixes of tensor names
+RESPONDER = "responder."  # prefix of the learner's own tensors if the average policy is the network that plays
+CRITIC_HIDDEN = 64
+CRITIC_LAYERS = (1000, 1001)  # numbers that no network's layers have, so that initial weights are drawn independently
+REGRET_SCALE = 0.15  # points of ten: in the target policy an act with so much regret has 1/e of the best act's weight
+LEAST_LOG_PROB = -30.0  # nats: log-probabilities are clipped here before they meet the target policy
+
+
+class LearningBatch(NamedTuple):
+    """M decisions to learn from, one row each; a column is None if no loss term of the learner uses it."""
+
+    inputs: Tensor  # [M, R] by PolicyNetwork.prepare
+    mask: Tensor  # [M, 4, W] bool
+    act: Tensor  # [M] int64
+    oA: Tensor  # [M, 3] int64
+    log_prob: Tensor  # [M] of the action when it was played
+    advantage: Tensor  # [M] weight of the action's log-probability
+    value_target: Tensor | None = None  # [M] returns
+    reference_logits: Tensor | None = None  # [M, ...] the reference policy's
+    regrets: Tensor | None = None  # [M, A] of every action; see partners.learning.exact_targets
+    targets: Tensor | None = None  # [M, 4] int64 privileged targets; see partners.mixture.privileged_targets
+    posterior: Tensor | None = None  # [M, 33 + K] exact belief; NaN where unknown
+
+
+LossTerm = tuple[str, float, Tensor]  # name of the metric, weight in the loss, mean over the decisions (a scalar)
 
 
 class Learner:
-    """One network, its optimizer and its progress; with ``settings.kl`` also the reference that it is pulled toward.
+    """One network with its optimizer and counters.
 
-    ``average``: the policy that imitates all that the network has done, where that is the result and not the network.
+    ``reference``: with ``settings.kl``, the policy that a KL penalty pulls the network toward. ``average``: with NFSP,
+    the average policy, which is then the result instead of the network.
     """
 
     def __init__(
@@ -52,18 +79,18 @@ class Learner:
         self.optimizer = Adam(self._parameters(), lr=settings.lr, eps=ADAM_EPSILON, fused=True)
 
     def update(self, experience: Experience) -> dict[str, float]:
-        """Improve the network once; metrics are means over the decisions."""
+        """Improve the network once; returns metrics, means over the decisions."""
         if not experience.size:
             return {}
         experience = experience.to(self.network.device)
-        left = self._share_left()
-        self.optimizer.param_groups[0]["lr"] = self.settings.lr * left
+        remaining = self._share_remaining()
+        self.optimizer.param_groups[0]["lr"] = self.settings.lr * remaining
         self.network.train()
         step = self._ppo if self.settings.algo == "ppo" else self._reinforce
-        metrics = step(experience, self.settings.ent * left)
+        metrics = step(experience, self.settings.ent * remaining)
         self.network.eval()
         if self.reference is not None and self.settings.magnet:
-            follow(self.reference, self.network, self.settings.magnet)
+            move_toward(self.reference, self.network, self.settings.magnet)
         if self.average is not None:
             metrics["average_loss"] = self.average.learn(experience, self.updates, self.decisions)
         self.updates += 1
@@ -84,75 +111,90 @@ class Learner:
         return tensors, {"updates": self.updates, "decisions": self.decisions}
 
     def restore(self, tensors: dict[str, Tensor], counters: dict[str, int]) -> None:
-        self.network.load_state_dict(part_of(tensors, NETWORK if self.average is None else RESPONDER))
+        """Load what :meth:`state` returned."""
+        self.network.load_state_dict(with_prefix(tensors, NETWORK if self.average is None else RESPONDER))
         if self.average is not None:
             self.average.restore(tensors)
         if self.critic is not None:
-            self.critic.load_state_dict(part_of(tensors, CRITIC))
-        set_moments(self.optimizer, self._parameters(), part_of(tensors, MOMENTS))
-        pull = part_of(tensors, REFERENCE)
-        if pull and self.settings.kl:
-            self.reference = with_weights(self.network.shape, pull, self.network.device)
+            self.critic.load_state_dict(with_prefix(tensors, CRITIC))
+        set_moments(self.optimizer, self._parameters(), with_prefix(tensors, MOMENTS))
+        reference = with_prefix(tensors, REFERENCE)
+        if reference and self.settings.kl:
+            self.reference = with_weights(self.network.shape, reference, self.network.device)
         self.updates, self.decisions = counters["updates"], counters["decisions"]
 
     def _parameters(self) -> list[torch.nn.Parameter]:
-        """All that is improved: the network's, then those of a critic that no seat has."""
+        """All trained parameters: the network's, then the critic's."""
         return [*self.network.parameters(), *([] if self.critic is None else self.critic.parameters())]
 
-    def _share_left(self) -> float:
+    def _share_remaining(self) -> float:
+        """The share of the training that remains, 1 to 0, by which settings are annealed; 1 without annealing."""
         if not self.settings.anneal:
             return 1.0
         return max(1.0 - self.decisions / max(self.settings.total_decisions, 1), 0.0)
 
     def _ppo(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
-        """Schulman et al. 2017 (arXiv 1707.06347), algorithm 1."""
+        """Schulman et al. 2017 (arXiv 1707.06347), algorithm 1.
+
+        ``loss = policy_loss + vf * value_loss + (optional terms, each with its weight) - ent * entropy``
+        """
         settings, network = self.settings, self.network
-        read, told = network.read(experience.features), self._told(experience)
-        worth = experience.value if self.critic is None else self._worth_of(read, told[0])
-        advantage, returns = generalized_advantages(
-            experience.reward, experience.dense(worth), experience.played, settings.gamma, settings.lam
-        )
-        place = experience.place
-        advantages, targets = standardized(advantage.view(-1)[place]), returns.view(-1)[place]
-        seen = experience
-        lost = self._lost(experience)
-        if lost:  # what is known exactly is not learned from luck
-            advantages = advantages * lost[0][:, -1].isnan()
-        columns = (read, seen.mask, seen.act, seen.oA, seen.log_prob, advantages, targets)
-        pull = self._reference_logits(read)
-        totals = torch.zeros(7, device=self.network.device)
-        every = (*columns, *lost, *pull, *told)
-        for read, mask, act, oA, old_log_prob, weight, target, *more in self._minibatches(every):
-            loses, toward, truth = more[: len(lost)], more[len(lost) :][: len(pull)], more[len(lost) + len(pull) :]
-            hidden = network.hidden(read)
-            logits, value = network.spoken(hidden, read)
+        names: list[str] = []
+        totals = torch.zeros((), device=network.device)
+        for batch in self._minibatches(self._ppo_batch(experience)):
+            assert batch.value_target is not None
+            hidden = network.hidden(batch.inputs)
+            logits, value = network.heads(hidden, batch.inputs)
             if self.critic is not None:
-                value = self.critic(hidden, network.in_own_order(truth[0][:, :3].t(), read))
-            said = network.said(logits, mask, read)
-            taken = said.taken(act, oA)
-            log_prob = taken.log_prob
-            surrogate = clipped_surrogate(log_prob, old_log_prob, weight, settings.clip)
-            error, entropy = value_loss(value, target), taken.entropy.mean()
+                value = self._critic_value(hidden, batch.inputs, batch.targets)
+            policy = network.distribution(logits, batch.mask, batch.inputs)
+            played = policy.log_probs(batch.act, batch.oA)
+            log_prob = played.log_prob
+            surrogate = clipped_surrogate(log_prob, batch.log_prob, batch.advantage, settings.clip)
+            error, entropy = value_loss(value, batch.value_target), played.entropy.mean()
             loss = surrogate + settings.vf * error
-            away = error.new_zeros(())
-            if toward:
-                away = said.divergence(network.said(toward[0], mask, read)).mean()
-                loss = loss + settings.kl * away
-            surprise = self._surprise(hidden, read, *truth)
-            if settings.belief:
-                loss = loss + settings.belief * surprise
-            taught = error.new_zeros(())
-            if loses:
-                taught = taught_loss(said.numbered(network.shape.max_count), loses[0]).mean()
-                loss = loss + settings.exact_reply * taught
+            optional = {}
+            for name, weight, term in self._optional_terms(policy, hidden, batch):
+                loss = loss + weight * term
+                optional[name] = term
             self._descend(loss - entropy_weight * entropy if entropy_weight else loss, settings.grad_norm)
             with torch.no_grad():
-                drift = (old_log_prob - log_prob).mean()
-                totals += len(act) * torch.stack([surrogate, error, entropy, drift, away, surprise, taught])
+                drift = (batch.log_prob - log_prob).mean()
+                metrics = {"policy_loss": surrogate, "value_loss": error, "entropy": entropy, "kl": drift, **optional}
+                totals = totals + len(batch.act) * torch.stack(list(metrics.values()))
+                names = list(metrics)
         means = (totals / (experience.size * settings.epochs)).tolist()
-        names = ("policy_loss", "value_loss", "entropy", "kl", "reference_kl", "belief_loss", "taught_loss")
-        there = {"reference_kl": bool(pull), "belief_loss": settings.belief > 0, "taught_loss": bool(lost)}
-        return {name: mean for name, mean in zip(names, means, strict=True) if there.get(name, True)}
+        return dict(zip(names, means, strict=True))
+
+    def _ppo_batch(self, experience: Experience) -> LearningBatch:
+        """Advantages, returns and the columns of the optional terms, one row per decision."""
+        settings, network, place = self.settings, self.network, experience.place
+        inputs, targets = network.prepare(experience.features), self._targets(experience)
+        regrets = self._regrets(experience)
+        if self.critic is None:
+            value = experience.value
+        else:
+            with torch.no_grad():
+                value = self._critic_value(network.hidden(inputs), inputs, targets)
+        advantage, returns = generalized_advantages(
+            experience.reward, experience.dense(value), experience.played, settings.gamma, settings.lam
+        )
+        advantages = standardized(advantage.view(-1)[place])
+        if regrets is not None:  # where every act's regret is known, sampled rewards would only add variance
+            advantages = advantages * regrets[:, -1].isnan()
+        return LearningBatch(
+            inputs,
+            experience.mask,
+            experience.act,
+            experience.oA,
+            experience.log_prob,
+            advantages,
+            returns.view(-1)[place],
+            self._reference_logits(inputs),
+            regrets,
+            targets,
+            experience.posterior if settings.belief else None,
+        )
 
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
         """Williams 1992; the baseline is the mean return of the seat, so that the seats' advantages do not mix."""
@@ -162,75 +204,85 @@ class Learner:
         for number in (0, 1):
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
-        network, mask, read = self.network, experience.mask, self.network.read(experience.features)
-        hidden = network.hidden(read)
-        said = network.said(network.spoken(hidden, read)[0], mask, read)
-        taken = said.taken(experience.act, experience.oA)
-        loss, entropy = policy_gradient(taken.log_prob, weight), taken.entropy.mean()
+        network, inputs = self.network, self.network.prepare(experience.features)
+        batch = LearningBatch(
+            inputs,
+            experience.mask,
+            experience.act,
+            experience.oA,
+            experience.log_prob,
+            weight,
+            reference_logits=self._reference_logits(inputs),
+            targets=self._targets(experience),
+            posterior=experience.posterior if self.settings.belief else None,
+        )
+        hidden = network.hidden(inputs)
+        policy = network.distribution(network.heads(hidden, inputs)[0], batch.mask, inputs)
+        played = policy.log_probs(batch.act, batch.oA)
+        loss, entropy = policy_gradient(played.log_prob, weight), played.entropy.mean()
         metrics = {"policy_loss": float(loss.detach()), "entropy": float(entropy.detach())}
         loss = loss - entropy_weight * entropy
-        for toward in self._reference_logits(read):
-            away = said.divergence(network.said(toward, mask, read)).mean()
-            metrics["reference_kl"] = float(away.detach())
-            loss = loss + self.settings.kl * away
-        if self.settings.belief:
-            surprise = self._surprise(hidden, read, *self._told(experience))
-            metrics["belief_loss"] = float(surprise.detach())
-            loss = loss + self.settings.belief * surprise
+        for name, factor, term in self._optional_terms(policy, hidden, batch):
+            metrics[name] = float(term.detach())
+            loss = loss + factor * term
         self._descend(loss, None)
         return metrics
 
-    def _told(self, experience: Experience) -> tuple[Tensor, ...]:
-        """What learning alone is told, ``[M, 4]``, and the exact belief where there is one; none where none learns."""
+    def _optional_terms(self, policy: ActionDistribution, hidden: Tensor, batch: LearningBatch) -> Iterator[LossTerm]:
+        """The loss terms that settings turn on: KL penalty, cross-entropy of beliefs, regret."""
+        settings, network = self.settings, self.network
+        if batch.reference_logits is not None:
+            reference = network.distribution(batch.reference_logits, batch.mask, batch.inputs)
+            yield "reference_kl", settings.kl, policy.divergence(reference).mean()
+        if settings.belief:
+            assert batch.targets is not None
+            logits = network.belief_logits(hidden, batch.inputs)
+            yield "belief_loss", settings.belief, belief_loss(*logits, batch.targets, batch.posterior)
+        if batch.regrets is not None:
+            log_probs = policy.log_probs_by_number(network.shape.max_count)
+            yield "taught_loss", settings.exact_reply, regret_loss(log_probs, batch.regrets).mean()
+
+    def _targets(self, experience: Experience) -> Tensor | None:
+        """Privileged targets, ``[M, 4]``; None if nothing learns from them."""
         if self.critic is None and not self.settings.belief:
-            return ()
-        if experience.told is None:
-            raise ValueError(
-                "beliefs and a critic of both values are taught by what an experience was told; it was not"
-            )
-        known = () if experience.posterior is None or not self.settings.belief else (experience.posterior,)
-        return (experience.told, *known)
+            return None
+        if experience.targets is None:
+            raise ValueError("beliefs and a critic of both values need an experience with privileged targets")
+        return experience.targets
 
-    def _lost(self, experience: Experience) -> tuple[Tensor, ...]:
-        """What every act loses, one ``[M, A]``; none where nothing learns by it."""
+    def _regrets(self, experience: Experience) -> Tensor | None:
+        """Regret of every act, ``[M, A]``; None if nothing learns from it."""
         if not self.settings.exact_reply:
-            return ()
-        if experience.lost is None:
-            raise ValueError(
-                "a network is taught by what its acts lose to the best reply; this experience was not told"
-            )
-        return (experience.lost,)
+            return None
+        if experience.regrets is None:
+            raise ValueError("exact_reply needs an experience with the regret of every act")
+        return experience.regrets
+
+    def _critic_value(self, hidden: Tensor, inputs: Tensor, targets: Tensor | None) -> Tensor:
+        """Values ``[M]`` by the critic that sees both seats' values."""
+        assert self.critic is not None and targets is not None
+        value: Tensor = self.critic(hidden, self.network.in_own_order(targets[:, :3].t(), inputs))
+        return value
 
     @torch.no_grad()
-    def _worth_of(self, read: Tensor, told: Tensor) -> Tensor:
-        """What a critic that sees both values thinks of every decision, ``[M]``."""
-        assert self.critic is not None
-        worth: Tensor = self.critic(self.network.hidden(read), self.network.in_own_order(told[:, :3].t(), read))
-        return worth
-
-    def _surprise(self, hidden: Tensor, read: Tensor, *told: Tensor) -> Tensor:
-        """How much the network's beliefs are surprised; zero where it learns none."""
-        if not self.settings.belief:
-            return hidden.new_zeros(())
-        return belief_loss(*self.network.believed(hidden, read), *told)
-
-    @torch.no_grad()
-    def _reference_logits(self, read: Tensor) -> tuple[Tensor, ...]:
-        """What the reference would have said, one tensor of M rows: asked once an update; none without a pull."""
+    def _reference_logits(self, inputs: Tensor) -> Tensor | None:
+        """Logits of the reference policy, computed once per update; None without a KL penalty."""
         if not self.settings.kl:
-            return ()
+            return None
         if self.reference is None:
-            raise ValueError("a pull (kl) goes toward a reference policy; this learner was given none")
-        return (self.reference.answer(read)[0],)
+            raise ValueError("a KL penalty (kl) needs a reference policy; this learner was given none")
+        return self.reference.evaluate(inputs)[0]
 
-    def _minibatches(self, columns: Sequence[Tensor]) -> Iterator[tuple[Tensor, ...]]:
-        """Every row once per epoch, in an order of the epoch's own."""
-        columns = [column.contiguous() for column in columns]
+    def _minibatches(self, batch: LearningBatch) -> Iterator[LearningBatch]:
+        """Every row once per epoch, in a new random order each epoch."""
+        columns = {name: column.contiguous() for name, column in batch._asdict().items() if column is not None}
         for epoch in range(self.settings.epochs):
-            order = generator(self.seed, "minibatches", self.updates, epoch).permutation(len(columns[0]))
+            order = generator(self.seed, "minibatches", self.updates, epoch).permutation(len(batch.act))
             rows = torch.from_numpy(order).to(self.network.device)
-            shuffled = [column.index_select(0, rows) for column in columns]  # at once: minibatches are then slices
-            yield from zip(*(torch.split(column, self.settings.minibatch) for column in shuffled), strict=True)
+            # Shuffled all at once, so that minibatches are slices.
+            parts = [torch.split(column.index_select(0, rows), self.settings.minibatch) for column in columns.values()]
+            for part in zip(*parts, strict=True):
+                yield LearningBatch(**dict(zip(columns, part, strict=True)))
 
     def _descend(self, loss: Tensor, grad_norm: float | None) -> None:
         self.optimizer.zero_grad(set_to_none=True)
@@ -240,42 +292,50 @@ class Learner:
         self.optimizer.step()
 
 
-def standardized(values: Tensor) -> Tensor:
-    """Zero mean and unit spread over the whole batch."""
-    return (values - values.mean()) / (values.std(correction=0) + ROUNDING)
-
-
-@torch.no_grad()
-def follow(magnet: PolicyNetwork, network: PolicyNetwork, share: float) -> None:
-    """Move ``magnet`` toward ``network`` by ``share`` (0..1) of the way, weight by weight."""
-    for own, new in zip(magnet.parameters(), network.parameters(), strict=True):
-        own.lerp_(new, share)
-
-
-HIDDEN = 64
-
-
 class Critic(nn.Module):
-    """What decisions are worth, ``[B]`` as a share of the whole, by what a network's trunk knows and both values."""
+    """A value function of the trunk's output and of both seats' values, used in learning only.
+
+    The value of a decision depends on the partner's values, which the seat cannot see. A critic that sees them gives
+    advantages with less variance; the policy still reads its own features only (Pinto, Andrychowicz, Welinder, Zaremba,
+    Abbeel 2018, *Asymmetric actor critic for image-based robot learning*, RSS, arXiv 1710.06542).
+    """
 
     def __init__(self, network: PolicyNetwork, seed: int) -> None:
         super().__init__()
-        self.inner = Linear(network.head.in_features + len(ITEMS) * LEVELS, HIDDEN)
+        self.inner = Linear(network.head.in_features + len(ITEMS) * LEVELS, CRITIC_HIDDEN)
         self.tanh = Tanh()
-        self.outer = nn.Linear(HIDDEN, 1)
-        # Numbers of layers that no network has, so that none of its weights is drawn alike.
-        first_weights(self.inner, math.sqrt(2), seed, 1000)
-        first_weights(self.outer, 0.01, seed, 1001)
+        self.outer = nn.Linear(CRITIC_HIDDEN, 1)
+        orthogonal_weights(self.inner, math.sqrt(2), seed, CRITIC_LAYERS[0])
+        orthogonal_weights(self.outer, 0.01, seed, CRITIC_LAYERS[1])
 
     def forward(self, hidden: Tensor, values: Tensor) -> Tensor:
-        """``hidden[B, H]`` of the trunk, ``values[3, B]`` of the partner in the network's own order of items."""
-        shown = torch.nn.functional.one_hot(values.t(), LEVELS).flatten(1).to(hidden.dtype)
-        worth: Tensor = self.outer(self.tanh(self.inner(torch.cat([hidden, shown], dim=1))))
+        """Values ``[B]`` as a share of the whole.
+
+        ``hidden[B, H]``: output of the trunk; ``values[3, B]``: the partner's, in the network's own order of items.
+        """
+        one_hot = torch.nn.functional.one_hot(values.t(), LEVELS).flatten(1).to(hidden.dtype)
+        worth: Tensor = self.outer(self.tanh(self.inner(torch.cat([hidden, one_hot], dim=1))))
         return worth.squeeze(1)
 
 
-SOFT = 0.15  # points of ten: an act that loses so much is wanted e times less than one that loses nothing
-LEAST = -30.0  # nats: what is less probable than that is wanted no more for it
+@torch.no_grad()
+def move_toward(reference: PolicyNetwork, network: PolicyNetwork, share: float) -> None:
+    """Move the weights of ``reference`` toward ``network`` by ``share`` (0..1) of the difference.
+
+    A moving reference is a magnet: plain self-play cycles where no pure strategy is best, while mirror descent with a
+    KL penalty toward a magnet (Sokota et al. 2023, *A Unified Approach to Reinforcement Learning, Quantal Response
+    Equilibria, and Two-Player Zero-Sum Games*, section 3) converges to the equilibrium of the regularised game. A
+    magnet that moves toward the learner takes that to an equilibrium of the game itself (compare the replaced reference
+    of Perolat et al. 2022, *Mastering Stratego*). Unlike there, PPO's clip stands for the divergence from the last
+    iterate, and the magnet moves in weights, not in probabilities.
+    """
+    for own, new in zip(reference.parameters(), network.parameters(), strict=True):
+        own.lerp_(new, share)
+
+
+def standardized(values: Tensor) -> Tensor:
+    """``values`` shifted and scaled to zero mean and unit standard deviation."""
+    return (values - values.mean()) / (values.std(correction=0) + ROUNDING)
 
 
 def generalized_advantages(
@@ -283,8 +343,8 @@ def generalized_advantages(
 ) -> tuple[Tensor, Tensor]:
     """Advantages and returns of complete games (Schulman et al. 2016, arXiv 1506.02438, equation 16).
 
-    ``reward[T, N]``, ``value[T, N]``, ``played[T, N]`` bool: a game's own decisions come first, without gaps; its last
-    one is followed by nothing, so nothing is bootstrapped. Zeros where nothing was played.
+    ``reward[T, N]``, ``value[T, N]``, ``played[T, N]`` bool: a game's own decisions come first, without gaps. Games are
+    complete, so nothing is bootstrapped. Zeros where ``played`` is False.
     """
     assert reward.ndim == 2 and reward.shape == value.shape == played.shape, (reward.shape, value.shape, played.shape)
     advantage = torch.zeros_like(value)
@@ -297,7 +357,7 @@ def generalized_advantages(
 
 
 def discounted_returns(reward: Tensor, played: Tensor, gamma: float) -> Tensor:
-    """What follows each own decision: the sum of ``gamma**k`` times the reward k decisions later, ``[T, N]``."""
+    """The return of each own decision: the sum of ``gamma**k`` times the reward k decisions later, ``[T, N]``."""
     assert reward.ndim == 2 and reward.shape == played.shape, (reward.shape, played.shape)
     returns, following = torch.zeros_like(reward), torch.zeros_like(reward[0])
     for t in reversed(range(len(reward))):
@@ -319,57 +379,63 @@ def value_loss(value: Tensor, returns: Tensor) -> Tensor:
     return 0.5 * (value - returns).square().mean()
 
 
-def belief_loss(values: Tensor, who: Tensor, told: Tensor, posterior: Tensor | None = None) -> Tensor:
-    """How much beliefs are surprised by what is true, in nats per decision, a scalar.
+def belief_loss(
+    value_logits: Tensor, member_logits: Tensor, targets: Tensor, posterior: Tensor | None = None
+) -> Tensor:
+    """Cross-entropy of a network's beliefs about its partner, nats per decision, a scalar.
 
-    ``values[3, 11, B]`` and ``who[M, B]``: logits; ``told[B, 4]`` int64: the partner's values, and its number among the
-    members, of which nothing is learned where it is below 0. The logarithmic score is proper: nothing but the truth's
-    own probabilities minimizes it (Gneiting and Raftery 2007, section 4.1). Predicting the other agent from one's own
-    history as a second task: Papoudakis, Christianos, Albrecht 2021 (arXiv 2006.09447).
+    ``value_logits[3, 11, B]``: of each item's value; ``member_logits[M, B]``: of the partner's identity;
+    ``targets[B, 4]`` int64: the true values and the true member's number, below 0 for a partner that is no member
+    (nothing is learned about its identity). The logarithmic score is proper: only the true probabilities minimise it
+    (Gneiting and Raftery 2007, section 4.1). Predicting the other agent as an auxiliary task: Papoudakis, Christianos,
+    Albrecht 2021 (arXiv 2006.09447).
 
-    ``posterior[B, 33 + M]``: the exact belief, NaN where it is not known. Where it is, the surprise is the mean over
-    all that it holds possible instead of what happened to be true: the same on average, without the luck of the draw.
+    ``posterior[B, 33 + M]``: the exact belief, NaN where unknown. Where known it replaces the one-hot target: the same
+    expectation with less variance.
     """
-    assert values.shape[::2] == (3, len(told)) and who.shape[1] == len(told) == told.numel() // 4, told.shape
+    size = len(targets)
+    assert value_logits.shape[::2] == (3, size) and member_logits.shape[1] == size == targets.numel() // 4, (
+        targets.shape
+    )
     if posterior is None:
-        return _surprise(values, who, told) / len(told)
-    assert posterior.shape == (len(told), 3 * values.shape[1] + len(who)), posterior.shape
-    known = ~posterior[:, 0].isnan()
-    unknown = (~known).nonzero().flatten()
-    log_probs = torch.cat([torch.log_softmax(values, dim=1).flatten(0, 1), torch.log_softmax(who, dim=0)]).t()
-    expected = -(torch.where(known[:, None], posterior, 0.0) * log_probs).sum()
-    return (expected + _surprise(values[:, :, unknown], who[:, unknown], told[unknown])) / len(told)
+        return _cross_entropy(value_logits, member_logits, targets) / size
+    assert posterior.shape == (size, 3 * value_logits.shape[1] + len(member_logits)), posterior.shape
+    exact = ~posterior[:, 0].isnan()
+    rest = (~exact).nonzero().flatten()
+    parts = [torch.log_softmax(value_logits, dim=1).flatten(0, 1), torch.log_softmax(member_logits, dim=0)]
+    expected = -(torch.where(exact[:, None], posterior, 0.0) * torch.cat(parts).t()).sum()
+    return (expected + _cross_entropy(value_logits[:, :, rest], member_logits[:, rest], targets[rest])) / size
 
 
-def _surprise(values: Tensor, who: Tensor, told: Tensor) -> Tensor:
-    """The surprise of B decisions together at what is true of each."""
-    log_probs = torch.log_softmax(values, dim=1).gather(1, told[:, :3].t()[:, None])
+def _cross_entropy(value_logits: Tensor, member_logits: Tensor, targets: Tensor) -> Tensor:
+    """The summed cross-entropy of B decisions against one-hot targets."""
+    log_probs = torch.log_softmax(value_logits, dim=1).gather(1, targets[:, :3].t()[:, None])
     total = -log_probs.sum()
-    if len(who):
-        known = told[:, 3] >= 0
-        named = torch.log_softmax(who, dim=0).gather(0, told[:, 3].clamp(min=0)[None]).squeeze(0)
-        total = total - (named * known).sum()
+    if len(member_logits):
+        is_member = targets[:, 3] >= 0
+        named = torch.log_softmax(member_logits, dim=0).gather(0, targets[:, 3].clamp(min=0)[None]).squeeze(0)
+        total = total - (named * is_member).sum()
     return total
 
 
-def taught_loss(log_probs: Tensor, lost: Tensor) -> Tensor:
-    """How far a policy is from acts that lose nothing, ``[B]``; zero where it is not known what acts lose.
+def regret_loss(log_probs: Tensor, regrets: Tensor) -> Tensor:
+    """Distance of a policy from the acts without regret, ``[B]``; zero where regrets are unknown.
 
-    ``log_probs[A, B]`` of every act; ``lost[B, A]``: what each loses, share of the whole, infinite for what cannot be
-    said, NaN where nothing is known. Half of it is what the policy loses in expectation, in points of ten (Ross and
-    Bagnell 2014, arXiv 1406.5979), half the surprise in nats at acts drawn by ``exp(-points / SOFT)``: the first alone
-    hardly moves a policy that is sure of a wrong act.
+    ``log_probs[A, B]`` of every act; ``regrets[B, A]``: of each act, as a share of the whole, infinite for illegal
+    acts, NaN where unknown. Half of it is the expected regret in points of ten (Ross and Bagnell 2014, arXiv
+    1406.5979), half the cross-entropy, in nats, against the target policy ``exp(-points / REGRET_SCALE)``: the
+    first alone hardly moves a policy that is certain of a wrong act.
     """
-    assert log_probs.shape == lost.t().shape, (log_probs.shape, lost.shape)
-    lost = lost.t()
-    possible, known = torch.isfinite(lost), ~lost[-1].isnan()
-    points = torch.where(possible, TEN * lost, 0.0)
-    wanted = torch.softmax(torch.where(possible, -points / SOFT, -torch.inf).where(known, 0.0), dim=0)
-    said = torch.where(possible, log_probs.clamp(min=LEAST), 0.0)
-    return known * (log_probs.exp() * points - wanted * said).sum(dim=0) / 2
+    assert log_probs.shape == regrets.t().shape, (log_probs.shape, regrets.shape)
+    regrets = regrets.t()
+    possible, known = torch.isfinite(regrets), ~regrets[-1].isnan()
+    points = torch.where(possible, TEN * regrets, 0.0)
+    wanted = torch.softmax(torch.where(possible, -points / REGRET_SCALE, -torch.inf).where(known, 0.0), dim=0)
+    clipped = torch.where(possible, log_probs.clamp(min=LEAST_LOG_PROB), 0.0)
+    return known * (log_probs.exp() * points - wanted * clipped).sum(dim=0) / 2
 
 
 def policy_gradient(log_prob: Tensor, weight: Tensor) -> Tensor:
-    """REINFORCE's loss; ``weight[B]`` is return less baseline (Williams 1992, Machine Learning 8, section 4)."""
+    """REINFORCE's loss; ``weight[B]`` is return minus baseline (Williams 1992, Machine Learning 8, section 4)."""
     assert log_prob.ndim == 1 and log_prob.shape == weight.shape
     return -(log_prob * weight).mean()

@@ -19,8 +19,8 @@ from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Floats, Partner, Rows, Turns, Whisper, costs_to_ask
 from dond_marl.splits import action_count
 from dond_marl.statistics import TEN, points_of_ten
-from partners.learning.exact_targets import VALUES, ExactReply
-from partners.learning.experience import Exactly, Experience, LearningSeat, joined
+from partners.learning.exact_targets import VALUES, ExactTargets
+from partners.learning.experience import Experience, LearningSeat, TargetFunction, join_experience
 from partners.learning.rewards import Own, Reward, for_seat
 from partners.mixture import in_seat, privileged_targets
 from partners.network.network import PolicyNetwork
@@ -46,7 +46,7 @@ class Practice:
     reveal_partner_utilities: bool = False
     reward: Reward = field(default_factory=Own)
     privileged: bool = False  # whether experience carries the partner's values and its number as targets
-    exact: ExactReply | None = None  # source of every act's regret, as further targets
+    exact: ExactTargets | None = None  # source of every act's regret, as further targets
     likeliest: float = 0.0  # share of the blocks, 0..1, that the network plays greedily
     unreached: float = 0.05  # share of an update's games, 0..1, in which the opponent may be out of reach
 
@@ -174,7 +174,7 @@ def practice(
     do not depend on it. Games in which the opponent is out of reach teach nothing. Raises :class:`OpponentUnreached`
     where there are more of them than the plan allows.
     """
-    draws = _Draws(opponents, plan, update)
+    draws = BlockDraws(opponents, plan, update)
     parts: list[Experience] = []
     totals, block, decisions = _Totals(), 0, 0
     while decisions < plan.decisions:
@@ -200,11 +200,11 @@ def practice(
             totals.add(games, earned[:, played.seat], rewards[:, played.seat])
             refuse_unreached(totals.games, totals.valid, plan)
         block = blocks.stop
-    return joined(parts), totals.score()
+    return join_experience(parts), totals.score()
 
 
-class _Draws:
-    """The opponent and the kind of play of each block of an update."""
+class BlockDraws:
+    """The opponent of each block of an update, and whether the network plays it greedily."""
 
     def __init__(self, opponents: Sequence[Opponent], plan: Practice, update: int) -> None:
         self.update, self._opponents, self._plan = update, opponents, plan
@@ -257,7 +257,7 @@ class _Totals:
         return Score(self.games, *(total / self.valid for total in totals))
 
 
-class _SeatGames(NamedTuple):
+class SeatGames(NamedTuple):
     """The games of a block in which the learner has one of the seats."""
 
     block: int
@@ -268,19 +268,19 @@ class _SeatGames(NamedTuple):
 
 def _played(
     network: PolicyNetwork,
-    draws: _Draws,
+    draws: BlockDraws,
     plan: Practice,
     blocks: range,
     games_before: int,
     hints: Whisper | None,
-) -> Iterator[_SeatGames]:
+) -> Iterator[SeatGames]:
     """The games of a batch of blocks, block by block, each first with the learner in seat 0.
 
     All games of a seat are played in one call, and each block's part is cut out of it.
     """
     partner, greedy = draws.partner(blocks.start), draws.greedy(blocks.start)
     sizes = (plan.games - plan.games // 2, plan.games // 2)
-    by_seat: list[list[_SeatGames]] = []
+    by_seat: list[list[SeatGames]] = []
     for seat, size in enumerate(sizes):
         learner = LearningSeat(network, greedy=greedy)
         starts = [games_before + place * plan.games + seat * sizes[0] for place in range(len(blocks))]
@@ -297,15 +297,15 @@ def _played(
             reveal_partner_utilities=plan.reveal_partner_utilities,
             whispers=(hints, None) if seat == 0 else (None, hints),
         )
-        apart = zip(blocks, games, learner.apart(games), strict=False)  # shorter where the seat has no games
-        by_seat.append([_SeatGames(block, seat, some, own) for block, some, own in apart])
+        apart = zip(blocks, games, learner.split_blocks(games), strict=False)  # shorter where the seat has no games
+        by_seat.append([SeatGames(block, seat, some, own) for block, some, own in apart])
     if not sizes[1]:
         return iter(by_seat[0])
     return (played for pair in zip(*by_seat, strict=True) for played in pair)
 
 
 def _privileged_targets(
-    network: PolicyNetwork, partner: Partner, plan: Practice, update: int, played: _SeatGames
+    network: PolicyNetwork, partner: Partner, plan: Practice, update: int, played: SeatGames
 ) -> NDArray[np.int64] | None:
     """Partner values and partner number of each game, ``[N, 4]``, as targets; None unless the plan wants them."""
     if not plan.privileged:
@@ -317,16 +317,16 @@ def _privileged_targets(
 
 
 def _exact_targets(
-    network: PolicyNetwork, partner: Partner, plan: Practice, update: int, played: _SeatGames
-) -> tuple[Exactly | None, Exactly | None]:
+    network: PolicyNetwork, partner: Partner, plan: Practice, update: int, played: SeatGames
+) -> tuple[TargetFunction | None, TargetFunction | None]:
     """Functions for the regret of every act and for the exact belief, NaN in games whose partner is intractable."""
     if plan.exact is None:
         return None, None
     exact, most, members = plan.exact, network.shape.max_count, network.shape.members
     utilities = played.games.scenarios.utilities[:, 1 - played.seat]
-    tractable = exact.meets(partner, utilities, _game_noise(plan, update, played))
+    tractable = exact.covers(partner, utilities, _game_noise(plan, update, played))
 
-    def where_tractable(compute: Callable[[Turns], Floats], columns: int) -> Exactly:
+    def where_tractable(compute: Callable[[Turns], Floats], columns: int) -> TargetFunction:
         def targets(turns: Turns, games: Rows) -> Floats:
             laid = np.full((turns.size, columns), np.nan, dtype=np.float32)
             rows = np.flatnonzero(tractable[games])
@@ -335,13 +335,13 @@ def _exact_targets(
 
         return targets
 
-    losses = where_tractable(lambda turns: exact.losses(turns, most), action_count(most))
+    losses = where_tractable(lambda turns: exact.regrets(turns, most), action_count(most))
     if not (plan.privileged and network.shape.beliefs):
         return losses, None
     return losses, where_tractable(lambda turns: exact.beliefs(turns, members), VALUES + len(members))
 
 
-def _game_noise(plan: Practice, update: int, played: _SeatGames) -> Doubles:
+def _game_noise(plan: Practice, update: int, played: SeatGames) -> Doubles:
     """The noise by which the partner drew its member in each game, ``[N, 8]``."""
     return Noise(plan.seed, (update, played.block, played.seat), played.games.size).of_game(1 - played.seat)
 

@@ -1,9 +1,8 @@
-"""What a learner is paid for a finished game: its own points, or by a dial that also looks at the partner's.
+"""Rewards of learners: own points, or functions that also use the partner's points.
 
-A reward is a pure function of finished games, in points of ten. It pays *learners* only: games, payoffs, ratings and
-every reported score stay own points. Rewards are named as occupants are: ``own``, ``svo(angle=45)``, in short
-``svo(45)``, or ``my_file.py:FairBonus``; whatever was learned under another than ``own`` is reported with the dial's
-name beside it.
+A reward is a pure function of finished games, in points of ten. It is used in learning only: payoffs, ratings and all
+reported scores are own points. Rewards are named as occupants are: ``own``, ``svo(angle=45)``, in short ``svo(45)``, or
+``my_file.py:FairBonus``; results of learners with another reward than ``own`` are reported with its name.
 """
 
 from __future__ import annotations
@@ -35,35 +34,35 @@ _LONGEST = 1_000  # characters of a spec
 
 
 class RewardError(InputError):
-    """A reward that does not exist, or parameters that it does not take: what was given and what is allowed."""
+    """An unknown reward or parameter; the message says what was given and what is allowed."""
 
 
 @runtime_checkable
 class Reward(Protocol):
-    """What each seat of finished games is paid if it is the seat that learns."""
+    """A function from finished games to the reward of each seat."""
 
     def __call__(self, games: Games, earned: Points, scenarios: Scenarios, /) -> Points:
-        """Points of ten ``[N, 2]``, finite, from what both seats ``earned``, ``[N, 2]`` points of ten in 0..10."""
+        """Rewards ``[N, 2]``, finite, from ``earned[N, 2]``, the points of ten of both seats, in 0..10."""
         ...
 
 
 @runtime_checkable
-class AskedPerSeat(Protocol):
-    """A reward that costs something for each seat, as a judge's does."""
+class RewardPerSeat(Protocol):
+    """A reward with costs per seat, such as a judge's."""
 
     def for_seat(self, seat: int) -> Reward:
-        """The same for one seat alone; the other's pay then means nothing."""
+        """The same reward for one seat only; the other seat's values are undefined."""
         ...
 
 
 def for_seat(reward: Reward, seat: int) -> Reward:
-    """``reward`` where only one seat's pay is wanted."""
-    return reward.for_seat(seat) if isinstance(reward, AskedPerSeat) else reward
+    """``reward`` for one seat only, without the costs of the other."""
+    return reward.for_seat(seat) if isinstance(reward, RewardPerSeat) else reward
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Its own points: the game's own payoff. In 0..10."""
+    """Own points, the payoff of the game. In 0..10."""
 
     def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
         return earned
@@ -71,10 +70,10 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class SocialValue:
-    """``cos(angle) * own + sin(angle) * other``: at 0 degrees its own points, at 45 both alike, at 90 the other's.
+    """``cos(angle) * own + sin(angle) * other``: at 0 degrees own points, at 45 the sum, at 90 the other's points.
 
-    ``angle`` in -180..180 degrees; -45 values a lead. In -14.2..14.2. Source: social value orientation, Liebrand &
-    McClintock 1988 ("The ring measure of social values"); as a reward, McKee et al. 2020 (arXiv 2002.02325).
+    ``angle`` in -180..180 degrees; -45: the difference of points. In -14.2..14.2. Source: social value orientation,
+    Liebrand & McClintock 1988 ("The ring measure of social values"); as a reward, McKee et al. 2020 (arXiv 2002.02325).
     """
 
     angle: float
@@ -84,16 +83,16 @@ class SocialValue:
 
     def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
         angle = math.radians(self.angle)
-        return math.cos(angle) * earned + math.sin(angle) * _others(earned)
+        return math.cos(angle) * earned + math.sin(angle) * _partner_points(earned)
 
 
 @dataclass(frozen=True, slots=True)
 class Inequity:
-    """``own - envy * (what the other has more) - guilt * (what it has less)``.
+    """``own - envy * max(other - own, 0) - guilt * max(own - other, 0)``.
 
-    ``envy`` in 0..10, ``guilt`` in 0..1 (with 1 a lead is worth nothing). In -100..10. Source: Fehr & Schmidt 1999 ("A
+    ``envy`` in 0..10, ``guilt`` in 0..1 (with 1 a lead has no value). In -100..10. Source: Fehr & Schmidt 1999 ("A
     theory of fairness, competition, and cooperation"), equation 1 for two players. There guilt is at most envy; here
-    it need not be, as guilt alone is a dial of Hughes et al. 2018 (arXiv 1803.08884).
+    it need not be: guilt alone is used by Hughes et al. 2018 (arXiv 1803.08884).
     """
 
     envy: float
@@ -104,13 +103,13 @@ class Inequity:
         check_number("guilt", self.guilt, 0, 1)
 
     def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
-        lead = earned - _others(earned)
+        lead = earned - _partner_points(earned)
         return earned - self.envy * np.maximum(-lead, 0) - self.guilt * np.maximum(lead, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Spite:
-    """``own - weight * other``; with ``weight`` 1 bargaining becomes zero-sum, as a stress test for whom it exploits.
+    """``own - weight * other``; with ``weight`` 1 bargaining becomes zero-sum, a stress test for exploitation.
 
     ``weight`` in 0..10. In -100..10.
     """
@@ -121,15 +120,15 @@ class Spite:
         check_number("weight", self.weight, 0, 10)
 
     def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
-        return earned - self.weight * _others(earned)
+        return earned - self.weight * _partner_points(earned)
 
 
 @dataclass(frozen=True, slots=True)
 class PartnerSeeker:
-    """``own + other``: it looks for the deals in which both get the most together. In 0..20."""
+    """``own + other``, the joint points. In 0..20."""
 
     def __call__(self, _games: Games, earned: Points, _scenarios: Scenarios, /) -> Points:
-        return earned + _others(earned)
+        return earned + _partner_points(earned)
 
 
 REWARDS: dict[str, Callable[..., Reward]] = {
@@ -145,21 +144,21 @@ REWARDS: dict[str, Callable[..., Reward]] = {
 
 
 def reward_of(spec: str) -> Reward:
-    """The reward that ``spec`` names, the same object for the same name. Raises :class:`RewardError`."""
-    return _made(reward_name(spec))
+    """The reward named by ``spec``, the same object for the same name. Raises :class:`RewardError`."""
+    return _make_reward(reward_name(spec))
 
 
-@lru_cache(maxsize=256)  # one judge, with its connection and its budget, for all who name it in this process
-def _made(name: str) -> Reward:
+@lru_cache(maxsize=256)  # one judge, with its connection and its budget, per name and process
+def _make_reward(name: str) -> Reward:
     kind, parameters = parse_spec(name)
     factory = check_named("reward", REWARDS, kind, parameters)
     if in_file(kind):
         parameters.pop(DIGEST, None)
     try:
-        made = factory(**parameters)
-        if not callable(made):
-            raise RewardError(f"the reward {kind} made no function of (games, earned, scenarios), but {made!r:.100}")
-        return cast("Reward", made)
+        reward = factory(**parameters)
+        if not callable(reward):
+            raise RewardError(f"the reward {kind} is no function of (games, earned, scenarios), but {reward!r:.100}")
+        return cast("Reward", reward)
     except ValueError as error:
         raise RewardError(f"the reward {kind} cannot be made: {error}") from None
     except Exception as error:
@@ -169,12 +168,12 @@ def _made(name: str) -> Reward:
 
 
 def reward_name(spec: str) -> str:
-    """The one way to write a reward, ``svo(angle=45)``; its values are not looked at. Raises :class:`RewardError`."""
+    """The canonical name of a reward, ``svo(angle=45)``; values are not checked. Raises :class:`RewardError`."""
     message = f"a reward is written name or name(parameter=value, ...), such as own or svo(angle=45); got {spec!r:.100}"
     if not isinstance(spec, str) or len(spec) > _LONGEST:
         raise RewardError(message)
     try:
-        spec = _spelled(spec)
+        spec = _with_parameter_name(spec)
         kind, parameters = parse_spec(spec)
     except OccupantNameError:
         raise RewardError(message) from None
@@ -185,18 +184,18 @@ def reward_name(spec: str) -> str:
         raise RewardError(str(error)) from None
 
 
-def _spelled(spec: str) -> str:
-    """``svo(45)`` as ``svo(angle=45)``: a single value without a name is the first parameter's."""
+def _with_parameter_name(spec: str) -> str:
+    """``svo(45)`` as ``svo(angle=45)``: a single unnamed value is the first parameter's."""
     try:
         node = ast.parse(spec.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return spec  # parse_spec will say what is wrong
+        return spec  # parse_spec reports the error
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) != 1 or node.keywords:
         return spec
     first = next(iter(inspect.signature(REWARDS.get(node.func.id, Own)).parameters), "value")
     return f"{node.func.id}({first}={ast.unparse(node.args[0])})"
 
 
-def _others(earned: Points) -> Points:
-    """What the other seat earned, ``[N, 2]``."""
+def _partner_points(earned: Points) -> Points:
+    """The points of the other seat, ``[N, 2]``."""
     return earned[:, ::-1]

@@ -1,8 +1,4 @@
-"""The two files of a checkpoint, read and checked without PyTorch: ``NAME.json`` and ``NAME.safetensors``.
-
-The note holds the checksum of the tensors, which wait under another name until the note is on disk. Nothing is
-unpickled.
-"""
+"""The two files of a checkpoint, ``NAME.json`` and ``NAME.safetensors``, read and checked without PyTorch."""
 
 from __future__ import annotations
 
@@ -19,19 +15,19 @@ from partners.network.shape import Head, History, NetworkShape
 
 LARGEST_NOTE, LARGEST_TENSORS = 2**20, 2**30  # bytes: networks of this project have at most some MiB
 FORMAT = 1  # raised whenever an older reader would misread a checkpoint
-OF_THE_NETWORK = ("format", "sha256", "layout", "network")  # of a note: what its tensors bear out
-NETWORK = "network."  # before the names of the network's tensors
+NETWORK_KEYS = ("format", "sha256", "layout", "network")  # keys of a note that its tensors confirm
+NETWORK = "network."  # prefix of the network's tensor names
 
 
 class CheckpointError(InputError):
-    """A checkpoint that is missing, damaged, or made for other features. The message says which and what to do."""
+    """A checkpoint that is missing, damaged, or made for other features; the message says which and what to do."""
 
 
 def read_pair(path: Path) -> tuple[bytes, dict[str, Any]]:
-    """The tensors' file, and the note ``path`` (a ``.json``), which fit together. Raises :class:`CheckpointError`.
+    """The bytes of the tensors and the note ``path`` (a ``.json``), checked against each other.
 
-    Of a note without its own checksum, which somebody wrote or changed by hand, only what describes the network is
-    taken: who taught it and how far it had come is nobody's word.
+    A note without its own checksum was written or changed by hand: only the keys that describe the network are used,
+    not its provenance or its counters. Raises :class:`CheckpointError`.
     """
     try:
         about = json.loads(_read(path, LARGEST_NOTE))
@@ -43,19 +39,19 @@ def read_pair(path: Path) -> tuple[bytes, dict[str, Any]]:
     if type(version) is not int or version != FORMAT:  # true and 1.0 are equal to 1
         raise CheckpointError(f"{path}: checkpoint format {shown(version)}, this build reads {FORMAT}; train it anew")
     if "note_sha256" not in about:
-        about = {name: about[name] for name in OF_THE_NETWORK if name in about}
+        about = {name: about[name] for name in NETWORK_KEYS if name in about}
     elif about["note_sha256"] != digest_of_note(about):
-        raise CheckpointError(f"{path}: damaged: its SHA-256 is not the one that it names; restore a copy")
+        raise CheckpointError(f"{path}: damaged: its SHA-256 differs from the one in it; restore a copy")
     return _content(path, about.get("sha256")), about
 
 
 def shape_of(about: Mapping[str, Any], where: str) -> NetworkShape:
-    """The shape of the network that a note describes. Raises :class:`CheckpointError`, also for other features."""
+    """The network shape in a note. Raises :class:`CheckpointError`, also for features of another build."""
     layout = about.get("layout")
     try:
-        noted = dict(about["network"])
-        lists = {"hidden": tuple(noted["hidden"]), "members": tuple(noted.get("members", ()))}
-        shape = NetworkShape(**{**noted, **lists})
+        fields = dict(about["network"])
+        lists = {"hidden": tuple(fields["hidden"]), "members": tuple(fields.get("members", ()))}
+        shape = NetworkShape(**{**fields, **lists})
         if not isinstance(shape.sorted_items, bool) or not isinstance(shape.beliefs, bool):
             raise TypeError(f"sorted_items={shape.sorted_items!r}, beliefs={shape.beliefs!r}")
         if not all(isinstance(name, str) for name in shape.members):
@@ -71,43 +67,43 @@ def shape_of(about: Mapping[str, Any], where: str) -> NetworkShape:
 
 
 def _content(path: Path, sha256: object) -> bytes:
-    """The bytes of the tensors that ``path`` names; a save that was killed late has left them in the waiting file."""
+    """The bytes of the tensors that ``path`` names; after a late kill they are still in the pending file."""
     try:
-        for file in (waiting(path), tensors_of(path)):
+        for file in (pending_path(path), tensors_path(path)):
             content = _read(file, LARGEST_TENSORS) if file.is_file() else b""
             if hashlib.sha256(content).hexdigest() == sha256:
                 return content
     except OSError as error:
         raise CheckpointError(f"{error.filename}: cannot be read ({error}); restore a copy") from None
-    tensors = tensors_of(path)
+    tensors = tensors_path(path)
     if not tensors.exists():
-        raise CheckpointError(f"{tensors}: missing beside {path.name}; restore a copy or take another checkpoint")
-    raise CheckpointError(f"{tensors}: damaged: its SHA-256 is not the one in {path.name}; restore a copy")
+        raise CheckpointError(f"{tensors}: missing next to {path.name}; restore a copy or take another checkpoint")
+    raise CheckpointError(f"{tensors}: damaged: its SHA-256 differs from the one in {path.name}; restore a copy")
 
 
 def _read(file: Path, most: int) -> bytes:
-    """A regular file of at most ``most`` bytes: a device or a pipe could go on for ever. Raises ``OSError``."""
+    """Read a regular file of at most ``most`` bytes; a device or a pipe may be endless. Raises ``OSError``."""
     status = file.stat()
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder", str(file))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "is no regular file", str(file))
     if status.st_size > most:
-        raise OSError(errno.EFBIG, f"holds {status.st_size:,} bytes, more than the {most:,} that are read", str(file))
+        raise OSError(errno.EFBIG, f"holds {status.st_size:,} bytes, more than the limit of {most:,}", str(file))
     return file.read_bytes()
 
 
-def tensors_of(path: Path) -> Path:
-    """The file of the tensors beside the note ``path``."""
+def tensors_path(path: Path) -> Path:
+    """The path of the tensors of the note ``path``."""
     return path.with_suffix(".safetensors")
 
 
-def waiting(path: Path) -> Path:
-    """Where the tensors wait until the note ``path`` is on disk."""
+def pending_path(path: Path) -> Path:
+    """The path of the tensors until the note ``path`` is on disk."""
     return path.with_suffix(".safetensors.new")
 
 
 def digest_of_note(note: Mapping[str, Any]) -> str:
-    """The SHA-256 of a note, but for the checksum in it."""
+    """The SHA-256 of a note without its own checksum."""
     rest = {name: value for name, value in note.items() if name != "note_sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

@@ -1,9 +1,8 @@
-"""What a network says: the distribution of an action, by either of two heads, and all that is asked of it.
+"""Action distributions of a policy network, by either of two heads.
 
-Factored: the act and the three entries of ``oA`` by themselves, the default. Joint: the act, and for
-PROPOSE and for INSIST a distribution over all splits of the pool each, so that a network can say "two of these or one
-of those". B actions lie side by side in memory: every step runs over whole rows of them, ten times as fast as over rows
-of a few choices.
+Factored, the default: the act and the three entries of ``oA`` are independent. Joint: the act, and given PROPOSE and
+given INSIST a distribution over all splits of the pool, so that a network can mix "two of these or one of those". In
+memory the B actions are the last axis: every step runs over long rows, ten times as fast as over rows of few choices.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from torch import Tensor
 
 from dond_marl.game import ITEMS, Act
 from dond_marl.splits import grid
-from partners.network.probabilities import Chances, FactoredChances, JointChances
+from partners.network.probabilities import ActionProbabilities, FactoredProbabilities, JointProbabilities
 from partners.network.shape import MASKED
 
-OFFERS = Act.INSIST + 1  # how many acts make an offer: they are the first
+OFFERS = Act.INSIST + 1  # number of acts that make an offer; they are the first
 
 
-class Taken(NamedTuple):
-    """What a distribution says of the actions taken, ``[B]`` each, in nats."""
+class ActionLogProbs(NamedTuple):
+    """Log-probabilities of B actions and the entropy of their distributions, ``[B]`` each, in nats."""
 
-    act: Tensor  # the log-probability of the act
-    offer: Tensor  # given the act, that of the offer; 0 where none was made
-    entropy: Tensor  # of the whole action, exact: that of an offer counts as often as one is made
+    act: Tensor  # log-probability of the act
+    offer: Tensor  # log-probability of the offer given the act; 0 for acts without one
+    entropy: Tensor  # of the whole action, exact: the offer's weighted by the probability of an offer
 
     @property
     def log_prob(self) -> Tensor:
@@ -35,11 +34,11 @@ class Taken(NamedTuple):
         return self.act + self.offer
 
 
-class Said(Protocol):
-    """The distribution of B actions. ``act[B]`` and ``oA[B, 3]`` are int64; ``oA`` counts for offers alone."""
+class ActionDistribution(Protocol):
+    """The distributions of B actions. ``act[B]`` and ``oA[B, 3]`` are int64; ``oA`` matters for offers only."""
 
-    def taken(self, act: Tensor, oA: Tensor) -> Taken:
-        """The log-probabilities of the actions taken, and the entropy of the distribution."""
+    def log_probs(self, act: Tensor, oA: Tensor) -> ActionLogProbs:
+        """The log-probabilities of these actions, and the entropy of the distributions."""
         ...
 
     def divergence(self, reference: Self) -> Tensor:
@@ -50,24 +49,24 @@ class Said(Protocol):
         """
         ...
 
-    def numbered(self, max_count: int) -> Tensor:
+    def log_probs_by_number(self, max_count: int) -> Tensor:
         """The log-probability of every numbered act (:mod:`dond_marl.splits`), ``[2K + 3, B]``."""
         ...
 
-    def choose(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Acts ``[B]``, offers ``[B, 3]`` of every row, and the log-probabilities ``[B]`` of what was chosen.
+    def sample(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Sampled acts ``[B]``, offers ``[B, 3]`` (of every row), and their log-probabilities ``[B]``.
 
-        ``uniforms[4 or more, B]``: what they are drawn by; None: the likeliest act, then the likeliest offer.
+        ``uniforms[4 or more, B]``: the noise; None: the likeliest act, then the likeliest offer.
         """
         ...
 
-    def chances(self, size: int) -> Chances:
-        """The probabilities of the first ``size`` actions as arrays."""
+    def probabilities(self, size: int) -> ActionProbabilities:
+        """The probabilities of the first ``size`` rows as NumPy arrays."""
         ...
 
 
 class Factored:
-    """The four parts of an action by themselves: ``logits[B, 4, W]``, of which ``mask[B, 4, W]`` may be said."""
+    """Independent parts of an action, the act and three entries of ``oA``: ``logits[B, 4, W]``, legal at ``mask``."""
 
     def __init__(self, logits: Tensor, mask: Tensor) -> None:
         assert logits.ndim == 3 and logits.shape == mask.shape and logits.shape[1] == 4, (logits.shape, mask.shape)
@@ -77,42 +76,43 @@ class Factored:
     def _log_probs(self) -> Tensor:
         return torch.log_softmax(self._logits, dim=1)
 
-    def taken(self, act: Tensor, oA: Tensor) -> Taken:
+    def log_probs(self, act: Tensor, oA: Tensor) -> ActionLogProbs:
         assert act.shape == oA.shape[:1] and oA.shape[1] == 3, (act.shape, oA.shape)
         taken = torch.cat([act[None], oA.t()])[:, None]  # [4, 1, B]
         parts = self._log_probs.gather(1, taken).squeeze(1)  # [4, B]
         probs = self._log_probs.exp()
         entropies = -(probs * self._log_probs).sum(dim=1)  # [4, B]; zero times MASKED is zero
         entropy = entropies[0] + probs[0, :OFFERS].sum(dim=0) * entropies[1:].sum(dim=0)
-        return Taken(parts[0], (act <= Act.INSIST) * parts[1:].sum(dim=0), entropy)
+        return ActionLogProbs(parts[0], (act <= Act.INSIST) * parts[1:].sum(dim=0), entropy)
 
     def divergence(self, reference: Self) -> Tensor:
         own, other = self._log_probs, reference._log_probs
         probs = own.exp()
-        parts = (probs * (own - other)).sum(dim=1)  # [4, B]; what is masked has probability zero in both
+        parts = (probs * (own - other)).sum(dim=1)  # [4, B]; masked choices have probability zero in both
         return parts[0] + probs[0, :OFFERS].sum(dim=0) * parts[1:].sum(dim=0)
 
-    def numbered(self, max_count: int) -> Tensor:
+    def log_probs_by_number(self, max_count: int) -> Tensor:
         act, *items = self._log_probs
         book, hat, ball = (item[: max_count + 1] for item in items)
         offers = ((book[:, None] + hat)[:, :, None] + ball).flatten(0, 2)
         return torch.cat([act[0] + offers, act[1] + offers, act[OFFERS : len(Act)]])
 
-    def choose(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    def sample(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         probs = torch.softmax(self._logits, dim=1)
-        chosen = _likeliest(probs) if uniforms is None else _drawn(probs, uniforms[: len(probs)])
+        chosen = _likeliest(probs) if uniforms is None else _sample(probs, uniforms[: len(probs)])
         parts = probs.gather(1, chosen[:, None]).squeeze(1).log()
         return chosen[0], chosen[1:].t(), parts[0] + (chosen[0] <= Act.INSIST) * parts[1:].sum(dim=0)
 
-    def chances(self, size: int) -> Chances:
-        return FactoredChances(torch.softmax(self._logits, dim=1).permute(2, 0, 1)[:size].cpu().numpy())
+    def probabilities(self, size: int) -> ActionProbabilities:
+        return FactoredProbabilities(torch.softmax(self._logits, dim=1).permute(2, 0, 1)[:size].cpu().numpy())
 
 
 class Joint:
-    """The act, then all splits given PROPOSE, then given INSIST: ``logits[B, 5 + 2K]``, items in the order ``places``.
+    """The act, then all splits given PROPOSE, then given INSIST: ``logits[B, 5 + 2K]``.
 
-    The order, ``places[3, B]`` of the turn's items, is the network's own: not what is said of every split need be moved
-    about, only the offer that is made. ``mask[B, 4, W]``: what may be said, in the order of the turn.
+    Splits are in the network's own order of items, ``places[3, B]`` being the place of each item of the turn (None: the
+    turn's order), so that only the chosen offer has to be reordered, not all splits. ``mask[B, 4, W]``: legal choices,
+    in the turn's order.
     """
 
     def __init__(self, logits: Tensor, mask: Tensor, places: Tensor | None = None) -> None:
@@ -125,7 +125,7 @@ class Joint:
         within = ((first[:, None] + second)[:, :, None] + third).flatten(0, 2)
         self._offers = columns[len(Act) :].view(OFFERS, splits, -1) + within
 
-    def taken(self, act: Tensor, oA: Tensor) -> Taken:
+    def log_probs(self, act: Tensor, oA: Tensor) -> ActionLogProbs:
         book, hat, ball = _placed(oA.t(), self._places)
         side, splits = self.max_count + 1, self._offers.shape[1]
         made = act <= Act.INSIST
@@ -134,13 +134,13 @@ class Joint:
         log_act = torch.log_softmax(self._act, dim=0)
         probs = torch.softmax(self._act, dim=0)
         entropy = (probs[:OFFERS] * entropies).sum(dim=0) - (probs * log_act).sum(dim=0)
-        return Taken(log_act.gather(0, act[None]).squeeze(0), made * offer, entropy)
+        return ActionLogProbs(log_act.gather(0, act[None]).squeeze(0), made * offer, entropy)
 
     def divergence(self, reference: Self) -> Tensor:
         act, offers = (_divergence(*pair) for pair in ((self._act, reference._act), (self._offers, reference._offers)))
         return act + (torch.softmax(self._act, dim=0)[:OFFERS] * offers).sum(dim=0)
 
-    def numbered(self, max_count: int) -> Tensor:
+    def log_probs_by_number(self, max_count: int) -> Tensor:
         assert max_count == self.max_count, (max_count, self.max_count)
         act, offers = torch.log_softmax(self._act, dim=0), torch.log_softmax(self._offers, dim=1)
         if self._places is not None:
@@ -150,12 +150,12 @@ class Joint:
             offers = offers.gather(1, own.expand(OFFERS, -1, -1))
         return torch.cat([act[0] + offers[0], act[1] + offers[1], act[OFFERS:]])
 
-    def choose(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    def sample(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         probs = torch.softmax(self._act, dim=0)
-        act = _likeliest(probs[None])[0] if uniforms is None else _drawn(probs[None], uniforms[None, 0])[0]
-        # Only what is said of the splits given the act that was chosen counts.
+        act = _likeliest(probs[None])[0] if uniforms is None else _sample(probs[None], uniforms[None, 0])[0]
+        # Only the splits given the chosen act are needed.
         splits = torch.softmax(torch.where(act == Act.INSIST, self._offers[1], self._offers[0]), dim=0)
-        number = _likeliest(splits[None])[0] if uniforms is None else _drawn(splits[None], uniforms[None, 1])[0]
+        number = _likeliest(splits[None])[0] if uniforms is None else _sample(splits[None], uniforms[None, 1])[0]
         side = self.max_count + 1
         own = torch.stack([number // (side * side), number // side % side, number % side])
         oA = own if self._places is None else own.gather(0, self._places)
@@ -163,45 +163,45 @@ class Joint:
         odds = probs.gather(0, act[None]).squeeze(0) * torch.where(act <= Act.INSIST, offered, 1.0)
         return act, oA.t(), odds.log()
 
-    def chances(self, size: int) -> Chances:
+    def probabilities(self, size: int) -> ActionProbabilities:
         act = torch.softmax(self._act, dim=0).t()[:size]
         offers = torch.softmax(self._offers, dim=1).permute(2, 0, 1)[:size]
         places = torch.arange(len(ITEMS))[:, None].expand(-1, size) if self._places is None else self._places[:, :size]
-        return JointChances(act.cpu().numpy(), offers.cpu().numpy(), places.t().cpu().numpy(), self.max_count)
+        return JointProbabilities(act.cpu().numpy(), offers.cpu().numpy(), places.t().cpu().numpy(), self.max_count)
 
 
 class _Splits(torch.autograd.Function):
-    """Of ``logits[2, K, B]``: log-probabilities of those numbered ``[B]`` out of all 2K, and entropies ``[2, B]``.
+    """Log-probabilities ``[B]`` of split ``number[B]`` out of 2K, and entropies ``[2, B]``, of ``logits[2, K, B]``.
 
-    The gradient is worked out by hand: PyTorch's own goes over the splits three times as often.
+    The gradient is written by hand: PyTorch's own makes three times as many passes over the splits.
     """
 
     @staticmethod
     def forward(context: Any, logits: Tensor, number: Tensor) -> tuple[Tensor, Tensor]:
-        # Not the exponential of the other: that takes ten times as long where what is masked comes to zero.
+        # softmax, not exp(log_probs): that takes ten times as long where masked logits come to zero.
         log_probs, probs = torch.log_softmax(logits, dim=1), torch.softmax(logits, dim=1)
         entropies = -(probs * log_probs).sum(dim=1)
         context.save_for_backward(log_probs, probs, entropies, number)
         return log_probs.flatten(0, 1).gather(0, number[None]).squeeze(0), entropies
 
     @staticmethod
-    def backward(context: Any, of_taken: Tensor, of_entropies: Tensor) -> tuple[Tensor, None]:
+    def backward(context: Any, of_log_prob: Tensor, of_entropies: Tensor) -> tuple[Tensor, None]:
         # d log p(k) / d logit(j) = [j = k] - p(j); d entropy / d logit(j) = -p(j) (log p(j) + entropy).
         log_probs, probs, entropies, number = context.saved_tensors
         act = torch.arange(OFFERS, device=number.device)[:, None] == number // log_probs.shape[1]
-        rest = -of_entropies * entropies - of_taken * act
+        rest = -of_entropies * entropies - of_log_prob * act
         gradient = (log_probs * -of_entropies[:, None]).add_(rest[:, None]).mul_(probs)
-        gradient.flatten(0, 1).scatter_add_(0, number[None], of_taken[None])
+        gradient.flatten(0, 1).scatter_add_(0, number[None], of_log_prob[None])
         return gradient, None
 
 
 def masked(logits: Tensor, mask: Tensor) -> Tensor:
-    """``logits`` where ``mask`` (bool, the same shape), else ``MASKED`` or so; a sum is faster than a choice."""
+    """``logits`` where ``mask`` (bool, the same shape), else about ``MASKED``: adding is faster than selecting."""
     return logits + _penalty(mask, logits)
 
 
 def _divergence(logits: Tensor, reference: Tensor) -> Tensor:
-    """Of choices ``[..., W, B]``, ``[..., B]``; what is masked has probability zero in both."""
+    """KL divergence ``[..., B]`` of choices ``[..., W, B]``; masked ones have probability zero in both."""
     own, other = torch.log_softmax(logits, dim=-2), torch.log_softmax(reference, dim=-2)
     return (torch.softmax(logits, dim=-2) * (own - other)).sum(dim=-2)
 
@@ -211,18 +211,15 @@ def _penalty(mask: Tensor, logits: Tensor) -> Tensor:
 
 
 def _placed(items: Tensor, places: Tensor | None) -> Tensor:
-    """``[3, ..., B]`` of each item, by the place ``[3, B]`` where it stands."""
+    """Rows ``[3, ..., B]`` of the items, moved to their places ``[3, B]``."""
     if places is None:
         return items
     at = places if items.ndim == 2 else places[:, None].expand(-1, items.shape[1], -1)
     return torch.empty_like(items, memory_format=torch.contiguous_format).scatter_(0, at, items)
 
 
-def _drawn(probs: Tensor, uniforms: Tensor) -> Tensor:
-    """The first choice whose end of the line lies beyond the uniform, ``[N, W, B]`` to ``[N, B]``.
-
-    It is never one of probability zero.
-    """
+def _sample(probs: Tensor, uniforms: Tensor) -> Tensor:
+    """Inverse-CDF samples, ``[N, W, B]`` to ``[N, B]``; a choice of probability zero is never sampled."""
     ends = probs.cumsum(dim=1)
     # In float32 a uniform can round up to 1 and the ends need not sum to it: the last possible choice has no end.
     ends = ends.masked_fill(ends >= ends[:, -1:], torch.inf)

@@ -1,4 +1,4 @@
-"""Layers of a network, computed the way that a CPU computes them fastest; elsewhere they are the ordinary ones.
+"""Network layers in the form that is fastest on a CPU; on other devices PyTorch's own.
 
 Measured with PyTorch 2.13 on an AMD processor, 2,048 rows of 128 numbers, one thread: a product takes 0.30 ms by oneDNN
 and 0.67 ms by MKL, which PyTorch takes by default; ``tanh`` 0.10 ms by the logistic function and 0.55 ms by its own; a
@@ -13,15 +13,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-# oneDNN compiles a program for every shape that it meets and keeps a thousand of them, megabytes each: it is asked for
-# multiples of this only, which padded forwards and whole minibatches are, not for any size that a rollout comes to.
+# oneDNN compiles and caches up to a thousand programs, one per shape, megabytes each: it is used for multiples of this
+# only (padded forward passes and full minibatches), not for every size that a rollout may have.
 SHAPES = 64
-# The operator behind PyTorch's own compiled graphs; it has no public name. Without it products are the ordinary ones.
+# The operator of PyTorch's compiled graphs, without a public name. Where it is missing, PyTorch's linear is used.
 ONEDNN = torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def product(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``rows @ weight.T + bias``, not to be differentiated."""
+    """``rows @ weight.T + bias``, without a gradient."""
     few = all(side % SHAPES == 0 for side in rows.shape)
     if ONEDNN and few and rows.device.type == "cpu" and rows.dtype == torch.float32:
         return cast(Tensor, torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], ""))
@@ -29,7 +29,7 @@ def product(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 class Linear(nn.Linear):
-    """PyTorch's layer of that name, with products by :func:`product`."""
+    """``torch.nn.Linear`` with products by :func:`product`."""
 
     def forward(self, rows: Tensor) -> Tensor:
         """``[B, in]`` to ``[B, out]``."""
@@ -37,7 +37,7 @@ class Linear(nn.Linear):
 
 
 def transposed(layer: nn.Linear, rows: Tensor) -> Tensor:
-    """``layer(rows)`` of rows ``[B, in]`` as ``[out, B]``, for wide layers whose outputs are read choice by choice."""
+    """``layer(rows)`` of rows ``[B, in]``, as ``[out, B]``: for wide layers whose outputs are used choice by choice."""
     out = cast(Tensor, _Linear.apply(layer.weight, rows, None))  # type: ignore[no-untyped-call]
     return out.add_(layer.bias[:, None])
 
@@ -57,7 +57,7 @@ class _Linear(torch.autograd.Function):
 
 
 class Tanh(nn.Module):
-    """The hyperbolic tangent to within 2e-7, written over its argument, by the logistic function."""
+    """The hyperbolic tangent to within 2e-7, in place, by the logistic function."""
 
     def forward(self, rows: Tensor) -> Tensor:
         return cast(Tensor, _Tanh.apply(rows))  # type: ignore[no-untyped-call]

@@ -1,8 +1,8 @@
-"""The policy network: one trunk, a head for the action (:mod:`partners.network.heads`) and one for the value.
+"""The policy network: one trunk with heads for the action (:mod:`partners.network.heads`), the value and beliefs.
 
-It reads the features of :class:`hints.HintAdapter`. Counts, values, offers and turns are few whole numbers, spelled out
-as one-hot vectors before the first layer: that learns several times faster than from normalized numbers. Items are read
-as the turn gives them, or in an order of their own (:mod:`partners.network.network`).
+It reads the features of :class:`hints.HintAdapter`. Counts, values, offers and turns are small integers, turned into
+one-hot vectors before the first layer: that learns several times faster than normalized numbers. Items are read in the
+turn's order, or in the network's own order (:class:`ItemOrder`).
 """
 
 from __future__ import annotations
@@ -22,85 +22,19 @@ from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
 from dond_marl.yardsticks.recognition import LEVELS
-from partners.network.heads import Factored, Joint, Said
-from partners.network.heads import masked as masked
+from partners.network.heads import ActionDistribution, Factored, Joint
 from partners.network.layers import Linear, Tanh, product, transposed
-from partners.network.shape import AT_ONCE, CODES, STEP, item_columns
-from partners.network.shape import PARTS as PARTS
+from partners.network.shape import AT_ONCE, CODES, PARTS, STEP, item_columns
 from partners.network.shape import NetworkShape as NetworkShape
 
 
-class ItemOrder:
-    """The order of the items in features ``[F, B]`` whose ``pieces`` are these (names and widths, in order).
+class PolicyNetwork(nn.Module):
+    """Features ``[B, F]`` to the logits of a head and values ``[B]`` (expected points, as a share of the whole).
 
-    ``code``: the largest number that what was said of an item can be, by which those features were divided.
+    ``seed`` draws the weights; None leaves them uninitialised, for a network whose weights are loaded next.
     """
 
-    def __init__(self, pieces: Sequence[tuple[str, int]], code: int = 1) -> None:
-        self._items, said = item_columns(pieces)
-        self._code = code
-        self._rows = torch.tensor([row for items in (*self._items, *said) for row in range(items.start, items.stop)])
-        self._said = self._rows[len(ITEMS) * len(self._items) :]
-
-    def places(self, columns: Tensor) -> Tensor:
-        """Where each item of features ``[F, B]`` comes to stand, ``[3, B]`` int64."""
-        first, *rest = self._items
-        rank = columns[first].double()
-        for items in rest:
-            rank = torch.add(columns[items], rank, alpha=STEP)
-        if len(self._said):
-            codes = columns.index_select(0, self._said.to(columns.device)).mul_(self._code).round_().double()
-            # Whole numbers, exact in any order of summing.
-            for some in torch.split(codes.view(-1, *rank.shape), AT_ONCE):
-                weights = CODES ** torch.arange(len(some) - 1, -1, -1, dtype=codes.dtype, device=codes.device)
-                one_number = (weights[None] @ some.flatten(1)).view_as(rank)
-                rank = one_number.add_(_smaller(rank), alpha=CODES ** len(some))
-        book, hat, ball = rank
-        book_hat, book_ball, hat_ball = (book <= hat).long(), (book <= ball).long(), (hat <= ball).long()
-        return torch.stack([2 - book_hat - book_ball, 1 + book_hat - hat_ball, book_ball + hat_ball])
-
-    def ordered(self, columns: Tensor, places: Tensor) -> Tensor:
-        """Features ``[F, B]`` with every item at its place."""
-        rows = self._rows.to(columns.device)
-        items = columns.index_select(0, rows).view(-1, *places.shape)
-        moved = torch.empty_like(items).scatter_(1, places.expand_as(items), items)
-        return columns.index_copy(0, rows, moved.flatten(0, 1))
-
-
-def _smaller(rank: Tensor) -> Tensor:
-    """How many of the three ranks are smaller than each, ``[3, B]``: the same comparisons in small whole numbers."""
-    return (rank[:, None] > rank).sum(dim=1).double()
-
-
-def given_back(parts: Tensor, places: Tensor) -> Tensor:
-    """Logits ``[4, W, B]`` with what was said of each place, parts 1 to 3, said of the item that stood there."""
-    items = parts[1:].gather(0, places[:, None].expand(-1, parts.shape[1], -1))
-    return torch.cat([parts[:1], items])
-
-
-class BeliefHead(nn.Module):
-    """Three distributions over 0..10 points, one for each item, and one over members; a layer over the trunk."""
-
-    def __init__(self, width: int, members: int) -> None:
-        super().__init__()
-        self.layer = nn.Linear(width, len(ITEMS) * LEVELS + members)
-
-    def forward(self, hidden: Tensor, places: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Logits ``[3, 11, B]`` and ``[M, B]`` of ``hidden[B, H]``.
-
-        ``places[3, B]``: where each item stands in the order in which the values are said; None: as the turn has them.
-        """
-        out = torch.addmm(self.layer.bias[:, None], self.layer.weight, hidden.t())
-        values = out[: len(ITEMS) * LEVELS].view(len(ITEMS), LEVELS, -1)
-        if places is not None:
-            values = values.gather(0, places[:, None].expand(-1, LEVELS, -1))
-        return values, out[len(ITEMS) * LEVELS :]
-
-
-class PolicyNetwork(nn.Module):
-    """Features ``[B, F]`` to the logits of a head and values ``[B]`` (expected points, as a share of the whole)."""
-
-    _spelled: Tensor
+    _one_hot_columns: Tensor
     _tops: Tensor
     _lows: Tensor
     _starts: Tensor
@@ -113,11 +47,11 @@ class PolicyNetwork(nn.Module):
         self.shape = shape
         self.adapter = shape.adapter
         self._order = ItemOrder(self.adapter.pieces, shape.max_count + 1) if shape.sorted_items else None
-        spelled, plain = shape.pieces()
-        columns, lows, tops = (np.array(numbers) for numbers in zip(*spelled, strict=True))
+        one_hot, plain = shape.pieces()
+        columns, lows, tops = (np.array(numbers) for numbers in zip(*one_hot, strict=True))
         starts = np.cumsum([0, *(tops - lows + 1)])
         levels = starts[-1]
-        self.register_buffer("_spelled", torch.from_numpy(columns), persistent=False)
+        self.register_buffer("_one_hot_columns", torch.from_numpy(columns), persistent=False)
         self.register_buffer("_tops", torch.from_numpy(tops[:, None]).float(), persistent=False)
         self.register_buffer("_lows", torch.from_numpy(lows[:, None]).float(), persistent=False)
         self.register_buffer("_starts", torch.from_numpy((starts[:-1] - lows)[:, None]).float(), persistent=False)
@@ -129,90 +63,95 @@ class PolicyNetwork(nn.Module):
         self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (Linear(*sizes), Tanh())))
         self.head = nn.Linear(widths[-1], shape.outputs + 1)
         self.belief = BeliefHead(widths[-1], len(shape.members)) if shape.beliefs else None
-        if seed is not None:  # None where weights are loaded next: making them takes long on a busy machine
+        if seed is not None:  # initialising takes long on a busy machine
             self._initialize(seed)
 
     @property
     def device(self) -> torch.device:
         return self.head.weight.device
 
-    def read(self, features: Tensor) -> Tensor:
-        """Features ``[B, F]`` as the layers take them, ``[B, R]``: made once, answered as often as the weights change.
+    # The columns of a prepared input, one row per turn (Q one-hot features, P plain ones):
+    #
+    #     [ level of feature 1 | ... | level of feature Q | plain 1 ... plain P | place of book, hat, ball ]
+    #       an index into all levels of all one-hot features,                      only with sorted items
+    #       or their number for a value outside its range
+    #
+    # One-hot vectors are never built in a forward pass: their product with the first layer's weights is a sum of Q
+    # columns of the weights (first_layer). Only the gradient needs them (one_hot).
 
-        The level that each whole number is, out of all; then the features that are taken as they are; then, where items
-        are put in order, the place of each.
-        """
+    def prepare(self, features: Tensor) -> Tensor:
+        """Features ``[B, F]`` as the layers take them, ``[B, R]``; independent of the weights, so computed once."""
         assert features.ndim == 2 and features.shape[1] == self.adapter.width, (features.shape, self.adapter.width)
-        columns, order = features.t().contiguous(), self._order  # whole rows of B numbers: several times faster
+        columns, order = features.t().contiguous(), self._order  # rows of B contiguous numbers: several times faster
         places = []
         if order is not None:
             places.append(order.places(columns))
             columns = order.ordered(columns, places[0])
-        wholes = columns.index_select(0, self._spelled).mul_(self._tops).round_()
-        known = (wholes <= self._tops) & (wholes >= self._lows)
-        levels = torch.where(known, wholes + self._starts, len(self._levels))
+        numbers = columns.index_select(0, self._one_hot_columns).mul_(self._tops).round_()
+        in_range = (numbers <= self._tops) & (numbers >= self._lows)
+        levels = torch.where(in_range, numbers + self._starts, len(self._levels))
         return torch.cat([levels, columns.index_select(0, self._plain), *(place.float() for place in places)]).t()
 
-    def answer(self, read: Tensor) -> tuple[Tensor, Tensor]:
-        """The head's logits and values ``[B]`` of what :meth:`read` made; in memory the B lie side by side.
+    def evaluate(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """The head's logits and values ``[B]`` of prepared inputs ``[B, R]``; in memory the B are contiguous.
 
         Logits are ``[B, 4, W]`` of a factored head, ``[B, 5 + 2K]`` of a joint one, its splits in the network's own
-        order of items: :meth:`said` knows what they mean.
+        order of items; :meth:`distribution` interprets them.
         """
-        return self.spoken(self.hidden(read), read)
+        return self.heads(self.hidden(inputs), inputs)
 
-    def hidden(self, read: Tensor) -> Tensor:
-        """What the trunk makes of what :meth:`read` made, ``[B, H]``: all that every head knows."""
-        first = self._first_layer
-        hidden: Tensor = _FirstLayer.apply(self, read, first.weight, first.bias)  # type: ignore[no-untyped-call]
+    def hidden(self, inputs: Tensor) -> Tensor:
+        """The trunk's output for prepared inputs, ``[B, H]``: the input of every head."""
+        first = self._first_linear
+        hidden: Tensor = _FirstLayer.apply(self, inputs, first.weight, first.bias)  # type: ignore[no-untyped-call]
         for layer in islice(self.trunk, 1, None):
             hidden = layer(hidden)
         return hidden
 
-    def spoken(self, hidden: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
-        """:meth:`answer` of what :meth:`hidden` made."""
+    def heads(self, hidden: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """:meth:`evaluate` from the output of :meth:`hidden`."""
         if self.shape.head == "joint":
             out = transposed(self.head, hidden)
             return out[:-1].t(), out[-1]
         out = torch.addmm(self.head.bias[:, None], self.head.weight, hidden.t())
         parts = out[:-1].view(PARTS, self.shape.width, -1)
-        return (parts if self._order is None else given_back(parts, _places(read))).permute(2, 0, 1), out[-1]
+        return (parts if self._order is None else in_turn_order(parts, _places(inputs))).permute(2, 0, 1), out[-1]
 
-    def said(self, logits: Tensor, mask: Tensor, read: Tensor) -> Said:
-        """What :meth:`answer` said of ``read``, under ``mask[B, 4, W]``: the distribution of the actions."""
+    def distribution(self, logits: Tensor, mask: Tensor, inputs: Tensor) -> ActionDistribution:
+        """The distribution of actions by the logits of ``inputs``, under ``mask[B, 4, W]``."""
         if self.shape.head == "factored":
             return Factored(logits, mask)
-        return Joint(logits, mask, None if self._order is None else _places(read))
+        return Joint(logits, mask, None if self._order is None else _places(inputs))
 
-    def believed(self, hidden: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of what is believed: of each item's value to the partner ``[3, 11, B]``, of each member ``[M, B]``.
+    def belief_logits(self, hidden: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of each item's value to the partner, ``[3, 11, B]``, and of the partner's identity, ``[M, B]``.
 
-        Items are as the turn has them, whatever the network's own order. Only where the shape has ``beliefs``.
+        Items are in the turn's order, whatever the network's own is. Needs a shape with ``beliefs``.
         """
         assert self.belief is not None
-        return cast(tuple[Tensor, Tensor], self.belief(hidden, None if self._order is None else _places(read)))
+        return cast(tuple[Tensor, Tensor], self.belief(hidden, None if self._order is None else _places(inputs)))
 
-    def in_own_order(self, values: Tensor, read: Tensor) -> Tensor:
-        """Numbers of items ``[3, B]`` as the turn has them, in the network's own order."""
-        return values if self._order is None else torch.empty_like(values).scatter_(0, _places(read), values)
+    def in_own_order(self, values: Tensor, inputs: Tensor) -> Tensor:
+        """Numbers of items ``[3, B]`` from the turn's order to the network's own."""
+        return values if self._order is None else torch.empty_like(values).scatter_(0, _places(inputs), values)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """:meth:`answer` for features ``[B, F]``."""
-        return self.answer(self.read(features))
+        """:meth:`evaluate` for features ``[B, F]``."""
+        return self.evaluate(self.prepare(features))
 
-    def first(self, read: Tensor) -> Tensor:
-        """The first layer, ``[B, H]``: ``expand(read) @ weight.T + bias``, but by sums of columns of ``weight``."""
-        ones, spelled, kept = len(self._levels), len(self._spelled), len(self._plain)
-        weight, bias = self._first_layer.weight, self._first_layer.bias
-        table = pad(weight[:, :ones].t(), (0, 0, 0, 1))  # [levels and nothing, H]
-        chosen = read[:, :spelled].to(torch.int64).contiguous()
+    def first_layer(self, inputs: Tensor) -> Tensor:
+        """``one_hot(inputs) @ weight.T + bias``, ``[B, H]``, computed as sums of columns of ``weight``."""
+        ones, spelled, kept = len(self._levels), len(self._one_hot_columns), len(self._plain)
+        weight, bias = self._first_linear.weight, self._first_linear.bias
+        table = pad(weight[:, :ones].t(), (0, 0, 0, 1))  # [all levels and a row of zeros, H]
+        chosen = inputs[:, :spelled].to(torch.int64).contiguous()
         sums = embedding_bag(chosen, table, mode="sum")
-        return sums.addmm_(read[:, spelled : spelled + kept], weight[:, ones:].t()).add_(bias)
+        return sums.addmm_(inputs[:, spelled : spelled + kept], weight[:, ones:].t()).add_(bias)
 
-    def expand(self, read: Tensor) -> Tensor:
-        """What the first layer is applied to, ``[B, E]``: whole numbers one-hot, then the rest as it is."""
-        columns, ones, kept = read.t().contiguous(), len(self._levels), len(self._plain)
-        spelled = len(self._spelled)
+    def one_hot(self, inputs: Tensor) -> Tensor:
+        """The input of the first layer's product, ``[B, E]``: one-hot vectors, then the plain features."""
+        columns, ones, kept = inputs.t().contiguous(), len(self._levels), len(self._plain)
+        spelled = len(self._one_hot_columns)
         expanded = columns.new_empty(ones + kept, columns.shape[1])
         torch.index_select(columns[:spelled], 0, self._column_of_level, out=expanded[:ones])
         expanded[:ones].eq_(self._levels)
@@ -220,25 +159,101 @@ class PolicyNetwork(nn.Module):
         return expanded.t()
 
     @property
-    def _first_layer(self) -> nn.Linear:
+    def _first_linear(self) -> nn.Linear:
         return cast(nn.Linear, self.trunk[0])
 
     def mask(self, turns: Turns) -> NDArray[np.bool_]:
-        """What may be said, ``[B, 4, W]``: the act mask, and each entry of ``oA`` within its cap."""
+        """Legal choices, ``[B, 4, W]``: see :meth:`partners.network.shape.NetworkShape.mask`."""
         return self.shape.mask(turns)
 
     @torch.no_grad()
     def _initialize(self, seed: int) -> None:
-        """Orthogonal weights from the seed, small for the head (Andrychowicz et al. 2021, arXiv 2006.05990)."""
+        """Orthogonal weights from the seed, small for the heads (Andrychowicz et al. 2021, arXiv 2006.05990)."""
         layers = [layer for layer in self.trunk if isinstance(layer, nn.Linear)]
         small = [self.head, *([] if self.belief is None else [self.belief.layer])]
         for number, layer in enumerate([*layers, *small]):
-            first_weights(layer, 0.01 if layer in small else math.sqrt(2), seed, number)
+            orthogonal_weights(layer, 0.01 if layer in small else math.sqrt(2), seed, number)
+
+
+class ItemOrder:
+    """The network's own order of the three item types: by the seat's value, ascending, whatever they are called.
+
+    What is learned of one deal then holds for every permutation of its items (Puny et al. 2022, Frame Averaging, arXiv
+    2110.03336, section 3.1, with one frame; Zaheer et al. 2017, Deep Sets, arXiv 1703.06114, share weights to the same
+    end). Only items that are alike in all that is observed keep the turn's order, so that a network can still ask for
+    one of them and leave the other. The price: it cannot learn that a partner treats items by name.
+
+    ``pieces``: names and widths of the features, in order. ``code``: the largest code of an entry of the history, by
+    which those features were divided.
+    """
+
+    # Items are compared by keys in turn, all packed into one float64 ("rank") per item, exact below 2**53:
+    #
+    #     key 1 (value) : key 2 : ... : key 5            each one weighs STEP times the next
+    #     number of smaller ranks (0..2) : 12 codes       then AT_ONCE codes of the history at a time, CODES times each
+    #
+    # The comparison of two ranks is then the lexicographic comparison of all keys.
+
+    def __init__(self, pieces: Sequence[tuple[str, int]], code: int = 1) -> None:
+        self._items, history = item_columns(pieces)
+        self._code = code
+        self._rows = torch.tensor([row for items in (*self._items, *history) for row in range(items.start, items.stop)])
+        self._history = self._rows[len(ITEMS) * len(self._items) :]
+
+    def places(self, columns: Tensor) -> Tensor:
+        """The place of each item in the order, of features ``[F, B]``: ``[3, B]`` int64."""
+        first, *rest = self._items
+        rank = columns[first].double()
+        for items in rest:
+            rank = torch.add(columns[items], rank, alpha=STEP)
+        if len(self._history):
+            codes = columns.index_select(0, self._history.to(columns.device)).mul_(self._code).round_().double()
+            # Whole numbers, exact in any order of summing.
+            for some in torch.split(codes.view(-1, *rank.shape), AT_ONCE):
+                weights = CODES ** torch.arange(len(some) - 1, -1, -1, dtype=codes.dtype, device=codes.device)
+                packed = (weights[None] @ some.flatten(1)).view_as(rank)
+                smaller = (rank[:, None] > rank).sum(dim=1).double()  # the same comparisons in small whole numbers
+                rank = packed.add_(smaller, alpha=CODES ** len(some))
+        book, hat, ball = rank
+        book_hat, book_ball, hat_ball = (book <= hat).long(), (book <= ball).long(), (hat <= ball).long()
+        return torch.stack([2 - book_hat - book_ball, 1 + book_hat - hat_ball, book_ball + hat_ball])
+
+    def ordered(self, columns: Tensor, places: Tensor) -> Tensor:
+        """Features ``[F, B]`` with every item at its place."""
+        rows = self._rows.to(columns.device)
+        items = columns.index_select(0, rows).view(-1, *places.shape)
+        moved = torch.empty_like(items).scatter_(1, places.expand_as(items), items)
+        return columns.index_copy(0, rows, moved.flatten(0, 1))
+
+
+def in_turn_order(parts: Tensor, places: Tensor) -> Tensor:
+    """Logits ``[4, W, B]`` whose parts 1 to 3 are by place, moved to the items of the turn at those places."""
+    items = parts[1:].gather(0, places[:, None].expand(-1, parts.shape[1], -1))
+    return torch.cat([parts[:1], items])
+
+
+class BeliefHead(nn.Module):
+    """Beliefs about the partner: a distribution over 0..10 points for each item, and one over members."""
+
+    def __init__(self, width: int, members: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(width, len(ITEMS) * LEVELS + members)
+
+    def forward(self, hidden: Tensor, places: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Logits ``[3, 11, B]`` and ``[M, B]`` of ``hidden[B, H]``.
+
+        ``places[3, B]``: the place of each item in the network's own order; None: the turn's order.
+        """
+        out = torch.addmm(self.layer.bias[:, None], self.layer.weight, hidden.t())
+        values = out[: len(ITEMS) * LEVELS].view(len(ITEMS), LEVELS, -1)
+        if places is not None:
+            values = values.gather(0, places[:, None].expand(-1, LEVELS, -1))
+        return values, out[len(ITEMS) * LEVELS :]
 
 
 @torch.no_grad()
-def first_weights(layer: nn.Linear, gain: float, seed: int, number: int) -> None:
-    """Give a layer orthogonal weights times ``gain``, a function of the seed and the layer's number, and no bias."""
+def orthogonal_weights(layer: nn.Linear, gain: float, seed: int, number: int) -> None:
+    """Set orthogonal weights times ``gain``, a function of the seed and the layer's ``number``, and a zero bias."""
     large, small = max(layer.weight.shape), min(layer.weight.shape)
     drawn = generator(seed, "weights", number).standard_normal((large, small))
     basis, signs = np.linalg.qr(drawn)
@@ -248,34 +263,34 @@ def first_weights(layer: nn.Linear, gain: float, seed: int, number: int) -> None
     layer.bias.zero_()
 
 
-def _places(read: Tensor) -> Tensor:
-    """Where each item stands in the network's own order, ``[3, B]``, as :meth:`PolicyNetwork.read` noted it last."""
-    return read[:, -len(ITEMS) :].t().long()
+def _places(inputs: Tensor) -> Tensor:
+    """The place of each item in the network's own order, ``[3, B]``: the last columns of prepared inputs."""
+    return inputs[:, -len(ITEMS) :].t().long()
 
 
 def copy_of(network: PolicyNetwork) -> PolicyNetwork:
-    """A network of the same shape with the same weights in tensors of its own, on the same device."""
+    """A network of the same shape with a copy of the weights, on the same device."""
     return with_weights(network.shape, network.state_dict(), network.device)
 
 
 def with_weights(shape: NetworkShape, weights: Mapping[str, Tensor], device: torch.device | str) -> PolicyNetwork:
-    """A network of ``shape`` on ``device`` that holds a copy of ``weights``, a state by the parameters' names."""
+    """A network of ``shape`` on ``device`` that holds a copy of ``weights`` (a ``state_dict``)."""
     network = PolicyNetwork(shape, seed=None).to(device)
     network.load_state_dict(weights)
     return network
 
 
 class _FirstLayer(torch.autograd.Function):
-    """:meth:`PolicyNetwork.first`; the gradient is that of a layer over ``expand(read)``."""
+    """:meth:`PolicyNetwork.first_layer`; the gradient is that of a layer over ``one_hot(inputs)``."""
 
     @staticmethod
-    def forward(context: Any, network: PolicyNetwork, read: Tensor, _weight: Tensor, _bias: Tensor) -> Tensor:
+    def forward(context: Any, network: PolicyNetwork, inputs: Tensor, _weight: Tensor, _bias: Tensor) -> Tensor:
         context.network = network
-        context.save_for_backward(read)
-        return network.first(read)
+        context.save_for_backward(inputs)
+        return network.first_layer(inputs)
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[None, None, Tensor, Tensor]:
-        (read,) = context.saved_tensors
-        expanded = context.network.expand(read)
+        (inputs,) = context.saved_tensors
+        expanded = context.network.one_hot(inputs)
         return None, None, product(gradient.t(), expanded.t()), gradient.sum(dim=0)

@@ -1,8 +1,8 @@
-"""A frozen network asked one game at a time, in NumPy: thirty times as fast there as PyTorch, which is not loaded.
+"""A frozen policy network in NumPy, for a few games at a time: thirty times as fast as PyTorch, which is not loaded.
 
 Measured for the shipped expert, one thread: 0.03 ms a turn against 1.1 ms of :mod:`partners.network.partner`, whose
 forwards are padded to 64 rows; at 64 rows 0.2 ms against 1.1 ms. The logits are the same to within 2e-5; leagues and
-evaluations keep to PyTorch, so that their figures are the same to the bit.
+evaluations use PyTorch, so that their figures are equal bit for bit.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dond_marl.game import ITEMS, Act
 from dond_marl.seats import Cause, Decisions, Doubles, Floats, Traits, Turns, constant
 from dond_marl.splits import certain, grid
 from dond_marl.yardsticks.recognition import LEVELS, Guess
-from partners.network.checkpoint_files import NETWORK, CheckpointError, read_pair, shape_of, tensors_of
-from partners.network.probabilities import Chances, FactoredChances, JointChances
+from partners.network.checkpoint_files import NETWORK, CheckpointError, read_pair, shape_of, tensors_path
+from partners.network.probabilities import ActionProbabilities, FactoredProbabilities, JointProbabilities
 from partners.network.shape import (
     AT_ONCE,
     CODES,
@@ -33,11 +33,11 @@ from partners.network.shape import (
     item_columns,
 )
 
-NOTHING: Mapping[Act, float] = {}
+NO_CHANGES: Mapping[Act, float] = {}
 
 
-class PlainNetwork:
-    """The network of ``shape`` with these weights, by the names that PyTorch gives them. Raises ``ValueError``."""
+class NumpyNetwork:
+    """A network of ``shape`` with ``weights`` by PyTorch's names. Raises ``ValueError`` for weights that do not fit."""
 
     def __init__(self, shape: NetworkShape, weights: Mapping[str, Floats]) -> None:
         self.shape = shape
@@ -69,52 +69,52 @@ class PlainNetwork:
         )
         self._belief = next(((weights[f"{name}.weight"].T, weights[f"{name}.bias"]) for name, _ in beliefs), None)
 
-    def chances(self, turns: Turns, less: Mapping[Act, float] = NOTHING) -> Chances:
-        """The probabilities of all that may be said; ``less``: nats to be taken from the logit of an act."""
+    def probabilities(self, turns: Turns, less: Mapping[Act, float] = NO_CHANGES) -> ActionProbabilities:
+        """The action distributions of the turns; ``less``: nats to subtract from the logits of acts."""
         logits, places = self.logits(turns)
         mask = self.shape.mask(turns)
-        for said, nats in less.items():
-            logits[:, said] -= nats  # the act's come first
+        for act, nats in less.items():
+            logits[:, act] -= nats  # the first logits are the act's
         if self.shape.head == "factored":
             parts = logits.reshape(mask.shape)
             if places is not None:
                 items = np.take_along_axis(parts[:, 1:], places[:, :, None], axis=1)
                 parts = np.concatenate([parts[:, :1], items], axis=1)
-            return FactoredChances(_softmax(parts, mask))
+            return FactoredProbabilities(_softmax(parts, mask))
         if places is None:
             places = np.broadcast_to(np.arange(len(ITEMS)), (turns.size, len(ITEMS)))
         own = np.empty_like(turns.counts)
-        np.put_along_axis(own, places, turns.counts, axis=1)  # the pool in the network's own order
+        np.put_along_axis(own, places, turns.counts, axis=1)  # the pool in the network's order of items
         within: NDArray[np.bool_] = np.all(grid(self.shape.max_count) <= own[:, None], axis=2)
-        act = _softmax(logits[:, : len(Act)], mask[:, 0, : len(Act)])
+        acts = _softmax(logits[:, : len(Act)], mask[:, 0, : len(Act)])
         offers = logits[:, len(Act) :].reshape(turns.size, 2, -1)
-        return JointChances(act, _softmax(offers, within[:, None]), places, self.shape.max_count)
+        return JointProbabilities(acts, _softmax(offers, within[:, None]), places, self.shape.max_count)
 
     def logits(self, turns: Turns) -> tuple[Floats, NDArray[np.int64] | None]:
-        """The head's logits ``[B, L]``, nothing masked, and where each item stands for it, ``[B, 3]``."""
+        """The head's unmasked logits ``[B, L]``, and the place of each item in the network's order, ``[B, 3]``."""
         hidden, places = self._hidden(turns)
         weight, bias = self._head
         return (hidden @ weight + bias)[:, :-1], places
 
     def beliefs(self, turns: Turns) -> Guess | None:
-        """What it believes of the partners, ``None`` where it has not learned to say."""
+        """Beliefs about the partners; ``None`` without a belief head."""
         if self._belief is None:
             return None
         hidden, places = self._hidden(turns)
         weight, bias = self._belief
-        told = hidden @ weight + bias
-        values = told[:, : len(ITEMS) * LEVELS].reshape(len(hidden), len(ITEMS), LEVELS)
+        logits = hidden @ weight + bias
+        values = logits[:, : len(ITEMS) * LEVELS].reshape(len(hidden), len(ITEMS), LEVELS)
         if places is not None:
             values = np.take_along_axis(values, places[:, :, None], axis=1)
-        said = _softmax(values, np.ones_like(values, dtype=bool)).astype(np.float64)
-        who = told[:, len(ITEMS) * LEVELS :].astype(np.float64)
-        if who.size:
-            who = np.exp(who - who.max(axis=1, keepdims=True))
-            who /= who.sum(axis=1, keepdims=True)
-        return Guess(said / said.sum(axis=2, keepdims=True), self.shape.members, who)
+        by_value = _softmax(values, np.ones_like(values, dtype=bool)).astype(np.float64)
+        members = logits[:, len(ITEMS) * LEVELS :].astype(np.float64)
+        if members.size:
+            members = np.exp(members - members.max(axis=1, keepdims=True))
+            members /= members.sum(axis=1, keepdims=True)
+        return Guess(by_value / by_value.sum(axis=2, keepdims=True), self.shape.members, members)
 
     def _hidden(self, turns: Turns) -> tuple[Floats, NDArray[np.int64] | None]:
-        """What the trunk makes of the turns, ``[B, H]``, and where each item stands for it, ``[B, 3]``."""
+        """The trunk's output, ``[B, H]``, and the place of each item in the network's order, ``[B, 3]``."""
         features = self.adapter.encode(turns)
         places = None
         if self._items is not None:
@@ -132,57 +132,57 @@ class PlainNetwork:
         return np.tanh(hidden), places
 
 
-class PlainPartner:
-    """A frozen :class:`PlainNetwork`; ``greedy``: it takes the likeliest act and offer instead of sampling them.
+class NumpyPartner:
+    """A frozen :class:`NumpyNetwork`; ``greedy``: the likeliest act and offer instead of samples.
 
-    ``reluctant``: where DISAGREE ends the game it is hardly ever said; see :func:`partners.network.partner.reluctant`.
+    ``rare_disagree``: as :func:`partners.network.partner.with_rare_disagree`, in games that DISAGREE ends.
     """
 
-    def __init__(self, network: PlainNetwork, *, greedy: bool = False, reluctant: bool = False) -> None:
-        self.network, self.greedy, self.reluctant = network, greedy, reluctant
+    def __init__(self, network: NumpyNetwork, *, greedy: bool = False, rare_disagree: bool = False) -> None:
+        self.network, self.greedy, self.rare_disagree = network, greedy, rare_disagree
 
     @property
     def traits(self) -> Traits:
         return Traits(deterministic=self.greedy, memoryless=not self.network.shape.remembers, learned=True)
 
-    def sampled(self) -> PlainPartner:
-        """The same policy, which samples what it does."""
-        return PlainPartner(self.network, reluctant=self.reluctant)
+    def sampled(self) -> NumpyPartner:
+        """The same policy, sampling its actions."""
+        return NumpyPartner(self.network, rare_disagree=self.rare_disagree)
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the confidence is its probability."""
         uniforms = None if self.greedy else turns.noise[:, :PARTS].astype(np.float32)
-        act, oA, odds = self._chances(turns).choose(uniforms)
-        said = (oA * (act <= Act.INSIST)[:, None]).astype(np.int8)
-        return Decisions(act.astype(np.int8), said, np.minimum(odds, 1), constant(Cause.FREE, np.int8, turns.size))
+        act, oA, odds = self._chances(turns).sample(uniforms)
+        offers = (oA * (act <= Act.INSIST)[:, None]).astype(np.int8)
+        return Decisions(act.astype(np.int8), offers, np.minimum(odds, 1), constant(Cause.FREE, np.int8, turns.size))
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
         if self.greedy:
             decisions = self.act(turns)
             return certain(decisions.act_type, decisions.oA, max_count)
-        return self._chances(turns).numbered(max_count)
+        return self._chances(turns).by_number(max_count)
 
     def beliefs(self, turns: Turns) -> Guess | None:
-        """What it believes of its partner's values and of who it is; ``None`` where it has not learned to say."""
+        """Beliefs about the partner's values and identity; ``None`` without a belief head."""
         return self.network.beliefs(turns)
 
-    def _chances(self, turns: Turns) -> Chances:
-        reluctant = self.reluctant and turns.rules.disagree == "ends"
-        return self.network.chances(turns, {Act.DISAGREE: RELUCTANCE} if reluctant else NOTHING)
+    def _chances(self, turns: Turns) -> ActionProbabilities:
+        rare = self.rare_disagree and turns.rules.disagree == "ends"
+        return self.network.probabilities(turns, {Act.DISAGREE: RELUCTANCE} if rare else NO_CHANGES)
 
 
-def read_plain(path: Path) -> tuple[PlainNetwork, dict[str, object]]:
+def load_numpy_network(path: Path) -> tuple[NumpyNetwork, dict[str, object]]:
     """The network in a checkpoint, and its note. Raises :class:`partners.network.checkpoint_files.CheckpointError`."""
     content, about = read_pair(path)
     try:
         tensors = safetensors.numpy.load(content)
     except (SafetensorError, ValueError, KeyError) as error:
-        raise CheckpointError(f"{tensors_of(path)}: cannot be read ({error}); restore a copy") from None
+        raise CheckpointError(f"{tensors_path(path)}: cannot be read ({error}); restore a copy") from None
     own = {name[len(NETWORK) :]: value for name, value in tensors.items() if name.startswith(NETWORK)}
     shape = shape_of(about, str(path))
     try:
-        network = PlainNetwork(shape, own)
+        network = NumpyNetwork(shape, own)
     except ValueError as error:
         raise CheckpointError(f"{path}: its weights do not fit the network that it describes: {error}") from None
     if not all(np.isfinite(value).all() for value in own.values()):
@@ -190,15 +190,15 @@ def read_plain(path: Path) -> tuple[PlainNetwork, dict[str, object]]:
     return network, about
 
 
-def _places(features: Floats, items: list[slice], said: list[slice], code: int) -> NDArray[np.int64]:
-    """Where each item comes to stand, ``[B, 3]``, as in :class:`partners.network.network.ItemOrder`."""
+def _places(features: Floats, items: list[slice], history: list[slice], code: int) -> NDArray[np.int64]:
+    """The place of each item, ``[B, 3]``, as in :class:`partners.network.network.ItemOrder`."""
     first, *rest = items
     rank = features[:, first].astype(np.float64)
     for more in rest:
         rank = features[:, more] + STEP * rank
-    for start in range(0, len(said), AT_ONCE):
+    for start in range(0, len(history), AT_ONCE):
         rank = (rank[:, :, None] > rank[:, None]).sum(axis=2).astype(np.float64)
-        for more in said[start : start + AT_ONCE]:
+        for more in history[start : start + AT_ONCE]:
             rank = np.rint(features[:, more] * np.float32(code)) + CODES * rank
     book, hat, ball = rank.T
     book_hat, book_ball, hat_ball = (pair.astype(np.int64) for pair in (book <= hat, book <= ball, hat <= ball))
@@ -206,8 +206,8 @@ def _places(features: Floats, items: list[slice], said: list[slice], code: int) 
 
 
 def _softmax(logits: Floats, mask: NDArray[np.bool_]) -> Floats:
-    """Probabilities ``[..., W]`` of logits, those that are masked zero."""
-    told = np.where(mask, logits, logits + np.float32(MASKED))
-    odds = np.exp(told - told.max(axis=-1, keepdims=True))
+    """Probabilities ``[..., W]`` of logits, zero where ``mask`` is False."""
+    masked = np.where(mask, logits, logits + np.float32(MASKED))
+    odds = np.exp(masked - masked.max(axis=-1, keepdims=True))
     probs: Floats = odds / odds.sum(axis=-1, keepdims=True)
     return probs

@@ -1,4 +1,4 @@
-"""A policy network in a seat: it samples or takes the likeliest action, and knows its probabilities."""
+"""Policy networks as partners: sampled or greedy, with the probabilities of all acts and with beliefs."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from dond_marl.game import Act, Disagree
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
 from dond_marl.splits import certain
 from dond_marl.yardsticks.recognition import Guess
-from partners.network.heads import Said
+from partners.network.heads import ActionDistribution
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.shape import PARTS
 from partners.network.shape import RELUCTANCE as RELUCTANCE
 
-ROWS = 64  # forwards are padded to a multiple: the same row gives the same bits in any company (measured)
+ROWS = 64  # forward passes are padded to a multiple: a row's bits then do not depend on the others (measured)
 
 
 class Choices(NamedTuple):
-    """The actions drawn and what they were drawn from, one row per game."""
+    """Chosen actions with their log-probabilities, values and inputs, one row per game."""
 
     act: Tensor  # [B] int64
-    oA: Tensor  # [B, 3] int64, drawn for every row
-    log_prob: Tensor  # [B] of act, and of oA where it counts
+    oA: Tensor  # [B, 3] int64, of every row
+    log_prob: Tensor  # [B] of the act, and of oA for offers
     value: Tensor  # [B] share of the whole
-    features: Tensor  # [B, F] that it read
+    features: Tensor  # [B, F] the input
     mask: Tensor  # [B, 4, W]
 
 
 class NetworkPartner:
-    """A frozen policy network. ``greedy``: take the likeliest act and offer instead of sampling them."""
+    """A frozen policy network in a seat; ``greedy``: the likeliest act and offer instead of samples."""
 
     def __init__(self, network: PolicyNetwork, *, greedy: bool = False) -> None:
         self.network, self.greedy = network.eval(), greedy
@@ -44,7 +44,7 @@ class NetworkPartner:
         return Traits(deterministic=self.greedy, memoryless=not self.network.shape.remembers, learned=True)
 
     def sampled(self) -> NetworkPartner:
-        """The same policy, which samples what it does."""
+        """The same policy, sampling its actions."""
         return NetworkPartner(self.network)
 
     def act(self, turns: Turns) -> Decisions:
@@ -64,21 +64,21 @@ class NetworkPartner:
             decisions = self.act(turns)
             return certain(decisions.act_type, decisions.oA, max_count)
         with torch.no_grad(), _threads_for(turns.size):
-            said, _ = _said(self.network, *self._read(turns))
-            return said.chances(turns.size).numbered(max_count)
+            policy, _ = _distribution(self.network, *self._inputs(turns))
+            return policy.probabilities(turns.size).by_number(max_count)
 
     def beliefs(self, turns: Turns) -> Guess | None:
-        """What it believes of its partner's values and of who it is; ``None`` where it has not learned to say."""
+        """Beliefs about the partner's values and identity; ``None`` without a belief head."""
         network = self.network
         if network.belief is None:
             return None
         with torch.no_grad(), _threads_for(turns.size):
-            read = network.read(_padded(self._read(turns)[0].t()).t().to(network.device))
-            values, who = network.believed(network.hidden(read), read)
-        said = torch.softmax(values, dim=1).permute(2, 0, 1)[: turns.size].double().cpu().numpy()  # [B, 3, 11]
-        named = torch.softmax(who, dim=0).t()[: turns.size].double().cpu().numpy()
-        said /= said.sum(axis=2, keepdims=True)
-        return Guess(said, network.shape.members, named)
+            inputs = network.prepare(_padded(self._inputs(turns)[0].t()).t().to(network.device))
+            values, members = network.belief_logits(network.hidden(inputs), inputs)
+        by_value = torch.softmax(values, dim=1).permute(2, 0, 1)[: turns.size].double().cpu().numpy()  # [B, 3, 11]
+        by_member = torch.softmax(members, dim=0).t()[: turns.size].double().cpu().numpy()
+        by_value /= by_value.sum(axis=2, keepdims=True)
+        return Guess(by_value, network.shape.members, by_member)
 
     @torch.no_grad()
     def choose(self, turns: Turns) -> Choices:
@@ -87,51 +87,51 @@ class NetworkPartner:
             return self._choose(turns)
 
     def _choose(self, turns: Turns) -> Choices:
-        features, mask = self._read(turns)
+        features, mask = self._inputs(turns)
         uniforms = None if self.greedy else torch.from_numpy(turns.noise[:, :PARTS].T.astype(np.float32))
-        return chosen_from(self.network, features, mask, uniforms)
+        return choose_actions(self.network, features, mask, uniforms)
 
-    def _read(self, turns: Turns) -> tuple[Tensor, Tensor]:
+    def _inputs(self, turns: Turns) -> tuple[Tensor, Tensor]:
         """Features ``[B, F]`` and mask ``[B, 4, W]``."""
         network = self.network
         return torch.from_numpy(network.adapter.encode(turns)), torch.from_numpy(network.mask(turns))
 
 
-def chosen_from(network: PolicyNetwork, features: Tensor, mask: Tensor, uniforms: Tensor | None) -> Choices:
-    """What a network says to ``features[B, F]`` under ``mask[B, 4, W]``, all on one device, the network on any.
+def choose_actions(network: PolicyNetwork, features: Tensor, mask: Tensor, uniforms: Tensor | None) -> Choices:
+    """A network's choices for ``features[B, F]`` under ``mask[B, 4, W]``; all on one device, the network on any.
 
-    ``uniforms[4 or more, B]``: what it draws by, the act by the first; None: it takes the likeliest.
+    ``uniforms[4 or more, B]``: the noise, the first for the act; None: the likeliest.
     """
     size = len(features)
-    said, value = _said(network, features, mask)
-    act, oA, log_prob = said.choose(None if uniforms is None else _padded(uniforms[:PARTS].float()))
+    policy, value = _distribution(network, features, mask)
+    act, oA, log_prob = policy.sample(None if uniforms is None else _padded(uniforms[:PARTS].float()))
     return Choices(act[:size], oA[:size], log_prob[:size], value[:size], features, mask)
 
 
-def _said(network: PolicyNetwork, features: Tensor, mask: Tensor) -> tuple[Said, Tensor]:
-    """What it says and values ``[P]``, the B rows padded to P, where the features are."""
+def _distribution(network: PolicyNetwork, features: Tensor, mask: Tensor) -> tuple[ActionDistribution, Tensor]:
+    """The action distributions and values ``[P]``, the B rows padded to P, on the device of the features."""
     device = features.device
-    read = network.read(_padded(features.t()).t().to(network.device))
-    logits, value = network.answer(read)
+    inputs = network.prepare(_padded(features.t()).t().to(network.device))
+    logits, value = network.evaluate(inputs)
     allowed = _padded(mask.permute(1, 2, 0)).permute(2, 0, 1)
-    return network.said(logits.to(device), allowed, read.to(device)), value.to(device)
+    return network.distribution(logits.to(device), allowed, inputs.to(device)), value.to(device)
 
 
-class Clone:
-    """A network taught where DISAGREE only refuses, in a seat of either kind of game (see :func:`reluctant`)."""
+class ClonedPartner:
+    """A network cloned from games where DISAGREE only refuses; where it ends them see :func:`with_rare_disagree`."""
 
     def __init__(self, network: PolicyNetwork, *, greedy: bool = False) -> None:
         self.network = network
-        self._refusing = NetworkPartner(network, greedy=greedy)
-        self._reluctant = NetworkPartner(reluctant(network), greedy=greedy)
+        self._where_rejects = NetworkPartner(network, greedy=greedy)
+        self._where_ends = NetworkPartner(with_rare_disagree(network), greedy=greedy)
 
     @property
     def traits(self) -> Traits:
-        return self._refusing.traits
+        return self._where_rejects.traits
 
-    def sampled(self) -> Clone:
-        """The same policy, which samples what it does."""
-        return Clone(self.network)
+    def sampled(self) -> ClonedPartner:
+        """The same policy, sampling its actions."""
+        return ClonedPartner(self.network)
 
     def act(self, turns: Turns) -> Decisions:
         return self._under(turns.rules.disagree).act(turns)
@@ -140,13 +140,13 @@ class Clone:
         return self._under(turns.rules.disagree).probs(turns, max_count)
 
     def _under(self, disagree: Disagree) -> NetworkPartner:
-        return self._reluctant if disagree == "ends" else self._refusing
+        return self._where_ends if disagree == "ends" else self._where_rejects
 
 
-def reluctant(network: PolicyNetwork) -> PolicyNetwork:
-    """A copy that hardly ever says DISAGREE: ``RELUCTANCE`` nats less, all else in the same proportions.
+def with_rare_disagree(network: PolicyNetwork) -> PolicyNetwork:
+    """A copy with ``RELUCTANCE`` nats less on DISAGREE; the other acts keep their proportions.
 
-    People, whose DISAGREE refuses and talks on, would not say it so lightly where it ends the game.
+    In people's games DISAGREE refuses an offer and the talk goes on; where it ends the game they would use it rarely.
     """
     network = copy_of(network)
     with torch.no_grad():
@@ -156,7 +156,7 @@ def reluctant(network: PolicyNetwork) -> PolicyNetwork:
 
 @contextmanager
 def _threads_for(rows: int) -> Iterator[None]:
-    """One thread for a few rows: there, two of PyTorch take ten times as long (measured), waiting for each other."""
+    """Use one thread for a few rows: two threads of PyTorch take ten times as long there (measured)."""
     before = torch.get_num_threads()
     if before == 1 or rows > ROWS:
         yield

@@ -196,7 +196,7 @@ def _plain_trunk(network: PolicyNetwork) -> nn.Sequential:
 
 @torch.no_grad()
 def _plain_decisions(network: PolicyNetwork, trunk: nn.Sequential, turns: Turns) -> Decisions:
-    expanded = network.expand(network.read(torch.from_numpy(network.adapter.encode(turns))))
+    expanded = network.one_hot(network.prepare(torch.from_numpy(network.adapter.encode(turns))))
     out = nn.functional.linear(trunk(expanded), network.head.weight, network.head.bias)
     logits = out[:, :-1].split(network.shape.width, dim=1)
     masks = torch.from_numpy(network.mask(turns)).unbind(dim=1)

@@ -14,9 +14,9 @@ from experiments.humanlike import HumanlikeError, base_of, check, variants
 from league.evaluation.likeness import distance, likeness
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
-from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.occupants import PEOPLE
+from partners.network.occupants import HUMAN_DIALOGUES
 from partners.rosters import TEST, roster
 from tests.command import dond
 
@@ -34,7 +34,7 @@ def saved(path, seed: int = 3) -> PolicyNetwork:
     with torch.no_grad():
         network.head.weight.mul_(100)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-    save_checkpoint(path, tensors, {**describe(network), "taught_by": PEOPLE, "disagree": "rejects"})
+    save_checkpoint(path, tensors, {**network_note(network), "taught_by": HUMAN_DIALOGUES, "disagree": "rejects"})
     return network
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
 from partners.catalogue import PARTNERS
-from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.checkpoint_files import CheckpointError
 from partners.network.network import PolicyNetwork
 from partners.network.occupants import EXPERT
@@ -47,7 +47,7 @@ def checkpoint(path, past: Ancestry | None = None, seed: int = 0) -> str:
     """A small network in a file, as a spec."""
     network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-    save_checkpoint(path, tensors, {**describe(network), **({} if past is None else past.note())})
+    save_checkpoint(path, tensors, {**network_note(network), **({} if past is None else past.note())})
     return f"checkpoint(path={str(path)!r})"
 
 

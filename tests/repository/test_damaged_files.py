@@ -26,7 +26,7 @@ from dond_marl.scenarios.sources import open_source
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
 from partners.llm.reply import Legal, read_reply
-from partners.network.checkpoint import describe, load_checkpoint, pack, save_checkpoint, unpack
+from partners.network.checkpoint import load_checkpoint, network_note, pack, save_checkpoint, unpack
 from partners.network.network import NetworkShape, PolicyNetwork
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,7 +159,7 @@ def attack_weights(tries: int, folder: Path, seed: int) -> int:
     """Damaged checkpoints and packed weights are refused, or equal to the bit."""
     network, draw, refused = PolicyNetwork(SHAPE, seed=1), random.Random(seed), 0
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-    about = {**describe(network), "counters": {"updates": 3}, "taught_by": "nobody"}
+    about = {**network_note(network), "counters": {"updates": 3}, "taught_by": "nobody"}
     note, piece = folder / "policy.json", folder / "packed"
     save_checkpoint(note, tensors, about)
     files = {path: path.read_bytes() for path in (note, note.with_suffix(".safetensors"))}

@@ -15,8 +15,8 @@ from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms, score
 from league.ledger.run_directory import SETTINGS, named_run
 from league.training.training import checkpoints_in
-from partners.network.checkpoint import NETWORK, describe, load_checkpoint, save_checkpoint
-from partners.network.occupants import PEOPLE
+from partners.network.checkpoint import NETWORK, load_checkpoint, network_note, save_checkpoint
+from partners.network.occupants import HUMAN_DIALOGUES
 from partners.network.occupants import checkpoint as seated
 from partners.provenance import ITSELF, past_in
 from partners.rosters import DEV, roster
@@ -91,7 +91,7 @@ def write_model(checkpoint: Path, folder: Path, name: str, sample: int | None = 
     folder.mkdir(parents=True, exist_ok=True)
     own = {key: value for key, value in weights.tensors.items() if key.startswith(NETWORK)}
     kept = {key: about[key] for key in about.keys() - {"format", "sha256", "note_sha256", "counters", "past"}}
-    save_checkpoint(folder / "model.json", own, {**kept, **describe(network)})
+    save_checkpoint(folder / "model.json", own, {**kept, **network_note(network)})
     write_whole(folder / "scores.json", json.dumps({"on": label, "against": scores}, indent=1) + "\n")
     write_whole(folder / "LICENSE", _licence(licence))
     write_whole(folder / "README.md", _card(name, licence, taught, about, scores, label))
@@ -101,8 +101,8 @@ def _taught_by_people(about: dict[str, Any]) -> bool:
     """Whether it, or a network that it was made from, was taught by the published dialogues."""
     past = past_in(about)
     makers = {ITSELF, *past.descends_from}
-    learned = any(who.startswith(PEOPLE) and by in makers for who, by in past.through.items())
-    return learned or about.get("taught_by") == PEOPLE
+    learned = any(who.startswith(HUMAN_DIALOGUES) and by in makers for who, by in past.through.items())
+    return learned or about.get("taught_by") == HUMAN_DIALOGUES
 
 
 def _scores(player: Partner, sample: int | None) -> tuple[dict[str, dict[str, Any]], str]:

@@ -13,7 +13,7 @@ from experiments.field.anac.findings import Found, Player, found_in, markdown, m
 from experiments.field.anac.picture import drawing
 from experiments.field.anac.settings import AnacConfig
 from league.settings.read import load_config
-from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import PolicyNetwork
 from partners.network.shape import NetworkShape
 from tests.command import in_process
@@ -105,7 +105,7 @@ def test_other_weights_in_the_same_file_play_anew(tmp_path):
     for seed, cells in ((0, 2), (0, 2), (1, 4)):
         network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
         tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-        save_checkpoint(mine, tensors, describe(network))
+        save_checkpoint(mine, tensors, network_note(network))
         ours = (f"checkpoint(path={str(mine)!r})",)
         perform(config(folder, agents=(BOULWARE,), ours=ours, scenarios=2), None, {}, lambda _: None)
         assert len(list((folder / "cells").iterdir())) == cells

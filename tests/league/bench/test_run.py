@@ -21,7 +21,7 @@ from league.bench.submission import greedy_spec, of_run, of_spec, provenance
 from league.evaluation.matches import UnreachedError
 from league.ledger.ledger import ReadLedger
 from league.standings.references import reference_of
-from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import NOBODY, ProvenanceError, identity, known
 from partners.rosters import DEV, TEST, hash_of, roster
@@ -52,7 +52,7 @@ def network(path, **about):
     """An untrained checkpoint at ``path``."""
     made = PolicyNetwork(NetworkShape(hidden=(8,)), seed=1)
     tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
-    save_checkpoint(path, tensors, {**describe(made), **about})
+    save_checkpoint(path, tensors, {**network_note(made), **about})
     return path
 
 

@@ -15,9 +15,9 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import from_json, replay
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms, score
-from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
+from partners.network.checkpoint import load_checkpoint, network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.occupants import PEOPLE
+from partners.network.occupants import HUMAN_DIALOGUES
 from tests.command import in_process
 
 TOKEN = "hf_not_to_be_shown"
@@ -41,7 +41,7 @@ def model(here):
     """A checkpoint of a small network, which has met somebody, with a counter and an optimizer's tensor beside it."""
     network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=1)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-    about = {**describe(network), "met": ["tough"], "reward": "own", "counters": {"games": 3}}
+    about = {**network_note(network), "met": ["tough"], "reward": "own", "counters": {"games": 3}}
     rest = {"optimizer.step": torch.ones(1)}
     save_checkpoint(here / "mine.json", {**tensors, **rest}, about)
     return here / "mine.json"
@@ -78,13 +78,13 @@ def test_a_model_folder_plays_as_its_checkpoint_does_and_its_card_has_measured_s
 
 def test_what_was_taught_by_people_keeps_the_licence_of_their_words(here, model):
     weights = load_checkpoint(model)
-    save_checkpoint(model, weights.tensors, {**weights.about, "taught_by": PEOPLE})
+    save_checkpoint(model, weights.tensors, {**weights.about, "taught_by": HUMAN_DIALOGUES})
     assert in_process("push", model, "--dry-run", "--sample", 1, "--out", "m").returncode == 0
     assert card_of(here / "m")[0]["license"] == "cc-by-nc-4.0" and "CC BY-NC" in (here / "m" / "LICENSE").read_text()
 
 
 def test_a_network_made_from_one_that_people_taught_keeps_that_licence_and_one_that_only_met_it_does_not(here, model):
-    weights, clone, said = load_checkpoint(model), "checkpoint(sha256=1)", f"{PEOPLE}, split train"
+    weights, clone, said = load_checkpoint(model), "checkpoint(sha256=1)", f"{HUMAN_DIALOGUES}, split train"
     for made_from, licence in (([clone], "cc-by-nc-4.0"), ([], "mit")):
         past = {"met": [clone, said], "met_through": [-1, 0], "descends_from": made_from, "met_unknown": []}
         save_checkpoint(model, weights.tensors, {**weights.about, **past})

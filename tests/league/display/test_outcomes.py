@@ -15,7 +15,7 @@ from league.display.evaluation import print_evaluation
 from league.evaluation.evaluate import BEST, BOTH, evaluate
 from league.tables.blocks import Report, Section, Table, report_with_short_names
 from league.tables.summaries import evaluation_summary, pair_summary
-from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 
 RUN = "checkpoint(path='/home/me/runs/ppo_fast/0001/checkpoints/step_000000202209.json')"
@@ -44,7 +44,7 @@ def spec(tmp_path_factory) -> str:
     path.parent.mkdir(parents=True)
     network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=1)
     weights = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
-    save_checkpoint(path, weights, describe(network))
+    save_checkpoint(path, weights, network_note(network))
     return f"checkpoint(path='{path}')"
 
 

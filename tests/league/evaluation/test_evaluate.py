@@ -42,7 +42,7 @@ from league.evaluation.evaluate import (
 from league.evaluation.matches import PlayError, Terms, score
 from league.settings.rosters import zoo
 from partners.equilibrium import table_for
-from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import NOBODY, known
 from partners.rosters import TEST, roster
@@ -444,7 +444,7 @@ def test_who_has_met_the_test_roster_is_not_judged_by_it(tmp_path, capsys):
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
     pasts = {"leaked": NOBODY.meets([known(member)]).note(), "old": {}, "clean": NOBODY.note()}
     for name, past in pasts.items():
-        save_checkpoint(tmp_path / f"{name}.json", tensors, {**describe(network), **past})
+        save_checkpoint(tmp_path / f"{name}.json", tensors, {**network_note(network), **past})
 
     def tried(name: str, against: str) -> int:
         spec = f"checkpoint(path={str(tmp_path / name)!r})".replace(name, f"{name}.json")

@@ -25,9 +25,9 @@ from league.evaluation.matches import heldout_terms, scores
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
 from league.training.clone import lessons, plain, target, teach
-from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.occupants import PEOPLE, expert_path, supervised_path
+from partners.network.occupants import HUMAN_DIALOGUES, expert_path, supervised_path
 from tests.command import train_command
 
 torch.set_num_threads(1)
@@ -92,7 +92,7 @@ def test_a_figure_that_is_not_known_is_null_in_json():
 def some_expert(path: Path, seed: int = 3) -> None:
     network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-    save_checkpoint(path, tensors, {**describe(network), "taught_by": PEOPLE, "disagree": "rejects"})
+    save_checkpoint(path, tensors, {**network_note(network), "taught_by": HUMAN_DIALOGUES, "disagree": "rejects"})
 
 
 # -- in a seat, without any data --------------------------------------------------------------------------------------

@@ -89,8 +89,8 @@ def test_a_crowd_of_tables_networks_and_others_is_met_as_on_the_host(rules):
     crowd, learner = Mixture(of=members, weights=[3, 1, 1, 1, 2, 2, 1]), network(rules)
     opponents = [Opponent(crowd, 0.6), Opponent(NetworkPartner(learner), 0.4)]
     on_device = played_on_both(opponents, plan(rules), learner)
-    assert on_device.opposite(crowd).census == (3, 2, 3)
-    assert on_device.bridged > 0
+    assert on_device.opponent(crowd).census == (3, 2, 3)
+    assert on_device.host_decisions > 0
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_a_crowd_of_tables_networks_and_others_is_met_as_on_the_host(rules):
 def test_the_whole_training_roster_is_met_as_on_the_host(rules):
     zoo = seat_occupant({"kind": "mixture", "of": "zoo"})
     on_device = played_on_both([Opponent(zoo, 1.0)], plan(rules, games=2000, decisions=2000), network(rules))
-    assert sum(on_device.opposite(zoo).census) == len(zoo.partners)
+    assert sum(on_device.opponent(zoo).census) == len(zoo.partners)
 
 
 @pytest.mark.parametrize("shape", [{"sorted_items": True}, {"history": "flat"}, {"partner_utilities": True}], ids=str)
@@ -121,7 +121,7 @@ def test_a_source_without_a_table_and_hints_are_as_on_the_host():
     learner = network(hints=True)
     opponents = [Opponent(seat_occupant("heuristic"), 1.0)]
     on_device = played_on_both(opponents, plan(source=open_source("uniform")), learner, hints=whisper)
-    assert on_device.opposite(opponents[0].partner).census == (0, 0, 1)
+    assert on_device.opponent(opponents[0].partner).census == (0, 0, 1)
 
 
 TABLE, NOTHING_DECLARED = Traits(deterministic=True, memoryless=True), Traits()
@@ -182,11 +182,11 @@ def test_whoever_is_met_no_more_is_forgotten():
     on_device, learner = DevicePractice(plan(), CPU), network()
     first, second = (seat_occupant(name) for name in ("heuristic", "tough"))
     on_device(learner, [Opponent(first, 1.0)], update=0, games_before=0)
-    kept = on_device.opposite(first)
+    kept = on_device.opponent(first)
     on_device(learner, [Opponent(first, 0.5), Opponent(second, 0.5)], update=1, games_before=0)
-    assert on_device.opposite(first) is kept
+    assert on_device.opponent(first) is kept
     on_device(learner, [Opponent(second, 1.0)], update=2, games_before=0)
-    assert on_device.opposite(first) is not kept
+    assert on_device.opponent(first) is not kept
 
 
 def test_learning_is_told_of_the_partner_as_on_the_host():
@@ -194,7 +194,7 @@ def test_learning_is_told_of_the_partner_as_on_the_host():
     learner = network(beliefs=True, members=("heuristic", "random"))
     on_device = played_on_both([Opponent(crowd, 1.0)], plan(privileged=True), learner)
     experience, _ = on_device(learner, [Opponent(crowd, 1.0)], update=0, games_before=0)
-    assert experience.told.shape == (experience.size, 4) and set(experience.told[:, 3].tolist()) == {-1, 0, 1}
+    assert experience.targets.shape == (experience.size, 4) and set(experience.targets[:, 3].tolist()) == {-1, 0, 1}
 
 
 def test_who_is_another_one_in_each_seat_is_told_and_played_as_on_the_host():
@@ -205,7 +205,7 @@ def test_who_is_another_one_in_each_seat_is_told_and_played_as_on_the_host():
     experience, _ = on_device(learner, [Opponent(both, 1.0)], update=0, games_before=0)
     seats = experience.seat[experience.place % len(experience.seat)]
     for seat, expected in ((0, {2, 3}), (1, {0, 1})):
-        assert set(experience.told[seats == seat, 3].tolist()) == expected
+        assert set(experience.targets[seats == seat, 3].tolist()) == expected
 
 
 MOST = {"history": "flat", "head": "joint", "sorted_items": True, "beliefs": True, "members": ("heuristic",)}

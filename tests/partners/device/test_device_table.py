@@ -15,7 +15,7 @@ from dond_marl.game import Act, IllegalAct, Rules
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import decide
 from partners.device.policy import features, mask
-from partners.device.table import DeviceTable, on
+from partners.device.table import DeviceTable, to_device
 from partners.network.shape import NetworkShape
 
 CPU = torch.device("cpu")
@@ -37,9 +37,9 @@ def test_random_legal_play_is_the_same_on_a_device(seed, max_turns, disagree, so
     turns_foreseen = math.ceil(foreseen * max_turns)  # a network may sit in games longer than those it is made for
     shape = NetworkShape(max_turns=turns_foreseen, partner_utilities=reveal, history=history)
     host = Table(scenarios, rules, reveal_partner_utilities=reveal)
-    table = DeviceTable(*on(CPU, scenarios), rules, reveal_partner_utilities=reveal)
+    table = DeviceTable(*to_device(CPU, scenarios), rules, reveal_partner_utilities=reveal)
     while host.open:
-        turns, seen = host.turns(), table.see()
+        turns, seen = host.turns(), table.turns()
         assert (table.taken, table.seat, table.live.tolist()) == (host.taken, host.seat, host.live.tolist())
         assert (seen.counts.numpy() == turns.counts.T).all()
         assert (seen.my_utilities.numpy() == turns.my_utilities.T).all()
@@ -78,7 +78,7 @@ def test_random_legal_play_is_the_same_on_a_device(seed, max_turns, disagree, so
 )
 def test_an_illegal_act_of_one_game_names_it_and_changes_no_game(act, add, words):
     scenarios = open_source("lewis").draw(np.random.default_rng(0), 8)
-    table = DeviceTable(*on(CPU, scenarios))
+    table = DeviceTable(*to_device(CPU, scenarios))
     acts, oA = torch.zeros(8, dtype=torch.int8), torch.from_numpy(scenarios.counts.T.copy())
     acts[5] = act
     oA[1, 5] += add

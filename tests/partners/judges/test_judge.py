@@ -25,7 +25,7 @@ from partners.judges.language_model import NUDGE, SYSTEM, LLMJudge, llm_judge, p
 from partners.judges.rules import LocalJudge, local_judge, statements
 from partners.judges.styles import Style, shows_style
 from partners.learning.practice import Opponent, Practice, practice
-from partners.learning.rewards import AskedPerSeat, reward_of
+from partners.learning.rewards import RewardPerSeat, reward_of
 from partners.llm.cache import CacheMiss
 from partners.llm.client import SetupError
 from partners.mixture import Mixture
@@ -209,7 +209,7 @@ def test_both_seats_are_asked_about_where_both_are_wanted(serve):
     reward = judge_at(serve(honest))
     games = some_games()
     assert (paid(reward, games) == 10 * shows_style(Style.STUBBORN, games)).all()
-    assert isinstance(reward, AskedPerSeat) and not isinstance(reward_of("svo(45)"), AskedPerSeat)
+    assert isinstance(reward, RewardPerSeat) and not isinstance(reward_of("svo(45)"), RewardPerSeat)
 
 
 def test_recorded_verdicts_are_replayed_without_a_service_and_nothing_else_is(serve, tmp_path):

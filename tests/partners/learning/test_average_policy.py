@@ -12,12 +12,12 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import open_source
-from partners.learning.average_policy import AveragePolicy, placed
+from partners.learning.average_policy import AveragePolicy, reservoir_places
 from partners.learning.experience import Experience
 from partners.learning.learners import RESPONDER, Learner
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
-from partners.network.checkpoint import part_of
+from partners.network.checkpoint import with_prefix
 from partners.network.network import NetworkShape, PolicyNetwork
 
 torch.set_num_threads(1)
@@ -35,9 +35,9 @@ def experience() -> Experience:
 
 
 def test_the_first_acts_fill_a_reservoir_in_order_and_no_place_is_taken_twice():
-    places, rows = placed(10, 0, 7, generator(1, "x"))
+    places, rows = reservoir_places(10, 0, 7, generator(1, "x"))
     assert places.tolist() == rows.tolist() == [*range(7)]
-    places, rows = placed(10, 7, 500, generator(1, "x"))
+    places, rows = reservoir_places(10, 7, 500, generator(1, "x"))
     assert len(set(places.tolist())) == len(places) == 10 and rows.max() > 400
 
 
@@ -47,14 +47,14 @@ def test_after_any_number_of_acts_each_was_kept_with_the_same_probability():
     for number in range(tries):
         kept = np.full(15, -1)
         for part, (seen, offered) in enumerate(((0, 9), (9, 31), (40, 20))):
-            places, rows = placed(15, seen, offered, generator(number, "reservoir", part))
+            places, rows = reservoir_places(15, seen, offered, generator(number, "reservoir", part))
             kept[places] = seen + rows
         times[kept] += 1
     spread = np.sqrt(0.25 * 0.75 / tries)
     assert times.sum() == 15 * tries and (np.abs(times / tries - 0.25) < 4.5 * spread).all()
 
 
-def said(made: Experience, act: Act) -> Experience:
+def with_act(made: Experience, act: Act) -> Experience:
     """The opening turn of one game, over and over, at which ``act`` was said."""
     size = made.size
     opening = {name: getattr(made, name)[:1].repeat(size, *[1] * (getattr(made, name).ndim - 1)) for name in MOMENT}
@@ -69,10 +69,10 @@ def test_the_average_is_that_of_all_time_and_not_the_last_responder(experience):
     average = AveragePolicy(network(), replace(SETTINGS, lr=3e-3), 3, 3000, 0.1)
     acts = [Act.DISAGREE, Act.DISAGREE, Act.DISAGREE, Act.END] * 12
     for update, act in enumerate(acts):
-        average.learn(said(experience, act), update, update * experience.size)
-    one = said(experience, Act.END)
-    read = average.network.read(one.features)
-    chances = average.network.said(average.network.answer(read)[0], one.mask, read).taken(one.act, one.oA)
+        average.learn(with_act(experience, act), update, update * experience.size)
+    one = with_act(experience, Act.END)
+    read = average.network.prepare(one.features)
+    chances = average.network.distribution(average.network.evaluate(read)[0], one.mask, read).log_probs(one.act, one.oA)
     assert float(chances.log_prob[0].exp().detach()) == pytest.approx(0.25, abs=0.06)
 
 
@@ -81,7 +81,7 @@ def test_what_plays_for_the_learner_is_the_average_and_the_responder_stays_besid
     metrics = learner.update(experience)
     assert learner.average is not None and 0 < metrics["average_loss"] < 10
     tensors, _ = learner.state()
-    played, responds = part_of(tensors, "network."), part_of(tensors, RESPONDER)
+    played, responds = with_prefix(tensors, "network."), with_prefix(tensors, RESPONDER)
     assert all(torch.equal(value, played[name]) for name, value in learner.average.network.state_dict().items())
     assert all(torch.equal(value, responds[name]) for name, value in learner.network.state_dict().items())
     assert any(not torch.equal(value, responds[name]) for name, value in played.items())

@@ -25,11 +25,11 @@ from partners.learning.cloning import (
     act_weights,
     clone,
     cross_entropies,
-    examples,
+    encode_examples,
 )
 from partners.network.heads import Factored
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import RELUCTANCE, Clone, NetworkPartner, reluctant
+from partners.network.partner import RELUCTANCE, ClonedPartner, NetworkPartner, with_rare_disagree
 
 torch.set_num_threads(1)
 REJECTS = Rules(10, "rejects")
@@ -55,9 +55,9 @@ def divergence(logits: torch.Tensor, reference: torch.Tensor, mask: torch.Tensor
 
 def test_what_is_said_is_the_surprise_at_the_act_and_at_the_split_of_an_offer():
     policy = Factored(*logits_of(PARTS))
-    offer = policy.taken(torch.tensor([int(Act.INSIST)]), torch.tensor([[1, 2, 0]]))[:2]
+    offer = policy.log_probs(torch.tensor([int(Act.INSIST)]), torch.tensor([[1, 2, 0]]))[:2]
     assert [-part.item() for part in offer] == pytest.approx([math.log(4), math.log(4 / 3) + math.log(4)], abs=1e-6)
-    end = policy.taken(torch.tensor([int(Act.END)]), torch.tensor([[1, 2, 0]]))[:2]
+    end = policy.log_probs(torch.tensor([int(Act.END)]), torch.tensor([[1, 2, 0]]))[:2]
     assert [-part.item() for part in end] == pytest.approx([math.log(8), 0], abs=1e-6)
 
 
@@ -73,7 +73,7 @@ def test_the_divergence_is_the_sum_worked_by_hand_and_the_sum_over_every_action(
         if act > Act.INSIST and any(oA):
             continue  # one action, whatever oA says
         ours, theirs = (
-            Factored(x, mask).taken(torch.tensor([act]), torch.tensor([oA])).log_prob
+            Factored(x, mask).log_probs(torch.tensor([act]), torch.tensor([oA])).log_prob
             for x in (logits, logits_of(OTHER)[0])
         )
         total += float(ours.exp() * (ours - theirs))
@@ -139,9 +139,9 @@ def test_a_network_says_what_it_was_taught(taught):
 
 def test_the_value_head_learns_what_is_known_of_the_end(taught):
     unseen = made_up(1000, 2)
-    seen = examples(unseen, taught)
+    seen = encode_examples(unseen, taught)
     known = ~seen.share.isnan()
-    value = taught.answer(seen.read)[1][known]
+    value = taught.evaluate(seen.inputs)[1][known]
     assert (value - seen.share[known]).square().mean() < 0.75 * seen.share[known].var()
 
 
@@ -154,7 +154,9 @@ def test_the_best_weights_are_kept_and_it_stops_once_nothing_gets_better():
     epochs = list(clone(network, few, others, settings, order))
     best = [epoch for epoch in epochs if epoch.best][-1]
     assert len(epochs) == best.epoch + 3 < 200
-    assert sum(cross_entropies(network, examples(others, network))) == pytest.approx(best.act + best.oA, abs=1e-6)
+    assert sum(cross_entropies(network, encode_examples(others, network))) == pytest.approx(
+        best.act + best.oA, abs=1e-6
+    )
     assert min(epoch.act + epoch.oA for epoch in epochs) == pytest.approx(best.act + best.oA)
 
 
@@ -179,7 +181,7 @@ def test_rare_acts_weigh_as_much_as_the_balance_says():
 def test_a_reluctant_network_is_the_same_but_for_disagree(taught):
     unseen = made_up(200, 3)
     turns = next(turns for _, turns in unseen.turns())
-    before, after = (NetworkPartner(each).probs(turns, 4) for each in (taught, reluctant(taught)))
+    before, after = (NetworkPartner(each).probs(turns, 4) for each in (taught, with_rare_disagree(taught)))
     refuse = before.shape[1] - 2  # AGREE, DISAGREE and END are the last three
     odds = [p[:, refuse] / (1 - p[:, refuse]) for p in (before, after)]
     assert odds[1] == pytest.approx(odds[0] * math.exp(-RELUCTANCE), rel=1e-3)
@@ -197,7 +199,7 @@ def refusing(network: PolicyNetwork) -> PolicyNetwork:
 
 
 def test_a_clone_refuses_where_that_only_refuses_and_does_not_walk_away_where_it_ends_the_game(taught):
-    partner = Clone(refusing(taught))
+    partner = ClonedPartner(refusing(taught))
     scenarios = open_source("lewis").draw(np.random.default_rng(0), 300)
     pair = (partner, seat_occupant("tough"))
     walking, talking = (rollout(pair, scenarios, rules, seed=1, prior="lewis") for rules in (Rules(10), REJECTS))
@@ -207,7 +209,7 @@ def test_a_clone_refuses_where_that_only_refuses_and_does_not_walk_away_where_it
 
 @pytest.mark.parametrize("greedy", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_clone_keeps_to_the_contract(taught, greedy):
-    partner = Clone(taught, greedy=greedy)
+    partner = ClonedPartner(taught, greedy=greedy)
     check_partner(partner, max_count=4, games=8)
     unseen = made_up(100, 5)
     turns = next(turns for _, turns in unseen.turns())._replace(noise=np.full((100, 8), 0.5)[: (~unseen.replies).sum()])

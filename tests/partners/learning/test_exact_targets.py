@@ -22,13 +22,13 @@ from league.bench.recognition.regret import lost_by_turn
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin
-from partners.learning.exact_targets import VALUES, ExactReply, followed
-from partners.learning.learners import Learner, taught_loss
+from partners.learning.exact_targets import VALUES, ExactTargets, tractable_members
+from partners.learning.learners import Learner, regret_loss
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
 from partners.mixture import Mixture, member_names
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import NetworkPartner, chosen_from
+from partners.network.partner import NetworkPartner, choose_actions
 
 torch.set_num_threads(1)
 RULES, MOST = Rules(6), 4
@@ -44,18 +44,18 @@ def one_pool() -> Scenarios:
 
 
 @lru_cache(maxsize=2)
-def exact(partner: Mixture = CROWD) -> ExactReply:
-    return ExactReply(partner, RULES, one_pool(), "lewis")
+def exact(partner: Mixture = CROWD) -> ExactTargets:
+    return ExactTargets(partner, RULES, one_pool(), "lewis")
 
 
 def test_whom_it_follows_and_how_often_they_are_met():
     """A quarter each of the first and of what the inner mixture's first and third have of its half; others gamble."""
-    assert [(each.name, each.share) for each in followed(CROWD, RULES)] == [
+    assert [(each.name, each.share) for each in tractable_members(CROWD, RULES)] == [
         ("heuristic", 0.25), ("personas", 0.125), ("tough", 0.125)
     ]  # fmt: skip
-    assert [each.name for each in followed(seat_occupant("tough"), RULES)] == ["partner"]
-    with pytest.raises(InputError, match="nobody whom this learner meets can be followed"):
-        ExactReply(seat_occupant("nice"), RULES, one_pool(), "lewis")
+    assert [each.name for each in tractable_members(seat_occupant("tough"), RULES)] == ["partner"]
+    with pytest.raises(InputError, match="nobody whom this learner meets can be tractable_members"):
+        ExactTargets(seat_occupant("nice"), RULES, one_pool(), "lewis")
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -68,8 +68,8 @@ def test_what_acts_lose_is_what_the_yardstick_says(seat):
         minds = partner.personas() if hasattr(partner, "personas") else [(1.0, partner)]
         for chance, mind in minds:
             for each in asked(player, seat, mind, name, table, RULES):
-                lost = exact(EQUAL).losses(each.turns, MOST)
-                said = action_index(each.said.act_type, each.said.oA, MOST)
+                lost = exact(EQUAL).regrets(each.turns, MOST)
+                said = action_index(each.distribution.act_type, each.distribution.oA, MOST)
                 total += 10 * chance * lost[np.arange(len(said)), said].sum(dtype=np.float64) / table.size
     expected = sum(each.points for each in lost_by_turn(player, FOLLOWED, partners, seat, table, RULES))
     assert total / len(FOLLOWED) == pytest.approx(expected, abs=1e-4) and expected > 0.1
@@ -95,7 +95,7 @@ def test_beliefs_are_the_shares_of_all_games_in_which_the_same_was_seen(seat):
                     sums = counted.setdefault(key, np.zeros(VALUES + 4))
                     sums[[values[0], 11 + values[1], 22 + values[2]]] += share * persona.chance
                     sums[VALUES + list(shares).index(name)] += share * persona.chance
-    crowd = ExactReply(Mixture(list(shares), list(shares.values())), RULES, table, "lewis")
+    crowd = ExactTargets(Mixture(list(shares), list(shares.values())), RULES, table, "lewis")
     members = ("tough", "absent", "linear", "personas")
     assert len(of_turn) == 3 and all(len(parts) > 3 for parts in of_turn.values())
     for turns, keys in (part for parts in of_turn.values() for part in parts):
@@ -111,21 +111,21 @@ def test_beliefs_are_the_shares_of_all_games_in_which_the_same_was_seen(seat):
 
 def test_every_act_that_is_legal_has_a_loss_and_some_act_has_none():
     for each in asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES):
-        lost = exact(EQUAL).losses(each.turns, MOST)
+        lost = exact(EQUAL).regrets(each.turns, MOST)
         legal = np.isfinite(lost[:, :-3]).sum(axis=1)
         assert (legal == 2 * (each.turns.counts + 1).prod(axis=1, dtype=np.int64)).all()
         assert (lost.min(axis=1) == 0).all() and (
             np.isfinite(lost[:, -3:]) == each.turns.act_mask[:, Act.AGREE :]
         ).all()
-        again = exact(EQUAL).losses(each.turns.rows(np.arange(each.turns.size)[::-1]), MOST)
+        again = exact(EQUAL).regrets(each.turns.rows(np.arange(each.turns.size)[::-1]), MOST)
         assert np.array_equal(again[::-1], lost)
 
 
 def test_what_nobody_of_the_crowd_would_have_said_is_not_known():
     """Tough never opens with everything for the other; here it does."""
     turns = asked(seat_occupant("linear"), 1, seat_occupant("pushover"), "pushover", one_pool(), RULES)[0].turns
-    reply = ExactReply(seat_occupant("tough"), RULES, one_pool(), "lewis")
-    known = ~np.isnan(reply.losses(turns, MOST))
+    reply = ExactTargets(seat_occupant("tough"), RULES, one_pool(), "lewis")
+    known = ~np.isnan(reply.regrets(turns, MOST))
     assert (known == known[:, :1]).all() and not known.all()
     assert (np.isnan(reply.beliefs(turns, ("absent",))) == ~known[:, :1]).all()
 
@@ -133,7 +133,7 @@ def test_what_nobody_of_the_crowd_would_have_said_is_not_known():
 def test_nobody_is_taught_by_a_reply_that_is_only_known_within_bounds():
     turns = asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES)[0].turns
     with pytest.raises(InputError, match="3 partners in games of 6 turns is only known within bounds"):
-        ExactReply(EQUAL, RULES, one_pool(), "lewis", effort=1).losses(turns, MOST)
+        ExactTargets(EQUAL, RULES, one_pool(), "lewis", effort=1).regrets(turns, MOST)
 
 
 @pytest.mark.parametrize("head", ["factored", "joint"])
@@ -142,8 +142,8 @@ def test_log_probabilities_by_number_are_those_that_a_seat_plays_by(head, sorted
     network = PolicyNetwork(NetworkShape(hidden=(16,), head=head, sorted_items=sorted_items), seed=3)
     network.head.weight.data.mul_(300)
     turns = asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), Rules())[1].turns
-    read = network.read(torch.from_numpy(network.adapter.encode(turns)))
-    said = network.said(network.answer(read)[0], torch.from_numpy(network.mask(turns)), read)
+    read = network.prepare(torch.from_numpy(network.adapter.encode(turns)))
+    said = network.distribution(network.evaluate(read)[0], torch.from_numpy(network.mask(turns)), read)
     probs = said.numbered(MOST).exp().t().detach().numpy()
     assert probs == pytest.approx(NetworkPartner(network).probs(turns, MOST), abs=1e-5) and probs.max() > 0.2
 
@@ -152,7 +152,7 @@ def test_the_loss_of_the_taught_by_hand():
     """Of three acts one loses nothing, one a point of ten, one cannot be said; a second row is not known."""
     lost = torch.tensor([[0.0, 0.1, math.inf], [math.nan] * 3])
     log_probs = torch.tensor([[0.8, 0.5], [0.2, 0.25], [1e-9, 0.25]]).log().requires_grad_()
-    found = taught_loss(log_probs, lost)
+    found = regret_loss(log_probs, lost)
     wanted = 1 / (1 + math.exp(-1 / 0.15))
     expected = (0.2 * 1 - wanted * math.log(0.8) - (1 - wanted) * math.log(0.2)) / 2
     assert found.tolist() == pytest.approx([expected, 0.0], abs=1e-6)
@@ -161,7 +161,7 @@ def test_the_loss_of_the_taught_by_hand():
 
 
 def test_a_network_that_is_taught_comes_to_lose_less():
-    """Games with whoever cannot be followed are learned from rewards, the others from what every act loses."""
+    """Games with whoever is intractable are learned from rewards, the others from what every act loses."""
     source = ScenarioSource("lewis", "all", one_pool(), MOST)
     plan = Practice(source, RULES, 400, 200, 5, exact=exact())
     network = PolicyNetwork(NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint"), seed=1)
@@ -169,13 +169,13 @@ def test_a_network_that_is_taught_comes_to_lose_less():
     losses = []
     for update in range(6):
         found, _ = practice(network, [Opponent(CROWD, 1.0)], plan, update=update, games_before=1000 * update)
-        assert found.lost is not None and found.lost.shape == (found.size, action_count(MOST))
-        known = ~found.lost[:, -1].isnan()
+        assert found.regrets is not None and found.regrets.shape == (found.size, action_count(MOST))
+        known = ~found.regrets[:, -1].isnan()
         by_game = torch.stack([found.place % found.reward.shape[1], known.long()])
         assert 0.2 < known.float().mean() < 0.8 and by_game.unique(dim=1).shape[1] <= found.reward.shape[1] + 5
-        losses.append(learner.update(found)["taught_loss"])
+        losses.append(learner.update(found)["regret_loss"])
     assert losses[-1] < 0.75 * losses[0]
-    unknown = practice(network, [Opponent(seat_occupant("nice"), 1.0)], plan, update=9, games_before=0)[0].lost
+    unknown = practice(network, [Opponent(seat_occupant("nice"), 1.0)], plan, update=9, games_before=0)[0].regrets
     assert unknown is not None and unknown.isnan().all()
 
 
@@ -191,12 +191,12 @@ def test_beliefs_are_taught_by_the_exact_belief_where_it_is_known():
         found, _ = practice(
             learners[0].network, [Opponent(CROWD, 1.0)], plan, update=update, games_before=1000 * update
         )
-        assert found.posterior is not None and found.told is not None and found.lost is not None
+        assert found.posterior is not None and found.targets is not None and found.regrets is not None
         known = ~found.posterior[:, 0].isnan()
-        assert torch.equal(known, ~found.lost[:, -1].isnan()) and 0.2 < known.float().mean() < 0.8
-        who = found.posterior[:, VALUES:].gather(1, found.told[:, 3:])  # the truth is possible
+        assert torch.equal(known, ~found.regrets[:, -1].isnan()) and 0.2 < known.float().mean() < 0.8
+        who = found.posterior[:, VALUES:].gather(1, found.targets[:, 3:])  # the truth is possible
         assert (who[known] > 0).all() and found.posterior[known, VALUES:].sum(dim=1) == pytest.approx(1.0, abs=1e-5)
-        assert (found.posterior[known][:, :11].gather(1, found.told[known][:, :1]) > 0).all()
+        assert (found.posterior[known][:, :11].gather(1, found.targets[known][:, :1]) > 0).all()
         hard = found._replace(posterior=None)
         metrics = [learner.update(each) for learner, each in zip(learners, (found, hard), strict=True)]
         surprise.append(metrics[0]["belief_loss"])
@@ -206,7 +206,7 @@ def test_beliefs_are_taught_by_the_exact_belief_where_it_is_known():
     tensors, counters = learners[0].state()
     again, ends = Learner(PolicyNetwork(shape, seed=3), settings, seed=2), []
     again.restore({name: value.clone() for name, value in tensors.items()}, counters)
-    anew = replace(plan, exact=ExactReply(CROWD, RULES, one_pool(), "lewis"))
+    anew = replace(plan, exact=ExactTargets(CROWD, RULES, one_pool(), "lewis"))
     for learner, its_plan in ((learners[0], plan), (again, anew)):
         lesson, _ = practice(learner.network, [Opponent(CROWD, 1.0)], its_plan, update=6, games_before=6000)
         learner.update(lesson)
@@ -225,21 +225,21 @@ def test_in_a_share_of_its_practice_it_plays_its_likeliest_acts():
     def sure(share, own_turns):
         plan = Practice(source, RULES, 800, 100, 5, exact=exact(EQUAL), likeliest=share)
         found, _ = practice(network, crowd, plan, update=0, games_before=0, decisions_per_game=own_turns)
-        chosen = chosen_from(network, found.features, found.mask, None)
+        chosen = choose_actions(network, found.features, found.mask, None)
         same = (chosen.act == found.act) & ((chosen.oA == found.oA).all(dim=1) | (found.act > Act.INSIST))
         return same.float().mean().item(), found
 
     assert sure(1.0, 0.0)[0] == 1.0 and sure(0.0, 0.0)[0] < 0.5
     half, found = sure(0.5, 0.0)
     assert 0.5 < half < 1.0 and torch.equal(sure(0.5, 2.0)[1].act, found.act)
-    assert exact(EQUAL).follows_all and not exact().follows_all
+    assert exact(EQUAL).covers_all and not exact().covers_all
 
 
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
         ("training.exact_reply=0", "say exact_reply too"),
-        ("training.past_selves=0.5", "a past self cannot be followed"),
+        ("training.past_selves=0.5", "a past self is intractable"),
     ],
 )
 def test_likeliest_acts_are_refused_where_rewards_would_teach(wrong, why, tmp_path):
@@ -257,7 +257,7 @@ def test_likeliest_acts_are_refused_where_somebody_cannot_be_followed(tmp_path):
         "training: {exact_reply: 1.0, likeliest: 0.5}\n"
     )
     training = begin(load_config(path, (), TrainConfig))
-    with pytest.raises(InputError, match=r"training\.likeliest: somebody whom env\.partner draws cannot be followed"):
+    with pytest.raises(InputError, match=r"training\.likeliest: somebody whom env\.partner draws is intractable"):
         training.plan  # noqa: B018  # what it practices by is made when it is first asked for
 
 

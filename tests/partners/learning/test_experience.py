@@ -17,7 +17,7 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Decisions, Traits, decide
 from dond_marl.statistics import TEN, points_of_ten
 from hints import HintSchedule, RandomHinter
-from partners.learning.experience import Experience, LearningSeat, joined
+from partners.learning.experience import Experience, LearningSeat, join_experience
 from partners.learning.practice import Opponent, Practice, practice
 from partners.network.heads import Factored
 from partners.network.network import NetworkShape, PolicyNetwork
@@ -112,7 +112,7 @@ def test_the_probabilities_and_values_noted_are_the_networks():
     made = network()
     with torch.no_grad():
         logits, value = made(experience.features)
-    taken = Factored(logits, experience.mask).taken(experience.act, experience.oA)
+    taken = Factored(logits, experience.mask).log_probs(experience.act, experience.oA)
     assert torch.allclose(taken.log_prob, experience.log_prob, atol=1e-5)
     assert torch.allclose(value, experience.value, atol=1e-5)
 
@@ -145,7 +145,7 @@ def test_joining_keeps_every_decision_in_its_place():
         for rules, seat, size in ((Rules(7), 0, 30), (Rules(7), 1, 20), (Rules(7, "rejects"), 0, 10))
         if (part := played(rules, seat, size=size)[1]) is not None
     ]
-    whole = joined(parts)
+    whole = join_experience(parts)
     assert whole.size == sum(part.size for part in parts) and whole.reward.shape == (4, 60)
     dense, row, column = whole.dense(whole.log_prob), 0, 0
     for part in parts:
@@ -157,7 +157,7 @@ def test_joining_keeps_every_decision_in_its_place():
         assert torch.equal(whole.seat[block], part.seat)
         assert torch.equal(whole.features[row : row + part.size], part.features)
         row, column = row + part.size, column + games
-    assert same(joined(parts[:1]), parts[0])
+    assert same(join_experience(parts[:1]), parts[0])
 
 
 # -- practice --------------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def opponents(*names: str) -> list[Opponent]:
 
 
 def same(one: Experience, two: Experience) -> bool:
-    assert one.told is None and two.told is None
+    assert one.targets is None and two.targets is None
     return all(torch.equal(mine, theirs) for mine, theirs in zip(one, two, strict=True) if mine is not None)
 
 

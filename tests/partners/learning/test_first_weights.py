@@ -27,10 +27,10 @@ from partners.learning.first_weights import (
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
-from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
+from partners.network.checkpoint import load_checkpoint, network_note, save_checkpoint
 from partners.network.heads import Factored
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.occupants import EXPERT, PEOPLE
+from partners.network.occupants import EXPERT, HUMAN_DIALOGUES
 from partners.network.partner import RELUCTANCE, NetworkPartner
 from tests.command import train_command
 
@@ -50,7 +50,7 @@ def saved(path: Path, shape: NetworkShape = SMALL, seed: int = 7, **about) -> Po
     with torch.no_grad():
         network.head.weight.mul_(100)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-    save_checkpoint(path, tensors, {**describe(network), **about})
+    save_checkpoint(path, tensors, {**network_note(network), **about})
     return network
 
 
@@ -77,7 +77,7 @@ def test_it_starts_with_a_checkpoint_an_expert_or_its_seed(tmp_path):
 
 
 def test_people_hardly_walk_away_where_that_ends_the_game(tmp_path):
-    network = saved(tmp_path / "people.json", taught_by=PEOPLE, disagree="rejects")
+    network = saved(tmp_path / "people.json", taught_by=HUMAN_DIALOGUES, disagree="rejects")
     talks = first(str(tmp_path / "people.json"), EnvConfig(disagree="rejects"))
     ends = first(str(tmp_path / "people.json"))
     assert same(talks, network)

@@ -39,7 +39,7 @@ def position() -> tuple[torch.Tensor, torch.Tensor]:
     return logits, mask
 
 
-def said(act: Act, *oA: int) -> tuple[torch.Tensor, torch.Tensor]:
+def action(act: Act, *oA: int) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.tensor([int(act)]), torch.tensor([oA or (0, 0, 0)])
 
 
@@ -54,16 +54,16 @@ def said(act: Act, *oA: int) -> tuple[torch.Tensor, torch.Tensor]:
     ],
 )
 def test_an_action_is_as_likely_as_its_act_and_for_offers_alone_its_items(act, oA, probability):
-    policy = Factored(*position()).taken(*said(act, *oA))
+    policy = Factored(*position()).log_probs(*action(act, *oA))
     assert policy.log_prob.item() == pytest.approx(math.log(probability), abs=1e-6)
 
 
 def test_what_may_not_be_said_has_probability_zero_exactly():
     logits, mask = position()
-    assert Factored(logits, mask).taken(*said(Act.AGREE)).log_prob.exp().item() == 0.0
-    assert Factored(logits, mask).taken(*said(Act.PROPOSE, 0, 0, 1)).log_prob.exp().item() == 0.0
+    assert Factored(logits, mask).log_probs(*action(Act.AGREE)).log_prob.exp().item() == 0.0
+    assert Factored(logits, mask).log_probs(*action(Act.PROPOSE, 0, 0, 1)).log_prob.exp().item() == 0.0
     # ... and items beyond the pool beside an act that makes no offer are of no account.
-    end = Factored(logits, mask).taken(*said(Act.END, 0, 4, 4)).log_prob
+    end = Factored(logits, mask).log_probs(*action(Act.END, 0, 4, 4)).log_prob
     assert end.item() == pytest.approx(math.log(1 / 8), abs=1e-6)
 
 
@@ -72,7 +72,7 @@ def test_the_entropy_weighs_that_of_the_items_by_the_probability_of_an_offer():
     # An offer is made with 3/4.
     book = 1 / 4 * math.log(4) + 3 / 4 * math.log(4 / 3)
     expected = 1.75 * math.log(2) + 3 / 4 * (book + 1.5 * math.log(2))
-    assert Factored(*position()).taken(*said(Act.END)).entropy.item() == pytest.approx(expected, abs=1e-6)
+    assert Factored(*position()).log_probs(*action(Act.END)).entropy.item() == pytest.approx(expected, abs=1e-6)
 
 
 def every_action(mask: torch.Tensor) -> list[tuple[int, tuple[int, ...]]]:
@@ -93,7 +93,7 @@ def test_probabilities_sum_to_one_and_the_entropy_is_that_of_the_enumerated_acti
     actions = every_action(mask)
     act, oA = torch.tensor([act for act, _ in actions]), torch.tensor([oA for _, oA in actions])
     size = len(actions)
-    policy = Factored(logits.expand(size, -1, -1), mask.expand(size, -1, -1)).taken(act, oA)
+    policy = Factored(logits.expand(size, -1, -1), mask.expand(size, -1, -1)).log_probs(act, oA)
     assert policy.log_prob.exp().sum().item() == pytest.approx(1, abs=1e-9)
     brute = -(policy.log_prob.exp() * policy.log_prob).sum().item()
     assert policy.entropy.numpy() == pytest.approx(np.full(size, brute), abs=1e-9)
@@ -103,7 +103,7 @@ def test_a_position_with_nothing_to_choose_has_entropy_zero_and_no_gradient():
     logits = torch.full((1, 4, 5), RUBBISH, requires_grad=True)
     mask = torch.zeros((1, 4, 5), dtype=torch.bool)
     mask[0, :, 0] = True  # PROPOSE of nothing, and no more
-    policy = Factored(logits, mask).taken(*said(Act.PROPOSE))
+    policy = Factored(logits, mask).log_probs(*action(Act.PROPOSE))
     assert policy.log_prob.item() == 0 and policy.entropy.item() == 0
     (policy.log_prob + policy.entropy).sum().backward()
     assert logits.grad is not None and not logits.grad.any()
@@ -112,7 +112,7 @@ def test_a_position_with_nothing_to_choose_has_entropy_zero_and_no_gradient():
 def test_the_gradient_of_masked_logits_is_exactly_zero_and_of_others_the_textbooks():
     logits, mask = position()
     logits.requires_grad_()
-    policy = Factored(logits, mask).taken(*said(Act.PROPOSE, 1, 2, 0))
+    policy = Factored(logits, mask).log_probs(*action(Act.PROPOSE, 1, 2, 0))
     policy.log_prob.sum().backward(retain_graph=True)
     assert logits.grad is not None
     # d log p(k) / d logit(j) = [j = k] - p(j), for the act and, being an offer, for its items.
@@ -125,7 +125,7 @@ def test_the_gradient_of_masked_logits_is_exactly_zero_and_of_others_the_textboo
 def test_items_get_no_gradient_from_an_act_that_makes_no_offer():
     logits, mask = position()
     logits.requires_grad_()
-    Factored(logits, mask).taken(*said(Act.END, 1, 2, 0)).log_prob.sum().backward()
+    Factored(logits, mask).log_probs(*action(Act.END, 1, 2, 0)).log_prob.sum().backward()
     assert logits.grad is not None and not logits.grad[0, 1:].any() and logits.grad[0, 0].any()
 
 

@@ -25,9 +25,9 @@ from partners.learning.learners import Learner, belief_loss
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
 from partners.mixture import NO_MEMBER, Mixture, member_names, privileged_targets
-from partners.network.checkpoint import describe, load_checkpoint, save_checkpoint
+from partners.network.checkpoint import load_checkpoint, network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.numpy_network import PlainPartner, read_plain
+from partners.network.numpy_network import NumpyPartner, load_numpy_network
 from partners.network.partner import NetworkPartner
 
 torch.set_num_threads(1)
@@ -76,15 +76,15 @@ def test_who_it_was_is_who_played_and_its_values_are_the_partners():
 def test_every_decision_is_told_of_its_own_game_in_both_seats():
     """In this source every pool is worth 10 to both: the pool that was seen, times the values that were told."""
     found = practiced(PolicyNetwork(SHAPE))
-    assert found.told is not None and found.told.shape == (found.size, 4)
+    assert found.targets is not None and found.targets.shape == (found.size, 4)
     counts = (found.features[:, :3] * SHAPE.max_count).round().long()
-    assert ((counts * found.told[:, :3]).sum(dim=1) == 10).all()
+    assert ((counts * found.targets[:, :3]).sum(dim=1) == 10).all()
     games = found.place % found.reward.shape[1]
-    assert len(torch.unique(torch.stack([games, found.told[:, 3]]), dim=1)[0]) == len(torch.unique(games))
+    assert len(torch.unique(torch.stack([games, found.targets[:, 3]]), dim=1)[0]) == len(torch.unique(games))
     assert (
         practice(
             PolicyNetwork(SHAPE), [Opponent(CROWD, 1.0)], Practice(LEWIS, Rules(), 50, 20, 5), update=0, games_before=0
-        )[0].told
+        )[0].targets
         is None
     )
 
@@ -156,9 +156,9 @@ def test_a_saved_checkpoint_plays_without_what_learning_was_told(tmp_path):
     learner.update(practiced(learner.network))
     tensors, _ = learner.state()
     assert any(name.startswith("critic.") for name in tensors)
-    save_checkpoint(tmp_path / "all.json", tensors, describe(learner.network))
+    save_checkpoint(tmp_path / "all.json", tensors, network_note(learner.network))
     bare = {name: value for name, value in tensors.items() if name.startswith("network.")}
-    save_checkpoint(tmp_path / "bare.json", bare, describe(learner.network))
+    save_checkpoint(tmp_path / "bare.json", bare, network_note(learner.network))
     scenarios = LEWIS.block(9, 0, 64)
     turns = Table(scenarios, prior="lewis").turns()
     known = NetworkPartner(learner.network)
@@ -166,7 +166,7 @@ def test_a_saved_checkpoint_plays_without_what_learning_was_told(tmp_path):
         again = NetworkPartner(load_checkpoint(tmp_path / f"{name}.json").network())
         assert np.array_equal(again.probs(turns, 4), known.probs(turns, 4))
         assert np.array_equal(again.beliefs(turns).values, known.beliefs(turns).values)
-        plain = PlainPartner(read_plain(tmp_path / f"{name}.json")[0])
+        plain = NumpyPartner(load_numpy_network(tmp_path / f"{name}.json")[0])
         assert np.abs(plain.probs(turns, 4) - known.probs(turns, 4)).max() < 2e-5
         said, heard = plain.beliefs(turns), known.beliefs(turns)
         assert np.abs(said.values - heard.values).max() < 2e-5 and np.abs(said.who - heard.who).max() < 2e-5
@@ -213,13 +213,13 @@ def test_who_learns_from_what_it_was_not_told_hears_of_it():
 def test_weights_get_a_head_for_beliefs_or_lose_it(tmp_path):
     plain = PolicyNetwork(NetworkShape(hidden=(8,)), seed=4)
     path = tmp_path / "plain.json"
-    save_checkpoint(path, {f"network.{name}": value for name, value in plain.state_dict().items()}, describe(plain))
-    assert "beliefs" not in describe(plain)["network"] and "members" not in describe(plain)["network"]
+    save_checkpoint(path, {f"network.{name}": value for name, value in plain.state_dict().items()}, network_note(plain))
+    assert "beliefs" not in network_note(plain)["network"] and "members" not in network_note(plain)["network"]
     wanted = NetworkShape(hidden=(8,), beliefs=True, members=MEMBERS)
     made = first_network(wanted, str(path), disagree="ends", seed=1)
     assert made.shape == wanted and torch.equal(made.head.weight, plain.head.weight)
     assert made.belief is not None and made.belief.layer.weight.abs().sum() > 0
-    save_checkpoint(path, {f"network.{name}": value for name, value in made.state_dict().items()}, describe(made))
+    save_checkpoint(path, {f"network.{name}": value for name, value in made.state_dict().items()}, network_note(made))
     assert load_checkpoint(path).network().shape == wanted
     assert first_network(NetworkShape(hidden=(8,)), str(path), disagree="ends", seed=1).belief is None
 

@@ -21,8 +21,8 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from partners.network.checkpoint import (
     CheckpointError,
     Weights,
-    describe,
     load_checkpoint,
+    network_note,
     pack,
     save_checkpoint,
     unpack,
@@ -46,7 +46,7 @@ def tensors_of(made: PolicyNetwork) -> dict[str, Tensor]:
 
 def write(path: Path, made: PolicyNetwork | None = None, **about: object) -> Path:
     made = made or network()
-    save_checkpoint(path, tensors_of(made), {**describe(made), "counters": {"updates": 3}, **about})
+    save_checkpoint(path, tensors_of(made), {**network_note(made), "counters": {"updates": 3}, **about})
     return path
 
 
@@ -56,7 +56,7 @@ def same_weights(one: PolicyNetwork, other: PolicyNetwork) -> bool:
 
 
 def test_both_containers_hold_the_same_weights_and_note(tmp_path):
-    tensors, about = tensors_of(network()), {**describe(network()), "card": "good"}
+    tensors, about = tensors_of(network()), {**network_note(network()), "card": "good"}
     save_checkpoint(tmp_path / "policy.json", tensors, about)
     pair, piece = load_checkpoint(tmp_path / "policy.json"), unpack(pack(tensors, about), tmp_path / "a.safetensors")
     assert same_weights(pair.network(), network()) and same_weights(piece.network(), network())
@@ -155,7 +155,7 @@ def test_no_flipped_bit_changes_what_is_loaded(saved, name, flips):
     assert refused >= 0.95 * flips and (refused == flips or name == "policy.json")
 
 
-def noted(saved: Path, **changes: object) -> Path:
+def edited_note(saved: Path, **changes: object) -> Path:
     """The note with changes, as a hand would write it: without its own checksum."""
     note = {**json.loads(saved.read_text()), **changes}
     del note["note_sha256"]
@@ -164,7 +164,7 @@ def noted(saved: Path, **changes: object) -> Path:
 
 
 def shape(**changes: object) -> dict[str, object]:
-    return {**describe(network())["network"], **changes}
+    return {**network_note(network())["network"], **changes}
 
 
 @pytest.mark.parametrize(
@@ -191,19 +191,19 @@ def shape(**changes: object) -> dict[str, object]:
 )
 def test_an_edited_note_is_refused_with_what_is_wrong(saved, changes, told):
     with pytest.raises(CheckpointError, match=told):
-        load_checkpoint(noted(saved, **changes)).network()
+        load_checkpoint(edited_note(saved, **changes)).network()
 
 
 @pytest.mark.parametrize("version", [True, 1.0, "1", [1], "1" * 100_000])
 def test_a_format_that_only_equals_the_known_one_is_refused_in_a_line(saved, version):
     with pytest.raises(CheckpointError, match="this build reads 1") as refused:
-        load_checkpoint(noted(saved, format=version))
+        load_checkpoint(edited_note(saved, format=version))
     assert len(str(refused.value)) < 400 + len(str(saved))
 
 
 def test_of_a_note_without_its_checksum_only_what_the_tensors_bear_out_is_taken(saved):
     """Who taught it changes how it plays, so nobody may say it who did not save it."""
-    changed = noted(saved, taught_by="human dialogues", disagree="rejects", counters={"updates": 10**9})
+    changed = edited_note(saved, taught_by="human dialogues", disagree="rejects", counters={"updates": 10**9})
     weights = load_checkpoint(changed)
     assert weights.about.keys() == {"format", "sha256", "layout", "network"}
     assert type(checkpoint(str(changed))) is NetworkPartner
@@ -261,7 +261,7 @@ def test_a_pickle_is_refused_and_not_executed(saved, tmp_path):
     # ... also where its checksum is right.
     saved.with_suffix(".safetensors").write_bytes(armed)
     with pytest.raises(CheckpointError, match="cannot be read"):
-        load_checkpoint(noted(saved, sha256=hashlib.sha256(armed).hexdigest())).network()
+        load_checkpoint(edited_note(saved, sha256=hashlib.sha256(armed).hexdigest())).network()
     assert not (tmp_path / "gone off").exists()
     pickle.loads(armed)
     assert (tmp_path / "gone off").exists()  # the bomb was a live one

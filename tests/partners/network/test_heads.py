@@ -18,7 +18,7 @@ from dond_marl.seats import Turns
 from dond_marl.splits import action_index, grid, legal_action_mask
 from partners.network.heads import Joint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import NetworkPartner, reluctant
+from partners.network.partner import NetworkPartner, with_rare_disagree
 
 torch.set_num_threads(1)
 PERMUTATIONS = [list(order) for order in itertools.permutations(range(3))]
@@ -77,18 +77,18 @@ def test_every_action_has_the_probability_worked_by_hand_and_all_sums_are_over_t
     other = drawn(seed + 10)[0]
     said, reference = Joint(logits, mask, places), Joint(other, mask, places)
     ours, theirs = by_hand(logits, mask, places, counts), by_hand(other, mask, places, counts)
-    numbers = said.chances(SIZE).numbered(3)
+    numbers = said.probabilities(SIZE).log_probs_by_number(3)
     for row in range(SIZE):
         probs = ours[row]
         assert sum(probs.values()) == pytest.approx(1) == numbers[row].sum()
         for (act, oA), probability in probs.items():
             acts, offers = torch.full((SIZE,), int(act)), torch.tensor([oA]).expand(SIZE, 3)
-            found = said.taken(acts, offers).log_prob[row]
+            found = said.log_probs(acts, offers).log_prob[row]
             assert found.exp().item() == pytest.approx(probability)
             number = action_index(np.array([act], np.int8), np.array([oA], np.int8), 3)
             assert numbers[row, number].item() == pytest.approx(probability)
         entropy = -sum(p * np.log(p) for p in probs.values())
-        assert said.taken(acts, offers).entropy[row].item() == pytest.approx(entropy)
+        assert said.log_probs(acts, offers).entropy[row].item() == pytest.approx(entropy)
         away = sum(p * np.log(p / theirs[row][action]) for action, p in probs.items())
         assert said.divergence(reference)[row].item() == pytest.approx(away)
 
@@ -98,7 +98,7 @@ def test_what_may_not_be_said_gets_no_gradient():
     logits.requires_grad_()
     said = Joint(logits, mask, places)
     act, oA = torch.zeros(SIZE, dtype=torch.int64), torch.zeros((SIZE, 3), dtype=torch.int64)
-    taken = said.taken(act, oA)
+    taken = said.log_probs(act, oA)
     (taken.log_prob + taken.entropy).sum().backward()
     moved = np.abs(logits.grad.numpy()) > 0
     own = np.empty_like(counts)
@@ -154,7 +154,7 @@ def test_a_permuted_deal_is_played_alike_to_the_bit_by_the_same_noise(history):
 
 def test_a_reluctant_one_says_all_else_in_the_same_proportions():
     turns = seen(open_source("lewis", split="train").block(0, 0, 32))
-    before, after = (NetworkPartner(made).probs(turns, 4) for made in (network(), reluctant(network())))
+    before, after = (NetworkPartner(made).probs(turns, 4) for made in (network(), with_rare_disagree(network())))
     refusal = before.shape[1] - 2
     rest = np.delete(before, refusal, axis=1) / (1 - before[:, [refusal]])
     assert (after[:, refusal] < before[:, refusal] / 1000).all()
@@ -169,7 +169,7 @@ def test_the_gradient_worked_out_by_hand_is_that_of_pytorchs_own_steps():
     weights = torch.from_numpy(rng.normal(size=(2, SIZE)))
 
     def score(told: torch.Tensor) -> torch.Tensor:
-        taken = Joint(told, mask, places).taken(act, oA)
+        taken = Joint(told, mask, places).log_probs(act, oA)
         return (weights[0] * taken.log_prob + weights[1] * taken.entropy).sum()
 
     assert torch.autograd.gradcheck(score, logits.clone().requires_grad_())

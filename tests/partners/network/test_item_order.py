@@ -21,8 +21,8 @@ from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.statistics import points_of_ten
 from league.settings.training import TrainConfig
 from league.training.training import begin
-from partners.network.checkpoint import CheckpointError, Weights, describe, load_checkpoint, save_checkpoint
-from partners.network.network import ItemOrder, NetworkShape, PolicyNetwork, given_back
+from partners.network.checkpoint import CheckpointError, Weights, load_checkpoint, network_note, save_checkpoint
+from partners.network.network import ItemOrder, NetworkShape, PolicyNetwork, in_turn_order
 from partners.network.partner import NetworkPartner
 from partners.network.shape import ITEM_PIECES, item_columns
 
@@ -107,7 +107,7 @@ def test_items_stand_by_value_then_by_count_then_by_what_is_offered():
     others = [column for name, piece in pieces.items() if name not in ITEM_PIECES for column in range(26)[piece]]
     assert torch.equal(arranged[:, others], features[:, others])
     said = torch.arange(4 * 5 * 2.0).view(4, 5, 2)
-    back = given_back(said, places)
+    back = in_turn_order(said, places)
     assert torch.equal(back[0], said[0]) and torch.equal(back[1, :, 0], said[3, :, 0])
 
 
@@ -244,7 +244,7 @@ def test_whole_games_earn_the_same_whatever_the_items_are_called():
 
 def saved(folder: Path, made: PolicyNetwork) -> Path:
     tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
-    save_checkpoint(folder / "policy.json", tensors, describe(made))
+    save_checkpoint(folder / "policy.json", tensors, network_note(made))
     return folder / "policy.json"
 
 
@@ -269,7 +269,7 @@ def test_a_checkpoint_from_before_there_was_a_choice_does_not_sort(tmp_path):
 @pytest.mark.parametrize("told", ["yes", 1, None])
 def test_a_note_that_says_neither_true_nor_false_is_refused(told):
     made = network()
-    about = describe(made)
+    about = network_note(made)
     about["network"]["sorted_items"] = told
     tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
     with pytest.raises(CheckpointError, match=r"here: describes no network.*sorted_items"):

@@ -50,9 +50,9 @@ def test_the_first_layer_is_a_layer_over_the_expanded_features():
     network = PolicyNetwork(SHAPE)
     features = _features(network, 200)
     layer = network.trunk[0]
-    read = network.read(features)
+    read = network.prepare(features)
     torch.testing.assert_close(
-        network.first(read), nn.functional.linear(network.expand(read), layer.weight), **ROUNDING
+        network.first_layer(read), nn.functional.linear(network.one_hot(read), layer.weight), **ROUNDING
     )
 
 
@@ -64,7 +64,7 @@ def test_the_gradients_of_a_network_are_those_of_the_plain_one():
     (logits.square().sum() + value.square().sum()).backward()
     found = {name: weight.grad for name, weight in network.named_parameters()}
     weights = {name: weight.detach().clone().requires_grad_() for name, weight in network.named_parameters()}
-    hidden = network.expand(network.read(features))
+    hidden = network.one_hot(network.prepare(features))
     for layer in ("trunk.0", "trunk.2"):
         hidden = torch.tanh(nn.functional.linear(hidden, weights[f"{layer}.weight"], weights[f"{layer}.bias"]))
     out = nn.functional.linear(hidden, weights["head.weight"], weights["head.bias"])

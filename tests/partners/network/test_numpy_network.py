@@ -18,12 +18,12 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.splits import legal_action_mask
-from partners.network.checkpoint import describe, save_checkpoint
+from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.checkpoint_files import CheckpointError
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.numpy_network import PlainPartner, read_plain
+from partners.network.numpy_network import NumpyPartner, load_numpy_network
 from partners.network.occupants import EXPERT, checkpoint
-from partners.network.partner import Clone, NetworkPartner
+from partners.network.partner import ClonedPartner, NetworkPartner
 from partners.scripted.heuristic import Heuristic
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,29 +46,33 @@ def saved(folder: Path, about: dict | None = None, **shape: object) -> tuple[Pol
         made.head.weight.mul_(100)
     path = folder / "made.json"
     save_checkpoint(path, {f"network.{name}": value for name, value in made.state_dict().items()},
-                    {**describe(made), **(about or {})})  # fmt: skip
+                    {**network_note(made), **(about or {})})  # fmt: skip
     return made, path
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_its_probabilities_are_those_of_the_network_that_it_was_read_from(name, tmp_path):
     made, path = saved(tmp_path, **SHAPES[name])
-    plain, _ = read_plain(path)
+    plain, _ = load_numpy_network(path)
     for position in positions(Heuristic(), max_count=made.shape.max_count, games=6, seed=5):
         turns = position.turns
         with torch.no_grad():
-            read = made.read(torch.from_numpy(made.adapter.encode(turns)))
-            logits = made.answer(read)[0]
+            read = made.prepare(torch.from_numpy(made.adapter.encode(turns)))
+            logits = made.evaluate(read)[0]
         own, places = plain.logits(turns)
         if made.shape.head == "factored":
             parts = own.reshape(logits.shape)
             items = parts[:, 1:] if places is None else np.take_along_axis(parts[:, 1:], places[:, :, None], axis=1)
             own = np.concatenate([parts[:, :1], items], axis=1)
         assert np.abs(own - logits.numpy()).max() < 2e-5
-        told = made.said(logits, torch.from_numpy(made.mask(turns)), read).chances(turns.size).numbered(MAX_COUNT)
-        assert np.abs(plain.chances(turns).numbered(MAX_COUNT) - told).max() < 1e-5
+        told = (
+            made.distribution(logits, torch.from_numpy(made.mask(turns)), read)
+            .probabilities(turns.size)
+            .by_number(MAX_COUNT)
+        )
+        assert np.abs(plain.probabilities(turns).by_number(MAX_COUNT) - told).max() < 1e-5
         legal = legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], MAX_COUNT)
-        assert not told[~legal].any() and not plain.chances(turns).numbered(MAX_COUNT)[~legal].any()
+        assert not told[~legal].any() and not plain.probabilities(turns).by_number(MAX_COUNT)[~legal].any()
 
 
 GREEDY_TOO = ("usual", "all at once")  # the others are tried greedily among the slow tests
@@ -84,7 +88,7 @@ GREEDY_TOO = ("usual", "all at once")  # the others are tried greedily among the
 )
 def test_it_says_what_the_network_says_with_the_same_probabilities(name, greedy, tmp_path):
     made, path = saved(tmp_path, **SHAPES[name])
-    usual, single = NetworkPartner(made, greedy=greedy), PlainPartner(read_plain(path)[0], greedy=greedy)
+    usual, single = NetworkPartner(made, greedy=greedy), NumpyPartner(load_numpy_network(path)[0], greedy=greedy)
     assert usual.traits == single.traits
     alike = []
     for position in positions(usual, max_count=made.shape.max_count, games=6, seed=7):
@@ -106,7 +110,7 @@ def test_it_keeps_to_the_contract_of_partners(greedy, tmp_path):
 def test_the_shipped_expert_plays_the_same_games_either_way():
     source = open_source("lewis", split="paper_test")
     both = [seat_occupant("expert"), seat_occupant("expert", one_game=True)]
-    assert isinstance(both[1], PlainPartner)
+    assert isinstance(both[1], NumpyPartner)
     one, other = (rollout((expert, Heuristic()), source.block(3, 0, 300), Rules(), seed=0) for expert in both)
     assert (one.act == other.act).all() and (one.oA == other.oA).all()
 
@@ -116,12 +120,12 @@ def test_what_people_taught_is_as_reluctant_either_way(tmp_path):
     single = checkpoint(str(path), one_game=True)
     for rules in (Rules(), Rules(disagree="rejects")):
         turns = Table(open_source("lewis").block(1, 0, 20), rules).turns()
-        assert np.abs(single.probs(turns, 4) - Clone(made).probs(turns, 4)).max() < 1e-5
+        assert np.abs(single.probs(turns, 4) - ClonedPartner(made).probs(turns, 4)).max() < 1e-5
 
 
 def test_an_environment_asks_it_so_and_its_user_can_say_otherwise():
     env = deal_or_no_dialog_v0.env
-    assert isinstance(SingleAgentView(env(), partner="expert").partner, PlainPartner)
+    assert isinstance(SingleAgentView(env(), partner="expert").partner, NumpyPartner)
     assert isinstance(SingleAgentView(env(), partner="expert(one_game=False)").partner, NetworkPartner)
     assert isinstance(SingleAgentView(env(), partner="heuristic").partner, Heuristic)
 
@@ -130,7 +134,7 @@ def test_an_environment_asks_it_so_and_its_user_can_say_otherwise():
 def test_a_checkpoint_that_cannot_be_used_says_so_as_it_does_elsewhere(change, tmp_path):
     made, path = saved(tmp_path)
     weights = {f"network.{name}": value.clone() for name, value in made.state_dict().items()}
-    about = describe(made)
+    about = network_note(made)
     if change == "shape":
         weights["network.head.bias"] = weights["network.head.bias"][:-1]
     if change == "finite":
@@ -165,5 +169,5 @@ def test_playing_one_game_against_the_expert_loads_no_pytorch():
 
 
 def test_the_shipped_expert_is_what_the_measurements_speak_of():
-    network, _ = read_plain(EXPERT)
+    network, _ = load_numpy_network(EXPERT)
     assert network.shape.hidden == (256, 256)

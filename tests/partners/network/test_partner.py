@@ -14,7 +14,7 @@ from dond_marl.seats import Cause, Turns
 from dond_marl.splits import action_at, action_index, legal_action_mask
 from hints import HintSchedule, RandomHinter
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import Clone, NetworkPartner
+from partners.network.partner import ClonedPartner, NetworkPartner
 
 torch.set_num_threads(1)
 LARGEST_UNIFORM = 1 - 2.0**-53  # what a generator can draw at most; as a float32 it is 1
@@ -66,7 +66,7 @@ def test_another_process_gets_the_same_answers():
     check_in_another_process(both)
 
 
-@pytest.mark.parametrize("kind", [NetworkPartner, Clone])
+@pytest.mark.parametrize("kind", [NetworkPartner, ClonedPartner])
 def test_the_policy_behind_a_greedy_one_samples_as_if_it_had_never_been_greedy(seen, kind):
     made = network()
     sampled, own = kind(made, greedy=True).sampled(), kind(made)
@@ -205,7 +205,7 @@ def test_whole_numbers_are_spelled_out_as_they_are():
     games = rollout((partner, partner), source.block(0, 0, 64), Rules(), seed=0, prior=source.prior)
     assert games.size == 64
     turns = next(position.turns for position in positions(partner, max_count=4, sources=("lewis",)))
-    expanded = made.expand(made.read(partner.choose(turns).features)).numpy()
+    expanded = made.one_hot(made.prepare(partner.choose(turns).features)).numpy()
     # counts: 3 items of 5 levels; my values: 3 of 11; the last offer: 3 of 5; turns: 11; then the act as it is.
     counts = expanded[:, :15].reshape(-1, 3, 5)
     assert (counts.sum(axis=2) == 1).all() and (counts.argmax(axis=2) == turns.counts).all()
