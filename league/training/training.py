@@ -108,8 +108,8 @@ class Training:
         exact = _exact_reply(spec_name(self.config.env.partner), plan.rules, self.source.prior)
         if settings.likeliest and not exact.covers_all:
             raise InputError(
-                "training.likeliest: somebody whom env.partner draws cannot be followed, and rewards of likeliest acts "
-                "teach nothing; leave it out, or name only partners without memory that do not gamble"
+                "training.likeliest: env.partner may draw an intractable partner, and rewards of greedy acts teach "
+                "nothing; leave it out, or name only deterministic partners without memory"
             )
         return replace(plan, exact=exact, likeliest=settings.likeliest)
 

@@ -54,7 +54,7 @@ def test_whom_it_follows_and_how_often_they_are_met():
         ("heuristic", 0.25), ("personas", 0.125), ("tough", 0.125)
     ]  # fmt: skip
     assert [each.name for each in tractable_members(seat_occupant("tough"), RULES)] == ["partner"]
-    with pytest.raises(InputError, match="nobody whom this learner meets can be tractable_members"):
+    with pytest.raises(InputError, match="no opponent of this learner is tractable"):
         ExactTargets(seat_occupant("nice"), RULES, one_pool(), "lewis")
 
 
@@ -69,7 +69,7 @@ def test_what_acts_lose_is_what_the_yardstick_says(seat):
         for chance, mind in minds:
             for each in asked(player, seat, mind, name, table, RULES):
                 lost = exact(EQUAL).regrets(each.turns, MOST)
-                said = action_index(each.distribution.act_type, each.distribution.oA, MOST)
+                said = action_index(each.said.act_type, each.said.oA, MOST)
                 total += 10 * chance * lost[np.arange(len(said)), said].sum(dtype=np.float64) / table.size
     expected = sum(each.points for each in lost_by_turn(player, FOLLOWED, partners, seat, table, RULES))
     assert total / len(FOLLOWED) == pytest.approx(expected, abs=1e-4) and expected > 0.1
@@ -144,7 +144,7 @@ def test_log_probabilities_by_number_are_those_that_a_seat_plays_by(head, sorted
     turns = asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), Rules())[1].turns
     read = network.prepare(torch.from_numpy(network.adapter.encode(turns)))
     said = network.distribution(network.evaluate(read)[0], torch.from_numpy(network.mask(turns)), read)
-    probs = said.numbered(MOST).exp().t().detach().numpy()
+    probs = said.log_probs_by_number(MOST).exp().t().detach().numpy()
     assert probs == pytest.approx(NetworkPartner(network).probs(turns, MOST), abs=1e-5) and probs.max() > 0.2
 
 
@@ -173,7 +173,7 @@ def test_a_network_that_is_taught_comes_to_lose_less():
         known = ~found.regrets[:, -1].isnan()
         by_game = torch.stack([found.place % found.reward.shape[1], known.long()])
         assert 0.2 < known.float().mean() < 0.8 and by_game.unique(dim=1).shape[1] <= found.reward.shape[1] + 5
-        losses.append(learner.update(found)["regret_loss"])
+        losses.append(learner.update(found)["taught_loss"])
     assert losses[-1] < 0.75 * losses[0]
     unknown = practice(network, [Opponent(seat_occupant("nice"), 1.0)], plan, update=9, games_before=0)[0].regrets
     assert unknown is not None and unknown.isnan().all()
@@ -239,7 +239,7 @@ def test_in_a_share_of_its_practice_it_plays_its_likeliest_acts():
     ("wrong", "why"),
     [
         ("training.exact_reply=0", "say exact_reply too"),
-        ("training.past_selves=0.5", "a past self is intractable"),
+        ("training.past_selves=0.5", "a past self cannot be followed"),
     ],
 )
 def test_likeliest_acts_are_refused_where_rewards_would_teach(wrong, why, tmp_path):
@@ -257,7 +257,7 @@ def test_likeliest_acts_are_refused_where_somebody_cannot_be_followed(tmp_path):
         "training: {exact_reply: 1.0, likeliest: 0.5}\n"
     )
     training = begin(load_config(path, (), TrainConfig))
-    with pytest.raises(InputError, match=r"training\.likeliest: somebody whom env\.partner draws is intractable"):
+    with pytest.raises(InputError, match=r"training\.likeliest: env\.partner may draw an intractable partner"):
         training.plan  # noqa: B018  # what it practices by is made when it is first asked for
 
 

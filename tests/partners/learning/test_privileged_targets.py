@@ -146,7 +146,7 @@ def test_no_seat_plays_by_what_learning_is_told():
         if name in ("lost", "posterior"):  # nobody taught them
             assert one is other is None
             continue
-        assert torch.equal(one, other) == (name != "told"), name
+        assert torch.equal(one, other) == (name != "targets"), name
     (_, first), (_, second) = learners
     assert first["value_loss"] != second["value_loss"] and first["belief_loss"] != second["belief_loss"]
 
@@ -206,8 +206,8 @@ def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
 
 def test_who_learns_from_what_it_was_not_told_hears_of_it():
     learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
-    with pytest.raises(ValueError, match="it was not"):
-        learner.update(practiced(learner.network)._replace(told=None))
+    with pytest.raises(ValueError, match="privileged targets"):
+        learner.update(practiced(learner.network)._replace(targets=None))
 
 
 def test_weights_get_a_head_for_beliefs_or_lose_it(tmp_path):

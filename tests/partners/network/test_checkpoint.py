@@ -285,7 +285,7 @@ KILLED = """
                     os.kill(os.getpid(), signal.SIGKILL)
                 steps -= 1
         sys.addaudithook(count)
-        checkpoint.save_checkpoint(folder / "policy.json", tensors, checkpoint.describe(made))
+        checkpoint.save_checkpoint(folder / "policy.json", tensors, checkpoint.network_note(made))
 
     made = PolicyNetwork(NetworkShape(max_turns=6, hidden=(8,)), seed=2)
     tensors = {f"network.{name}": value for name, value in made.state_dict().items()}

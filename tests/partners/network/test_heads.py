@@ -77,7 +77,7 @@ def test_every_action_has_the_probability_worked_by_hand_and_all_sums_are_over_t
     other = drawn(seed + 10)[0]
     said, reference = Joint(logits, mask, places), Joint(other, mask, places)
     ours, theirs = by_hand(logits, mask, places, counts), by_hand(other, mask, places, counts)
-    numbers = said.probabilities(SIZE).log_probs_by_number(3)
+    numbers = said.probabilities(SIZE).by_number(3)
     for row in range(SIZE):
         probs = ours[row]
         assert sum(probs.values()) == pytest.approx(1) == numbers[row].sum()
