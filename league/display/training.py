@@ -219,7 +219,7 @@ def epoch_status(epoch: Epoch) -> str:
     """The losses of one epoch, in nats, in one line."""
     return (
         f"epoch {epoch.epoch}: surprised by what others said {epoch.act:.3f} nats by the act and {epoch.oA:.3f} by the "
-        f"split, by what it was taught {epoch.learned_act:.3f} and {epoch.learned_oA:.3f}{', the best' * epoch.best}"
+        f"split, training {epoch.train_act:.3f} and {epoch.train_oA:.3f}{', the best' * epoch.best}"
     )
 
 
