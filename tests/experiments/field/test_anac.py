@@ -9,7 +9,7 @@ from dond_marl.errors import InputError
 from dond_marl.statistics import Estimate
 from experiments.field.anac.cells import SPLIT, Cell, sample, whole
 from experiments.field.anac.experiment import lines, perform
-from experiments.field.anac.findings import Found, Player, found_in, markdown, middle, notes, of_best
+from experiments.field.anac.findings import Found, Player, found_in, markdown, notes, of_best
 from experiments.field.anac.picture import drawing
 from experiments.field.anac.settings import AnacConfig
 from league.settings.read import load_config
@@ -138,10 +138,6 @@ def test_the_commonest_reasons_of_a_forfeit_are_named_and_the_others_counted():
     about = {"max_turns": 10, "scenarios": "9 of them", "confidence": 0.95, "versions": {}, "day": "today"}
     told = notes(Found({**about, "refused": {}}, [player], {}, 0.0))
     assert "Forfeits: B: 4 lost, 2 late, 2 for other reasons of 9 games." in told
-
-
-def test_the_middle_half_counts_alone():
-    assert middle([0, 1, 1, 3, 100, 1, 1, -50]) == pytest.approx((1 + 1 + 1 + 1) / 4)
 
 
 def test_every_agent_of_the_results_file_is_named_once(request):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from dond_marl.scenarios.sources import pack
 from dond_marl.seats import decide
 from experiments.field.frontier.ours import in_paper_space, playable, played, played_unbound, proposals
 from experiments.field.frontier.public import Instance, PublicGameError, games, instances
-from experiments.field.frontier.scoring import outcome, rescored, summary, wilson
+from experiments.field.frontier.scoring import outcome, rescored, summary
 from partners.provenance import identity
 from tests.command import in_process
 
@@ -65,12 +64,6 @@ def test_games_are_read_and_scored_as_by_hand(folder):
 def test_a_lost_item_leaves_a_deal_that_can_be_improved():
     assert outcome(TABLE, ((0, 0, 2), (3, 0, 0))) == (True, (10, 3), 13 / 16, False)
     assert outcome(TABLE, ((1, 0, 2), (2, 1, 0))).pareto is False  # a pen that is worth nothing to its holder
-
-
-def test_wilsons_interval_is_that_of_the_tables():
-    share = wilson(19, 20)
-    assert (round(share.low, 4), round(share.high, 4)) == (0.7639, 0.9911)
-    assert wilson(0, 7).low == 0.0 and math.isnan(wilson(0, 0).mean)
 
 
 def test_ours_play_what_fits_and_agree_as_in_our_game():
