@@ -28,7 +28,7 @@ class EquilibriumPartner:
     gives it; it remembers the last offer alone, takes INSIST for PROPOSE, and never says INSIST. There are tables of 1
     to 10 turns over the scenarios of ``lewis``; in any other game it raises
     :class:`~dond_marl.errors.InputError`. Where DISAGREE only refuses it plays the same table, never refuses, and
-    answers a refusal as :mod:`dond_marl.yardsticks.equilibria.refusing` says.
+    answers a refusal as :mod:`dond_marl.yardsticks.equilibria.table` says.
 
     - ``temperature``: points of ten, one of those that have a table; the higher, the more often it says what is worth
       less. In games of less than 10 turns only the lowest has one.
@@ -66,7 +66,7 @@ class EquilibriumPartner:
     def _chances(self, turns: Turns) -> tuple[Doubles, Int8s]:
         """Of every split of the row's pool, of AGREE and of walking away, ``[B, N + 2]``; what was heard, ``[B, 3]``.
 
-        A refusal is heard as what it is answered as (:mod:`dond_marl.yardsticks.equilibria.refusing`).
+        A refusal is heard as what it is answered as (:mod:`dond_marl.yardsticks.equilibria.table`).
         """
         table = table_for(turns.rules, self.temperature)
         heard = turns.counts - turns.last_partner_offer_for_me

@@ -36,7 +36,7 @@ class Remembers(Protocol):
         """Whole numbers ``[B, S]``, of what was said before the partner's last act.
 
         Together with the pool, own values, last partner act and offer, and turns remaining they determine this answer
-        and all later ones. :func:`dond_marl.yardsticks.summaries.check_summary` puts that to the test.
+        and all later ones.
         """
         ...
 

@@ -12,7 +12,8 @@ Nash          largest product of both scores (Nash 1950, *The Bargaining Problem
               matters where no split gives both seats something
 egalitarian   largest smaller share, then largest larger one (Kalai 1977, *Proportional Solutions to Bargaining
               Situations*, made Pareto-optimal by the lexicographic maximin of Imai 1983, *Individual Monotonicity and
-              Lexicographic Maxmin Solution*); also Kalai-Smorodinsky: :attr:`Solutions.kalai_smorodinsky`
+              Lexicographic Maxmin Solution*); in points of ten also the Kalai-Smorodinsky
+              solution (1975, *Other Solutions to Nash's Bargaining Problem*): the ideal point is ten for either seat
 utilitarian   largest sum of both shares
 ultimatum     the opener's best among the splits that leave the responder at least one point, ties in its favour: what
               a last offer gets from a responder that prefers any point to none
@@ -98,16 +99,6 @@ class Solutions(NamedTuple):
     @property
     def size(self) -> int:
         return self.scenarios.size
-
-    @property
-    def kalai_smorodinsky(self) -> Concept:
-        """The egalitarian splits, which are the Kalai-Smorodinsky ones in points of ten.
-
-        Kalai and Smorodinsky 1975 (*Other Solutions to Nash's Bargaining Problem*) give both the same share of the
-        most that each could get; where no split does so exactly, the lexicographic maximin of these shares (Imai 1983).
-        The most a seat could get is the whole pool, which is ten points of ten for either.
-        """
-        return self.egalitarian
 
     @property
     def joint(self) -> Doubles:

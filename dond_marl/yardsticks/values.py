@@ -3,6 +3,21 @@
 A best response is exact where :mod:`dond_marl.yardsticks.best_response` or :mod:`dond_marl.yardsticks.odds` make it so.
 Elsewhere there is an interval that holds it for certain, but for chance in what was played: below, the best of some
 responses that were played; above, what the seat would get if it knew more than it can, or everything on the table.
+
+What an exploitability is made of: what any rational partner concedes, and what is weak.
+
+A policy gets v in a seat against itself, and a best response to it gets b there: its exploitability is b - v, and
+NashConv the sum over both seats (Lanctot et al. 2017, arXiv 1711.00832, section 2). It says two things at once. A
+policy that asks for less than a rational partner grants loses by that whoever sits opposite; in a game that ends like
+an ultimatum this is the power of who moves first. Let e be what a best response to an equilibrium gets in the seat, so
+to a partner that answers and offers rationally. Then
+
+    b - v  =  (e - v)  +  (b - e)
+
+*Conceded*, e - v, is what the seat would gain against any rational partner by asking for it: it depends on what the
+policy itself takes alone. *Weak*, b - e, is what the policy's own answers and offers, in the other seat, give away
+beyond what an equilibrium's do. Either may be negative: a seat may take more than an equilibrium's does because its
+other half is weak, and answers may be harder than rational ones, at a cost to who gives them.
 """
 
 from __future__ import annotations
@@ -23,6 +38,7 @@ from dond_marl.yardsticks.contexts import distinct_views, prior_contexts, prior_
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, check_odds, exact_value, gamblers_of, has_odds, upper_bound
 from dond_marl.yardsticks.replies import Replies
 
+Pair = tuple[float, float]  # of seat_0 and seat_1, or the least and the most that a value can be
 PLAYED = 5295  # games that each response is tried in: the legal space once
 BLOCK = 256  # scenarios whose games are expected together
 
@@ -215,3 +231,20 @@ def _expected(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Ru
 
 def _exact(value: float, how: str) -> Value:
     return Value(value, value, True, how)
+
+
+class Shares(NamedTuple):
+    """The parts of one seat's exploitability, each at least and at most, points of ten."""
+
+    conceded: Pair
+    weak: Pair
+
+
+def shares(own: float, response: Pair, rational: Pair) -> Shares:
+    """The parts in a seat in which a policy gets ``own`` against itself.
+
+    ``response``: what a best response to the policy gets there, ``rational``: what one to an equilibrium gets, each at
+    least and at most.
+    """
+    (least, most), (low, high) = response, rational
+    return Shares((low - own, high - own), (least - high, most - low))

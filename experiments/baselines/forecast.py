@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from experiments.baselines.measured import missing
 from experiments.baselines.plan import Job, planned_acts
 from experiments.baselines.runs import finished
-from league.bench.play import play_roster
 from league.bench.protocol import REPLICATES, lewis_field
 from league.bench.results import Row
-from league.bench.run import Against
+from league.bench.run import Against, play_roster
 from league.bench.submission import of_spec
 from league.rounds.dry_run import estimate
 from league.settings.training import TrainConfig

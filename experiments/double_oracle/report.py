@@ -14,7 +14,7 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.space import Scenarios
 from experiments.double_oracle.oracle import CLOSED, Iteration, Solver, double_oracle
-from league.bench.lines import replace, rows_in
+from league.bench.results import replace, rows_in
 from league.standings.meta_game import max_welfare_cce, nash_bargaining_cce, strictest_cce
 from league.tables.blocks import Section, Table, TableRow, number_cell
 

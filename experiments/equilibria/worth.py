@@ -17,9 +17,8 @@ from dond_marl.game import SEATS, Disagree, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.equilibria.pools import lewis_pools
 from dond_marl.yardsticks.equilibria.table import SMALL, TEMPERATURES, Equilibrium, Pair
-from dond_marl.yardsticks.equilibria.tree import Tree
+from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import policy_value
 from league.bench.submission import Submission

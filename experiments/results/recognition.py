@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from league.bench.protocol import ALL
-from league.bench.recognition.rows import read
+from league.bench.recognition import read
 
 FILE = "recognition.jsonl"
 UNKNOWN = "-"

@@ -11,8 +11,8 @@ from dond_marl.game import SEATS
 from dond_marl.statistics import mean_of
 from experiments.results.files import lines, there
 from league.bench.protocol import CONFIDENCE
+from league.bench.references import with_shares
 from league.bench.results import Row
-from league.bench.shares import with_shares
 from league.tables.figures import with_margin
 from partners.rosters import DEV
 

@@ -1,6 +1,6 @@
 """How far a policy is from an equilibrium, and whose doing that is.
 
-The parts of an exploitability are those of :mod:`dond_marl.yardsticks.equilibria.shares`; here all of them are exact.
+The parts of an exploitability are those of :mod:`dond_marl.yardsticks.values`; here all of them are exact.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.equilibria import Equilibrium
-from dond_marl.yardsticks.equilibria.shares import Shares, shares
 from dond_marl.yardsticks.equilibria.table import Pair
-from dond_marl.yardsticks.values import policy_value, response_value
+from dond_marl.yardsticks.values import Shares, policy_value, response_value, shares
 
 # Points of ten: an equilibrium is found where NashConv is at most this, and this one where values are, too.
 FOUND = 0.25

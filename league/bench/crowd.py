@@ -28,7 +28,7 @@ from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
 from dond_marl.yardsticks.forgetful import forgetful_reply
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, gamblers_of, upper_bound
-from league.bench.lines import replace, rows_in
+from league.bench.results import replace, rows_in
 from league.standings.references import PRIOR, reference_of
 from league.tables.blocks import Figure, Section, Table, TableRow
 from partners.mixture import Mixture

@@ -1,4 +1,7 @@
-"""The results file: one submission a line of JSON, appended under a lock, checked when it is read."""
+"""The results file: one submission a line of JSON, appended under a lock, checked when it is read.
+
+Results files of computed figures: a row a line of JSON, in which a newer row takes the place of an older one.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
 from dond_marl.errors import InputError
+from dond_marl.records.files import write_whole
 
 FORMAT = 1  # of a line
 DEFAULT = Path("runs/bench.jsonl")
@@ -116,3 +120,31 @@ def _lock_of(path: Path) -> Path:
     """Where whoever writes to ``path`` waits for others: not beside it, where it would be committed with it."""
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"dond-bench-{name}.lock"
+
+
+def rows_in(path: Path, show: Callable[[Mapping[str, Any]], object], what: str) -> list[Mapping[str, Any]]:
+    """The rows of a file, none where there is no file; ``show`` fails for a row that is damaged.
+
+    Raises :class:`InputError`, which says that the file holds no ``what``.
+    """
+    if not path.is_file():
+        return []
+    try:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for row in rows:
+            show(row)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise InputError(f"{path} holds no {what} that can be read ({error!r}); name another file") from None
+    return rows
+
+
+def replace(
+    path: Path,
+    rows: list[Mapping[str, Any]],
+    row: Mapping[str, Any],
+    same: Callable[[Mapping[str, Any]], tuple[Any, ...]],
+) -> None:
+    """Write ``rows`` and ``row`` to the file, in the order of what says which are the ``same``, each once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kept = sorted([*(other for other in rows if same(other) != same(row)), row], key=lambda each: str(same(each)))
+    write_whole(path, "".join(json.dumps(each, allow_nan=False) + "\n" for each in kept))

@@ -1,7 +1,11 @@
-"""Measuring one submission: it meets the roster, and what came of it is one line of plain values."""
+"""Measuring one submission: it meets the roster, and what came of it is one line of plain values.
+
+Playing: a submission meets every member of a roster, in this process or in several beside it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -11,16 +15,56 @@ from typing import NamedTuple
 from dond_marl import __version__
 from dond_marl.errors import InputError
 from dond_marl.occupants import check_spec, seat_occupant, spec_name
+from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import costs_to_ask
-from league.bench.line import answers_of, cells_of, figures_of
-from league.bench.play import play_roster
-from league.bench.protocol import REPLICATES, beyond_field, described, lewis_field
+from league.backends.pool import in_processes
+from league.bench.figures import answers_of, cells_of, figures_of
+from league.bench.protocol import CONFIDENCE, NOISE_SEED, REPLICATES, RULES, beyond_field, described, lewis_field
+from league.bench.references import with_shares
 from league.bench.results import FORMAT, Row, digest, sealed
-from league.bench.shares import with_shares
-from league.bench.submission import Submission, greedy_spec, provenance
+from league.bench.submission import Submission, Who, greedy_spec, provenance
+from league.evaluation.matches import MEMBER, Repeated, Terms, play_repeatedly
 from league.ledger.origin import commit
 from league.tasks.values import machine
 from partners.rosters import ROSTERS, roster
+
+
+def noise_index(partner: str) -> int:
+    """What names the noise of all games with this partner: its spec, and not who plays it or who else is played."""
+    return int.from_bytes(hashlib.sha256(partner.encode()).digest()[:8])
+
+
+def play_partner(who: Who, partner: str, source: ScenarioSource, replicates: int) -> Repeated:
+    """All games of ``who`` with one partner, a spec, on the source's table.
+
+    Raises :class:`~league.evaluation.matches.PlayError`, :class:`~league.evaluation.matches.UnreachedError`.
+    """
+    assert source.table is not None
+    terms = Terms(source, source.table, RULES, NOISE_SEED, CONFIDENCE)
+    index = (noise_index(partner),)
+    return play_repeatedly(terms, MEMBER, who.partner(), partner, seat_occupant(partner), replicates, index)
+
+
+def play_roster(
+    who: Who,
+    partners: Sequence[str],
+    source: ScenarioSource,
+    replicates: int,
+    *,
+    workers: int = 1,
+    tell: Callable[[str], None] = lambda _: None,
+) -> dict[str, Repeated]:
+    """The games with every partner, by its spec, in the order given; the same whatever ``workers`` is.
+
+    ``tell`` hears how far it is.
+    """
+    played: dict[str, Repeated] = {}
+    calls = [(who, partner, source, replicates) for partner in partners]
+    for done, (place, games) in enumerate(in_processes(play_partner, calls, workers), start=1):
+        played[partners[place]] = games
+        tell(f"{done} of {len(partners)} partners")
+    return {partner: played[partner] for partner in partners}
+
 
 OWN = "own list"  # the roster's name where partners are named one by one
 

@@ -27,11 +27,11 @@ from league.bench.crowd import DEFAULT as CROWDS
 from league.bench.crowd import crowd_of, keep, measured, section
 from league.bench.crowd import read as read_crowds
 from league.bench.protocol import REPLICATES
-from league.bench.recognition.rows import DEFAULT as RECOGNITIONS
-from league.bench.recognition.rows import keep as keep_recognition
-from league.bench.recognition.rows import read as read_recognitions
-from league.bench.recognition.rows import recognition_row
-from league.bench.recognition.rows import section as recognition_section
+from league.bench.recognition import DEFAULT as RECOGNITIONS
+from league.bench.recognition import keep as keep_recognition
+from league.bench.recognition import read as read_recognitions
+from league.bench.recognition import recognition_row
+from league.bench.recognition import section as recognition_section
 from league.bench.results import DEFAULT, append, check_writable, read
 from league.bench.run import against as opponents_of
 from league.bench.run import measure

@@ -49,9 +49,9 @@ from league.display.tables import print_in_short, print_section
 from league.evaluation import diagnosis
 from league.evaluation.as_json import final_document, final_rows, refused_document, write_pair, write_pair_table
 from league.evaluation.evaluate import HELDOUT, evaluate, human_figures
+from league.evaluation.exploitability import probe as probe_pair
 from league.evaluation.matches import UnreachedError
 from league.evaluation.of_run import evaluate_run
-from league.evaluation.probe import probe as probe_pair
 from league.ledger.run_directory import named_run
 from league.standings.as_csv import write_csv, write_json
 from partners.equilibrium import check_game

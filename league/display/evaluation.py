@@ -27,9 +27,9 @@ from league.evaluation.evaluate import (
     human_figures,
     ultimatum_seat,
 )
+from league.evaluation.exploitability import Probe
 from league.evaluation.final import FinalEvaluation
 from league.evaluation.outcomes import UNITS, Figures
-from league.evaluation.probe import Probe
 from league.tables.blocks import Figure, Section, Table, TableRow, Unit, number_cell, replace_names, with_short_names
 from league.tables.evaluation import final_evaluation, names_in
 from league.tables.figures import with_margin

@@ -14,10 +14,10 @@ from dond_marl.records.files import write_whole
 from dond_marl.statistics import Estimate
 from league.evaluation.diagnosis import Diagnosis
 from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Line, both, human_figures
+from league.evaluation.exploitability import Probe
 from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation
 from league.evaluation.matches import UnreachedError
 from league.evaluation.outcomes import UNITS, Figures, landed
-from league.evaluation.probe import Probe
 from league.standings.as_csv import bounded, digits, known, write_csv, write_json
 
 FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"

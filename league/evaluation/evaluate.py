@@ -21,7 +21,7 @@ from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
-from league.evaluation.best_reply import Reply, best_reply, reply_value
+from league.evaluation.exploitability import Reply, best_reply, reply_value
 from league.evaluation.matches import PlayError, Terms, UnreachedError, play_heard, play_seats
 from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, share, some, together
 from league.tasks.answers import Answers

@@ -25,9 +25,8 @@ from dond_marl.statistics import Estimate, Estimates, mean_over_scenarios
 from dond_marl.yardsticks.adaptive import has_minds
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from dond_marl.yardsticks.values import Exploitability, self_play_values
-from league.evaluation.beside_equilibrium import Parted, parted
-from league.evaluation.best_reply import best_reply, reply_value
 from league.evaluation.evaluate import FOUND, Line, line_of, points_of_reference, scenarios_of
+from league.evaluation.exploitability import Parted, best_reply, parted, reply_value
 from league.evaluation.matches import PlayError, Terms, play_seats
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, over_cells, proximity

@@ -16,8 +16,7 @@ from dond_marl.scenarios.space import lewis_space
 from dond_marl.splits import action_count, action_index
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.equilibria import Equilibrium
-from dond_marl.yardsticks.equilibria.pools import lewis_pools
-from dond_marl.yardsticks.equilibria.tree import Tree
+from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools
 from dond_marl.yardsticks.values import policy_value
 from partners.equilibrium import table_for
 from tests.dond_marl.yardsticks.equilibria.test_refusing import answers

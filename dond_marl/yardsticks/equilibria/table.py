@@ -3,6 +3,25 @@
 A file holds a note, one line of JSON, and the chances of every act as 16-bit floats, those under :data:`LEAST` left
 out, for one view of each group that differ in the items' names alone; the whole is compressed. The note says how the
 policy was made, what it pays, and the SHA-256 of the chances.
+
+The same equilibria where DISAGREE only refuses (``disagree="rejects"``): how they are played, and what that changes.
+
+A policy of :mod:`.tree` needs no refusal. Under this rule it is played as follows.
+
+==============================  =====================================================================================
+It walks away                   END; on the last turn a claim that does not add up with the partner's.
+It hears DISAGREE               It answers as if the partner had claimed everything, and says END where it would agree
+                                or walk away.
+It hears DISAGREE on its last   It answers as if the partner had made its latest claim again; to agree is to claim
+turn                            what that leaves.
+==============================  =====================================================================================
+
+Against who plays so, DISAGREE pays nobody more than a claim of everything, or on the turn before the last than the own
+latest claim made again. END pays no more than AGREE. So no act of this rule pays more than one that
+``disagree="ends"`` has as well, but for one corner: END is a deal where both latest claims add up, that is where the
+policy said what its partner had left or leaves now. :func:`added` counts that: exactly for the policy against itself,
+and by a bound for any response, whatever that remembers. Tests compare all of it with every act of
+``dond_marl/game.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,14 +42,55 @@ from dond_marl.game import Disagree, as_integer
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.contexts import Index, splits_of
-from dond_marl.yardsticks.equilibria.pools import Pool, lewis_pools
-from dond_marl.yardsticks.equilibria.refusing import Added, added
-from dond_marl.yardsticks.equilibria.tree import Policy, Tree, even
+from dond_marl.yardsticks.equilibria.tree import Policy, Pool, Tree, even, lewis_pools
+
+Pair = tuple[float, float]  # of seat_0 and seat_1, or the least and the most that something can be
+
+
+class Added(NamedTuple):
+    """What END closes under ``disagree="rejects"``, over the pool's share of the games."""
+
+    paid: Pair  # what each seat gets more, where both play the policy; expected points of ten, exact
+    most: Pair  # no response of a seat gets more than the best one under "ends" and this
+    closes: tuple[float, ...]  # how often games close so on each turn, where both play the policy
+
+
+def added(tree: Tree, policy: Policy) -> Added:
+    """What a policy that remembers the last offer pays and leaves more where DISAGREE only refuses.
+
+    Raises :class:`~dond_marl.errors.InputError` for another memory.
+    """
+    if tree.memory != "last offer":
+        raise InputError(
+            f"only a policy with the memory 'last offer' in the game of own points is known to be one where DISAGREE "
+            f"refuses; got the memory {tree.memory!r}"
+        )
+    n, points, reach = tree.width, tree.pool.points, tree.reach(policy)
+    every = np.arange(n)
+    rest = n - 1 - every
+    paid, most, closes = [0.0, 0.0], [0.0, 0.0], [0.0] * tree.turns
+    for turn in range(2, tree.turns - 1):  # on which END may close what the mover claimed two turns before
+        mover, other = turn % 2, 1 - turn % 2
+        said, answered = policy[turn - 2][..., :n], policy[turn - 1][:, every, rest]
+        walks = policy[turn][:, rest, n + 1]  # [V, N] after what the mover claimed was left to it
+        claimed = np.einsum("moh,mhs->mos", reach[turn - 2], said, optimize=True)
+        closed = claimed * answered[None] * walks[:, None]  # [V, V, N]
+        closes[turn] = float(closed.sum())
+        paid[mover] += float((closed * points[:, None]).sum())
+        paid[other] += float((closed * points[None, :, ::-1]).sum())
+        prior = tree.pool.prior if other == 0 else tree.pool.prior.T  # [V, V] the responder's view first
+        left = np.einsum("khs,ks,vs->vkh", said, walks, points[:, ::-1], optimize=True).max(axis=2)
+        if turn > 2:  # it claimed what the responder's claim leaves, and is refused
+            ends = policy[turn][:, n - 1, n] + policy[turn][:, n - 1, n + 1]
+            back = np.maximum(said[:, every, rest], said[:, n - 1, rest])
+            left = left + np.einsum("ks,k,vs->vks", back, ends, points, optimize=True).max(axis=2)
+        most[other] += float((prior * left).sum())
+    return Added((paid[0], paid[1]), (most[0], most[1]), tuple(closes))
+
 
 LEAST = 1e-4  # a chance below which an act is left out
 SMALL = 0.015  # points of ten: the temperature of the tables of every horizon
 TEMPERATURES = dict.fromkeys(range(1, 10), (SMALL,)) | {10: (SMALL, 0.1, 0.5)}
-Pair = tuple[float, float]  # of seat_0 and seat_1, or the least and the most that something can be
 NONE = -1  # in every place of ``heard`` where nothing was said yet
 
 

@@ -8,6 +8,15 @@ said: it may answer INSIST as PROPOSE.
 
 A place is a turn, what the mover remembers of the talk, and both seats' views. With the memory ``"last offer"`` the
 mover knows the partner's last claim; with ``"perfect"`` every claim. Arrays of a turn have the mover's view first.
+
+The game up to renaming: a game apart for every pool, as nobody doubts which pool is on the table.
+
+Items are put in the order of ascending counts. A scenario whose counts have several such orders is taken in all of
+them, equally often, so that what is the same but for the items' names is equally likely. The legal space of Lewis et
+al. 2017 becomes 8 pools with 9 to 26 views each.
+
+Splits are numbered as in :mod:`dond_marl.yardsticks.contexts`: by what the seat in question keeps, in lexicographic
+order, so that split ``j`` of ``N`` leaves the other seat split ``N - 1 - j``.
 """
 
 from __future__ import annotations
@@ -15,13 +24,96 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dond_marl.seats import Bools, Doubles
-from dond_marl.yardsticks.contexts import Index
-from dond_marl.yardsticks.equilibria.pools import Pool
+from dond_marl.scenarios.space import Scenarios, lewis_space
+from dond_marl.seats import Bools, Doubles, Int8s
+from dond_marl.statistics import TEN
+from dond_marl.yardsticks.contexts import Index, splits_of
+
+ORDERS = tuple(permutations(range(3)))  # of three items
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """One pool: V views, which either seat may have, and N splits."""
+
+    counts: Int8s  # [3], ascending
+    values: Int8s  # [V, 3] points per item, in lexicographic order
+    prior: Doubles  # [V, V] how probable it is that seat_0 and seat_1 have these views; sums to the pool's own chance
+    points: Doubles  # [V, N] what each split is worth to who keeps it, points of ten
+
+    @property
+    def splits(self) -> Int8s:
+        """What each split keeps, ``[N, 3]``."""
+        kept: Int8s = splits_of(self.counts[None]).oA[0]
+        return kept
+
+    @property
+    def renamings(self) -> list[tuple[Index, Index]]:
+        """Each order of the items that leaves the pool as it is: where it takes views, ``[V]``, and splits, ``[N]``."""
+        found = []
+        for order in ORDERS:
+            if (self.counts[list(order)] == self.counts).all():
+                found.append((_places(self.values[:, order], self.values), _places(self.splits[:, order], self.splits)))
+        return found
+
+
+def pools_of(scenarios: Scenarios) -> tuple[Pool, ...]:
+    """The pools of scenarios that are equally likely each, under all names."""
+    counts, first, second, weight = [], [], [], []
+    for order in ORDERS:
+        named = scenarios.counts[:, order]
+        sorted_ = (np.diff(named.astype(np.int64), axis=1) >= 0).all(axis=1)
+        counts.append(named[sorted_])
+        first.append(scenarios.utilities[sorted_, 0][:, order])
+        second.append(scenarios.utilities[sorted_, 1][:, order])
+        weight.append(1 / _orders(scenarios.counts[sorted_]))
+    every, own, theirs = (np.concatenate(parts) for parts in (counts, first, second))
+    kinds, which = np.unique(every, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    chances = np.concatenate(weight) / scenarios.size
+    return tuple(
+        _pool(kind, own[which == number], theirs[which == number], chances[which == number])
+        for number, kind in enumerate(kinds)
+    )
+
+
+def lewis_pools() -> tuple[Pool, ...]:
+    """The pools of the legal space of the paper."""
+    return pools_of(lewis_space())
+
+
+def _pool(counts: Int8s, first: Int8s, second: Int8s, chances: Doubles) -> Pool:
+    values, which = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)
+    which = which.reshape(2, -1)
+    prior = np.zeros((len(values), len(values)))
+    np.add.at(prior, (which[0], which[1]), chances)
+    oA = splits_of(counts[None]).oA[0].astype(np.int64)
+    whole = np.maximum(values.astype(np.int64) @ counts, 1)
+    return Pool(counts, values, prior, (values.astype(np.int64) @ oA.T) * (TEN / whole[:, None]))
+
+
+def _orders(counts: Int8s) -> Index:
+    """How many orders of the items leave the counts ascending, ``[R]``: 1, 2 or 6."""
+    same = (
+        (counts[:, 0] == counts[:, 1]).astype(np.int64)
+        + (counts[:, 1] == counts[:, 2])
+        + (counts[:, 0] == counts[:, 2])
+    )
+    orders: Index = np.array([1, 2, 0, 6])[same]
+    return orders
+
+
+def _places(rows: Int8s, among: Int8s) -> Index:
+    """Where each row ``[R, 3]`` stands in ``among``, which is in lexicographic order."""
+    base = np.array([121, 11, 1])
+    places: Index = np.searchsorted(among.astype(np.int64) @ base, rows.astype(np.int64) @ base)
+    return places
+
 
 Memory = Literal["last offer", "perfect"]
 Policy = Sequence[Doubles]  # a turn after the other: [V, H, N + 2] the chance of each claim, of AGREE and of walking
@@ -44,15 +136,11 @@ class Swept(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The game over one pool.
-
-    ``spite``: both seats are paid what they get less what the partner gets, which makes it a game of zero sum.
-    """
+    """The game over one pool."""
 
     pool: Pool
     turns: int
     memory: Memory = "last offer"
-    spite: bool = False
 
     @property
     def width(self) -> int:
@@ -64,7 +152,7 @@ class Tree:
 
         A seat that is paid its own points needs no memory on the last turn: what it is offered is what it gets.
         """
-        return self.memory == "perfect" and turn > 0 and (self.spite or turn < self.turns - 2)
+        return self.memory == "perfect" and turn > 0 and turn < self.turns - 2
 
     def heard(self, turn: int) -> int:
         """H, in how many ways the talk before ``turn`` is remembered."""
@@ -81,7 +169,7 @@ class Tree:
     def agreed(self) -> Worth:
         """What AGREE pays to each claim of the other seat: ``[V, 1 or V, N]`` and ``[1 or V, V, N]``."""
         taken, kept = self.pool.points[:, None, ::-1], self.pool.points[None]
-        return Worth(taken - kept, kept - taken) if self.spite else Worth(taken, kept)
+        return Worth(taken, kept)
 
     def uniform(self) -> list[Doubles]:
         """Every act that counts equally often."""

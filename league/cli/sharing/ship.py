@@ -8,8 +8,8 @@ import click
 
 from dond_marl.game import SEATS
 from dond_marl.yardsticks.adaptive import EFFORT
-from dond_marl.yardsticks.equilibria.making import STORED as EQUILIBRIA
-from dond_marl.yardsticks.equilibria.making import make_tables
+from dond_marl.yardsticks.equilibria.make_tables import STORED as EQUILIBRIA
+from dond_marl.yardsticks.equilibria.make_tables import make_tables
 from dond_marl.yardsticks.equilibria.table import TEMPERATURES
 from league.cli.shell import FILE, Command, Group, Renamed, say, whole
 from league.standings.references import STORED as REFERENCES

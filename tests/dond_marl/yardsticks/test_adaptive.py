@@ -18,7 +18,6 @@ from dond_marl.yardsticks.adaptive import Adaptive, has_minds
 from dond_marl.yardsticks.automata import personas_of
 from dond_marl.yardsticks.best_response import best_response_value
 from dond_marl.yardsticks.contexts import contexts_in
-from dond_marl.yardsticks.summaries import check_summary
 from partners.best_response import BestResponse
 from partners.catalogue import PARTNERS
 from partners.mixture import Mixture
@@ -173,7 +172,7 @@ def test_to_a_partner_without_memory_both_ways_find_the_same(spec):
         assert Adaptive(partner, contexts, seat, Rules(), "lewis").value() == (pytest.approx(expected, abs=1e-9), True)
 
 
-def remembering():
+def deterministic_partners():
     """Built-in partners that are deterministic, or drawn from such, and that need no parameters."""
     for name in sorted(PARTNERS):
         if name in ("best_response", "checkpoint", "expert", "human", "llm", "mixture"):
@@ -186,18 +185,12 @@ def remembering():
             yield name
 
 
-@pytest.mark.parametrize("name", list(remembering()))
-def test_every_partner_of_the_catalogue_remembers_no_more_than_it_says(name):
-    partner = seat_occupant(name)
-    assert has_minds(partner, Rules())
-    assert check_summary(partner, talks=12) > 500
+@pytest.mark.parametrize("name", list(deterministic_partners()))
+def test_deterministic_catalogue_partners_are_tractable(name):
+    assert has_minds(seat_occupant(name), Rules())
 
 
-def test_a_summary_that_leaves_something_out_is_found():
-    assert check_summary(Moody(1), talks=3, rules=Rules(5)) > 100
-    with pytest.raises(AssertionError, match="remembers more than its summary says"):
-        check_summary(Forgetful(1), talks=30, rules=Rules(5))
-
+def test_partner_with_memory_needs_a_summary_in_long_games():
     class Silent(Moody):
         summary = None
 

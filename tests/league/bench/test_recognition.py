@@ -17,9 +17,8 @@ from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.recognition import Guess, recognized
 from experiments.results.recognition import FILE, lost_rows
 from league.bench.crowd import best_reply
-from league.bench.recognition.beliefs import APART, believed, calibration
-from league.bench.recognition.regret import lost_by_turn
-from league.bench.recognition.rows import keep, read, recognition_row, section
+from league.bench.recognition import keep, read, recognition_row, section
+from league.bench.recognition_scores import APART, believed, calibration, lost_by_turn
 from league.bench.submission import of_spec
 from partners.best_response import BestResponse
 from tests.command import in_process as dond

@@ -10,9 +10,9 @@ import pytest
 
 from dond_marl import statistics
 from dond_marl.errors import InputError
+from league.bench.references import with_families
 from league.bench.results import append, read, sealed
 from league.bench.run import against, measure
-from league.bench.shares import with_families
 from league.bench.submission import of_spec
 from league.bench.table import arms_by_protocol, in_short, leaderboard, scores_of
 from league.cli.bench import BEGIN, END, renewed

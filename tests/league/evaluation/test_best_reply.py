@@ -11,7 +11,7 @@ from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.yardsticks.best_response import best_response_value
 from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.values import response_value
-from league.evaluation.best_reply import best_reply, reply_value
+from league.evaluation.exploitability import best_reply, reply_value
 from partners.best_response import BestResponse
 
 LEWIS = open_source("lewis", split="paper_test")

@@ -25,7 +25,6 @@ from dond_marl.yardsticks.solve import solve
 from league.display.evaluation import print_evaluation
 from league.display.plane import draw, frontier
 from league.evaluation.as_json import pair_document, write_pair, write_pair_table
-from league.evaluation.beside_equilibrium import beside_equilibrium
 from league.evaluation.evaluate import (
     BEST,
     BOTH,
@@ -39,6 +38,7 @@ from league.evaluation.evaluate import (
     human_figures,
     ultimatum_seat,
 )
+from league.evaluation.exploitability import beside_equilibrium
 from league.evaluation.matches import PlayError, Terms, score
 from league.settings.rosters import zoo
 from partners.equilibrium import table_for

@@ -17,8 +17,7 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.splits import action_count, action_index
 from dond_marl.yardsticks.automata import drawn_from
-from league.bench.recognition.games import asked
-from league.bench.recognition.regret import lost_by_turn
+from league.bench.recognition_scores import asked, lost_by_turn
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin

@@ -7,11 +7,10 @@ import pytest
 
 from dond_marl.game import Scenario
 from dond_marl.scenarios.space import pack
-from dond_marl.yardsticks.equilibria.escape import escape
 from dond_marl.yardsticks.equilibria.exploitability import memory_gains, nash_conv, total
+from dond_marl.yardsticks.equilibria.make_tables import escape
 from dond_marl.yardsticks.equilibria.mirror_descent import anneal, quantal_gap
-from dond_marl.yardsticks.equilibria.pools import lewis_pools, pools_of
-from dond_marl.yardsticks.equilibria.tree import Tree
+from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools, pools_of
 
 PAIRS = [((0, 2, 3), (0, 4, 1)), ((0, 4, 1), (0, 2, 3)), ((0, 2, 3), (0, 2, 3)), ((0, 3, 2), (0, 4, 1))]
 POOL = pools_of(pack([Scenario((0, 1, 1), pair) for pair in PAIRS]))[0]

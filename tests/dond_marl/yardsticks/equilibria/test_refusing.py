@@ -8,11 +8,11 @@ import pytest
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions, rest
 from dond_marl.yardsticks.equilibria import Equilibrium
-from dond_marl.yardsticks.equilibria.exploitability import best_response, remembering
+from dond_marl.yardsticks.equilibria.exploitability import best_response
 from dond_marl.yardsticks.equilibria.mirror_descent import anneal
-from dond_marl.yardsticks.equilibria.refusing import added
-from dond_marl.yardsticks.equilibria.table import TEMPERATURES
+from dond_marl.yardsticks.equilibria.table import TEMPERATURES, added
 from dond_marl.yardsticks.equilibria.tree import Tree
+from tests.dond_marl.yardsticks.equilibria.perfect_recall import with_perfect_recall
 from tests.dond_marl.yardsticks.equilibria.test_exploitability import POOL, anything
 
 
@@ -86,7 +86,7 @@ def best_by_the_rules(tree, policy, seat):
 
 
 def best_where_it_ends(tree, policy, seat):
-    perfect, same = remembering(tree, policy)
+    perfect, same = with_perfect_recall(tree, policy)
     return perfect.values(best_response(perfect, same, seat))[seat]
 
 

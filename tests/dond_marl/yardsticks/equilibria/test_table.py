@@ -13,11 +13,11 @@ from dond_marl.randomness import generator
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.yardsticks.contexts import splits_of
 from dond_marl.yardsticks.equilibria import Equilibrium
-from dond_marl.yardsticks.equilibria.exploitability import memory_gains, nash_conv, remembering, total
-from dond_marl.yardsticks.equilibria.making import STORED, make_tables, solved
-from dond_marl.yardsticks.equilibria.pools import lewis_pools
+from dond_marl.yardsticks.equilibria.exploitability import memory_gains, nash_conv, total
+from dond_marl.yardsticks.equilibria.make_tables import STORED, make_tables, solved
 from dond_marl.yardsticks.equilibria.table import SMALL, TEMPERATURES, file_name, unpack
-from dond_marl.yardsticks.equilibria.tree import Tree
+from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools
+from tests.dond_marl.yardsticks.equilibria.perfect_recall import with_perfect_recall
 
 NOTHING = np.full((1, 3), -1)
 
@@ -39,7 +39,9 @@ def test_short_games_are_solved_within_a_hundredth_of_a_point(turns):
     """What the note says is what best responses gain that remember everything, exact, both seats together."""
     table = Equilibrium.load(turns)
     trees = [Tree(pool, turns) for pool in lewis_pools()]
-    exact = total([nash_conv(*remembering(tree, policy)) for tree, policy in zip(trees, table.policies, strict=True)])
+    exact = total(
+        [nash_conv(*with_perfect_recall(tree, policy)) for tree, policy in zip(trees, table.policies, strict=True)]
+    )
     np.testing.assert_allclose(exact.values, table.values, atol=2e-6)
     np.testing.assert_allclose(np.transpose([exact.gains] * 2), table.note["gain_remembering"], atol=2e-6)
     assert 0 <= exact.nash_conv < 0.01

@@ -8,8 +8,7 @@ import pytest
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.randomness import generator
 from dond_marl.scenarios.space import lewis_space, pack
-from dond_marl.yardsticks.equilibria.pools import lewis_pools, pools_of
-from dond_marl.yardsticks.equilibria.tree import Tree, even
+from dond_marl.yardsticks.equilibria.tree import Tree, even, lewis_pools, pools_of
 
 # One book, two hats and no ball; each seat values them in one of two ways, and one pairing cannot come up.
 TINY = pack(
@@ -69,16 +68,6 @@ def test_values_are_those_of_the_rules(turns, memory):
     paid, deals = followed(tree, policy)
     np.testing.assert_allclose(tree.values(policy), paid, atol=1e-12)
     assert tree.deals(policy) == pytest.approx(deals, abs=1e-12)
-
-
-def test_spite_is_paid_the_difference():
-    """In a game of spite each seat is paid what it gets less what the other gets."""
-    fair, spiteful = Tree(POOL, 3, "perfect"), Tree(POOL, 3, "perfect", spite=True)
-    policy = anything(spiteful, 5)
-    short = [*policy[:2], policy[2][:, np.arange(fair.width) * (fair.width + 1)]]  # one memory for each last claim
-    forgetful = [*short[:2], np.stack([short[2]] * fair.width, axis=1).reshape(policy[2].shape)]
-    own = fair.values(short)
-    np.testing.assert_allclose(spiteful.values(forgetful), (own[0] - own[1], own[1] - own[0]), atol=1e-12)
 
 
 def test_places_are_reached_as_often_as_games_come_so_far():

@@ -1,4 +1,14 @@
-"""The shipped tables: what ``dond ship equilibria`` computes, measures and writes, the same bytes every time."""
+"""The shipped tables: what ``dond ship equilibria`` computes, measures and writes, the same bytes every time.
+
+Away from equilibria in which nobody gains in a single place, but by a plan for several places at once.
+
+A mover that forgets believes of a place what its own earlier acts make likely there. So mirror descent may end where
+each act is right and the whole is not: a more patient plan would pay more. Such plans are found by the ascents of
+:mod:`.exploitability`. Both seats are moved part of the way towards theirs and descend for a few sweeps, too few to
+come back to where they were; this again and again, as in fictitious play (Brown 1951, *Iterative solution of games by
+fictitious play*), and the policy against which least is gained is kept. Which plans are there changes each time, so
+this is a search, with an exact measure of what it found.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +19,43 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dond_marl.seats import Doubles
-from dond_marl.yardsticks.equilibria.escape import escape
-from dond_marl.yardsticks.equilibria.exploitability import agent_gains, memory_gains
-from dond_marl.yardsticks.equilibria.mirror_descent import anneal
-from dond_marl.yardsticks.equilibria.pools import Pool, lewis_pools
-from dond_marl.yardsticks.equilibria.remembering import remembering_response
+from dond_marl.yardsticks.equilibria.exploitability import (
+    agent_gains,
+    memory_gains,
+    memory_response,
+    remembering_response,
+)
+from dond_marl.yardsticks.equilibria.mirror_descent import Stage, anneal, settle
 from dond_marl.yardsticks.equilibria.table import TEMPERATURES, file_name, pack, rounded
-from dond_marl.yardsticks.equilibria.tree import Policy, Tree
+from dond_marl.yardsticks.equilibria.tree import Policy, Pool, Tree, even, lewis_pools
+
+FAR = 0.3  # how far towards the plans, of 1
+TREMBLE = 1e-3  # of every act that counts, mixed into where the descent begins
+SWEEPS = 5  # of descent after each move
+
+
+def escape(tree: Tree, stage: Stage, steps: int, enough: float) -> Stage:
+    """The best of a stage and of ``steps`` policies at its temperature that moves towards better plans lead to.
+
+    Where both seats together gain at most ``enough`` points of ten, nothing more is tried.
+    """
+    share = float(tree.pool.prior.sum())
+    best, least, now = stage, memory_gains(tree, stage.policy).nash_conv, stage
+    for _ in range(steps):
+        if least <= enough * share:
+            break
+        plans = [memory_response(tree, now.policy, seat)[0] for seat in (0, 1)]
+        moved = [(1 - FAR) * old + FAR * plans[turn % 2][turn] for turn, old in enumerate(now.policy)]
+        begun = [
+            (1 - TREMBLE) * chances + TREMBLE * any_
+            for chances, any_ in zip(even(tree.pool, moved), tree.uniform(), strict=True)
+        ]
+        now = settle(tree, begun, stage.temperature, sweeps=SWEEPS)
+        gained = memory_gains(tree, now.policy).nash_conv
+        if gained < least:
+            best, least = now, gained
+    return best
+
 
 STORED = Path(__file__).with_name("tables")
 ENOUGH = dict.fromkeys(TEMPERATURES, 0.005) | dict.fromkeys(range(1, 5), 0.04)  # points of a pool's games: no further

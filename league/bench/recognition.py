@@ -14,10 +14,9 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.recognition import minds_of
 from league.bench.crowd import GAMBLES, crowd_of
-from league.bench.lines import replace, rows_in
 from league.bench.protocol import ALL, HEADLINE, RULES, lewis_field
-from league.bench.recognition.beliefs import APART, believed
-from league.bench.recognition.regret import lost_by_turn
+from league.bench.recognition_scores import APART, believed, lost_by_turn
+from league.bench.results import replace, rows_in
 from league.bench.submission import Submission, provenance
 from league.tables.blocks import Figure, Section, Table, TableRow, Unit
 

@@ -1,0 +1,15 @@
+"""A policy of the memory "last offer" as a policy with perfect recall, for exact checks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dond_marl.seats import Doubles
+from dond_marl.yardsticks.equilibria.tree import Policy, Tree
+
+
+def with_perfect_recall(tree: Tree, policy: Policy) -> tuple[Tree, list[Doubles]]:
+    """A tree with perfect recall over the same pool, and the policy that plays the same in it."""
+    perfect = Tree(tree.pool, tree.turns, "perfect")
+    last = [np.arange(perfect.heard(turn)) % tree.heard(turn) for turn in range(tree.turns)]
+    return perfect, [chances[:, which] for chances, which in zip(policy, last, strict=True)]
