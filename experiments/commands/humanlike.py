@@ -27,7 +27,7 @@ from league.tables.figures import with_margin
 from league.tasks.provenance import check_training_provenance, training_ancestry
 from league.training.clone import plain
 from partners.network.checkpoint import CheckpointError
-from partners.provenance import refuse_judged_by
+from partners.provenance import confirm_opponents_unseen
 from partners.rosters import DEV, roster
 
 HEADS = (
@@ -75,7 +75,7 @@ def command(
     pulls = pulls or (config.training.kl,)
     if any(not 0 < pull <= 1000 for pull in pulls):
         raise HumanlikeError(f"a pull is a number above 0, up to 1000: training.kl or --kl; got {[*pulls]}")
-    refuse_judged_by(against, training_ancestry(config), "the learner")
+    confirm_opponents_unseen(against, training_ancestry(config), "the learner")
     measured_on, opponents, numbers = base(config, data_dir), against or roster(DEV), range(1, seeds + 1)
     with TrainWatcher(console) as watcher:
         policies = list(rows(config, pulls, numbers, data_dir, watcher, opponents, say))

@@ -42,7 +42,7 @@ from partners.judges.judge import JudgeReward
 from partners.judges.language_model import LLMJudge
 from partners.judges.styles import Style, shows_style
 from partners.network.checkpoint import CheckpointError, network_note, save_checkpoint
-from partners.provenance import refuse_past
+from partners.provenance import refuse_test_roster
 
 FIGURES_NAME = "figures.json"
 MOST_WORKERS = 64
@@ -65,7 +65,7 @@ def command(
     config = load_config(config_path, overrides, StylesConfig)
     config = config.model_copy(update={"env": config.env.seated()})
     partner = config.env.partner
-    refuse_past(learner_ancestry(config.env, config.training.init_from))
+    refuse_test_roster(learner_ancestry(config.env, config.training.init_from))
     began = time.perf_counter()
     judged = list(_judged(config))
     print_judged(console_for_people(), config, judged)

@@ -43,7 +43,7 @@ from league.tasks.provenance import learner_ancestry
 from league.training.training import Training, begin
 from partners.llm.service import resolve_provider
 from partners.network.partner import NetworkPartner
-from partners.provenance import identity, refuse_past
+from partners.provenance import identity, refuse_test_roster
 
 
 class Arm(NamedTuple):
@@ -106,7 +106,9 @@ def run(
     best = _best(config, source)
     experiment = Experiment([], {}, {}, best, source.label)
     for who in config.experiment.hinters:
-        refuse_past(learner_ancestry(config.env, config.training.init_from, hints_of(config, who)), "the learner")
+        refuse_test_roster(
+            learner_ancestry(config.env, config.training.init_from, hints_of(config, who)), "the learner"
+        )
     for who in config.experiment.hinters:
         partner = getattr(hint_provider(hints_of(config, who)), "partner", None)
         if partner is not None:

@@ -16,7 +16,13 @@ from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import named_run
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, Place
-from partners.provenance import Known, held_out_in, known, of_test_in, refuse_judged_by
+from partners.provenance import (
+    OccupantProvenance,
+    confirm_opponents_unseen,
+    held_out_sources,
+    provenance_of,
+    roster_test_members,
+)
 
 NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their parameter ``greedy`` says
 LIST_FROM = "of"  # the parameter that holds a list of occupants
@@ -38,7 +44,7 @@ class Submission(NamedTuple):
 
     who: Who
     name: str  # in the leaderboard
-    known: Known  # its identity, the same on every machine, and everybody in its past
+    known: OccupantProvenance  # its identity, the same on every machine, and everybody in its past
     seed: int | None = None  # of its training: results of one name that differ in it are seeds of one arm
     declared: str | None = None  # whom it met, in the words of whoever submits it
     settings_sha256: str | None = None  # of the league that it comes from
@@ -61,7 +67,7 @@ def of_spec(text: str, name: str | None = None) -> Submission:
     if kind in NETWORKS:  # every network here is greedy
         parameters.pop("greedy", None)
     usual = spec_name({"kind": kind, **parameters})
-    return Submission(Who(written), name or short_names([usual]).get(usual, usual), known(written))
+    return Submission(Who(written), name or short_names([usual]).get(usual, usual), provenance_of(written))
 
 
 def of_run(folder: Path, member: str | None, name: str | None = None) -> Submission:
@@ -93,7 +99,7 @@ def of_run(folder: Path, member: str | None, name: str | None = None) -> Submiss
     past = past_of_blob(read_blob(directory.blobs, blob).about, config, found.parent or chosen)
     identity = spec_name({"kind": "checkpoint", "greedy": True, "sha256": blob})
     who = Who(None, (Entrant(found, blob), Place(directory.blobs)))
-    return Submission(who, name or chosen, Known(identity, past), settings_sha256=digest)
+    return Submission(who, name or chosen, OccupantProvenance(identity, past), settings_sha256=digest)
 
 
 def greedy_spec(spec: Mapping[str, Any] | str) -> dict[str, Any]:
@@ -147,10 +153,10 @@ def provenance(submission: Submission, partners: Sequence[str]) -> Provenance:
     an ancestor of it, has met that roster, or where nobody wrote down whom it met and nothing is declared.
     """
     identity, past = submission.known
-    met = refuse_judged_by(partners, past, submission.name, submission.declared)
+    met = confirm_opponents_unseen(partners, past, submission.name, submission.declared)
     if met is None:
-        met = f"known: {len(past.met)} in its past" if not past.unknown else "not written down"
+        met = f"known: {len(past.opponents)} in its past" if not past.unknown else "not written down"
         met = met if submission.declared is None else f"{met}; declared: {submission.declared}"
-    if seen := held_out_in(past):
+    if seen := held_out_sources(past):
         met += f"; trained on views that are held out, in {' and '.join(seen)}"
-    return Provenance(identity, met, tuple(of_test_in(past, partners)))
+    return Provenance(identity, met, tuple(roster_test_members(past, partners)))

@@ -55,7 +55,7 @@ from league.evaluation.of_run import evaluate_run
 from league.ledger.run_directory import named_run
 from league.standings.as_csv import write_csv, write_json
 from partners.equilibrium import check_game
-from partners.provenance import ancestry, identity, label, refuse_judged_by
+from partners.provenance import ancestry, confirm_opponents_unseen, identity, label
 
 MOST = 1_000_000  # scenarios in one evaluation
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
@@ -179,7 +179,7 @@ def _pair(
     source = open_source(name, split=split or HELDOUT.get(name), data_dir=data_dir)
     player = seat_occupant(member)
     check_game([player, seat_occupant(against)], rules, source)
-    refuse_judged_by([against], ancestry(member), label(identity(member)))
+    confirm_opponents_unseen([against], ancestry(member), label(identity(member)))
     console, human = console_for_people(), stored_human_line()
     try:
         with console.status("") as status:  # shown on a terminal only

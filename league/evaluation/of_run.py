@@ -17,7 +17,7 @@ from league.tasks.blobs import read_blob
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, Member, Place
 from partners.learning.rewards import OWN
-from partners.provenance import Ancestry, held_out_in, label, of_test_in
+from partners.provenance import Ancestry, held_out_sources, label, roster_test_members
 from partners.rosters import DEV, roster
 
 APART = 2**62  # added to the run's seed: what is drawn for an evaluation was not drawn for the league
@@ -92,10 +92,10 @@ def evaluate_run(
 def _met_before(pasts: Mapping[str, Ancestry], specs: Mapping[str, Spec]) -> Iterator[str]:
     """A note for each main of which a reader must know: it met opponents (``specs``), or views that are held out."""
     for name, past in pasts.items():
-        met = [opponent for opponent, spec in specs.items() if of_test_in(past, [spec])]
+        met = [opponent for opponent, spec in specs.items() if roster_test_members(past, [spec])]
         if met:
             yield f"{name} has met {', '.join(met)} before, itself or through somebody that it learned from"
-        if seen := held_out_in(past):
+        if seen := held_out_sources(past):
             yield f"{name} is of a line that practiced on views that are held out, in {' and '.join(seen)}"
         if past.unknown:
             yield f"{name} has met {', '.join(map(label, past.unknown))}, and nobody wrote down whom these had met"

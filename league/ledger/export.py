@@ -10,7 +10,7 @@ from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import named_run
 from league.settings.read import Config
 from league.tasks.provenance import league_ancestries, learner_identity
-from partners.provenance import KEYS, NOBODY, Ancestry, Known, past_in
+from partners.provenance import KEYS, NO_PAST, Ancestry, OccupantProvenance, read_past
 
 
 def export(run: Path, name: str, target: Path) -> dict[str, Any]:
@@ -47,5 +47,5 @@ def past_of_blob(note: dict[str, Any], config: Config, learner: str) -> Ancestry
     A blob of an older version has no note of it: there it is derived from the league's settings, and the past of
     weights that these name is not known.
     """
-    own = past_in(note) if KEYS[0] in note else league_ancestries(config, files=False)[learner]
-    return NOBODY.descends(Known(learner_identity(config, learner), own))
+    own = read_past(note) if KEYS[0] in note else league_ancestries(config, files=False)[learner]
+    return NO_PAST.add_parent(OccupantProvenance(learner_identity(config, learner), own))

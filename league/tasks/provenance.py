@@ -16,7 +16,16 @@ from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig, TrainConfig
 from partners.learning.first_weights import as_occupant
 from partners.network.checkpoint_files import CheckpointError
-from partners.provenance import NOBODY, Ancestry, Known, known, people, refuse_past, scenarios, without_files
+from partners.provenance import (
+    NO_PAST,
+    Ancestry,
+    OccupantProvenance,
+    held_out_scenarios,
+    human_dialogues,
+    provenance_of,
+    provenance_without_files,
+    refuse_test_roster,
+)
 
 HEURISTIC = "heuristic"  # its greedy act replaces a missing expert's
 
@@ -24,7 +33,7 @@ HEURISTIC = "heuristic"  # its greedy act replaces a missing expert's
 def training_ancestry(config: TrainConfig) -> Ancestry:
     """The provenance of a training's policy. Raises what :func:`partners.provenance.known` raises."""
     if config.training.algo == "bc":  # people's dialogues: one part to learn from, the other for early stopping
-        return NOBODY.meets([people("train"), people("val")])
+        return NO_PAST.add_opponents([human_dialogues("train"), human_dialogues("val")])
     return learner_ancestry(config.env, config.training.init_from, config.hints)
 
 
@@ -33,8 +42,10 @@ def learner_ancestry(env: EnvConfig, init_from: str | None, hints: HintsConfig |
 
     It includes the scenario source, if that holds held-out views. Raises what :func:`partners.provenance.known` raises.
     """
-    opponents = map(known, [env.partner, *([] if hints is None else _hint_occupants(hints))])
-    return _first_ancestry(init_from, known).meets([*opponents, *scenarios(env.scenarios, env.split)])
+    opponents = map(provenance_of, [env.partner, *([] if hints is None else _hint_occupants(hints))])
+    return _first_ancestry(init_from, provenance_of).add_opponents(
+        [*opponents, *held_out_scenarios(env.scenarios, env.split)]
+    )
 
 
 def league_ancestries(config: Config, *, files: bool = True) -> dict[str, Ancestry]:
@@ -43,10 +54,10 @@ def league_ancestries(config: Config, *, files: bool = True) -> dict[str, Ancest
     ``files``: read the weights that the settings name; otherwise their provenance counts as unknown, as for a run whose
     files are gone. Raises what :func:`partners.provenance.known` raises.
     """
-    known_as = known if files else without_files
+    known_as = provenance_of if files else provenance_without_files
     fixed = [known_as(member.spec) for member in (*config.members, *config.gate)]
     for env in (config.env, *(stage.env.over(config.env) for stage in config.curriculum)):
-        fixed += scenarios(env.scenarios, env.split)
+        fixed += held_out_scenarios(env.scenarios, env.split)
     alone: dict[str, Ancestry] = {}
     for learner in config.learners:
         hinters = dict.fromkeys(
@@ -54,9 +65,14 @@ def league_ancestries(config: Config, *, files: bool = True) -> dict[str, Ancest
             for stage in config.curriculum
             for kind, parameters in map(parse_spec, _hint_occupants(stage.hints_of(learner.name)))
         )
-        alone[learner.name] = _first_ancestry(learner.init_from, known_as).meets([*fixed, *map(known_as, hinters)])
-    named = {name: Known(learner_identity(config, name), past) for name, past in alone.items()}
-    return {name: past.meets(known for other, known in named.items() if other != name) for name, past in alone.items()}
+        alone[learner.name] = _first_ancestry(learner.init_from, known_as).add_opponents(
+            [*fixed, *map(known_as, hinters)]
+        )
+    named = {name: OccupantProvenance(learner_identity(config, name), past) for name, past in alone.items()}
+    return {
+        name: past.add_opponents(known for other, known in named.items() if other != name)
+        for name, past in alone.items()
+    }
 
 
 def learner_identity(config: Config, name: str) -> str:
@@ -67,20 +83,20 @@ def learner_identity(config: Config, name: str) -> str:
 
 def check_training_provenance(config: TrainConfig) -> None:
     """Raise :class:`partners.provenance.ProvenanceError` if the learner would train with the roster test."""
-    refuse_past(training_ancestry(config), "the learner")
+    refuse_test_roster(training_ancestry(config), "the learner")
 
 
 def check_league_provenance(config: Config) -> None:
     """Raise :class:`partners.provenance.ProvenanceError` if a learner would train with the roster test."""
     for name, past in league_ancestries(config).items():
-        refuse_past(past, name)
+        refuse_test_roster(past, name)
 
 
 def _hint_occupants(hints: HintsConfig) -> Iterator[Spec]:
     """The occupants that give hints; random hints have none."""
     if hints.mode == "expert":
         try:
-            known(hints.expert)
+            provenance_of(hints.expert)
             yield hints.expert
         except CheckpointError:
             yield HEURISTIC
@@ -90,9 +106,9 @@ def _hint_occupants(hints: HintsConfig) -> Iterator[Spec]:
         yield llm_spec(hints)
 
 
-def _first_ancestry(init_from: str | None, known_as: Callable[[Spec], Known]) -> Ancestry:
+def _first_ancestry(init_from: str | None, known_as: Callable[[Spec], OccupantProvenance]) -> Ancestry:
     """The provenance of a learner before its first game: that of its first weights."""
     try:
-        return NOBODY if init_from is None else NOBODY.descends(known_as(as_occupant(init_from)))
+        return NO_PAST if init_from is None else NO_PAST.add_parent(known_as(as_occupant(init_from)))
     except CheckpointError:  # reported, with advice, by the function that makes the network
-        return NOBODY
+        return NO_PAST

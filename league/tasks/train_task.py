@@ -29,7 +29,7 @@ from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import network_note, pack
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
-from partners.provenance import KEYS, NOBODY, Ancestry
+from partners.provenance import KEYS, NO_PAST, Ancestry
 
 
 def first_states(config: Config, learners: Iterable[LearnerConfig]) -> Iterator[tuple[str, LearnerState, bytes]]:
@@ -46,7 +46,7 @@ def first_state(
     layout: EnvConfig,
     hinted: bool,
     seed: int,
-    past: Ancestry = NOBODY,
+    past: Ancestry = NO_PAST,
     members: tuple[str, ...] = (),
 ) -> tuple[LearnerState, bytes]:
     """A learner's state before its first round, and the content of its blob.

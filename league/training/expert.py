@@ -16,7 +16,7 @@ from league.training.progress_log import CSV_NAME
 from partners.network.checkpoint import load_checkpoint, network_note, save_checkpoint
 from partners.network.occupants import EXPERT
 from partners.network.partner import NetworkPartner
-from partners.provenance import past_in, refuse_past
+from partners.provenance import read_past, refuse_test_roster
 from partners.rosters import DEV, TRAIN, roster
 
 SEED = 0  # of the games on the card
@@ -37,8 +37,8 @@ def ship(run: Path, target: Path = EXPERT, sample: int | None = None) -> dict[st
     if not checkpoints:
         raise RunError(f"{folder} holds no checkpoint; train first: dond train --config configs/expert.yaml")
     checkpoint = load_checkpoint(checkpoints[-1])
-    network, past = checkpoint.network(), past_in(checkpoint.about)
-    refuse_past(past, "the expert")
+    network, past = checkpoint.network(), read_past(checkpoint.about)
+    refuse_test_roster(past, "the expert")
     terms = heldout_terms(seed=SEED)
     terms = terms._replace(scenarios=scenarios_of(terms.source, sample, SEED))
     scores = {play: _scores(network, terms, greedy=play == "greedy") for play in ("greedy", "sampled")}

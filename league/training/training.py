@@ -44,7 +44,7 @@ from partners.mixture import member_names
 from partners.network.checkpoint import CheckpointError, load_checkpoint, network_note, save_checkpoint, with_prefix
 from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
-from partners.provenance import NOBODY, Ancestry, past_in, refuse_past
+from partners.provenance import NO_PAST, Ancestry, read_past, refuse_test_roster
 
 UNHEARD_EVERY = 100  # updates from warning to warning while every hint fails, the first one included
 PAST_SELVES = 4  # snapshots kept to play against, the oldest leaving first
@@ -96,7 +96,7 @@ class Training:
     seconds: float = 0.0  # of this process
     decisions_before: int = 0  # where this process began
     references: References = NOTHING_KNOWN  # what its points are read against
-    met: Ancestry = NOBODY  # everybody whom it meets, transitively
+    met: Ancestry = NO_PAST  # everybody whom it meets, transitively
 
     @cached_property
     def plan(self) -> Practice:
@@ -206,7 +206,7 @@ class Training:
         device = device_of(self.config.training)
         tensors = {name: value.to(device) for name, value in weights.tensors.items()}
         self.learner.restore(tensors, about["counters"])
-        self.met = past_in(about).also(self.met)  # weights that its settings name may have changed since
+        self.met = read_past(about).merge(self.met)  # weights that its settings name may have changed since
         self.games, self.decisions_before = about["counters"]["games"], self.learner.decisions
         selves = (with_prefix(tensors, f"past.{number}.") for number in range(about["past"]))
         self.past = [NetworkPartner(with_weights(shape, own, device)) for own in selves]
@@ -235,7 +235,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     source, met = env.open_source(), training_ancestry(config)
     check_game([partner], env.rules(), source)
     if anew:
-        refuse_past(met)
+        refuse_test_roster(met)
     readings = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
     return Training(config, source, partner, learner, hint_schedule(config.hints), references=readings, met=met)
 

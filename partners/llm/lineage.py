@@ -17,7 +17,7 @@ from partners.llm.local.model import fingerprint
 from partners.llm.prompt import load_template
 from partners.llm.service import GROQ_MODEL, resolve_provider
 from partners.llm.student.recipe import CARD, Recipe
-from partners.provenance import NOT_KNOWN, Ancestry, Known, past_in
+from partners.provenance import UNKNOWN_PAST, Ancestry, OccupantProvenance, read_past
 
 HEARD = (
     "history_cap", "re_asks", "fallback", "samples", "reading", "temperature", "max_tokens", "structure", "extra",
@@ -25,26 +25,26 @@ HEARD = (
 )  # fmt: skip
 
 
-def lineage_of(factory: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Known]:
+def lineage_of(factory: Callable[..., Any]) -> Callable[[Mapping[str, Any]], OccupantProvenance]:
     """What says of the parameters of ``factory``, the occupant ``llm``, which model that is and whom it met."""
 
-    def lineage(given: Mapping[str, Any]) -> Known:
+    def lineage(given: Mapping[str, Any]) -> OccupantProvenance:
         defaults = {name: parameter.default for name, parameter in inspect.signature(factory).parameters.items()}
         asked = {**defaults, **given}
         provider, template = resolve_provider(asked["provider"]), load_template(asked["prompt_path"], asked["prompt"])
-        name, past = str(asked["model"] or GROQ_MODEL), NOT_KNOWN
+        name, past = str(asked["model"] or GROQ_MODEL), UNKNOWN_PAST
         if provider == "hf" and asked["model"] is None:
             recipe = Recipe()
             name, past = f"distilled {recipe.digest(template)}", recipe.ancestry()
         elif provider == "hf":
             name, past = _folder(name)
             if asked["adapter"] is not None:  # whom the adapter learned from, its folder does not say to all
-                name, past = f"{name} with {fingerprint(asked['adapter'])[:16]}", NOT_KNOWN
+                name, past = f"{name} with {fingerprint(asked['adapter'])[:16]}", UNKNOWN_PAST
         prompt = hashlib.sha256(template.text.encode()).hexdigest()
         says: dict[str, object] = {"kind": "llm", "provider": provider, "model": name, "prompt_sha256": prompt}
         if asked["sorted_items"]:
             says["sorted_items"] = True
-        return Known(spec_name({**says, **{key: asked[key] for key in HEARD}}), past)
+        return OccupantProvenance(spec_name({**says, **{key: asked[key] for key in HEARD}}), past)
 
     return lineage
 
@@ -54,6 +54,6 @@ def _folder(model: str) -> tuple[str, Ancestry]:
     folder = Path(model).expanduser()
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-        return f"distilled {card['name']}", past_in(card)
+        return f"distilled {card['name']}", read_past(card)
     except (OSError, ValueError, KeyError, TypeError):
-        return folder.name if folder.exists() else model, NOT_KNOWN
+        return folder.name if folder.exists() else model, UNKNOWN_PAST

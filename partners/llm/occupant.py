@@ -16,7 +16,7 @@ from partners.llm.reply import Reading
 from partners.llm.service import Provider, ServiceSettings, Structure
 from partners.llm.student.own_model import own_model_folder, trained_history_cap
 from partners.llm.student.recipe import Recipe
-from partners.provenance import tells
+from partners.provenance import declare_provenance
 
 OWN = "the project's own"  # in place of a folder
 
@@ -115,4 +115,4 @@ def llm(
     )  # fmt: skip
 
 
-tells(lineage_of(llm))(llm)
+declare_provenance(lineage_of(llm))(llm)

@@ -134,7 +134,7 @@ def test_mistakes_are_told_in_a_line(settings, tmp_path, capsys):
 def test_who_starts_from_somebody_of_unknown_past_is_not_judged_by_the_test_roster(settings, tmp_path, capsys):
     assert command("--config", settings, "--against", roster(TEST)[0], "--data-dir", tmp_path / "nothing") == 2
     told = capsys.readouterr().err
-    assert "nobody wrote down whom these met: the learner <- checkpoint" in told and "no such data file" not in told
+    assert "were not recorded for: the learner <- checkpoint" in told and "no such data file" not in told
 
 
 def test_a_file_that_cannot_be_written_is_told_before_anything_is_trained(tmp_path, capsys):

@@ -18,29 +18,32 @@ from partners.network.network import PolicyNetwork
 from partners.network.occupants import EXPERT
 from partners.network.shape import NetworkShape
 from partners.provenance import (
+    DECLARED,
     ITSELF,
     KEYS,
-    NOBODY,
-    TELLS,
+    NO_PAST,
     Ancestry,
-    Known,
+    OccupantProvenance,
     ProvenanceError,
     ancestry,
+    confirm_test_unseen,
+    declare_provenance,
+    human_dialogues,
     identity,
-    known,
     label,
-    past_in,
-    people,
     programs,
-    refuse_judged,
-    refuse_past,
-    refuse_test,
-    tells,
+    provenance_of,
+    read_past,
+    refuse_test_roster,
 )
 from partners.rosters import TRAIN, roster
 from tests.command import HERE
 
 TEST = ("tough", "boulware(exponent=3.0)")  # a roster for these tests
+
+
+def refuse_opponents(specs, learner="the learner", test=None):
+    refuse_test_roster(NO_PAST.add_opponents(map(provenance_of, specs)), learner, test)
 
 
 def checkpoint(path, past: Ancestry | None = None, seed: int = 0) -> str:
@@ -92,9 +95,9 @@ def test_every_occupant_of_the_catalogue_has_an_identity_and_learned_ones_withou
         name for name in PARTNERS if any(p.default is p.empty for p in signature(PARTNERS[name]).parameters.values())
     }
     for name in sorted(PARTNERS.keys() - asks | needs.keys()):
-        found = known(needs.get(name, name))
+        found = provenance_of(needs.get(name, name))
         assert found.identity and "/" not in found.identity.replace("openai/", "")
-        if not hasattr(catalogue()[name], TELLS) and name != "expert":
+        if not hasattr(catalogue()[name], DECLARED) and name != "expert":
             assert found.past.unknown == ()
 
 
@@ -106,22 +109,24 @@ def test_what_a_service_answers_with_learned_from_nobody_knows_whom():
 def test_the_models_of_this_project_descend_from_their_teacher_and_met_its_opponents():
     past = ancestry("llm(provider=hf)")
     assert identity("expert") in past.descends_from
-    assert {identity("random"), identity("heuristic"), *map(identity, roster(TRAIN))} <= set(past.met)
+    assert {identity("random"), identity("heuristic"), *map(identity, roster(TRAIN))} <= set(past.opponents)
 
 
 def test_occupants_inside_are_met_and_everybody_whom_they_met(tmp_path):
-    pupil = checkpoint(tmp_path / "pupil.json", NOBODY.meets([known("mixture(of=['nice', 'tough'])")]))
-    past = NOBODY.meets([known(f"mixture(of=['linear', {pupil!r}])")])
-    assert {identity(spec) for spec in ("linear", "nice", "tough", pupil)} < set(past.met)
+    pupil = checkpoint(tmp_path / "pupil.json", NO_PAST.add_opponents([provenance_of("mixture(of=['nice', 'tough'])")]))
+    past = NO_PAST.add_opponents([provenance_of(f"mixture(of=['linear', {pupil!r}])")])
+    assert {identity(spec) for spec in ("linear", "nice", "tough", pupil)} < set(past.opponents)
     steps = [label(each) for each in past.path(identity("tough"))]
     assert steps == ["mixture", f"checkpoint {identity(pupil)[-66:-54]}", "mixture", "tough"]
     assert past.unknown == ()
 
 
 def test_a_note_reads_back_and_one_that_somebody_spoiled_is_not_known():
-    past = NOBODY.descends(Known("a", Ancestry({"b": ITSELF}, ("c",), (ITSELF,)))).meets([people("train")])
+    past = NO_PAST.add_parent(OccupantProvenance("a", Ancestry({"b": ITSELF}, ("c",), (ITSELF,)))).add_opponents(
+        [human_dialogues("train")]
+    )
     note = json.loads(json.dumps(past.note()))
-    assert past_in(note) == past and set(note) == set(KEYS)
+    assert read_past(note) == past and set(note) == set(KEYS)
     assert past.descends_from == ("a", "c") and past.unknown == ("a",) and past.path("b") == ("a", "b")
     for spoiled in (
         {},
@@ -130,22 +135,22 @@ def test_a_note_reads_back_and_one_that_somebody_spoiled_is_not_known():
         {**note, "met_through": [-1, -1, 4]},
         {**note, "met_unknown": [None]},
     ):
-        assert past_in(spoiled).unknown == (ITSELF,)
+        assert read_past(spoiled).unknown == (ITSELF,)
 
 
 def test_paths_end_even_where_a_note_leads_in_a_circle():
-    assert past_in({**NOBODY.note(), "met": ["a", "b"], "met_through": [1, 0]}).path("a") == ("b", "a")
+    assert read_past({**NO_PAST.note(), "met": ["a", "b"], "met_through": [1, 0]}).path("a") == ("b", "a")
 
 
 def test_who_is_met_directly_is_named_directly_although_somebody_else_met_it_too():
-    past = NOBODY.meets([known("mixture(of=['tough'])"), known("tough")])
+    past = NO_PAST.add_opponents([provenance_of("mixture(of=['tough'])"), provenance_of("tough")])
     assert past.path(identity("tough")) == (identity("tough"),)
 
 
 def test_a_checkpoint_without_a_note_has_a_past_that_nobody_knows(tmp_path):
     old = checkpoint(tmp_path / "old.json")
     assert ancestry(old).unknown == (ITSELF,)
-    assert NOBODY.meets([known(old)]).unknown == (identity(old),)
+    assert NO_PAST.add_opponents([provenance_of(old)]).unknown == (identity(old),)
 
 
 @pytest.mark.parametrize(
@@ -161,47 +166,49 @@ def test_a_checkpoint_without_a_note_has_a_past_that_nobody_knows(tmp_path):
     ],
 )
 def test_whoever_leads_to_the_test_roster_is_refused_with_the_path(spec, path):
-    with pytest.raises(ProvenanceError, match="Leave out who is named") as refusal:
-        refuse_test(["nice", spec], "main", TEST)
+    with pytest.raises(ProvenanceError, match="Leave out the named partner") as refusal:
+        refuse_opponents(["nice", spec], "main", TEST)
     assert path in str(refusal.value)
 
 
 def test_everybody_else_may_be_met():
-    refuse_test(["linear", "boulware", "mixture(of=['nice'])", "best_response(to=linear)", "random"], "main", TEST)
-    refuse_past(NOBODY, "main", TEST)
+    refuse_opponents(["linear", "boulware", "mixture(of=['nice'])", "best_response(to=linear)", "random"], "main", TEST)
+    refuse_test_roster(NO_PAST, "main", TEST)
 
 
 def test_the_roster_of_the_package_holds_nobody_of_its_own_train_roster():
-    refuse_test(roster(TRAIN))
+    refuse_opponents(roster(TRAIN))
 
 
 def test_two_steps_back_are_refused_too_and_greedy_or_not_is_the_same_network(tmp_path):
-    teacher = checkpoint(tmp_path / "teacher.json", NOBODY.meets([known("tough")]))
-    pupil = checkpoint(tmp_path / "pupil.json", NOBODY.descends(known(teacher)), seed=1)
+    teacher = checkpoint(tmp_path / "teacher.json", NO_PAST.add_opponents([provenance_of("tough")]))
+    pupil = checkpoint(tmp_path / "pupil.json", NO_PAST.add_parent(provenance_of(teacher)), seed=1)
     assert ancestry(pupil).descends_from == (identity(teacher),)
     with pytest.raises(ProvenanceError, match=r"main <- checkpoint \w{12} <- checkpoint \w{12} <- tough"):
-        refuse_test([pupil], "main", ["tough"])
+        refuse_opponents([pupil], "main", ["tough"])
     with pytest.raises(ProvenanceError, match=r"main <- checkpoint \w{12} <- checkpoint \w{12}, which"):
-        refuse_test([pupil], "main", [teacher.replace("')", "', greedy=True)")])
+        refuse_opponents([pupil], "main", [teacher.replace("')", "', greedy=True)")])
 
 
 def test_who_is_judged_must_be_known_or_declared(tmp_path):
-    clean, old = NOBODY.meets([known("linear")]), ancestry(checkpoint(tmp_path / "old.json"))
-    assert refuse_judged(clean, "mine", test=TEST) == "known: 1 in its past, none of the roster test"
-    with pytest.raises(ProvenanceError, match="nobody wrote down whom these met: mine"):
-        refuse_judged(old, "mine", test=TEST)
-    assert "declared: self-play alone" in refuse_judged(old, "mine", "self-play alone", TEST)
+    clean, old = NO_PAST.add_opponents([provenance_of("linear")]), ancestry(checkpoint(tmp_path / "old.json"))
+    assert confirm_test_unseen(clean, "mine", test=TEST) == "known: 1 in its past, none of the roster test"
+    with pytest.raises(ProvenanceError, match="were not recorded for: mine"):
+        confirm_test_unseen(old, "mine", test=TEST)
+    assert "declared: self-play alone" in confirm_test_unseen(old, "mine", "self-play alone", TEST)
     with pytest.raises(ProvenanceError, match="mine <- tough"):  # a declaration does not undo what is known
-        refuse_judged(clean.meets([known("tough")]), "mine", "I promise", TEST)
+        confirm_test_unseen(clean.add_opponents([provenance_of("tough")]), "mine", "I promise", TEST)
 
 
 def test_a_factory_of_somebody_else_may_tell_whom_its_partner_met():
-    @tells(lambda given: Known(f"outside({given['name']})", NOBODY.meets([known("tough")])))
+    @declare_provenance(
+        lambda given: OccupantProvenance(f"outside({given['name']})", NO_PAST.add_opponents([provenance_of("tough")]))
+    )
     def outside(name: str):
         return seat_occupant("linear")
 
-    told = getattr(outside, TELLS)({"name": "a"})
-    assert outside(name="a") == seat_occupant("linear") and told.past.met == (identity("tough"),)
+    told = getattr(outside, DECLARED)({"name": "a"})
+    assert outside(name="a") == seat_occupant("linear") and told.past.opponents == (identity("tough"),)
 
 
 def test_mistakes_are_those_of_the_names_and_of_the_files():

@@ -18,7 +18,7 @@ from league.training.training import checkpoints_in
 from partners.network.checkpoint import NETWORK, load_checkpoint, network_note, save_checkpoint
 from partners.network.occupants import HUMAN_DIALOGUES
 from partners.network.occupants import checkpoint as seated
-from partners.provenance import ITSELF, past_in
+from partners.provenance import ITSELF, read_past
 from partners.rosters import DEV, roster
 
 LICENCES = {
@@ -99,7 +99,7 @@ def write_model(checkpoint: Path, folder: Path, name: str, sample: int | None = 
 
 def _taught_by_people(about: dict[str, Any]) -> bool:
     """Whether it, or a network that it was made from, was taught by the published dialogues."""
-    past = past_in(about)
+    past = read_past(about)
     makers = {ITSELF, *past.descends_from}
     learned = any(who.startswith(HUMAN_DIALOGUES) and by in makers for who, by in past.through.items())
     return learned or about.get("taught_by") == HUMAN_DIALOGUES

@@ -28,7 +28,7 @@ from partners.llm.prompt import Template
 from partners.llm.reply import reply_line
 from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, train_student
 from partners.llm.student.recipe import CARD, FORMAT, ITSELF, LessonGames, Recipe
-from partners.provenance import refuse_past
+from partners.provenance import refuse_test_roster
 from partners.scripted.chance import Random
 
 _REPORT_EVERY = 0.25  # of progress
@@ -43,7 +43,7 @@ def distill(recipe: Recipe, template: Template, folder: Path, tell: Callable[[st
     :class:`partners.provenance.ProvenanceError` where somebody of the roster test would be learned from.
     """
     past = recipe.ancestry()
-    refuse_past(past, "the student")
+    refuse_test_roster(past, "the student")
     began = time.monotonic()
     with _threads(recipe.threads):
         cap = recipe.prompt_history()

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from dond_marl.occupants import seat_occupant
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.parameters import check_whole_number
-from partners.provenance import NOBODY, Ancestry, known, scenarios
+from partners.provenance import NO_PAST, Ancestry, held_out_scenarios, provenance_of
 
 CARD = "distilled.json"
 ITSELF = "itself"  # the teacher, in the other seat
@@ -83,10 +83,15 @@ class Recipe:
     def ancestry(self) -> Ancestry:
         """Everybody in the past of what comes out: its teacher, those whom it sees play, and whom they met."""
         others = dict.fromkeys(games.against for games in self.games if games.against != ITSELF)
-        held_out = [source for games in self.games for source in scenarios(games.scenarios, games.split)]
-        return NOBODY.descends(known(self.teacher)).meets([*map(known, others), *held_out])
+        held_out = [source for games in self.games for source in held_out_scenarios(games.scenarios, games.split)]
+        return NO_PAST.add_parent(provenance_of(self.teacher)).add_opponents([*map(provenance_of, others), *held_out])
 
     def digest(self, template: Template) -> str:
         """A name for what comes out, the same for the same recipe, prompt and players, whose weights count too."""
-        made_of = {"format": FORMAT, "recipe": asdict(self), "prompt": template.text, "players": self.ancestry().met}
+        made_of = {
+            "format": FORMAT,
+            "recipe": asdict(self),
+            "prompt": template.text,
+            "players": self.ancestry().opponents,
+        }
         return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:16]

@@ -23,7 +23,7 @@ from league.ledger.ledger import ReadLedger
 from league.standings.references import reference_of
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.provenance import NOBODY, ProvenanceError, identity, known
+from partners.provenance import NO_PAST, ProvenanceError, identity, provenance_of
 from partners.rosters import DEV, TEST, hash_of, roster
 from tests.command import dond
 from tests.league.absent import install_absent
@@ -173,7 +173,7 @@ def test_a_checkpoint_is_named_by_its_weights_and_not_by_where_it_lies(tmp_path)
 
 def test_who_has_met_the_test_roster_is_not_measured_by_it_and_the_path_is_told(tmp_path):
     member = roster(TEST)[0]
-    path = network(tmp_path / "leaked.json", **NOBODY.meets([known(member)]).note())
+    path = network(tmp_path / "leaked.json", **NO_PAST.add_opponents([provenance_of(member)]).note())
     with pytest.raises(ProvenanceError, match=r"leaked <- .*roster test"):
         measure(of_spec(str(path), "leaked"), against([TEST]))
     assert measure(of_spec(str(path), "leaked"), against(["linear"]))["figures"]["points"]
@@ -183,7 +183,7 @@ def test_whose_meetings_nobody_wrote_down_must_declare_them(tmp_path):
     submission = of_spec(str(network(tmp_path / "old.json")), "old")
     member = roster(TEST)[0]
     for written in (member, identity(member), f"mixture(of=[{member!r}])"):
-        with pytest.raises(ProvenanceError, match="nobody wrote down"):
+        with pytest.raises(ProvenanceError, match="not recorded"):
             measure(submission, against([written]))
     row = measure(submission._replace(declared="nobody at all"), against([member]))
     assert row["submission"]["declared"] == "nobody at all" and "nobody at all" in row["submission"]["met"]
@@ -201,8 +201,8 @@ def test_of_a_partner_from_another_package_nobody_knows_whom_it_met(tmp_path, mo
     names = "stranger = stranger:Stranger\nalias = partners.scripted.time_based:Linear"
     with on_the_path(install(tmp_path, "stranger", STRANGER, names), monkeypatch):
         member = roster(TEST)[0]
-        assert known("stranger").past.unknown == ("",) and known("alias").past == NOBODY
-        with pytest.raises(ProvenanceError, match=r"nobody wrote down whom these met: stranger\..*--declare"):
+        assert provenance_of("stranger").past.unknown == ("",) and provenance_of("alias").past == NO_PAST
+        with pytest.raises(ProvenanceError, match=r"were not recorded for: stranger\..*--declare"):
             provenance(of_spec("stranger"), [member])
         declared = provenance(of_spec("stranger")._replace(declared="nobody"), [member])
         assert declared.met.startswith("declared: nobody")
@@ -210,7 +210,7 @@ def test_of_a_partner_from_another_package_nobody_knows_whom_it_met(tmp_path, mo
 
 
 def test_partners_that_a_submission_has_met_are_counted(tmp_path):
-    path = network(tmp_path / "net.json", **NOBODY.meets([known("linear")]).note())
+    path = network(tmp_path / "net.json", **NO_PAST.add_opponents([provenance_of("linear")]).note())
     submission = of_spec(str(path), "net")
     row = measure(submission, against(["linear", "stubborn"]))
     assert row["submission"]["met_here"] == [identity("linear")]

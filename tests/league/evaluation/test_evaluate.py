@@ -44,7 +44,7 @@ from league.settings.rosters import zoo
 from partners.equilibrium import table_for
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.provenance import NOBODY, known
+from partners.provenance import NO_PAST, provenance_of
 from partners.rosters import TEST, roster
 from tests.command import dond, in_process
 
@@ -442,7 +442,7 @@ def test_who_has_met_the_test_roster_is_not_judged_by_it(tmp_path, capsys):
     member = roster(TEST)[0]
     network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=1)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-    pasts = {"leaked": NOBODY.meets([known(member)]).note(), "old": {}, "clean": NOBODY.note()}
+    pasts = {"leaked": NO_PAST.add_opponents([provenance_of(member)]).note(), "old": {}, "clean": NO_PAST.note()}
     for name, past in pasts.items():
         save_checkpoint(tmp_path / f"{name}.json", tensors, {**network_note(network), **past})
 
@@ -452,5 +452,5 @@ def test_who_has_met_the_test_roster_is_not_judged_by_it(tmp_path, capsys):
 
     assert [tried("leaked", member), tried("leaked", f"mixture(of=[{member!r}])"), tried("old", member)] == [2, 2, 2]
     told = capsys.readouterr().err
-    assert told.count(f"{member}, which is in the roster test") == 2 and "nobody wrote down whom these met" in told
+    assert told.count(f"{member}, which is in the roster test") == 2 and "were not recorded for" in told
     assert [tried("clean", member), tried("leaked", "linear"), tried("old", "linear")] == [0, 0, 0]

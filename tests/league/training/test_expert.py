@@ -51,9 +51,9 @@ def test_its_card_is_true_and_it_beats_its_bar_against_the_default_heuristic():
 
 def test_it_has_met_the_roster_train_and_nobody_of_the_other_two():
     past = ancestry("expert")
-    assert set(past.met) >= {identity(member) for member in roster("train")} and not past.unknown
-    assert not set(past.met) & {identity(member) for member in (*roster("dev"), *roster("test"))}
-    assert CARD["met"] == sorted(past.met)
+    assert set(past.opponents) >= {identity(member) for member in roster("train")} and not past.unknown
+    assert not set(past.opponents) & {identity(member) for member in (*roster("dev"), *roster("test"))}
+    assert CARD["met"] == sorted(past.opponents)
 
 
 def test_it_plays_out_of_the_box():

@@ -143,7 +143,7 @@ def test_no_seat_plays_by_what_learning_is_told():
         learners.append((learner, learner.update(lesson)))
     for name in Experience._fields:
         one, other = (getattr(lesson, name) for lesson in lessons)
-        if name in ("lost", "posterior"):  # nobody taught them
+        if name in ("regrets", "posterior"):  # nobody taught them
             assert one is other is None
             continue
         assert torch.equal(one, other) == (name != "targets"), name
