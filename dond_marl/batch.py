@@ -54,7 +54,7 @@ class Games(NamedTuple):
         return len(self.turns)
 
     @property
-    def counted(self) -> Bools:
+    def valid(self) -> Bools:
         """Which games say something of who played, ``[N]``: both seats were reached whenever they were asked."""
         if not self.cause.any():
             return constant(True, np.bool_, self.size)
@@ -69,7 +69,7 @@ class Games(NamedTuple):
         return Games(self.scenarios.rows(index), self.rules, messages=messages, **some)
 
 
-class Table:
+class GameBatch:
     """N negotiations in progress, all at the same turn."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Table:
         size, length = scenarios.size, rules.max_turns
         self.rules, self.prior = rules, prior
         self._scenarios, self._reveal, self._illegal = scenarios, reveal_partner_utilities, illegal
-        self.taken = 0
+        self.turns_taken = 0
         self.live: Rows = np.arange(size)
         # What every game said and how it ended, one column per game, from first to last.
         self._acts = np.full((length, size), -1, dtype=np.int8)
@@ -110,7 +110,7 @@ class Table:
     @property
     def seat(self) -> int:
         """The seat to move."""
-        return self.taken % 2
+        return self.turns_taken % 2
 
     def turns(self, noise: Doubles | None = None, game_noise: Doubles | None = None) -> Turns:
         """What the seat to move sees in each open game. The noise is ``[open, 8]``, by default none."""
@@ -129,7 +129,7 @@ class Table:
             history=self._history(),
             last_partner_act=self._last_act,
             last_partner_offer_for_me=offered.T,
-            turns_remaining=constant(self.rules.max_turns - self.taken, np.int8, size),
+            turns_remaining=constant(self.rules.max_turns - self.turns_taken, np.int8, size),
             act_mask=mask.T,
             hint_features=no_hints(size),
             noise=no_noise(size) if noise is None else noise,
@@ -145,12 +145,12 @@ class Table:
 
         Raises ``ValueError`` for a message that the rules forbid; where they let none pass, none is looked at.
         """
-        act, oA = checked(decisions, self.open)
+        act, oA = check_decisions(decisions, self.open)
         messages = self._passing(decisions)
         offers = act <= Act.INSIST
         illegal = self._illegal_rows(act, oA, offers)
         oA = oA * offers
-        turn, seat, live = self.taken, self.seat, self.live
+        turn, seat, live = self.turns_taken, self.seat, self.live
         whole = self.open == self._acts.shape[1]  # nobody has left yet: no need to scatter
         columns: slice | Rows = slice(None) if whole else live
         self._acts[turn, columns] = act
@@ -167,7 +167,7 @@ class Table:
             self._last_act = _sealed(act)
         else:  # a secret claim: the other seat is told of the speaker's act before it alone
             self._last_act = self._acts[turn - 2, live] if turn >= 2 else constant(Act.END, np.int8, self.open)
-        self.taken += 1
+        self.turns_taken += 1
         self._settle(act, offers, illegal)
 
     def ended(self, columns: Rows) -> tuple[Int8s, Int8s, NDArray[np.int16]]:
@@ -199,15 +199,15 @@ class Table:
     def _history(self) -> History:
         """What the seat to move has heard: not the other's secret claim."""
         acts, offers, unheard = self._acts, self._offers, self.rules.talk_turns
-        if self.taken > unheard:
+        if self.turns_taken > unheard:
             acts, offers = acts.copy(), offers.copy()
             acts[unheard:], offers[unheard:] = Act.END, 0
-        return History(acts, offers, self.taken, self.live, self._messages)
+        return History(acts, offers, self.turns_taken, self.live, self._messages)
 
     def _passing(self, decisions: Decisions) -> Texts | None:
         """The messages beside ``decisions``, ``[open]``, ``None`` where none passes."""
         said, rules = decisions.messages, self.rules
-        if said is None or not rules.message_length or self.taken >= rules.talk_turns:
+        if said is None or not rules.message_length or self.turns_taken >= rules.talk_turns:
             return None
         said = np.asarray(said, dtype=np.object_)
         if said.shape != (self.open,):
@@ -241,7 +241,7 @@ class Table:
 
     def _settle(self, act: Int8s, offers: Bools, illegal: Bools | None) -> None:
         """End the games that end with ``act``, write how, and close the ranks."""
-        if self.taken == self.rules.max_turns:
+        if self.turns_taken == self.rules.max_turns:
             done = np.ones(len(act), dtype=bool)
         elif self.rules.secret_claims:
             done = np.zeros(len(act), dtype=bool)
@@ -265,7 +265,7 @@ class Table:
 
     def _record(self, ended: Rows, act: Int8s, illegal: Bools | None) -> None:
         """How the games in ``ended`` (positions among the open ones) ended."""
-        closing, seat = act[ended], (self.taken - 1) % 2
+        closing, seat = act[ended], (self.turns_taken - 1) % 2
         counts = self._counts.take(ended, axis=1)
         ending = np.full(len(ended), Ending.TURN_LIMIT, dtype=np.int8)
         if self.rules.secret_claims:
@@ -290,13 +290,13 @@ class Table:
         share = first if seat == 1 else counts - second
         share = np.where(agreed, share, first) * deal
         columns = self.live[ended]
-        self._turns[columns] = self.taken
+        self._turns[columns] = self.turns_taken
         if illegal is not None:  # what may not be said was not said
             unsaid = columns[illegal[ended]]
-            self._acts[self.taken - 1, unsaid] = -1
-            self._offers[self.taken - 1][:, unsaid] = 0
+            self._acts[self.turns_taken - 1, unsaid] = -1
+            self._offers[self.turns_taken - 1][:, unsaid] = 0
             if self._messages is not None:
-                self._messages[self.taken - 1, unsaid] = ""
+                self._messages[self.turns_taken - 1, unsaid] = ""
             self._turns[unsaid] -= 1
         self._ending[columns] = ending
         self._allocation[0][:, columns] = share
@@ -313,7 +313,7 @@ class Table:
         return share, offers | (act == Act.AGREE) | ((act == Act.END) & self._claimed[seat][ended])
 
 
-def checked(decisions: Decisions, size: int) -> tuple[Int8s, Int8s]:
+def check_decisions(decisions: Decisions, size: int) -> tuple[Int8s, Int8s]:
     """Act ``[size]`` and offer ``[3, size]``, of the right shape, whole numbers, inside the action space.
 
     Raises ``ValueError`` for others.

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.envs.turn import DECISIONS
 from dond_marl.game import MAX_COUNT, Act, Rules, rule_against_message
 from dond_marl.randomness import NOISE_WIDTH, generator
-from dond_marl.rollout import Noise, see
+from dond_marl.rollout import Noise, observe_turns
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, open_source
 from dond_marl.seats import Cause, Decisions, History, Partner, Traits, Turns, decide
 
@@ -114,12 +114,14 @@ def positions(
             scenarios, prior = _scenarios(source, max_count, games, rng)
             # One table is seen; in the two others, what seat_0 and what seat_1 cannot see is different.
             tables = [
-                Table(shown, rules, prior=prior, reveal_partner_utilities=reveal)
+                GameBatch(shown, rules, prior=prior, reveal_partner_utilities=reveal)
                 for shown in (scenarios, *(_otherwise(scenarios, seat, rng) for seat in (1, 0)))
             ]
             noise = Noise(seed, (number,), games)
             for turn in range(rules.max_turns):
-                turns, *hidden = (see(table, noise, deterministic=partner.traits.deterministic) for table in tables)
+                turns, *hidden = (
+                    observe_turns(table, noise, deterministic=partner.traits.deterministic) for table in tables
+                )
                 decisions = _random_offers(turns, rules, rng)
                 if turn < _EARLY or turn >= rules.max_turns - _LATE:
                     where = f"{source} scenarios, {rules}, revealed={reveal}, turn {turn}"
@@ -291,4 +293,4 @@ def _another_past(turns: Turns, rng: np.random.Generator) -> Turns:
     free = ~theirs | (turn < latest)
     acts[free] = rng.integers(0, 2, size=int(free.sum()))
     other = rng.integers(0, np.broadcast_to(turns.counts.T, oA.shape) + 1, dtype=np.int8)
-    return turns._replace(history=History(acts, np.where(free[:, None], other, oA), turns.taken))
+    return turns._replace(history=History(acts, np.where(free[:, None], other, oA), turns.turns_taken))

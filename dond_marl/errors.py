@@ -69,7 +69,7 @@ class MissingLibrary(InputError):
     """What was asked for needs a library that is not installed; the message names the extra that brings it."""
 
 
-def lacks(error: ModuleNotFoundError, who: str, extra: str | None = None) -> MissingLibrary | None:
+def missing_library(error: ModuleNotFoundError, who: str, extra: str | None = None) -> MissingLibrary | None:
     """What to say of a failed import, where one of our extras brings the library; ``None`` where none does.
 
     ``who`` needs it: a command, an occupant. ``extra``: the one to name instead of the library's own in :data:`EXTRAS`.
@@ -106,7 +106,7 @@ class _Brief(reprlib.Repr):
 _BRIEF = _Brief()
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """``value`` as a message quotes it: one printable line, the beginning of what is long, and a text's length."""
     text = " ".join(_BRIEF.repr(value).split())
     if not text.isprintable():
@@ -115,11 +115,21 @@ def shown(value: object) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def error_line(error: BaseException, length: int = 300) -> str:
+    """The kind and the message of somebody else's error, printable on one line whatever it holds."""
+    try:
+        message = str(error)[: 4 * length]  # before it is gone through letter by letter: it may have millions
+    except Exception:  # noqa: BLE001  # even its text is somebody else's code
+        message = "(its message cannot be read)"
+    text = f"{type(error).__name__}: {message}"
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:length]
+
+
 class Notice(RuntimeWarning):
     """Something that the user should know, while the work goes on; the message says all, so that no place is shown."""
 
 
-def in_short(message: str) -> str:
+def shorten(message: str) -> str:
     """``message`` with words and lines that are far too long cut short, whoever wrote it: the system, a library."""
     words = re.sub(rf"\S{{{LONG_WORD},}}", lambda word: _cut(word[0]), message)
     return "\n".join(_cut(line) if len(line) > LONG_LINE else line for line in words.split("\n"))

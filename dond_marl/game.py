@@ -102,7 +102,7 @@ class Action(NamedTuple):
 def _shown(value: object) -> str:
     """A short ``repr`` on one line, whatever the value.
 
-    :func:`dond_marl.errors.shown` says more of what is long; this file stands alone, and so imports nothing of ours.
+    :func:`dond_marl.errors.quote` says more of what is long; this file stands alone, and so imports nothing of ours.
     """
     try:
         return " ".join(reprlib.repr(value).split())
@@ -146,7 +146,7 @@ class Scenario:
         if not any(self.counts):
             raise ValueError("counts must hold at least one item; got (0, 0, 0)")
 
-    def whole(self, seat: int) -> int:
+    def pool_value(self, seat: int) -> int:
         """What the whole pool is worth to ``seat``, in points."""
         return worth(self.utilities[seat], self.counts)
 
@@ -250,13 +250,13 @@ class State:
         return len(self.history) >= self.rules.talk_turns
 
     @property
-    def heard(self) -> tuple[Action, ...]:
+    def public_history(self) -> tuple[Action, ...]:
         """The acts that both seats have seen: all, but for a secret claim before the game is over."""
         return self.history if self.outcome is not None else self.history[: self.rules.talk_turns]
 
     def last_act(self, seat: int) -> Act | None:
         """The latest act of ``seat`` that both seats have seen, ``None`` before its first."""
-        taken = len(self.heard)
+        taken = len(self.public_history)
         index = taken - 1 if (taken - 1) % 2 == seat else taken - 2
         return self.history[index].act_type if index >= 0 else None
 

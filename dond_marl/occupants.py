@@ -5,7 +5,7 @@ built-in catalogue of the package ``partners`` is, or one factory under its own 
 built-in catalogue is found by its module name. A factory takes its parameters by keyword and returns a partner.
 
 ``"my_file.py:Melting(rate=2)"`` names a factory in a file, a class or a function, without any installation; relative
-paths begin in the current directory. The file is run when it is first named. :func:`pinned` adds the digest of the file
+paths begin in the current directory. The file is run when it is first named. :func:`pin_spec` adds the file's digest
 as ``sha256=...``: whoever is written so is refused once the file has changed.
 """
 
@@ -29,8 +29,7 @@ from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any, cast
 
-from dond_marl.errors import InputError, MissingLibrary, lacks, shown
-from dond_marl.rollout import one_line
+from dond_marl.errors import InputError, MissingLibrary, error_line, missing_library, quote
 from dond_marl.seats import Partner, Traits
 
 FEW = 12  # names that a message lists
@@ -78,11 +77,11 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
         if isinstance(spec, Partner):
             return spec
         raise OccupantNameError(
-            f"an occupant is a name, a mapping with 'kind', or a partner; got {type(spec).__name__}: {shown(spec)}"
+            f"an occupant is a name, a mapping with 'kind', or a partner; got {type(spec).__name__}: {quote(spec)}"
         )
     kind, parameters = parse_spec(spec)
     factory = check_spec(spec)
-    if in_file(kind):
+    if names_file(kind):
         parameters.pop(DIGEST, None)
     if one_game and "one_game" in inspect.signature(factory).parameters:
         parameters = {"one_game": True, **parameters}
@@ -91,12 +90,16 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
     except (OccupantNameError, MissingLibrary):
         raise
     except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and (missing := lacks(error, f"the occupant {shown(kind)}")):
+        if isinstance(error, ModuleNotFoundError) and (
+            missing := missing_library(error, f"the occupant {quote(kind)}")
+        ):
             raise missing from error
-        raise OccupantNameError(f"{shown(kind)} cannot be made with {shown(parameters)}: {one_line(error)}") from error
+        raise OccupantNameError(
+            f"{quote(kind)} cannot be made with {quote(parameters)}: {error_line(error)}"
+        ) from error
     if not isinstance(made, Partner) or not isinstance(made.traits, Traits):
         raise OccupantNameError(
-            f"{shown(kind)} made no partner but {type(made).__name__}; it needs act(turns) and traits"
+            f"{quote(kind)} made no partner but {type(made).__name__}; it needs act(turns) and traits"
         )
     return made
 
@@ -106,56 +109,56 @@ def check_spec(spec: Spec) -> Factory:
 
     Of a file the code is run. Raises :class:`OccupantNameError`.
     """
-    return check_named("occupant", catalogue(), *parse_spec(spec))
+    return check_factory("occupant", catalogue(), *parse_spec(spec))
 
 
-def check_named(
+def check_factory(
     what: str, known: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
 ) -> Callable[..., Any]:
     """As :func:`check_parameters`, but ``kind`` may also name a factory in a file, as it was when it was pinned."""
-    if not in_file(kind):
+    if not names_file(kind):
         return check_parameters(what, known, kind, parameters)
     given = {name: value for name, value in parameters.items() if name != DIGEST}
     return check_parameters(what, {kind: _of_file(what, kind, parameters.get(DIGEST))}, kind, given)
 
 
-def in_file(kind: str) -> bool:
+def names_file(kind: str) -> bool:
     """Whether a kind names a factory in a file: ``my_file.py:Melting``."""
     found = IN_FILE.fullmatch(kind)
     return found is not None and found["given"] is None
 
 
-def pinned(spec: Spec) -> str:
+def pin_spec(spec: Spec) -> str:
     """The one way to write ``spec``, with the digest of each file that it names. Raises :class:`OccupantNameError`."""
     kind, parameters = parse_spec(spec)
     parameters = {name: _pinned_value(value) for name, value in parameters.items()}
-    if in_file(kind):
+    if names_file(kind):
         parameters.setdefault(DIGEST, _digest(_read_code("occupant", kind)))
     return _spelled(kind, parameters)
 
 
-def unpinned(spec: str) -> str:
+def unpin_spec(spec: str) -> str:
     """``spec`` without the digest of the file that it names itself: what such an occupant is called."""
     kind, parameters = parse_spec(spec)
-    return _spelled(kind, {k: v for k, v in parameters.items() if not (in_file(kind) and k == DIGEST)})
+    return _spelled(kind, {k: v for k, v in parameters.items() if not (names_file(kind) and k == DIGEST)})
 
 
 def _pinned_value(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_pinned_value(part) for part in value]
     if isinstance(value, Mapping):
-        return pinned(value) if "kind" in value else value
+        return pin_spec(value) if "kind" in value else value
     if not isinstance(value, str) or ".py:" not in value:
         return value
     try:
         parse_spec(value)
     except OccupantNameError:  # a path or another text
         return value
-    return pinned(value)
+    return pin_spec(value)
 
 
 @contextmanager
-def no_files(advice: str) -> Iterator[None]:
+def forbid_files(advice: str) -> Iterator[None]:
     """Meanwhile no code of a file is run in this process, whoever names it; the message ends with ``advice``."""
     _CLOSED.append(advice)
     try:
@@ -170,16 +173,16 @@ _CLOSED: list[str] = []
 def _read_code(what: str, kind: str) -> bytes:
     path = Path(kind.rpartition(":")[0]).expanduser()
     if _CLOSED:
-        raise OccupantNameError(f"the {what} {shown(kind)} is code in a file, which is not run here: {_CLOSED[-1]}")
+        raise OccupantNameError(f"the {what} {quote(kind)} is code in a file, which is not run here: {_CLOSED[-1]}")
     try:
         with path.open("rb") as file:
             code = file.read(MOST_CODE + 1)
     except OSError as error:
         raise OccupantNameError(
-            f"the {what} {shown(kind)}: {error.strerror or error}; paths begin in {Path.cwd()}"
+            f"the {what} {quote(kind)}: {error.strerror or error}; paths begin in {Path.cwd()}"
         ) from None
     if len(code) > MOST_CODE:
-        raise OccupantNameError(f"the {what} {shown(kind)}: the file is larger than {MOST_CODE >> 20} MiB")
+        raise OccupantNameError(f"the {what} {quote(kind)}: the file is larger than {MOST_CODE >> 20} MiB")
     return code
 
 
@@ -192,12 +195,12 @@ def _of_file(what: str, kind: str, digest: object) -> Callable[..., Any]:
     code, (place, _, name) = _read_code(what, kind), kind.rpartition(":")
     if digest is not None and digest != _digest(code):
         raise OccupantNameError(
-            f"{place} has changed since {name} was taken from it (SHA-256 {shown(digest)}, now {_digest(code)}): bring "
+            f"{place} has changed since {name} was taken from it (SHA-256 {quote(digest)}, now {_digest(code)}): bring "
             "the former file back to go on, or begin a new run with this one"
         )
     found = _names_of(str(Path(place).expanduser().resolve()), code).get(name)
     if not callable(found):
-        raise OccupantNameError(f"{place} holds no class or function {name}, which the {what} {shown(kind)} needs")
+        raise OccupantNameError(f"{place} holds no class or function {name}, which the {what} {quote(kind)} needs")
     return cast("Callable[..., Any]", found)
 
 
@@ -211,9 +214,9 @@ def _names_of(path: str, code: bytes) -> dict[str, Any]:
         exec(compile(code, path, "exec"), vars(module))  # noqa: S102  # what its user asked for by name
     except Exception as error:
         del sys.modules[module.__name__]
-        if isinstance(error, ModuleNotFoundError) and (missing := lacks(error, path)):
+        if isinstance(error, ModuleNotFoundError) and (missing := missing_library(error, path)):
             raise missing from error
-        raise OccupantNameError(f"{path} cannot be run: {one_line(error)}") from error
+        raise OccupantNameError(f"{path} cannot be run: {error_line(error)}") from error
     return vars(module)
 
 
@@ -228,7 +231,7 @@ def check_parameters(
         near = difflib.get_close_matches(kind, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         every = f"known: {', '.join(known)}" if len(known) <= FEW else f"dond catalogue lists all {len(known)}"
-        raise OccupantNameError(f"no {what} is called {shown(kind)}{hint}; {every}")
+        raise OccupantNameError(f"no {what} is called {quote(kind)}{hint}; {every}")
     factory = known[kind]
     allowed = inspect.signature(factory).parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in allowed.values())
@@ -236,14 +239,14 @@ def check_parameters(
     if unknown and not takes_any:
         takes = ", ".join(allowed) or "no parameters"
         raise OccupantNameError(
-            f"the {what} {shown(kind)} does not take {', '.join(map(shown, unknown))}; it takes {takes}"
+            f"the {what} {quote(kind)} does not take {', '.join(map(quote, unknown))}; it takes {takes}"
         )
     needed = [p.name for p in allowed.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     missing = [name for name in needed if name not in parameters]
     if missing:
         example = "'FILE'" if missing[0] == "path" else "..."
         raise OccupantNameError(
-            f"the {what} {shown(kind)} needs {', '.join(missing)}, as in {kind}({missing[0]}={example})"
+            f"the {what} {quote(kind)} needs {', '.join(missing)}, as in {kind}({missing[0]}={example})"
         )
     return factory
 
@@ -252,7 +255,7 @@ def _unusable(entry: EntryPoint, error: Exception) -> Factory:
     """What stands for an entry that cannot be loaded: it says so when it is asked for."""
 
     def factory(**_: object) -> Partner:
-        raise OccupantNameError(f"{shown(entry.name)} cannot be used: {entry.value} does not load: {one_line(error)}")
+        raise OccupantNameError(f"{quote(entry.name)} cannot be used: {entry.value} does not load: {error_line(error)}")
 
     return factory
 
@@ -264,7 +267,7 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
         kind = parameters.pop("kind", None)
         if not isinstance(kind, str) or not all(isinstance(name, str) for name in parameters):
             raise OccupantNameError(
-                f"an occupant given as a mapping needs a text 'kind' and named parameters; got {shown(dict(spec))}"
+                f"an occupant given as a mapping needs a text 'kind' and named parameters; got {quote(dict(spec))}"
             )
         return kind, parameters
     try:

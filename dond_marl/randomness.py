@@ -22,7 +22,7 @@ def generator(seed: int, stream: str, *index: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(sequence))
 
 
-def unfolded(uniform: NDArray[np.float64], *index: int | NDArray[np.int64]) -> NDArray[np.float64]:
+def derive_uniforms(uniform: NDArray[np.float64], *index: int | NDArray[np.int64]) -> NDArray[np.float64]:
     """More uniforms in [0, 1) out of one each, a function of the ``uniform`` and of each ``index``, which broadcast.
 
     For whoever is handed its noise and needs more of it than it was handed: equal arguments give equal numbers, others

@@ -54,7 +54,7 @@ class History:
     told as END, which is no offer.
     """
 
-    __slots__ = ("_acts", "_messages", "_offers", "_rows", "taken")
+    __slots__ = ("_acts", "_messages", "_offers", "_rows", "turns_taken")
 
     def __init__(
         self, acts: Int8s, offers: Int8s, taken: int, rows: Rows | None = None, messages: Texts | None = None
@@ -62,22 +62,22 @@ class History:
         self._acts, self._offers = acts, offers  # [T, N] and [T, 3, N]
         self._rows = rows  # columns of the games at the table, None for all
         self._messages = messages  # [T, N], None where nobody has said any
-        self.taken = taken
+        self.turns_taken = taken
 
     @property
     def act(self) -> Int8s:
         """The acts, ``[B, t]``."""
-        acts = self._acts[: self.taken]
+        acts = self._acts[: self.turns_taken]
         return (acts if self._rows is None else acts.take(self._rows, axis=-1)).T
 
     @property
     def oA(self) -> Int8s:
         """What each act's speaker would keep, ``[B, t, 3]``; zeros where it made no offer."""
-        offers = self._offers[: self.taken]
+        offers = self._offers[: self.turns_taken]
         return (offers if self._rows is None else offers.take(self._rows, axis=-1)).transpose(2, 0, 1)
 
     @property
-    def talk(self) -> bool:
+    def has_messages(self) -> bool:
         """Whether any message may have been said in these games: where it is false there is none to look at."""
         return self._messages is not None
 
@@ -86,19 +86,19 @@ class History:
         """The messages beside the acts, ``[B, t]`` of ``str``, ``""`` for none."""
         if self._messages is None:
             size = self._acts.shape[-1] if self._rows is None else len(self._rows)
-            return np.full((size, self.taken), "", dtype=np.object_)
-        said = self._messages[: self.taken]
+            return np.full((size, self.turns_taken), "", dtype=np.object_)
+        said = self._messages[: self.turns_taken]
         return (said if self._rows is None else said.take(self._rows, axis=-1)).T
 
     def rows(self, index: Rows | slice) -> History:
         """Some of the games, in the order of ``index``."""
         said = self._messages
         if self._rows is not None:
-            return History(self._acts, self._offers, self.taken, self._rows[index], said)
+            return History(self._acts, self._offers, self.turns_taken, self._rows[index], said)
         if isinstance(index, slice):
             said = None if said is None else said[..., index]
-            return History(self._acts[..., index], self._offers[..., index], self.taken, None, said)
-        return History(self._acts, self._offers, self.taken, index, said)
+            return History(self._acts[..., index], self._offers[..., index], self.turns_taken, None, said)
+        return History(self._acts, self._offers, self.turns_taken, index, said)
 
 
 class Turns(NamedTuple):
@@ -128,14 +128,14 @@ class Turns(NamedTuple):
         return len(self.counts)
 
     @property
-    def taken(self) -> int:
+    def turns_taken(self) -> int:
         """How many acts both seats have said so far."""
-        return self.history.taken
+        return self.history.turns_taken
 
     @property
     def seat(self) -> int:
         """The seat to move."""
-        return self.history.taken % 2
+        return self.history.turns_taken % 2
 
     @property
     def caps(self) -> Int8s:
@@ -191,7 +191,7 @@ class Traits:
     costly: bool = False  # an answer takes money or much time, as a language model's does, a local one's too
 
 
-def costs_to_ask(traits: Traits) -> bool:
+def expensive_to_query(traits: Traits) -> bool:
     """Whether an occupant costs something to ask, so that nobody asks it more often than needed: a model, a person."""
     return traits.costly or traits.remote or traits.human
 
@@ -220,7 +220,7 @@ class Hinter(Protocol):
 
 
 @runtime_checkable
-class Whisper(Protocol):
+class HintSource(Protocol):
     """A hinter on its schedule: what a seat is told before it speaks, already as features."""
 
     @property
@@ -233,7 +233,7 @@ class Whisper(Protocol):
         """Whether it is shown the other seat's values, which its seat does not see."""
         ...
 
-    def tell(self, turns: Turns) -> Floats:
+    def hint_features(self, turns: Turns) -> Floats:
         """The hint features of each row, ``[B, 10]``; zeros where it tells nothing. Its noise is its own."""
         ...
 

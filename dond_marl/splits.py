@@ -43,7 +43,7 @@ def action_index(act_type: NDArray[np.int8], oA: NDArray[np.int8], max_count: in
     return np.where(act <= Act.INSIST, act * size + offer, 2 * size + act - Act.AGREE)
 
 
-def certain(act_type: NDArray[np.int8], oA: NDArray[np.int8], max_count: int) -> NDArray[np.float64]:
+def one_hot_probabilities(act_type: NDArray[np.int8], oA: NDArray[np.int8], max_count: int) -> NDArray[np.float64]:
     """The probabilities of numbered acts, ``[B, 2K + 3]``, of whoever is sure to play these."""
     probs = np.zeros((len(act_type), action_count(max_count)))
     probs[np.arange(len(act_type)), action_index(act_type, oA, max_count)] = 1.0

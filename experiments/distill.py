@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act, Rules
 from dond_marl.scenarios.sources import ScenarioError, ScenarioSource, SourceName, check_split, open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
@@ -147,7 +147,7 @@ def imitation(
 def moves_per_second(student: LocalLLMPartner, in_flight: int = IN_FLIGHT) -> float:
     """Moves of new positions, ``in_flight`` at a time, whole decisions from turns to acts."""
     scenarios = open_source("uniform").block(1, 0, in_flight * (_ROUNDS + 1))  # hardly two are alike
-    turns = Table(scenarios, Rules()).turns()
+    turns = GameBatch(scenarios, Rules()).turns()
     blocks = [turns.rows(np.arange(start, start + in_flight)) for start in range(0, turns.size, in_flight)]
     student.act(blocks[0])
     began = time.perf_counter()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl import __version__
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from league.ledger.origin import commit
 
 
@@ -33,7 +33,7 @@ def read(path: Path) -> dict[str, Any] | None:
 def write(path: Path, document: Mapping[str, Any]) -> None:
     """Keep plain values, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json.dumps(document) + "\n")
+    write_atomically(path, json.dumps(document) + "\n")
 
 
 def made_now(*packages: str) -> dict[str, Any]:

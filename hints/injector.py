@@ -21,7 +21,7 @@ from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.envs.single_agent import SingleAgentView
 from dond_marl.envs.spaces import Info, read_seed
 from dond_marl.envs.turn import turn_of
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.game import SEATS, as_seat
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import Noise
@@ -145,9 +145,9 @@ class _Prompter:
             state,
             prior=game.source.prior,
             reveal_partner_utilities=game.reveal_partner_utilities or self._schedule.privileged,
-            noise=None if self._schedule.deterministic else self._noise.of_hint(len(state.history)),
+            noise=None if self._schedule.deterministic else self._noise.hint_noise(len(state.history)),
         )
-        features: Floats = self._schedule.tell(turn)[0]
+        features: Floats = self._schedule.hint_features(turn)[0]
         return features.copy()
 
 
@@ -167,5 +167,5 @@ def _agents(seats: Collection[int | str] | None) -> tuple[str, ...]:
     if seats is None:
         return SEATS
     if not isinstance(seats, Collection) or isinstance(seats, str) or not seats:
-        raise ValueError(f"seats must be a collection of seats, or None for all; got {shown(seats)}")
+        raise ValueError(f"seats must be a collection of seats, or None for all; got {quote(seats)}")
     return tuple(SEATS[seat] for seat in sorted({as_seat(seat) for seat in seats}))

@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.game import Act
 from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, no_hints
 from hints.providers import Adviser, is_legal, neutral_unless
@@ -19,7 +19,7 @@ _WITHHELD = 7  # which of the hint's uniforms decides whether it is withheld; hi
 
 
 class HintSchedule:
-    """``hinter`` on its schedule, a :class:`dond_marl.seats.Whisper`: asked on every ``cadence_k``-th own step.
+    """``hinter`` on its schedule, a :class:`dond_marl.seats.HintSource`: asked on every ``cadence_k``-th own step.
 
     The seat's own steps count from 0, so it is always told before its first act. ``dropout``: the probability that a
     hint that is due is withheld, each for itself by the noise of the hint, and not even asked; a seat that learns so
@@ -36,12 +36,12 @@ class HintSchedule:
     def __init__(self, hinter: Hinter, cadence_k: int = 1, *, dropout: float = 0.0, privileged: bool = False) -> None:
         if isinstance(cadence_k, bool) or not isinstance(cadence_k, int | np.integer) or cadence_k < 1:
             raise ValueError(
-                f"cadence_k says on every how many own steps a hint is asked, an integer >= 1; got {shown(cadence_k)}"
+                f"cadence_k says on every how many own steps a hint is asked, an integer >= 1; got {quote(cadence_k)}"
             )
         if isinstance(hinter, type) or not isinstance(hinter, Hinter):
-            raise TypeError(f"a hinter is an object with hint(turns); got {shown(hinter)}")
+            raise TypeError(f"a hinter is an object with hint(turns); got {quote(hinter)}")
         if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout <= 1:
-            raise ValueError(f"dropout is the probability that a hint is withheld, in 0..1; got {shown(dropout)}")
+            raise ValueError(f"dropout is the probability that a hint is withheld, in 0..1; got {quote(dropout)}")
         self.hinter = hinter
         self.cadence_k = int(cadence_k)
         self.dropout, self.privileged = float(dropout), privileged
@@ -53,13 +53,13 @@ class HintSchedule:
         traits: Traits = getattr(self.hinter, "traits", Traits())
         return traits.deterministic and not self.dropout
 
-    def whole(self) -> HintSchedule:
+    def without_dropout(self) -> HintSchedule:
         """The same hinter on the same schedule, nothing withheld and nothing counted yet: to measure who learned."""
         return HintSchedule(self.hinter, self.cadence_k, privileged=self.privileged)
 
-    def tell(self, turns: Turns) -> Floats:
+    def hint_features(self, turns: Turns) -> Floats:
         """The hint features of each row, ``[B, 10]`` in [0, 1]; zeros off the schedule and where no hint can be had."""
-        if turns.taken // 2 % self.cadence_k:
+        if turns.turns_taken // 2 % self.cadence_k:
             return no_hints(turns.size)
         if not self.dropout:
             return self._asked(turns)

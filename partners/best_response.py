@@ -97,7 +97,7 @@ class BestResponse:
         ended = {action: after.outcome for action in legal if (after := apply(state, action)).outcome is not None}
         values = {action: float(outcome.scores[seat]) for action, outcome in ended.items() if outcome is not None}
         if len(values) < len(legal):
-            worths = self.worths(turn_of(state, prior=prior))[0] * (scenario.whole(seat) / TEN)
+            worths = self.worths(turn_of(state, prior=prior))[0] * (scenario.pool_value(seat) / TEN)
             _, second, third = (count + 1 for count in scenario.counts)
             n = len(worths) // 2  # the splits; a refusal stands behind both kinds of offer
             for action in legal:
@@ -197,7 +197,7 @@ class _Sure:
     def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
         """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""
         numbers, moves = self._states(turns, context), self._moves
-        level = self._solver.solved(numbers, turns.rules.max_turns - turns.taken)
+        level = self._solver.solved(numbers, turns.rules.max_turns - turns.turns_taken)
         say = level.say[np.searchsorted(level.numbers, numbers)].astype(np.int64)
         return _written(say, moves.contexts, context, moves.width)
 
@@ -205,7 +205,7 @@ class _Sure:
         """See :meth:`BestResponse.worths`."""
         numbers = self._states(turns, context)
         likely = self._moves.weight(self._moves.unpack(numbers))
-        worths = self._solver.worths(numbers, turns.rules.max_turns - turns.taken) / likely[:, None]
+        worths = self._solver.worths(numbers, turns.rules.max_turns - turns.turns_taken) / likely[:, None]
         return worths[:, np.isfinite(worths).all(axis=0)]  # of larger pools there are more splits
 
     def _states(self, turns: Turns, context: Index) -> NDArray[np.int64]:
@@ -245,7 +245,7 @@ class _Tracking:
             n, best = pool.automaton.width, np.full(len(which), 2 * pool.automaton.width)
             some = Belief(belief.context[known], np.append(belief.start[known], belief.start[-1]), belief.member)
             if some.size:
-                best[known] = pool.acts(some, turns.rules.max_turns - turns.taken)
+                best[known] = pool.acts(some, turns.rules.max_turns - turns.turns_taken)
             say = best[same]
             agree = (say == 2 * n) & turns.act_mask[rows, Act.AGREE]
             claim = np.where(say == 2 * n, 0, say)
@@ -255,7 +255,7 @@ class _Tracking:
 
     def worths(self, turns: Turns, context: Index) -> Doubles:
         """See :meth:`BestResponse.worths`."""
-        game, left = self._seats[turns.seat], turns.rules.max_turns - turns.taken
+        game, left = self._seats[turns.seat], turns.rules.max_turns - turns.turns_taken
         number = int(game.pool_of[context[0]])  # the rows are of one pool
         pool = game.pool(number)
         belief = pool.after(game.place[context], turns.history.act, turns.history.oA)
@@ -279,7 +279,7 @@ class _Guess:
         answers = heard.answers(odds.width)
         likely = (odds.answers(left)[types, question[:, None], answer[:, None]] for question, answer, left in answers)
         weights = after(prior, likely)
-        claim, left = heard.claim(1 - turns.seat, odds.width), turns.rules.max_turns - turns.taken
+        claim, left = heard.claim(1 - turns.seat, odds.width), turns.rules.max_turns - turns.turns_taken
         if left > SHORT and turns.rules.max_turns > EXACT_TURNS:
             say = best_by_value(odds, context, weights, claim, left)[1]
         else:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.game import Act, Rules
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
@@ -41,7 +41,7 @@ class EquilibriumPartner:
     def __post_init__(self) -> None:
         known = sorted({each for some in TEMPERATURES.values() for each in some})
         if isinstance(self.temperature, bool) or self.temperature not in known:
-            raise ValueError(f"temperature must be one of {', '.join(map(str, known))}; got {shown(self.temperature)}")
+            raise ValueError(f"temperature must be one of {', '.join(map(str, known))}; got {quote(self.temperature)}")
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; its confidence is the probability of the decision."""
@@ -70,7 +70,7 @@ class EquilibriumPartner:
         """
         table = table_for(turns.rules, self.temperature)
         heard = turns.counts - turns.last_partner_offer_for_me
-        heard = heard if turns.taken else np.full_like(heard, NONE)
+        heard = heard if turns.turns_taken else np.full_like(heard, NONE)
         early = _refused(turns) & (turns.turns_remaining > 1)
         heard = np.where(early[:, None], turns.counts, heard).astype(np.int8)
         chances = table.probs(turns.counts, turns.my_utilities, heard, turns.turns_remaining.astype(np.int64))

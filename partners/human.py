@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.game import Act, Action, IllegalAct, Scenario, State, Triple, apply, rule_against
 from dond_marl.records.messages import as_message
 from dond_marl.seats import Decisions, Traits, Turns, decide
@@ -79,7 +79,7 @@ class Human:
 
     def act(self, turns: Turns) -> Decisions:
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
-        length = turns.rules.message_length if turns.taken < turns.rules.talk_turns else 0
+        length = turns.rules.message_length if turns.turns_taken < turns.rules.talk_turns else 0
         asked = getattr(self.interface, "message", None) if length else None
         messages = None if asked is None else np.full(turns.size, "", dtype=np.object_)
         for row, view in enumerate(views(turns)):
@@ -104,7 +104,7 @@ def human(interface: str) -> Human:
     module, colon, name = interface.partition(":")
     if not (module and colon and name.isidentifier()):
         raise ValueError(
-            f"interface is written module:name, such as league.display.game:Terminal; got {shown(interface)}"
+            f"interface is written module:name, such as league.display.game:Terminal; got {quote(interface)}"
         )
     return Human(getattr(importlib.import_module(module), name)())
 

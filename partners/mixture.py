@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Texts, Traits, Turns
 
@@ -30,14 +30,14 @@ class Mixture:
         names: Sequence[str] | None = None,
     ) -> None:
         if isinstance(of, str) or not isinstance(of, Sequence) or not of:
-            raise ValueError(f"of must be a list of occupants, or zoo; got {shown(of)}")
+            raise ValueError(f"of must be a list of occupants, or zoo; got {quote(of)}")
         self.specs = tuple(of)
         self._names = None if names is None else tuple(names)
         self.partners: tuple[Partner, ...] = tuple(seat_occupant(spec) for spec in of)
         shares = np.ones(len(of)) if weights is None else np.asarray(weights)
         numbers = shares.dtype.kind in "iuf" and shares.shape == (len(of),) and np.isfinite(shares).all()
         if not numbers or (shares < 0).any() or not shares.any():
-            raise ValueError(f"weights must be {len(of)} numbers of at least 0, not all 0; got {shown(weights)}")
+            raise ValueError(f"weights must be {len(of)} numbers of at least 0, not all 0; got {quote(weights)}")
         ends = np.cumsum(shares)
         self._ends: Doubles = ends / ends[-1]  # exactly 1 from the last partner with a weight on
 
@@ -112,7 +112,7 @@ class BySeat:
 
     def act(self, turns: Turns) -> Decisions:
         """Decisions of the partner whose seat it is; acts alternate, so all games of one call have the same mover."""
-        return self.seats[turns.taken % 2].act(turns)
+        return self.seats[turns.turns_taken % 2].act(turns)
 
 
 def in_seat(partner: Partner, seat: int) -> Partner:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 
 
 def check_number(name: str, value: object, low: float, high: float = math.inf, *, above: bool = False) -> None:
@@ -15,7 +15,7 @@ def check_number(name: str, value: object, low: float, high: float = math.inf, *
             allowed = f"a number in {low:g}..{high:g}" + (f", more than {low:g}" if above else "")
         else:
             allowed = f"a number {'more than' if above else 'of at least'} {low:g}"
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}")
+        raise ValueError(f"{name} must be {allowed}; got {quote(value)}")
 
 
 def check_share(name: str, value: object) -> None:
@@ -26,4 +26,4 @@ def check_share(name: str, value: object) -> None:
 def check_whole_number(name: str, value: object, low: int, high: int) -> None:
     """``value`` must be a whole number in ``low..high``. Raises :class:`ValueError`."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{name} must be a whole number in {low}..{high}; got {shown(value)}")
+        raise ValueError(f"{name} must be a whole number in {low}..{high}; got {quote(value)}")

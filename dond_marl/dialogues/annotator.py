@@ -39,17 +39,20 @@ from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Triple, rest
 from dond_marl.scenarios.data import Dialogue
 
-YOU_SAID, THEY_SAID = 0, 1  # speakers of a published dialogue: the one whose perspective the line is, and the partner
+OWN_SIDE, PARTNER_SIDE = (
+    0,
+    1,
+)  # speakers of a published dialogue: the one whose perspective the line is, and the partner
 
 
 class Utterance(NamedTuple):
     """One turn of talk."""
 
-    speaker: int  # 0 or 1; in a published dialogue YOU_SAID or THEY_SAID
+    speaker: int  # 0 or 1; in a published dialogue OWN_SIDE or PARTNER_SIDE
     text: str
 
 
-class Reading(NamedTuple):
+class ActReading(NamedTuple):
     """One utterance as an act, or ``None``: then ``why`` says the reason, and ``unclear`` that it may have been one."""
 
     action: Action | None
@@ -57,7 +60,7 @@ class Reading(NamedTuple):
     unclear: bool = False
 
 
-class Said(NamedTuple):
+class TalkState(NamedTuple):
     """What the talk has come to when a speaker opens their mouth."""
 
     mine: Triple | None = None  # the speaker's latest claim
@@ -65,35 +68,35 @@ class Said(NamedTuple):
     answers: Act | None = None  # what the partner just said, if it was read
 
 
-NOTHING_SAID = Said()
+NO_TALK = TalkState()
 
 
-def read(text: str, counts: Triple, said: Said = NOTHING_SAID) -> Reading:
+def read_utterance(text: str, counts: Triple, said: TalkState = NO_TALK) -> ActReading:
     """One utterance over the pool ``counts``, after what was ``said``."""
     if ends(text):
-        return Reading(Action(Act.END))
+        return ActReading(Action(Act.END))
     answer, mentioned = tone(text), claims(text)
     try:
         split = split_of(mentioned, counts, said.mine, said.theirs)
     except Unclear as doubt:
         if mentioned.names_items or abs(answer) < abs(Tone.ACCEPTS):
-            return Reading(None, str(doubt), unclear=True)
+            return ActReading(None, str(doubt), unclear=True)
         split = None  # "deal, both of us can be happy with it"
     if split is not None:
         if _takes(answer, split, mentioned, counts, said):
-            return Reading(Action(Act.AGREE))
+            return ActReading(Action(Act.AGREE))
         repeats = split == said.mine or insists(text)
-        return Reading(Action(Act.INSIST if repeats else Act.PROPOSE, split))
+        return ActReading(Action(Act.INSIST if repeats else Act.PROPOSE, split))
     return _answer(answer, mentioned.names_items, said.answers)
 
 
-def annotate(talk: Iterable[Utterance], counts: Triple) -> tuple[Reading, ...]:
+def annotate(talk: Iterable[Utterance], counts: Triple) -> tuple[ActReading, ...]:
     """Every utterance of a negotiation over ``counts``, in order."""
-    readings: list[Reading] = []
+    readings: list[ActReading] = []
     latest: list[Triple | None] = [None, None]
     answers: Act | None = None
     for speaker, text in talk:
-        reading = read(text, counts, Said(latest[speaker], latest[1 - speaker], answers))
+        reading = read_utterance(text, counts, TalkState(latest[speaker], latest[1 - speaker], answers))
         readings.append(reading)
         answers = None if reading.action is None else reading.action.act_type
         if reading.action is not None and reading.action.act_type.is_offer:
@@ -106,13 +109,13 @@ def utterances(dialogue: Dialogue) -> tuple[Utterance, ...]:
     turns: list[tuple[int, list[str]]] = []
     for word in dialogue.words:
         if word in ("YOU:", "THEM:"):
-            turns.append((YOU_SAID if word == "YOU:" else THEY_SAID, []))
+            turns.append((OWN_SIDE if word == "YOU:" else PARTNER_SIDE, []))
         elif word != "<eos>":
             turns[-1][1].append(word)
     return tuple(Utterance(speaker, " ".join(words)) for speaker, words in turns)
 
 
-def on_the_table(talk: Sequence[Utterance], readings: Sequence[Reading], counts: Triple) -> Triple | None:
+def on_the_table(talk: Sequence[Utterance], readings: Sequence[ActReading], counts: Triple) -> Triple | None:
     """What speaker 0 keeps by the last proposal on the table; ``None`` if there is none, or it is not certain.
 
     A refusal takes the partner's proposal off the table and leaves the speaker's own; AGREE puts the partner's back. An
@@ -138,7 +141,7 @@ def on_the_table(talk: Sequence[Utterance], readings: Sequence[Reading], counts:
     return kept if owner == 0 else rest(counts, kept)
 
 
-def _takes(answer: Tone, split: Triple, mentioned: Claims, counts: Triple, said: Said) -> bool:
+def _takes(answer: Tone, split: Triple, mentioned: Claims, counts: Triple, said: TalkState) -> bool:
     """Whether an utterance that names items only says yes to what is on the table."""
     if said.theirs is not None:
         offered = rest(counts, said.theirs)
@@ -147,17 +150,17 @@ def _takes(answer: Tone, split: Triple, mentioned: Claims, counts: Triple, said:
     return said.answers is Act.AGREE and said.mine is not None and fits(mentioned, counts, said.mine)
 
 
-def _answer(answer: Tone, names_items: bool, answers: Act | None) -> Reading:
+def _answer(answer: Tone, names_items: bool, answers: Act | None) -> ActReading:
     """An utterance that claims nothing: a yes, a no, or talk."""
     if answer is Tone.ACCEPTS or (answer is Tone.YES and answers in (Act.PROPOSE, Act.INSIST, Act.AGREE)):
-        return Reading(Action(Act.AGREE))
+        return ActReading(Action(Act.AGREE))
     if answer is Tone.REFUSES or (answer is Tone.NO and answers in (Act.PROPOSE, Act.INSIST, Act.DISAGREE)):
-        return Reading(Action(Act.DISAGREE))
+        return ActReading(Action(Act.DISAGREE))
     if answer is Tone.YES:
-        return Reading(None, "a yes to no act that was read", unclear=True)
+        return ActReading(None, "a yes to no act that was read", unclear=True)
     if answer is Tone.NO:
-        return Reading(None, "a no to no act that was read", unclear=names_items)
-    return Reading(None, "speaks of items and claims none" if names_items else "no act", unclear=names_items)
+        return ActReading(None, "a no to no act that was read", unclear=names_items)
+    return ActReading(None, "speaks of items and claims none" if names_items else "no act", unclear=names_items)
 
 
 Half = list[int | None]  # what one side is said to get of each type, None where nothing is said

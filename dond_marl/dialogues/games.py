@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.dialogues.annotator import YOU_SAID, Reading, Utterance, annotate, utterances
+from dond_marl.dialogues.annotator import OWN_SIDE, ActReading, Utterance, annotate, utterances
 from dond_marl.dialogues.human_line import selection
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, rest
 from dond_marl.records.record import GameRecord, InexactGame, record_of
@@ -51,7 +51,7 @@ def negotiations(split: str, data_dir: str | Path | None = None) -> tuple[Negoti
     return tuple(known.values())
 
 
-def acts(negotiation: Negotiation) -> tuple[Reading, ...]:
+def acts(negotiation: Negotiation) -> tuple[ActReading, ...]:
     """Every utterance as an act, or as unread with the reason; the closing click by what was selected with it."""
     counts = negotiation.scenario.counts
     readings = annotate(negotiation.talk, counts)
@@ -98,22 +98,22 @@ def _negotiation(row: Dialogue, line: int) -> Negotiation:
     counts: Triple = row.counts  # type: ignore[assignment]  # three, as the reader of the file has checked
     values = (row.my_values, row.partner_values)
     mine = selection(row)
-    share = mine if mine is None or opener == YOU_SAID else rest(counts, mine)
+    share = mine if mine is None or opener == OWN_SIDE else rest(counts, mine)
     scenario = Scenario(counts, (values[opener], values[1 - opener]))  # type: ignore[arg-type]  # as above
     seats = tuple(Utterance(int(speaker != opener), text) for speaker, text in talk)
     return Negotiation(scenario, seats, share, "" if mine is not None else row.output[0], line)
 
 
-def _closing(negotiation: Negotiation, readings: tuple[Reading, ...]) -> Reading:
+def _closing(negotiation: Negotiation, readings: tuple[ActReading, ...]) -> ActReading:
     click = readings[-1]
     before = readings[-2].action if len(readings) > 1 else None
     if negotiation.cut_off:
-        return Reading(None, "a side was disconnected")
+        return ActReading(None, "a side was disconnected")
     if before is None or not before.act_type.is_offer:
         return click
     if negotiation.tag == TWO_MINDS:
-        return Reading(None, "what was selected is not known")
+        return ActReading(None, "what was selected is not known")
     seat = negotiation.talk[-1].speaker
     counts, share = negotiation.scenario.counts, negotiation.selected
     own = share if share is None or seat == 0 else rest(counts, share)
-    return Reading(Action(Act.AGREE)) if own == rest(counts, before.oA) else click
+    return ActReading(Action(Act.AGREE)) if own == rest(counts, before.oA) else click

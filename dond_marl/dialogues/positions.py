@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dond_marl.dialogues.games import Negotiation, acts, negotiations
 from dond_marl.game import Act, Action, Rules, Triple, rest, worth
 from dond_marl.scenarios.sources import pack
-from dond_marl.scenarios.views import may_be_trained_on
+from dond_marl.scenarios.views import is_trainable
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, History, Int8s, Partner, Rows, Turns, no_hints, no_noise
 from dond_marl.statistics import scenario_groups
 
@@ -104,17 +104,17 @@ class Positions(NamedTuple):
 
 
 def human_positions(
-    split: str, rules: Rules, data_dir: str | Path | None = None, *, to_train_on: bool = False
+    split: str, rules: Rules, data_dir: str | Path | None = None, *, trainable_only: bool = False
 ) -> Positions:
     """Every position of ``train``, ``val`` or ``test`` that games under ``rules`` can reach.
 
-    A turn of talk is a turn of the game, so those after ``max_turns`` are left out; ``to_train_on`` leaves out talks on
+    A turn of talk is a turn of the game, so those after ``max_turns`` are left out. ``trainable_only`` drops talks on
     scenarios that nobody trains on, see :mod:`dond_marl.scenarios.views`. Raises
     :class:`dond_marl.scenarios.data.DataError`.
     """
     talks = list(negotiations(split, data_dir))
-    if to_train_on:
-        kept = may_be_trained_on(pack([talk.scenario for talk in talks]))
+    if trainable_only:
+        kept = is_trainable(pack([talk.scenario for talk in talks]))
         talks = list(itertools.compress(talks, kept.tolist()))
     return positions_of(talks, rules)
 
@@ -195,6 +195,6 @@ def _shares(talk: Negotiation) -> tuple[float, float]:
     scenario = talk.scenario
     first, second = talk.selected, rest(scenario.counts, talk.selected)
     return (
-        worth(scenario.utilities[0], first) / max(scenario.whole(0), 1),
-        worth(scenario.utilities[1], second) / max(scenario.whole(1), 1),
+        worth(scenario.utilities[0], first) / max(scenario.pool_value(0), 1),
+        worth(scenario.utilities[1], second) / max(scenario.pool_value(1), 1),
     )

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dond_marl.dialogues.annotator import Reading, annotate, on_the_table, utterances
+from dond_marl.dialogues.annotator import ActReading, annotate, on_the_table, utterances
 from dond_marl.dialogues.human_line import selection
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.game import ITEMS, Act, Triple
 from dond_marl.scenarios.data import load_dialogues
 
@@ -74,7 +74,7 @@ class ActScore(NamedTuple):
     read: int  # utterances of any label that it read as this act
 
 
-class Report(NamedTuple):
+class AnnotatorReport(NamedTuple):
     """The scores for people and for programs."""
 
     lines: tuple[str, ...]
@@ -128,7 +128,7 @@ def score_labels(labels: Sequence[Label], data_dir: str | Path | None = None) ->
     return tuple(scores)
 
 
-def reading_of(label: Label, data_dir: str | Path | None = None) -> Reading:
+def reading_of(label: Label, data_dir: str | Path | None = None) -> ActReading:
     """What the annotator reads where a label is. Raises :class:`LabelError` for a label of no utterance."""
     rows = load_dialogues(label.file.removesuffix(".txt"), data_dir)
     place = f"{label.file}:{label.line}, utterance {label.utterance}"
@@ -143,12 +143,12 @@ def reading_of(label: Label, data_dir: str | Path | None = None) -> Reading:
 
 def annotator_report(
     splits: Sequence[str], labels: str | Path = HAND_LABELS, data_dir: str | Path | None = None
-) -> Report:
+) -> AnnotatorReport:
     """All scores, in words and in numbers. Raises as :func:`score_split` and :func:`score_labels` do."""
     by_split = [score_split(split, data_dir) for split in splits]
     by_act = score_labels(load_labels(labels), data_dir)
     figures = {"splits": [score._asdict() for score in by_split], "labels": [score._asdict() for score in by_act]}
-    return Report((*_split_lines(by_split), *_act_lines(by_act)), figures)
+    return AnnotatorReport((*_split_lines(by_split), *_act_lines(by_act)), figures)
 
 
 def _split_lines(scores: Sequence[SplitScore]) -> Iterator[str]:
@@ -173,7 +173,7 @@ def _act_lines(scores: Sequence[ActScore]) -> Iterator[str]:
         yield f"  {s.act:<9} {s.labelled:>8} {s.same:>5} {s.same_act:>8} {s.marked:>8} {s.read:>10}"
 
 
-def _name(reading: Reading) -> str:
+def _name(reading: ActReading) -> str:
     return NO_ACT if reading.action is None else reading.action.act_type.name
 
 
@@ -181,7 +181,7 @@ def _label(path: Path, number: int, row: list[str]) -> Label:
     try:
         file, line, utterance, act, *kept = row
         if act not in LABELS:
-            raise ValueError(f"act must be one of {', '.join(LABELS)}; got {shown(act)}")
+            raise ValueError(f"act must be one of {', '.join(LABELS)}; got {quote(act)}")
         offer = act in (Act.PROPOSE.name, Act.INSIST.name)
         oA = (int(kept[0]), int(kept[1]), int(kept[2])) if offer else None
         return Label(file, int(line), int(utterance), act, oA)

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from dond_marl.envs.spaces import InvalidAction, described, wholes
+from dond_marl.envs.spaces import InvalidAction, describe_value, read_integers
 from dond_marl.game import ITEMS, Act, as_integer
 from dond_marl.seats import Bools
 from dond_marl.splits import action_at, action_count
@@ -27,11 +27,11 @@ class FlatActions:
 
     def read(self, action: object) -> object:
         """The action as the environment takes it. Raises :class:`InvalidAction`."""
-        entries = wholes(action, len(self._sizes))
+        entries = read_integers(action, len(self._sizes))
         if entries is None or not all(0 <= n < size for n, size in zip(entries, self._sizes, strict=True)):
             raise InvalidAction(
                 f"a flat action is 4 whole numbers, the act type and oA, each less than {self._sizes}; "
-                f"got {described(action)}"
+                f"got {describe_value(action)}"
             )
         return {"act_type": entries[0], "oA": entries[1:]}
 
@@ -56,7 +56,7 @@ class DiscreteActions:
     def read(self, action: object) -> object:
         number = as_integer(action)
         if number is None or not 0 <= number < self._count:
-            top, text = self._count - 1, described(action)
+            top, text = self._count - 1, describe_value(action)
             raise InvalidAction(f"a numbered action is one whole number in 0..{top}; got {text}")
         act, oA = action_at(number, self._max_count)
         return {"act_type": int(act), "oA": oA}

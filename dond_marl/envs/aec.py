@@ -21,22 +21,22 @@ from dond_marl.envs.spaces import (
     InvalidAction,
     Observation,
     action_space,
-    by_name,
+    agent_entry,
     check_folder,
     check_one_of,
     inform,
+    keyword_settings,
     observation_space,
     observe,
-    of_agent,
     read_action,
     read_message,
     read_seed,
     scenario_option,
 )
-from dond_marl.errors import RunFailure, shown
+from dond_marl.errors import RunFailure, quote
 from dond_marl.game import SEATS, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
 from dond_marl.records.transcript import transcript_lines
-from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, SourceName, open_source
+from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_POOL_VALUE, Scenarios, SourceName, open_source
 
 Illegal = Literal["raise", "forfeit"]
 RenderMode = Literal["human", "ansi", "rgb_array"]
@@ -72,7 +72,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
     metadata = METADATA
 
-    @by_name
+    @keyword_settings
     def __init__(
         self,
         *,
@@ -85,7 +85,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         split: str | None = None,
         data_dir: str | Path | None = None,
         normalize: bool = False,
-        points_budget: int = LEWIS_WHOLE,
+        points_budget: int = LEWIS_POOL_VALUE,
         max_count: int = LEWIS_MAX_COUNT,
         reveal_partner_utilities: bool = False,
         message_length: int = 0,
@@ -131,11 +131,11 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """What ``agent`` sees; always the same object. Raises ``ValueError`` for any other than the two seats."""
-        return of_agent(self.observation_spaces, agent)
+        return agent_entry(self.observation_spaces, agent)
 
     def action_space(self, agent: str) -> spaces.Dict:
         """What ``agent`` may say; always the same object. Raises ``ValueError`` for any other than the two seats."""
-        return of_agent(self.action_spaces, agent)
+        return agent_entry(self.action_spaces, agent)
 
     @property
     def negotiation(self) -> State:
@@ -175,7 +175,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
     def observe(self, agent: str) -> Observation:
         """What ``agent`` sees now, whoever is to move; fresh arrays. The partner's values never change it."""
-        seat = of_agent(_SEAT_OF, agent)
+        seat = agent_entry(_SEAT_OF, agent)
         return observe(self.negotiation, seat, reveal_partner_utilities=self.reveal_partner_utilities)
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, Info]:
@@ -271,7 +271,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         """A seat of the finished game leaves the table; PettingZoo's loop steps it with ``None``."""
         agent = self.agent_selection
         if action is not None:
-            raise InvalidAction(f"the game is over: {agent} can only leave, with step(None); got {shown(action)}")
+            raise InvalidAction(f"the game is over: {agent} can only leave, with step(None); got {quote(action)}")
         for kept in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
             del kept[agent]
         self.agents.remove(agent)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.errors import lacks
+from dond_marl.errors import missing_library
 from dond_marl.game import ITEMS, SEATS, Act, State, Triple, rest, worth
-from dond_marl.records.transcript import in_words
+from dond_marl.records.transcript import describe_items
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
@@ -32,7 +32,7 @@ def check_drawable() -> None:
     try:
         import PIL.Image  # noqa: F401  # whether it is there
     except ModuleNotFoundError as error:
-        raise lacks(error, "render_mode='rgb_array'") or error from error
+        raise missing_library(error, "render_mode='rgb_array'") or error from error
 
 
 def draw(state: State) -> NDArray[np.uint8]:
@@ -48,7 +48,7 @@ def draw(state: State) -> NDArray[np.uint8]:
     _seat(pen, state, 1, 38)
     pen.rounded_rectangle((20, 140, WIDTH - 20, 340), 14, fill=TABLE)
     if shares is None:
-        _text(pen, (WIDTH / 2, 190), f"On the table: {in_words(state.scenario.counts)}", 18, anchor="mm")
+        _text(pen, (WIDTH / 2, 190), f"On the table: {describe_items(state.scenario.counts)}", 18, anchor="mm")
         _pile(pen, state.scenario.counts, 244)
     else:
         pen.line((40, 240, WIDTH - 40, 240), fill=PAPER, width=3)
@@ -91,8 +91,8 @@ def _seat(pen: ImageDraw, state: State, seat: int, top: int) -> None:
         pen.rounded_rectangle((228, top, WIDTH - 20, top + 92), 10, fill="white", outline=FAINT)
         _text(pen, (242, top + 8), f"{turns[-1] + 1}. {action.act_type.name}", 15, OF_SEAT[seat])
         if action.act_type <= Act.INSIST:
-            _text(pen, (242, top + 34), f"I keep {in_words(action.oA)}", 15)
-            _text(pen, (242, top + 60), f"you get {in_words(rest(counts, action.oA))}", 15)
+            _text(pen, (242, top + 34), f"I keep {describe_items(action.oA)}", 15)
+            _text(pen, (242, top + 60), f"you get {describe_items(rest(counts, action.oA))}", 15)
         else:
             _text(pen, (242, top + 34), SHORT[action.act_type], 15)
 

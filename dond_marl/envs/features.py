@@ -135,7 +135,7 @@ def encode(turns: Turns, layout: BaseLayout) -> Floats:
 
 def _codes(turns: Turns) -> tuple[Int8s, Int8s]:
     """My latest claim ``[3, B]``, and all that was said ``[t, 4, B]``, theirs and mine by turns, as codes."""
-    taken, seat = turns.taken, turns.seat
+    taken, seat = turns.turns_taken, turns.seat
     said = np.empty((taken, SAID, turns.size), dtype=np.int8)
     claim = np.zeros((len(ITEMS), turns.size), dtype=np.int8)
     if not taken:

@@ -16,7 +16,7 @@ from pettingzoo.utils.env import ParallelEnv
 
 from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError
 from dond_marl.envs.spaces import Info, InvalidAction, Observation
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.game import SEATS
 
 Results = tuple[
@@ -65,7 +65,7 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
         active = env.agent_selection
         if not isinstance(actions, Mapping) or active not in actions:
             raise InvalidAction(
-                f"it is {active}'s turn: actions must be a dict with its action; got {shown(actions)}; "
+                f"it is {active}'s turn: actions must be a dict with its action; got {quote(actions)}; "
                 "info['active_agent'] names the seat to move"
             )
         env.step(actions[active])

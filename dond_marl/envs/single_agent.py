@@ -11,12 +11,12 @@ import gymnasium
 from gymnasium import logger
 
 from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError, RenderMode
-from dond_marl.envs.spaces import MESSAGE, Info, Observation, check_known, own, read_seed
+from dond_marl.envs.spaces import MESSAGE, Info, Observation, check_known, copy_info, read_seed
 from dond_marl.envs.turn import only_action, only_message, turn_for
-from dond_marl.errors import RunFailure
+from dond_marl.errors import RunFailure, error_line
 from dond_marl.game import SEATS, Action, as_seat, rule_against
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.rollout import Noise, one_line
+from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
 
 PATIENCE = 100  # games in a row that may end before the agent moves, before we say that it never will
@@ -147,7 +147,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
             decisions = self.partner.act(turn)
             action, message = only_action(decisions), only_message(decisions, state)
         except Exception as error:  # whatever the partner does wrong is the partner's
-            raise PartnerError(f"{where} failed: {one_line(error)}") from error
+            raise PartnerError(f"{where} failed: {error_line(error)}") from error
         rule = rule_against(state, action)
         if rule is not None:
             raise PartnerError(f"{where} answered an illegal act: {rule}")
@@ -155,7 +155,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
 
     def _info(self, skipped: int | None = None) -> Info:
         """The seat's info as objects of its own: Gymnasium's users keep and change what they are given."""
-        info = own(self.env.infos[self.agent])
+        info = copy_info(self.env.infos[self.agent])
         info["seat"] = self.agent
         if skipped is not None:
             info["skipped_games"] = skipped

@@ -25,7 +25,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.game import (
     ITEMS,
     MAX_VALUE,
@@ -55,7 +55,7 @@ _ACTS = tuple(Act)
 _INTEGERS = tuple(np.int64(number) for number in range(101))  # immutable, so one of each is enough
 _PARTS = frozenset(("act_type", "oA"))
 MESSAGE = "message"  # of an action
-HEARD = "last_partner_message"  # of an observation
+LAST_MESSAGE = "last_partner_message"  # of an observation
 
 
 class InvalidAction(InputError):
@@ -86,7 +86,7 @@ def text_space(length: int) -> spaces.Text:
 def observation_space(max_count: int, max_turns: int, message_length: int = 0) -> spaces.Dict:
     """What a seat sees in games with up to ``max_count`` items of one type and ``max_turns`` turns."""
     items, values = [max_count + 1] * len(ITEMS), [MAX_VALUE + 1] * len(ITEMS)
-    talk = {HEARD: text_space(message_length)} if message_length else {}
+    talk = {LAST_MESSAGE: text_space(message_length)} if message_length else {}
     return spaces.Dict(
         {
             "counts": spaces.MultiDiscrete(items),
@@ -113,13 +113,13 @@ def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) 
     counts = scenario.counts
     theirs = scenario.utilities[1 - seat] if reveal_partner_utilities else _NOTHING
     offered = _NOTHING if claim is None else (counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2])
-    talk = {HEARD: _heard(state, 1 - seat)} if state.rules.message_length else {}
+    talk = {LAST_MESSAGE: _heard(state, 1 - seat)} if state.rules.message_length else {}
     return {
-        "counts": frozen(counts).copy(),
-        "my_utilities": frozen(scenario.utilities[seat]).copy(),
-        "partner_utilities": frozen(theirs).copy(),
+        "counts": read_only_triple(counts).copy(),
+        "my_utilities": read_only_triple(scenario.utilities[seat]).copy(),
+        "partner_utilities": read_only_triple(theirs).copy(),
         "last_partner_act": _INTEGERS[NO_ACT_YET if last is None else last],
-        "last_partner_offer_for_me": frozen(offered).copy(),
+        "last_partner_offer_for_me": read_only_triple(offered).copy(),
         "turns_remaining": _INTEGERS[state.rules.max_turns - len(state.history)],
         **talk,
     }
@@ -127,8 +127,8 @@ def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) 
 
 def _heard(state: State, seat: int) -> str:
     """The latest message of ``seat``, ``""`` before its first."""
-    own = state.messages[: len(state.heard)][seat::2]
-    return own[-1] if own else ""
+    copy_info = state.messages[: len(state.public_history)][seat::2]
+    return copy_info[-1] if copy_info else ""
 
 
 def inform(state: State, seat: int, max_count: int) -> Info:
@@ -139,7 +139,7 @@ def inform(state: State, seat: int, max_count: int) -> Info:
     counts = state.scenario.counts
     act, oA = _mask_parts(counts, max_count, may_agree(state, seat))
     talk = {MESSAGE: None} if state.rules.message_length else {}
-    info: Info = {"action_mask": ActionMask(act_type=act, oA=oA, **talk), "oA_max": frozen(counts)}
+    info: Info = {"action_mask": ActionMask(act_type=act, oA=oA, **talk), "oA_max": read_only_triple(counts)}
     outcome = state.outcome
     if outcome is not None:
         info["outcome"] = {
@@ -153,7 +153,7 @@ def inform(state: State, seat: int, max_count: int) -> Info:
     return info
 
 
-def own(info: Info) -> Info:
+def copy_info(info: Info) -> Info:
     """The info with arrays of the caller's own, to keep and to change."""
     return {name: _own(value) for name, value in info.items()}
 
@@ -166,12 +166,12 @@ def _own(value: Any) -> Any:
     return dict(value) if isinstance(value, dict) else value
 
 
-def of_agent(table: Mapping[str, Entry], agent: str) -> Entry:
+def agent_entry(table: Mapping[str, Entry], agent: str) -> Entry:
     """The entry of ``agent``. Raises ``ValueError`` for any other than the two seats."""
     try:
         return table[agent]
     except (KeyError, TypeError):
-        raise ValueError(f"the agents are {' and '.join(map(repr, SEATS))}; got {shown(agent)}") from None
+        raise ValueError(f"the agents are {' and '.join(map(repr, SEATS))}; got {quote(agent)}") from None
 
 
 def read_action(action: object, max_count: int, *, message: bool = False) -> Action:
@@ -182,16 +182,16 @@ def read_action(action: object, max_count: int, *, message: bool = False) -> Act
     if not isinstance(action, Mapping) or action.keys() - ({MESSAGE} if message else ()) != _PARTS:
         beside = f", and beside them {MESSAGE!r} if anything is said" if message else ""
         raise _invalid(
-            f"an action must be a dict with exactly the keys 'act_type' and 'oA'{beside}; got {described(action)}",
+            f"an action must be a dict with exactly the keys 'act_type' and 'oA'{beside}; got {describe_value(action)}",
             max_count,
         )
-    act, oA = as_integer(action["act_type"]), wholes(action["oA"], len(ITEMS))
+    act, oA = as_integer(action["act_type"]), read_integers(action["oA"], len(ITEMS))
     if act is None or not 0 <= act < len(_ACTS):
-        text = described(action["act_type"])
+        text = describe_value(action["act_type"])
         raise _invalid(f"'act_type' must be one whole number in 0..{len(_ACTS) - 1}; got {text}", max_count)
     a, b, c = oA or _OUTSIDE
     if not (0 <= a <= max_count and 0 <= b <= max_count and 0 <= c <= max_count):
-        raise _invalid(f"'oA' must be 3 whole numbers in 0..{max_count}; got {described(action['oA'])}", max_count)
+        raise _invalid(f"'oA' must be 3 whole numbers in 0..{max_count}; got {describe_value(action['oA'])}", max_count)
     return Action(_ACTS[act], (a, b, c))
 
 
@@ -204,7 +204,7 @@ def read_message(action: Mapping[str, Any], rules: Rules) -> str:
     return str(message)
 
 
-def wholes(value: object, size: int) -> list[int] | None:
+def read_integers(value: object, size: int) -> list[int] | None:
     """The ``size`` integers in an array, list or tuple, ``None`` if it is something else."""
     if isinstance(value, np.ndarray):
         if value.shape != (size,) or value.dtype.kind not in "iu":
@@ -216,16 +216,16 @@ def wholes(value: object, size: int) -> list[int] | None:
     return integers if len(integers) == size else None
 
 
-def described(value: object) -> str:
+def describe_value(value: object) -> str:
     """What an action, or a part of one, is, for error messages; of an array also what may be wrong with it."""
     if not isinstance(value, np.ndarray):
-        return shown(value)
+        return quote(value)
     advice = "; whole numbers are needed, e.g. .astype(int)" if value.dtype.kind in "fb" else ""
-    return f"{value.dtype} array of shape {value.shape}, {shown(value)}{advice}"
+    return f"{value.dtype} array of shape {value.shape}, {quote(value)}{advice}"
 
 
 @lru_cache(maxsize=8192)
-def frozen(triple: Triple) -> NDArray[np.int64]:
+def read_only_triple(triple: Triple) -> NDArray[np.int64]:
     """Three integers as a shared read-only array."""
     return _read_only(np.array(triple, dtype=np.int64))
 
@@ -251,14 +251,14 @@ def _invalid(problem: str, max_count: int) -> InvalidAction:
     )
 
 
-def by_name(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
+def keyword_settings(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
     """``init`` with a ``TypeError`` of our own for a setting that it does not have, or that is given without a name."""
     known = tuple(inspect.signature(init).parameters)[1:]
 
     @functools.wraps(init)
     def checked(*values: Arguments.args, **settings: Arguments.kwargs) -> None:
         if len(values) > 1:
-            raise TypeError(f"settings are given by name, {known[0]}=... and so on; got {shown(values[1])} without one")
+            raise TypeError(f"settings are given by name, {known[0]}=... and so on; got {quote(values[1])} without one")
         check_known(settings, known)
         init(*values, **settings)
 
@@ -271,26 +271,26 @@ def check_known(names: Iterable[str], known: Sequence[str]) -> None:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise TypeError(f"there is no setting {shown(name)}{hint}; the settings are {', '.join(known)}")
+            raise TypeError(f"there is no setting {quote(name)}{hint}; the settings are {', '.join(known)}")
 
 
 def check_one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``allowed``."""
     if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {shown(value)}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {quote(value)}")
 
 
 def check_folder(path: object) -> None:
     """Raise ``ValueError`` unless ``path`` is a path or ``None``."""
     if path is not None and not isinstance(path, str | os.PathLike):
-        raise ValueError(f"data_dir must be the path of a folder, or None for the default one; got {shown(path)}")
+        raise ValueError(f"data_dir must be the path of a folder, or None for the default one; got {quote(path)}")
 
 
 def read_seed(seed: object) -> int | None:
     """The ``seed`` of ``reset``. Raises :class:`InputError` unless it is ``None`` or a whole number of at least 0."""
     number = as_integer(seed)
     if seed is not None and (number is None or number < 0):
-        raise InputError(f"a seed is a whole number of at least 0, or None to go on; got {shown(seed)}")
+        raise InputError(f"a seed is a whole number of at least 0, or None to go on; got {quote(seed)}")
     return number
 
 
@@ -299,10 +299,10 @@ def scenario_option(options: Mapping[str, Any] | None, max_count: int) -> Scenar
     if options is None:
         return None
     if not isinstance(options, Mapping):
-        raise TypeError(f"options must be a mapping such as {{'{SCENARIO}': ...}}, or None; got {shown(options)}")
+        raise TypeError(f"options must be a mapping such as {{'{SCENARIO}': ...}}, or None; got {quote(options)}")
     for name in options.keys() - {SCENARIO}:
         if isinstance(name, str) and difflib.get_close_matches(name.lower(), [SCENARIO], cutoff=_NEAR):
-            raise ValueError(f"there is no option {shown(name)}: did you mean {SCENARIO!r}?")
+            raise ValueError(f"there is no option {quote(name)}: did you mean {SCENARIO!r}?")
     scenario = options.get(SCENARIO)
     return None if scenario is None else _scenario(scenario, max_count)
 
@@ -316,7 +316,7 @@ def _scenario(scenario: object, max_count: int) -> Scenario:
     if not isinstance(scenario, Scenario):
         raise ValueError(
             f"options['{SCENARIO}'] must be a Scenario or {{'counts': 3 integers, 'utilities': one vector of 3 "
-            f"integers per seat}}; got {shown(scenario)}"
+            f"integers per seat}}; got {quote(scenario)}"
         )
     if max(scenario.counts) > max_count:
         raise ValueError(

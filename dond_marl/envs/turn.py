@@ -21,11 +21,11 @@ def turn_of(
     noise: Doubles | None = None,
     game_noise: Doubles | None = None,
 ) -> Turns:
-    """What the seat to move sees, one row, as :meth:`dond_marl.batch.Table.turns` gives it. The noise is ``[1, 8]``."""
+    """What the seat to move sees, one row, like :meth:`dond_marl.batch.GameBatch.turns`. Noise: ``[1, 8]``."""
     scenario, seat = state.scenario, state.mover
     claim, last = state.claims[1 - seat], state.last_act(1 - seat)
     taken = len(state.history)
-    heard = (*state.heard, *[UNHEARD] * (taken - len(state.heard)))
+    heard = (*state.public_history, *[UNHEARD] * (taken - len(state.public_history)))
     acts = np.array([action.act_type for action in heard], dtype=np.int8).reshape(taken, 1)
     offers = np.array([action.oA for action in heard], dtype=np.int8).reshape(taken, 3, 1)
     messages = np.array(state.messages, dtype=np.object_).reshape(taken, 1) if any(state.messages) else None
@@ -75,7 +75,7 @@ def only_message(decisions: Decisions, state: State) -> str:
     return str(said[0])
 
 
-def ask(partner: Partner, state: State, *, seed: int, prior: str) -> Action:
+def choose_action(partner: Partner, state: State, *, seed: int, prior: str) -> Action:
     """What ``partner``, to move in ``state``, says; raises whatever it raises."""
     return only_action(partner.act(turn_for(partner, state, Noise(seed, (), 1), prior=prior)))
 
@@ -89,8 +89,8 @@ def turn_for(
         state,
         prior=prior,
         reveal_partner_utilities=reveal_partner_utilities,
-        noise=noise.of_turn(len(state.history)) if free else None,
-        game_noise=noise.of_game(state.mover) if free else None,
+        noise=noise.turn_noise(len(state.history)) if free else None,
+        game_noise=noise.game_noise(state.mover) if free else None,
     )
 
 

@@ -2,8 +2,8 @@
 
 Row for row the games are those of :class:`~dond_marl.envs.single_agent.SingleAgentView`: one seat, drawn per game or
 fixed, a partner in the other, illegal acts forfeit, games that end before the agent moves are replaced. Games that
-began together stay at one table (:class:`dond_marl.batch.Table`), so the partner is asked a few times a step, not once
-a game.
+began together stay in one :class:`dond_marl.batch.GameBatch`, so the partner is queried a few times per step instead of
+once per game.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.envs.aec import NegotiationEnv, OrderError
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.envs.single_agent import PATIENCE, PartnerError
-from dond_marl.envs.spaces import InvalidAction, check_known, described, read_seed
+from dond_marl.envs.spaces import InvalidAction, check_known, describe_value, read_seed
 from dond_marl.envs.views import ActionView, Forms, ObservationView, Translation
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, error_line, quote
 from dond_marl.game import ITEMS, SEATS, Act, Ending, as_integer, as_seat
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.rollout import Noise, one_line, see
+from dond_marl.rollout import Noise, observe_turns
 from dond_marl.seats import NO_ACT_YET, History, Int8s, Partner, Rows, Turns, constant, decide, no_hints
 from dond_marl.seats import no_noise as without_noise
 from dond_marl.splits import action_at, action_count, action_index, grid, grid_size, legal_action_mask
@@ -47,7 +47,7 @@ OBSERVED = (
 class _Cohort(NamedTuple):
     """Games that began together, the agent in the same seat; column i of the table is row ``rows[i]`` of the vector."""
 
-    table: Table
+    table: GameBatch
     rows: Rows
     seat: int
     noise: Noise
@@ -84,7 +84,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         check_known(settings, _settings())
         number = as_integer(num_envs)
         if number is None or not 1 <= number <= MOST:
-            raise InputError(f"num_envs must be a whole number in 1..{MOST:,}; got {shown(num_envs)}")
+            raise InputError(f"num_envs must be a whole number in 1..{MOST:,}; got {quote(num_envs)}")
         if observations == "masked":
             raise InputError("the vector's masks are in infos['action_mask']: take observations='box' or 'dict'")
         self.num_envs = number
@@ -131,7 +131,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         if isinstance(seed, list | tuple):
             raise InputError("the games of this vector share one seed: give reset(seed=NUMBER)")
         if options:
-            raise InputError(f"reset takes no options here; got {shown(options)}. A SingleAgentView takes a scenario")
+            raise InputError(f"reset takes no options here; got {quote(options)}. A SingleAgentView takes a scenario")
         super().reset(seed=read_seed(seed), options=options)
         if seed is not None or self._seed is None:
             self._seed, self._begun = int(self.np_random.integers(2**63)), 0
@@ -187,7 +187,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         if self._actions == "dict":
             if not isinstance(actions, Mapping) or actions.keys() != {"act_type", "oA"}:
                 raise InvalidAction(
-                    f"actions of {n} games are {{'act_type': [{n}], 'oA': [{n}, 3]}}; got {shown(actions)}"
+                    f"actions of {n} games are {{'act_type': [{n}], 'oA': [{n}, 3]}}; got {quote(actions)}"
                 )
             act = _whole(actions["act_type"], (n,), len(Act) - 1)
             return act, _whole(actions["oA"], (n, len(ITEMS)), top)
@@ -220,7 +220,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         """One cohort; the rows whose game is over already."""
         assert self._seed is not None
         scenarios = self._source.draw(self.np_random, len(rows))
-        table = Table(
+        table = GameBatch(
             scenarios,
             self._rules,
             prior=self._source.prior,
@@ -263,10 +263,10 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             return live, live
         rows = cohort.rows[live]
         try:
-            said = self.partner.act(see(table, cohort.noise, deterministic=self.partner.traits.deterministic))
+            said = self.partner.act(observe_turns(table, cohort.noise, deterministic=self.partner.traits.deterministic))
             table.step(said)
         except Exception as error:  # whatever the partner does wrong is the partner's
-            raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} failed: {one_line(error)}") from error
+            raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} failed: {error_line(error)}") from error
         columns = _gone(live, table.live)
         if len(columns) and (table.ended(columns)[0] == Ending.ILLEGAL).any():
             raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} answered an illegal act")
@@ -321,7 +321,7 @@ def _mode(autoreset: object) -> AutoresetMode:
     known = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
     mode = known.get(autoreset.lower()) if isinstance(autoreset, str) else autoreset
     if mode not in known.values():
-        raise InputError(f"autoreset must be one of {', '.join(known)}; got {shown(autoreset)}")
+        raise InputError(f"autoreset must be one of {', '.join(known)}; got {quote(autoreset)}")
     return cast("AutoresetMode", mode)
 
 
@@ -333,7 +333,9 @@ def _whole(values: object, shape: tuple[int, ...], top: int, dtype: type[Any] = 
         or array.dtype.kind not in "iu"
         or (array.size and not 0 <= array.min() <= array.max() <= top)
     ):
-        raise InvalidAction(f"needed here are whole numbers in 0..{top}, shape {list(shape)}; got {described(array)}")
+        raise InvalidAction(
+            f"needed here are whole numbers in 0..{top}, shape {list(shape)}; got {describe_value(array)}"
+        )
     return array.astype(dtype)
 
 

@@ -39,8 +39,8 @@ from dond_marl.envs.features import BaseLayout, ObservationEncoder
 from dond_marl.envs.infos import as_arrays
 from dond_marl.envs.parallel import ParallelNegotiationEnv, Results
 from dond_marl.envs.single_agent import SingleAgentView
-from dond_marl.envs.spaces import Info, Observation, of_agent
-from dond_marl.errors import shown
+from dond_marl.envs.spaces import Info, Observation, agent_entry
+from dond_marl.errors import quote
 from dond_marl.game import SEATS
 from dond_marl.seats import Bools
 from dond_marl.splits import action_count
@@ -63,7 +63,7 @@ class Forms(NamedTuple):
         for name, allowed in zip(self._fields, (ActionView, ObservationView, InfoView, Key), strict=True):
             given = getattr(self, name)
             if not isinstance(given, str) or given not in get_args(allowed):
-                raise ValueError(f"a view has {name} {' or '.join(get_args(allowed))}; got {name}={shown(given)}")
+                raise ValueError(f"a view has {name} {' or '.join(get_args(allowed))}; got {name}={quote(given)}")
         if self.observations == "masked" and self.actions != "discrete":
             raise ValueError(
                 f"masked observations hold the mask of discrete actions; got actions={self.actions!r}. Take the masks "
@@ -126,7 +126,7 @@ class Translation:
         """
         return info if self.form is None else {**info, "action_mask": self.form.idle()}
 
-    def shown(self, info: Info, agent: str) -> Info:
+    def shown_info(self, info: Info, agent: str) -> Info:
         """What the user sees of :meth:`info` or :meth:`idle_info` of ``agent``."""
         if self.forms.infos == "dict":
             return info
@@ -157,16 +157,16 @@ class _BothSeats:
         }
 
     def action_space(self, agent: str) -> Any:
-        return of_agent(self.action_spaces, agent)
+        return agent_entry(self.action_spaces, agent)
 
     def observation_space(self, agent: str) -> Any:
-        return of_agent(self.observation_spaces, agent)
+        return agent_entry(self.observation_spaces, agent)
 
     def action_masks(self, agent: str | None = None) -> Bools:
         """What ``agent``, by default the seat to move, may say, as one vector. Raises :class:`OrderError`."""
         self.translation.check_game(self._known)
         asked = self.translation.game.agent_selection if agent is None else agent
-        return as_bools(of_agent(self._known, asked)["action_mask"])
+        return as_bools(agent_entry(self._known, asked)["action_mask"])
 
 
 class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
@@ -191,7 +191,7 @@ class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ship
     def _update(self) -> None:
         seated = {agent: self.translation.info(info) for agent, info in self.env.infos.items()}
         self._known = {**self._known, **seated}  # also of seats that have left
-        self.infos = {agent: self.translation.shown(info, agent) for agent, info in seated.items()}
+        self.infos = {agent: self.translation.shown_info(info, agent) for agent, info in seated.items()}
 
 
 class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
@@ -222,8 +222,8 @@ class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # Pe
             agent: translation.info(info) if info["active_agent"] in (agent, None) else translation.idle_info(info)
             for agent, info in infos.items()
         }
-        self.infos = {agent: translation.shown(info, agent) for agent, info in self._known.items()}
-        return {a: translation.observation(shown, self._known[a]) for a, shown in seen.items()}, dict(self.infos)
+        self.infos = {agent: translation.shown_info(info, agent) for agent, info in self._known.items()}
+        return {a: translation.observation(quote, self._known[a]) for a, quote in seen.items()}, dict(self.infos)
 
 
 class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -263,7 +263,7 @@ class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._info = self.translation.info(info)
         view: SingleAgentView = self.env.unwrapped  # type: ignore[assignment]  # ``view`` looked
         told = self._info if self.translation.forms.infos == "dict" else {"skipped_games": 0, **self._info}
-        return self.translation.observation(seen, self._info), dict(self.translation.shown(told, view.agent))
+        return self.translation.observation(seen, self._info), dict(self.translation.shown_info(told, view.agent))
 
 
 def view(

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, line_of
+from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, game_line
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def atomic_replace(path: Path) -> Iterator[Path]:
     """A temporary path beside ``path`` to write: it takes the place of ``path`` once the block ends without an error.
 
     So a reader, or a kill at any moment, finds the old file or the new one, whole. An ``OSError`` names ``path``.
@@ -29,15 +29,15 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a UTF-8 text file so that it is there whole or not at all."""
-    with replacing(path) as temporary:
+    with atomic_replace(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def write_durably(path: Path, content: bytes) -> None:
     """Write a file so that it is there whole or not at all, its content on disk before it takes its place."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with atomic_replace(path) as temporary, temporary.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -47,9 +47,9 @@ def write_lines(path: str | Path, games: Iterable[GameRecord | InexactGame]) -> 
     """Write a file of games, whole or not at all, replacing what is there; how many exact and inexact ones."""
     path = Path(path)
     exact = inexact = 0
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_replace(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         for game in games:
-            file.write(line_of(game) + "\n")
+            file.write(game_line(game) + "\n")
             exact, inexact = exact + isinstance(game, GameRecord), inexact + isinstance(game, InexactGame)
     return exact, inexact
 

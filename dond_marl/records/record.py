@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from dond_marl.batch import Games
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.game import (
     ITEMS,
     SEATS,
@@ -134,7 +134,7 @@ def to_line(record: GameRecord) -> str:
     return json.dumps(to_json(record), separators=(", ", ": "))
 
 
-def line_of(game: GameRecord | InexactGame) -> str:
+def game_line(game: GameRecord | InexactGame) -> str:
     """A game as one line of JSON, without the line end."""
     if isinstance(game, GameRecord):
         return to_line(game)
@@ -191,7 +191,7 @@ def game_from_line(line: str) -> GameRecord | InexactGame:
     _check_keys("an inexact game", value, _INEXACT, frozenset(("source",)))
     why, kept = _optional("inexact", value["inexact"], str), value["selected"]
     if not why:
-        raise RecordError(f"inexact must say why, in words; got {shown(value['inexact'])}")
+        raise RecordError(f"inexact must say why, in words; got {quote(value['inexact'])}")
     entries = _list_of("said", value["said"])
     return InexactGame(
         _scenario_from_json(value["scenario"]),
@@ -231,7 +231,7 @@ def record_of(
     return GameRecord(state.scenario, state.rules, names, state.history, state.outcome, (), source, seed, (), said)
 
 
-def with_words(record: GameRecord, seat: int, typed: Sequence[str | None]) -> GameRecord:
+def add_typed_words(record: GameRecord, seat: int, typed: Sequence[str | None]) -> GameRecord:
     """The record with what the person in ``seat`` typed for each of their own acts, ``None`` where nothing."""
     if not any(typed):
         return record
@@ -240,7 +240,7 @@ def with_words(record: GameRecord, seat: int, typed: Sequence[str | None]) -> Ga
     return replace(record, words=tuple(words))
 
 
-def records(
+def records_of(
     games: Games, names: tuple[str, str], *, source: str | None = None, seed: int | None = None
 ) -> list[GameRecord]:
     """Every game of the batched engine; ``names`` are the occupants', seat_0's first."""
@@ -267,7 +267,7 @@ def _causes(value: object, size: int) -> tuple[int, ...]:
     known = list(Cause)
     if causes and (len(causes) != size or not all(cause in known for cause in causes)):
         raise RecordError(
-            f"causes must be empty or one of 0..{len(known) - 1} per act, {size} in all; got {shown(value)}"
+            f"causes must be empty or one of 0..{len(known) - 1} per act, {size} in all; got {quote(value)}"
         )
     return causes
 
@@ -292,9 +292,9 @@ def _outcome(value: object) -> Outcome:
     ending, allocation, scores = value["ending"], value["allocation"], _list_of("outcome.scores", value["scores"])
     endings = [name for name in Ending.__members__ if name != Ending.OPEN.name]
     if not isinstance(ending, str) or ending not in endings:
-        raise RecordError(f"outcome.ending must be one of {', '.join(endings)}; got {shown(ending)}")
+        raise RecordError(f"outcome.ending must be one of {', '.join(endings)}; got {quote(ending)}")
     if len(scores) != len(SEATS):
-        raise RecordError(f"outcome.scores must be two integers; got {shown(value['scores'])}")
+        raise RecordError(f"outcome.scores must be two integers; got {quote(value['scores'])}")
     return Outcome(
         Ending[ending],
         None if allocation is None else _pair_of_triples("outcome.allocation", allocation),
@@ -307,7 +307,7 @@ def _check_version(value: Mapping[str, Any], known: tuple[int, ...]) -> None:
     version = value.get("version")
     if type(version) is not int or version not in known:
         which = " or ".join(map(str, known))
-        raise RecordError(f"version must be {which}, which this reader knows; got {shown(version)}")
+        raise RecordError(f"version must be {which}, which this reader knows; got {quote(version)}")
 
 
 def _scenario_to_json(scenario: Scenario) -> dict[str, Any]:
@@ -332,11 +332,11 @@ def _scenario_from_json(value: object) -> Scenario:
 def _action_from_json(where: str, value: object) -> Action:
     parts = _list_of(where, value)
     if not parts or not isinstance(parts[0], str) or parts[0] not in Act.__members__:
-        raise RecordError(f"{where} must open with one of {', '.join(Act.__members__)}; got {shown(value)}")
+        raise RecordError(f"{where} must open with one of {', '.join(Act.__members__)}; got {quote(value)}")
     act = Act[parts[0]]
     if len(parts) != (2 if act.is_offer else 1):
         raise RecordError(
-            f"{where}: {act.name} is written {'[name, oA]' if act.is_offer else '[name]'}; got {shown(value)}"
+            f"{where}: {act.name} is written {'[name, oA]' if act.is_offer else '[name]'}; got {quote(value)}"
         )
     return Action(act, _triple(where, parts[1])) if act.is_offer else Action(act)
 
@@ -344,7 +344,7 @@ def _action_from_json(where: str, value: object) -> Action:
 def _names_from_json(value: object) -> tuple[str, str]:
     names = _list_of("occupants", value)
     if len(names) != len(SEATS) or not all(isinstance(name, str) for name in names):
-        raise RecordError(f"occupants must be two names, seat_0's first; got {shown(value)}")
+        raise RecordError(f"occupants must be two names, seat_0's first; got {quote(value)}")
     return names[0], names[1]
 
 
@@ -370,7 +370,7 @@ def _check_keys(
     what: str, value: object, required: set[str] | frozenset[str], optional: frozenset[str] = frozenset()
 ) -> None:
     if not isinstance(value, Mapping):
-        raise RecordError(f"{what} must be an object; got {shown(value)}")
+        raise RecordError(f"{what} must be an object; got {quote(value)}")
     missing, unknown = sorted(required - value.keys()), sorted(map(str, value.keys() - required - optional))
     if missing or unknown:
         problem = f"lacks {', '.join(missing)}" if missing else f"has unknown keys {', '.join(unknown)}"
@@ -379,32 +379,32 @@ def _check_keys(
 
 def _list_of(where: str, value: object) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
-        raise RecordError(f"{where} must be a list; got {shown(value)}")
+        raise RecordError(f"{where} must be a list; got {quote(value)}")
     return value
 
 
 def _integer(where: str, value: object) -> int:
     if type(value) is not int:
-        raise RecordError(f"{where} must hold integers; got {shown(value)}")
+        raise RecordError(f"{where} must hold integers; got {quote(value)}")
     return value
 
 
 def _triple(where: str, value: object) -> Triple:
     items = _list_of(where, value)
     if len(items) != len(ITEMS):
-        raise RecordError(f"{where} must be {len(ITEMS)} integers, one per {'/'.join(ITEMS)}; got {shown(value)}")
+        raise RecordError(f"{where} must be {len(ITEMS)} integers, one per {'/'.join(ITEMS)}; got {quote(value)}")
     return _integer(where, items[0]), _integer(where, items[1]), _integer(where, items[2])
 
 
 def _pair_of_triples(where: str, value: object) -> tuple[Triple, Triple]:
     pair = _list_of(where, value)
     if len(pair) != len(SEATS):
-        raise RecordError(f"{where} must hold one list per seat; got {shown(value)}")
+        raise RecordError(f"{where} must hold one list per seat; got {quote(value)}")
     return _triple(where, pair[0]), _triple(where, pair[1])
 
 
 def _optional(where: str, value: object, kind: type[Kind]) -> Kind | None:
     """A value of exactly this kind, or nothing. Raises :class:`RecordError`."""
     if value is not None and type(value) is not kind:
-        raise RecordError(f"{where} must be {kind.__name__} or null; got {shown(value)}")
+        raise RecordError(f"{where} must be {kind.__name__} or null; got {quote(value)}")
     return value

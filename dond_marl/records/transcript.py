@@ -29,7 +29,7 @@ def transcript_lines(state: State, words: Sequence[str | None] = ()) -> list[str
     lines = _table(scenario)
     width = len(str(state.rules.max_turns))
     for turn in range(len(state.history)):
-        text = told(state, turn)
+        text = describe_act(state, turn)
         typed = words[turn] if words else None
         own = "" if typed is None else f' (typed: "{"".join(c if c.isprintable() else "?" for c in typed)}")'
         said = f' "{state.messages[turn]}"' if state.messages and state.messages[turn] else ""
@@ -40,10 +40,10 @@ def transcript_lines(state: State, words: Sequence[str | None] = ()) -> list[str
 
 
 def _table(scenario: Scenario) -> list[str]:
-    lines = [f"On the table: {in_words(scenario.counts)}."]
+    lines = [f"On the table: {describe_items(scenario.counts)}."]
     for seat, name in enumerate(SEATS):
         values = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, scenario.utilities[seat], strict=True))
-        lines.append(f"{name} values: {values} (everything: {scenario.whole(seat)} points).")
+        lines.append(f"{name} values: {values} (everything: {scenario.pool_value(seat)} points).")
     return lines
 
 
@@ -51,7 +51,7 @@ def _inexact_lines(game: InexactGame) -> list[str]:
     scenario, lines = game.scenario, _table(game.scenario)
     width = len(str(len(game.said)))
     for turn, action in enumerate(game.said):
-        text = "(not known)" if action is None else sentence(action, scenario.counts, final=False)
+        text = "(not known)" if action is None else act_sentence(action, scenario.counts, final=False)
         lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {text}")
     shares = "nothing" if game.selected is None else _shares(scenario, game.selected)
     return [*lines, f"Selected: {shares}.", f"No exact game: {game.inexact}."]
@@ -60,17 +60,17 @@ def _inexact_lines(game: InexactGame) -> list[str]:
 def _shares(scenario: Scenario, allocation: tuple[Triple, Triple]) -> str:
     points = [worth(scenario.utilities[seat], items) for seat, items in enumerate(allocation)]
     return "; ".join(
-        f"{name} gets {in_words(items)} ({score} point{'' if score == 1 else 's'})"
+        f"{name} gets {describe_items(items)} ({score} point{'' if score == 1 else 's'})"
         for name, items, score in zip(SEATS, allocation, points, strict=True)
     )
 
 
-def sentence(action: Action, counts: Triple, *, final: bool = True) -> str:
+def act_sentence(action: Action, counts: Triple, *, final: bool = True) -> str:
     """What the speaker of ``action`` says over the pool ``counts``; ``final``: DISAGREE ends the game."""
     if action.act_type is Act.PROPOSE:
-        return f"I would keep {in_words(action.oA)}; you would get {in_words(rest(counts, action.oA))}."
+        return f"I would keep {describe_items(action.oA)}; you would get {describe_items(rest(counts, action.oA))}."
     if action.act_type is Act.INSIST:
-        return f"I insist! I keep {in_words(action.oA)}, you get {in_words(rest(counts, action.oA))}."
+        return f"I insist! I keep {describe_items(action.oA)}, you get {describe_items(rest(counts, action.oA))}."
     if action.act_type is Act.AGREE:
         return "Agreed."
     if action.act_type is Act.DISAGREE:
@@ -78,26 +78,28 @@ def sentence(action: Action, counts: Triple, *, final: bool = True) -> str:
     return "Enough talk: my last claim stands."
 
 
-def told(state: State, turn: int) -> str:
+def describe_act(state: State, turn: int) -> str:
     """What was said on turn ``turn`` (from 0) of ``state``, without its message; a secret claim is told as one."""
     action, rules = state.history[turn], state.rules
-    return unbound(action, turn, rules) or sentence(action, state.scenario.counts, final=rules.disagree == "ends")
+    return describe_secret_act(action, turn, rules) or act_sentence(
+        action, state.scenario.counts, final=rules.disagree == "ends"
+    )
 
 
-def unbound(action: Action, turn: int, rules: Rules) -> str | None:
+def describe_secret_act(action: Action, turn: int, rules: Rules) -> str | None:
     """How an act of turn ``turn`` (from 0) is told under secret claims, ``None`` if as in the plain game."""
     act = action.act_type
     if turn < rules.talk_turns:
         loose = {Act.AGREE: "I would agree to that.", Act.END: "(No suggestion.)"}
         return loose.get(act) if rules.secret_claims else None
     if act.is_offer:
-        claim = in_words(action.oA)
+        claim = describe_items(action.oA)
     else:
         claim = {Act.AGREE: "what I was last left", Act.END: "what I last suggested"}.get(act, "no claim")
     return f"(Secret claim: {claim}.)"
 
 
-def in_words(items: Triple) -> str:
+def describe_items(items: Triple) -> str:
     """``2 books, 1 hat``; no items are ``nothing``."""
     named = [f"{n} {item}{'' if n == 1 else 's'}" for n, item in zip(items, ITEMS, strict=True) if n]
     return ", ".join(named) or "nothing"

@@ -2,7 +2,7 @@
 
 Each act has a few wordings of one meaning, so that a dialogue need not sound like a form; every one of them is read
 back as the same act (a property test goes through all of them). A transcript, which a bystander writes, has its own
-lines: see :func:`dond_marl.records.transcript.sentence`. The lines are ours; none is taken from anybody's data.
+lines: see :func:`dond_marl.records.transcript.act_sentence`. The lines are ours; none is taken from anybody's data.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ANSWERS = {
 _WALKING_AWAY = ("No deal. I walk away.", "Then there is no deal.", "Sorry, no deal.")
 
 
-def in_english(action: Action, counts: Triple, *, variant: int = 0, final: bool = False) -> str:
+def phrase_act(action: Action, counts: Triple, *, variant: int = 0, final: bool = False) -> str:
     """What the speaker of ``action`` says over the pool ``counts``, in wording ``variant`` modulo ``VARIANTS``.
 
     ``final``: DISAGREE ends the game, so it is worded as walking away.

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.game import MAX_VALUE
 
 DIALOGUE_SPLITS = ("train", "val", "test")
@@ -66,7 +66,7 @@ def load_dialogue_scenarios(split: str, data_dir: str | Path | None = None) -> T
 def load_dialogues(split: str, data_dir: str | Path | None = None) -> tuple[Dialogue, ...]:
     """Every line of ``train.txt``, ``val.txt`` or ``test.txt``."""
     if split not in DIALOGUE_SPLITS:
-        raise DataError(f"split of the dialogues must be one of {', '.join(DIALOGUE_SPLITS)}; got {shown(split)}")
+        raise DataError(f"split of the dialogues must be one of {', '.join(DIALOGUE_SPLITS)}; got {quote(split)}")
     return _dialogues(_find(f"{split}.txt", data_dir))
 
 

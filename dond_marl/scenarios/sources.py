@@ -21,13 +21,13 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.game import MAX_COUNT, Scenario, as_integer
 from dond_marl.randomness import generator
 from dond_marl.scenarios import data
 from dond_marl.scenarios.space import (
     LEWIS_MAX_COUNT,
-    LEWIS_WHOLE,
+    LEWIS_POOL_VALUE,
     Scenarios,
     any_values,
     lewis_space,
@@ -39,7 +39,7 @@ from dond_marl.scenarios.views import LEWIS_SPLITS, draw_beyond, draw_near, lewi
 __all__ = [
     "DATASETS",
     "LEWIS_MAX_COUNT",
-    "LEWIS_WHOLE",
+    "LEWIS_POOL_VALUE",
     "SOURCES",
     "SPLITS",
     "ScenarioError",
@@ -153,7 +153,7 @@ def open_source(
     split: str | None = None,
     data_dir: str | Path | None = None,
     normalize: bool = False,
-    points_budget: int = LEWIS_WHOLE,
+    points_budget: int = LEWIS_POOL_VALUE,
     max_count: int = LEWIS_MAX_COUNT,
 ) -> ScenarioSource:
     """The source that these settings name. Raises :class:`ScenarioError` or :class:`data.DataError`.
@@ -163,13 +163,13 @@ def open_source(
     """
     for setting, value in (("use_dataset", use_dataset), ("normalize", normalize)):
         if not isinstance(value, bool):
-            raise ScenarioError(f"{setting} must be True or False; got {shown(value)}")
+            raise ScenarioError(f"{setting} must be True or False; got {quote(value)}")
     name = source_name(scenarios, use_dataset, dataset)
     split = check_split(name, split)
     if (limit := as_integer(max_count)) is None or not 1 <= limit <= MAX_COUNT:
-        raise ScenarioError(f"max_count must be an integer in 1..{MAX_COUNT}; got {shown(max_count)}")
+        raise ScenarioError(f"max_count must be an integer in 1..{MAX_COUNT}; got {quote(max_count)}")
     if (budget := as_integer(points_budget)) is None:
-        raise ScenarioError(f"points_budget must be an integer; got {shown(points_budget)}")
+        raise ScenarioError(f"points_budget must be an integer; got {quote(points_budget)}")
     max_count, points_budget = limit, budget
     if split in SPLITS["uniform"] and normalize:
         raise ScenarioError(f"split={split!r} of 'uniform' goes without normalize=True; leave one of the two out")
@@ -188,7 +188,7 @@ def open_source(
             f"raise max_count or take another source"
         )
     if normalize and table is not None:
-        table = table.rows(np.flatnonzero((table.wholes == points_budget).all(axis=1)))
+        table = table.rows(np.flatnonzero((table.pool_values == points_budget).all(axis=1)))
     source = ScenarioSource(name, split, table, max_count, points_budget if normalize else None)
     empty = (
         table.size == 0 if table is not None else normalize and not len(_budget_weights(max_count, points_budget)[0])
@@ -196,7 +196,7 @@ def open_source(
     if empty:
         raise ScenarioError(
             f"normalize=True left no scenario of {name!r} worth exactly points_budget={points_budget} to both seats; "
-            f"the published files and 'lewis' are worth {LEWIS_WHOLE}"
+            f"the published files and 'lewis' are worth {LEWIS_POOL_VALUE}"
         )
     return source
 
@@ -204,9 +204,9 @@ def open_source(
 def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
     """The source that the three settings name together. Raises :class:`ScenarioError` where they contradict."""
     if scenarios not in SOURCES:
-        raise ScenarioError(f"scenarios must be one of {', '.join(SOURCES)}; got {shown(scenarios)}")
+        raise ScenarioError(f"scenarios must be one of {', '.join(SOURCES)}; got {quote(scenarios)}")
     if dataset not in DATASETS:
-        raise ScenarioError(f"dataset must be one of {', '.join(DATASETS)}; got {shown(dataset)}")
+        raise ScenarioError(f"dataset must be one of {', '.join(DATASETS)}; got {quote(dataset)}")
     if not use_dataset and dataset not in ("self_play", scenarios):
         raise ScenarioError(
             f"dataset={dataset!r} is not used without use_dataset=True; give that too, or say scenarios={dataset!r}"
@@ -231,7 +231,7 @@ def check_split(name: str, split: str | None) -> str | None:
         choices = f"one of {', '.join(known)}" if known else "left out: this source has no splits"
         if known and name not in DEFAULT_SPLITS:
             choices += ", or left out"
-        raise ScenarioError(f"split of scenarios={shown(name)} must be {choices}; got {shown(split)}")
+        raise ScenarioError(f"split of scenarios={quote(name)} must be {choices}; got {quote(split)}")
     return split
 
 

@@ -15,7 +15,7 @@ from dond_marl.splits import grid
 
 LEWIS_MAX_COUNT = 4  # items of one type in every published pool
 LEWIS_POOL = range(5, 8)  # items in all: 5 to 7 (Lewis et al. 2017, section 2.1)
-LEWIS_WHOLE = 10  # points that the whole pool is worth to each seat (Lewis et al. 2017, section 2.1)
+LEWIS_POOL_VALUE = 10  # points that the whole pool is worth to each seat (Lewis et al. 2017, section 2.1)
 
 
 class Scenarios(NamedTuple):
@@ -29,7 +29,7 @@ class Scenarios(NamedTuple):
         return len(self.counts)
 
     @property
-    def wholes(self) -> NDArray[np.int16]:
+    def pool_values(self) -> NDArray[np.int16]:
         """What the whole pool is worth to each seat, ``[N, 2]`` points."""
         worth: NDArray[np.int16] = np.einsum("ni,nsi->ns", self.counts, self.utilities, dtype=np.int16)
         return worth
@@ -64,20 +64,20 @@ def lewis_space() -> Scenarios:
     for counts in itertools.product(range(1, LEWIS_MAX_COUNT + 1), repeat=3):
         if sum(counts) not in LEWIS_POOL:
             continue
-        vectors = value_vectors(counts, LEWIS_WHOLE)
+        vectors = value_vectors(counts, LEWIS_POOL_VALUE)
         first, second = np.repeat(vectors, len(vectors), axis=0), np.tile(vectors, (len(vectors), 1))
         valued, shared = (first | second) > 0, (first > 0) & (second > 0)
         legal = valued.all(axis=1) & shared.any(axis=1)
         utilities = np.stack([first[legal], second[legal]], axis=1)
         tables.append(Scenarios(np.tile(np.array(counts, dtype=np.int8), (len(utilities), 1)), utilities))
-    return Scenarios(*(frozen(np.concatenate(arrays)) for arrays in zip(*tables, strict=True)))
+    return Scenarios(*(read_only(np.concatenate(arrays)) for arrays in zip(*tables, strict=True)))
 
 
 @lru_cache(maxsize=4096)
 def value_vectors(counts: tuple[int, ...], whole: int) -> NDArray[np.int8]:
     """Every value vector in 0..10 under which the pool is worth exactly ``whole``, ``[K, 3]``, counting up."""
     every = grid(MAX_VALUE)
-    return frozen(every[every @ np.array(counts) == whole])
+    return read_only(every[every @ np.array(counts) == whole])
 
 
 def pools(max_count: int, beyond: bool) -> NDArray[np.int8]:
@@ -100,7 +100,7 @@ def any_values(rng: np.random.Generator, n: int) -> NDArray[np.int8]:
     return utilities
 
 
-def frozen(array: NDArray[np.int8]) -> NDArray[np.int8]:
+def read_only(array: NDArray[np.int8]) -> NDArray[np.int8]:
     """The same array, read-only from now on."""
     array.flags.writeable = False
     return array

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dond_marl.game import MAX_COUNT, MAX_VALUE
 from dond_marl.randomness import generator
 from dond_marl.scenarios.paper import PAPER_TEST
-from dond_marl.scenarios.space import LEWIS_MAX_COUNT, Scenarios, any_values, frozen, lewis_space, pools
+from dond_marl.scenarios.space import LEWIS_MAX_COUNT, Scenarios, any_values, lewis_space, pools, read_only
 
 CANONICAL_VIEWS = 80
 HELD_OUT_SEED = 2017  # the year of Lewis et al.; drawn once, before anything was trained on what is left
@@ -64,7 +64,7 @@ def view_numbers(scenarios: Scenarios) -> NDArray[np.int16]:
     return np.where(known[places] == keys, places, -1).astype(np.int16)
 
 
-def parts(scenarios: Scenarios, seat: int) -> NDArray[np.int8]:
+def view_parts(scenarios: Scenarios, seat: int) -> NDArray[np.int8]:
     """For the player in ``seat`` (0 or 1), the index into :data:`PARTS` of each scenario, ``[N]``.
 
     A view is known if scenarios of the split ``train`` hold it: it is one of the 80 and not held out. Where both views
@@ -74,7 +74,7 @@ def parts(scenarios: Scenarios, seat: int) -> NDArray[np.int8]:
     return np.where(~known[:, seat], 2, np.where(~known[:, 1 - seat], 1, 0)).astype(np.int8)
 
 
-def may_be_trained_on(scenarios: Scenarios) -> NDArray[np.bool_]:
+def is_trainable(scenarios: Scenarios) -> NDArray[np.bool_]:
     """Whether each scenario has no held-out view on either side and is not one of the paper's 392, ``[N]``."""
     seen = np.isin(view_numbers(scenarios), HELD_OUT_VIEWS).any(axis=1)
     kept_apart: NDArray[np.bool_] = seen | np.isin(_exactly(scenarios), _exactly(lewis_part("paper_test")))
@@ -93,7 +93,7 @@ def lewis_part(split: str) -> Scenarios:
     paper[list(PAPER_TEST)] = True
     test = ~_known_views(space).all(axis=1)
     kept = {"train": ~test & ~paper, "test": test, "paper_test": paper, "all": np.ones_like(test)}[split]
-    return Scenarios(*(frozen(array) for array in space.rows(np.flatnonzero(kept))))
+    return Scenarios(*(read_only(array) for array in space.rows(np.flatnonzero(kept))))
 
 
 def beyond_lewis(seed: int, n: int, max_count: int = LEWIS_MAX_COUNT) -> Scenarios:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import MAX_COUNT, MAX_VALUE
-from dond_marl.scenarios.sources import LEWIS_WHOLE, lewis_space, value_vectors
+from dond_marl.scenarios.sources import LEWIS_POOL_VALUE, lewis_space, value_vectors
 from dond_marl.seats import Bools, Doubles, Int8s, Turns
 from dond_marl.splits import grid
 
@@ -89,7 +89,7 @@ def lewis_places(counts: Int8s, my_utilities: Int8s) -> tuple[NDArray[np.int64],
 def _lewis(counts: Int8s, my_utilities: Int8s) -> Beliefs:
     (place, missing), table = lewis_places(counts, my_utilities), lewis_beliefs()
     known = Beliefs(table.types[place], table.weights[place])
-    return _merge(known, np.flatnonzero(missing), _worth(counts[missing], LEWIS_WHOLE)) if missing.any() else known
+    return _merge(known, np.flatnonzero(missing), _worth(counts[missing], LEWIS_POOL_VALUE)) if missing.any() else known
 
 
 def _worth(counts: Int8s, budget: int) -> Beliefs:

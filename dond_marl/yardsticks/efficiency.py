@@ -76,9 +76,9 @@ def efficiency(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> 
     if (paid := ~deal & scores.any(axis=1)).any():
         raise ImpossibleScore(f"{int(paid.sum())} games without a deal pay; first game {int(paid.argmax())}")
     best, marks = _compared(scenarios, scores, deal)
-    whole = scenarios.wholes.astype(np.int64)
+    whole = scenarios.pool_values.astype(np.int64)
     got = measures(scores.T.astype(np.int64), whole.T)
-    points = points_of_ten(scores, scenarios.wholes)
+    points = points_of_ten(scores, scenarios.pool_values)
     return Efficiency(
         groups=scenario_groups(scenarios),
         deal=deal,

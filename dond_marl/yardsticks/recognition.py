@@ -155,7 +155,7 @@ def _followed(minds: Sequence[Persona], turns: Turns) -> tuple[Index, Int8s, Dou
     types = np.asarray(before.types)
     prior = before.weights[:, None] * np.array([mind.chance for mind in minds])[:, None]
     chances, at_first = prior, np.arange(len(first))  # of each node: its place at the beginning
-    for turn in range(1 - turns.seat, turns.taken, 2):
+    for turn in range(1 - turns.seat, turns.turns_taken, 2):
         columns = said[:, max(turn - 1, 0) : turn + 1]
         steps, rows, which = np.unique(np.column_stack([node, columns]), axis=0, return_index=True, return_inverse=True)
         parent, node = steps[:, 0], which.reshape(-1)

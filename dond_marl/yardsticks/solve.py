@@ -139,7 +139,7 @@ def split_scores(scenarios: Scenarios, max_count: int) -> tuple[Integers, Bools]
     """
     rows = grid(max_count)
     splits: Bools = np.all(rows <= scenarios.counts[:, None], axis=2)
-    values, wholes = scenarios.utilities.astype(np.float64), scenarios.wholes.astype(np.int64)
+    values, wholes = scenarios.utilities.astype(np.float64), scenarios.pool_values.astype(np.int64)
     first = (values[:, 0] @ rows.T).astype(np.int64)  # small whole numbers: exact, and floats multiply faster
     second = wholes[:, 1:] - (values[:, 1] @ rows.T).astype(np.int64)
     return np.stack([first, second]) * splits, splits
@@ -175,7 +175,7 @@ _solve_known = lru_cache(maxsize=CACHED_TABLES)(_solve_table)
 
 def _solve_block(scenarios: Scenarios, max_count: int) -> tuple[Measures, tuple[Concept, ...]]:
     scores, splits = split_scores(scenarios, max_count)
-    wholes = scenarios.wholes.T[:, :, None].astype(np.int64)
+    wholes = scenarios.pool_values.T[:, :, None].astype(np.int64)
     measured = measures(scores, wholes)
     pareto = _pareto(scores, splits)
     fair = _largest(measured.smaller, splits)
@@ -243,7 +243,7 @@ def _first_of_each_pair(scores: Integers, splits: Bools) -> Bools:
 
 def _unit(scenarios: Scenarios) -> Doubles:
     """What the measures are counted in parts of: the product of both whole values, ``[N]``."""
-    product: Doubles = np.maximum(scenarios.wholes, 1).prod(axis=1, dtype=np.float64)
+    product: Doubles = np.maximum(scenarios.pool_values, 1).prod(axis=1, dtype=np.float64)
     return product
 
 

@@ -110,7 +110,7 @@ def played_value(pair: tuple[Partner, Partner], source: ScenarioSource, rules: R
     """Mean points of ten of ``seat`` in one game on each of :func:`prior_scenarios`."""
     scenarios = prior_scenarios(source)
     games = rollout(pair, scenarios, rules, seed=0, index=(seat,), prior=source.prior)
-    return float(points_of_ten(games.scores, scenarios.wholes)[:, seat].mean())
+    return float(points_of_ten(games.scores, scenarios.pool_values)[:, seat].mean())
 
 
 class Exploitability(NamedTuple):
@@ -147,7 +147,7 @@ def self_play_values(member: Partner, source: ScenarioSource, rules: Rules) -> t
         points = policy_value((member, member), scenarios, rules, source.prior).points
     else:
         games = rollout((member, member), scenarios, rules, seed=0, index=(0,), prior=source.prior)
-        points = points_of_ten(games.scores, scenarios.wholes)
+        points = points_of_ten(games.scores, scenarios.pool_values)
     first, second = points.mean(axis=0).tolist()
     return first, second
 
@@ -200,7 +200,7 @@ def _expected(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Ru
     splits, n = splits_of(scenarios.counts), replies[0].width
     rest, fits = splits.rest, np.arange(n) < splits.number[:, None]
     worth = np.einsum("sni,spi->spn", splits.oA, scenarios.utilities, dtype=np.int64)
-    worth = worth * (TEN / np.maximum(scenarios.wholes, 1)[:, :, None])  # [S, 2, N] of keeping each split
+    worth = worth * (TEN / np.maximum(scenarios.pool_values, 1)[:, :, None])  # [S, 2, N] of keeping each split
     points, deals, turns = np.zeros((size, 2)), np.zeros(size), np.zeros(size)
     last = np.zeros((size, 2 * n))  # [S, 2N] how likely each offer was the last act, the game being open
     mirrored = np.zeros((size, 2 * n))  # of that, with the mover's own claim the rest of it

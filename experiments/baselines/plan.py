@@ -200,7 +200,7 @@ def best_of_train() -> str:
             for games, (own, theirs) in zip(
                 terms.games((seat_occupant(member),) * 2, seat_occupant(members[other])), ((0, 1), (1, 0)), strict=True
             ):
-                shares = (games.scores / np.maximum(some.wholes, 1)).mean(axis=0) * TEN / 2
+                shares = (games.scores / np.maximum(some.pool_values, 1)).mean(axis=0) * TEN / 2
                 points[place, other] = np.nansum([points[place, other], shares[own]])
                 points[other, place] = np.nansum([points[other, place], shares[theirs]])
     return members[int(np.nanmean(points, axis=1).argmax())]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl.game import Rules
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
 from dond_marl.statistics import points_of_ten
@@ -78,7 +78,7 @@ def learn(job: Job) -> Run:
         run = _train(job, job.config)
     else:
         run = _league(job, job.config)
-    write_whole(job.folder / DONE, json.dumps(run._asdict(), indent=1) + "\n")
+    write_atomically(job.folder / DONE, json.dumps(run._asdict(), indent=1) + "\n")
     return run
 
 
@@ -198,7 +198,7 @@ def _picked(
 
 
 def _scored(pick: Pick, scores: Any, scenarios: Scenarios, seat: int) -> float:
-    points = points_of_ten(scores, scenarios.wholes)
+    points = points_of_ten(scores, scenarios.pool_values)
     own, other = points[:, seat], points[:, 1 - seat]
     if pick == "points":
         return float(own.mean())

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from experiments.commands.outcome import keep, results_file
 from league.bench.submission import of_run
 from league.cli.shell import FILE, Command, WritableFile, config_option, say, set_option
@@ -62,5 +62,5 @@ def command(
     found = found_in(text.splitlines())
     keep(path, text, markdown(found))
     if plot is not None:
-        write_whole(plot, drawing(found))
+        write_atomically(plot, drawing(found))
         say(f"written: {plot}")

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from experiments.baselines.settings import BaselinesConfig
 from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
 from league.cli.stops import STOPS
@@ -110,6 +110,6 @@ def command(
     for section in report.sections:
         print_section(console_for_people(), section)
     table = folder / f"table_{'_'.join(comparison.against)}.md"
-    write_whole(table, report_markdown(report))
-    write_whole(table.with_suffix(".html"), report_html(printable(report._replace(title="Arms of equal acts"))))
+    write_atomically(table, report_markdown(report))
+    write_atomically(table.with_suffix(".html"), report_html(printable(report._replace(title="Arms of equal acts"))))
     say(f"written: {path}, {table} and {table.with_suffix('.html').name}")

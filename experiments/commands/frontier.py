@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from dond_marl.occupants import check_spec
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from experiments.commands.outcome import keep
 from league.bench.results import check_writable
 from league.cli.shell import FILE, SEED, Command, WritableFile, say
@@ -67,5 +67,5 @@ def command(
     rows = list(perform(instances, transcripts, experiment, named, answered, seed=seed))
     keep(results, lines(rows, experiment, [*named, *answered], seed, say), markdown(rows), how(rows))
     if plot is not None:
-        write_whole(plot, drawing(rows))
+        write_atomically(plot, drawing(rows))
         say(f"written: {plot}")

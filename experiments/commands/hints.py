@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 from rich.markdown import Markdown
 
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from dond_marl.rollout import OccupantError
 from hints import HinterError
 from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
@@ -55,11 +55,11 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: P
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
     with new_run(Path(config.output_dir).expanduser()) as directory:
-        write_whole(directory.path / SETTINGS, dump(config))
+        write_atomically(directory.path / SETTINGS, dump(config))
         write_marks(directory.path / MARKS, experiment)
-        write_whole(directory.path / RESULTS, results(experiment))
+        write_atomically(directory.path / RESULTS, results(experiment))
         text = markdown(experiment, config.experiment.shares)
-        write_whole(directory.path / TABLE, text)
+        write_atomically(directory.path / TABLE, text)
         for path in (directory.path / FIGURE, *([plot] if plot is not None else [])):
             path.parent.mkdir(parents=True, exist_ok=True)
             draw(path, experiment)

@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from experiments.humanlike import Base, HumanlikeError, Mean, base, check, means, rows
 from league.cli.shell import FILE, Command, WritableFile, config_option, console_for_people, say, set_option, whole
 from league.display.training import TrainWatcher
@@ -86,7 +86,7 @@ def command(
         document = {"against": told, "disagree": config.env.disagree, "measured_on": plain(measured_on)}
         document |= {"partner": config.env.partner, "training": config.training.model_dump(mode="json")}
         document |= {"table": [plain(row) for row in table], "policies": [plain(row) for row in policies]}
-        write_whole(json_path, json.dumps(document, indent=1) + "\n")
+        write_atomically(json_path, json.dumps(document, indent=1) + "\n")
         say(f"written: {json_path}")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.markdown import Markdown
 
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from league.bench.results import check_writable
 from league.cli.shell import console_for_people, say
 
@@ -23,7 +23,7 @@ def results_file(results: Path | None, folder: Path) -> Path:
 def keep(path: Path, text: str, table: str, *notes: str) -> None:
     """Write ``text`` to ``path``, whose folder is made; print the ``table``, which is Markdown, and the ``notes``."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text)
+    write_atomically(path, text)
     console_for_people().print(Markdown(table))
     for note in notes:
         say(note)

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 from rich.markdown import Markdown
 
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from experiments.field.published.cells import published
 from experiments.field.published.gathered import FILES, gathered
 from experiments.field.published.table import document, markdown
@@ -48,5 +48,5 @@ def command(results: tuple[Path, ...], plain: bool, json_path: Path | None) -> N
     if not paths:
         say(f"no figures of ours here: {MADE_BY} makes them")
     if json_path is not None:
-        write_whole(json_path, json.dumps(document(published(), found), indent=1) + "\n")
+        write_atomically(json_path, json.dumps(document(published(), found), indent=1) + "\n")
         say(f"written: {json_path}")

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 from rich.markdown import Markdown
 
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from league.bench.results import check_writable
 from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
 from league.settings.read import load_config
@@ -43,6 +43,6 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int, results
     check_writable(path)
     experiment = perform(config, say, workers, folder / LEARNERS)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lines(experiment))
+    write_atomically(path, lines(experiment))
     console_for_people().print(Markdown(markdown(experiment)))
     say(f"written: {path}")

@@ -26,7 +26,7 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import parse_spec
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from dond_marl.rollout import OccupantError
 from experiments.styles.agreement import Agreement, agreement
 from experiments.styles.report import NAMES, Judged, figures, print_judged, print_rows, rows_of
@@ -71,7 +71,7 @@ def command(
     print_judged(console_for_people(), config, judged)
     if judges_only and json_path is not None:
         document = figures(config, [], judged, partner, time.perf_counter() - began)
-        write_whole(json_path, json.dumps(document, indent=1) + "\n")
+        write_atomically(json_path, json.dumps(document, indent=1) + "\n")
     if not judges_only:
         _learn(config, judged, partner, _workers(workers, config), began)
 
@@ -80,7 +80,7 @@ def _learn(config: StylesConfig, judged: Sequence[Judged], partner: str, workers
     """Train every learner, and write its checkpoint and the figures of all; ``began``: when the command did."""
     trials = trials_of(config)
     with new_run(Path(config.logging.output_dir).expanduser()) as directory:
-        write_whole(directory.path / SETTINGS, dump(config))
+        write_atomically(directory.path / SETTINGS, dump(config))
         say(
             f"{len(trials)} learners of {config.training.num_train_steps:,} own decisions each against {partner}, "
             f"{workers} at a time; run folder {directory.path}"
@@ -94,7 +94,7 @@ def _learn(config: StylesConfig, judged: Sequence[Judged], partner: str, workers
         print_rows(console_for_people(), config, rows, partner)
         seconds = time.perf_counter() - began
         document = figures(config, rows, judged, partner, seconds)
-        write_whole(directory.path / FIGURES_NAME, json.dumps(document, indent=1) + "\n")
+        write_atomically(directory.path / FIGURES_NAME, json.dumps(document, indent=1) + "\n")
         say(f"{seconds:.0f} s; written: {directory.path / FIGURES_NAME}, and every learner's checkpoint")
 
 

@@ -22,7 +22,7 @@ class Games:
         self.width, self._rest = int(splits.number[0]), splits.rest[0]
         self._view = [_places(contexts[seat].own.utilities, space.utilities[:, seat]) for seat in (0, 1)]
         worth = np.einsum("ni,spi->psn", splits.oA[0], space.utilities, dtype=np.int64)
-        self._worth: Doubles = worth * (TEN / np.maximum(space.wholes, 1).T[:, :, None])  # [2, S, N]
+        self._worth: Doubles = worth * (TEN / np.maximum(space.pool_values, 1).T[:, :, None])  # [2, S, N]
 
     def payoffs(self, first: Sequence[Written], second: Sequence[Written]) -> Doubles:
         """Mean points of ten of both seats, ``[A, B, 2]``: A members in seat_0, B in seat_1."""

@@ -172,7 +172,7 @@ def learn(config: ExperimentConfig, arm: Arm, seed: int, best: float) -> Learned
     """Train one learner to the end, measuring at the start, every so often, and at the end."""
     source, training = _measured_on(config), _training(config, arm, seed)
     assert training.whisper is not None
-    whole = training.whisper.whole() if arm.hinter != NOBODY else None
+    whole = training.whisper.without_dropout() if arm.hinter != NOBODY else None
     marks, due, acts = list[Mark](), 0, 0
     while True:
         decisions = training.learner.decisions

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 from dond_marl.yardsticks.odds import EXACT_TURNS
 from league.settings.sections import PathText, Section, wrong
 from league.settings.training import Hyperparameters
-from league.settings.yaml import shown
+from league.settings.yaml import quote
 from partners.learning.rewards import OWN
 
 SHORTEST = 2  # turns: in games of one nobody can answer
@@ -49,7 +49,7 @@ class ComparisonSection(Section):
         if any(not SHORTEST <= turns <= EXACT_TURNS for turns in self.turns) or len(set(self.turns)) < len(self.turns):
             raise wrong(
                 f"best responses to networks are exact in games of {SHORTEST} to {EXACT_TURNS} turns, each named once; "
-                f"got {shown(list(self.turns))}",
+                f"got {quote(list(self.turns))}",
                 "turns",
             )
         return self

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from dond_marl.occupants import parse_spec
 from league.settings.sections import EnvConfig, PathText, Section, wrong
 from league.settings.training import Hyperparameters
-from league.settings.yaml import shown
+from league.settings.yaml import quote
 from partners.judges.styles import Style
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
 
@@ -25,7 +25,7 @@ def _styles(value: object) -> object:
     """Styles in the order of their definition, each once."""
     known = [str(style) for style in Style]
     if not isinstance(value, list | tuple) or not value or any(style not in known for style in value):
-        raise wrong(f"must be a list of styles out of {', '.join(known)}; got {shown(value)}")
+        raise wrong(f"must be a list of styles out of {', '.join(known)}; got {quote(value)}")
     return tuple(style for style in known if style in value)
 
 
@@ -37,7 +37,7 @@ def _judge(judge: str) -> str:
     except ValueError as error:
         raise wrong(str(error)) from None
     if kind not in JUDGES:
-        raise wrong(f"must be {' or '.join(JUDGES)}, with parameters or without; got {shown(judge)}")
+        raise wrong(f"must be {' or '.join(JUDGES)}, with parameters or without; got {quote(judge)}")
     return judge
 
 

@@ -156,7 +156,7 @@ def held_out(member: Partner, partner: Partner, trial: Trial, reward: Reward) ->
     order = generator(config.comparison.seed, "labelled games").permutation(table.size)
     some = np.sort(order[: config.comparison.episodes])
     for seat, games in enumerate(terms.games((member, member), partner, index=(0,))):
-        earned = points_of_ten(games.scores, table.wholes)
+        earned = points_of_ten(games.scores, table.pool_values)
         figures = [earned[:, seat], earned.sum(axis=1), games.deal, games.turns]
         figures += [earned[:, seat] - earned[:, 1 - seat], count_offers(games).different[:, seat]]
         figures += [efficiency_of(games).pareto]

@@ -25,8 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dond_marl.errors import shown
-from dond_marl.rollout import one_line
+from dond_marl.errors import error_line, quote
 from league.backends.base import Backend, BackendError, Flight, Tick, in_order, no_tick
 from league.backends.process import ProcessBackend
 from league.tasks.attribution import clock
@@ -152,12 +151,12 @@ class RayBackend(Backend):
         if actor.number is None:
             self._stillborn += 1
             if self._stillborn == STILLBORN:
-                raise BackendError(f"{STILLBORN} actors in a row could not be started: {one_line(error)}")
+                raise BackendError(f"{STILLBORN} actors in a row could not be started: {error_line(error)}")
             return
         losses = self._lost[actor.number] = self._lost.get(actor.number, 0) + 1
         if losses == LOST:
             raise BackendError(
-                f"{LOST} actors were lost over {flight.tasks[actor.number]} ({one_line(error)}); see that "
+                f"{LOST} actors were lost over {flight.tasks[actor.number]} ({error_line(error)}); see that "
                 f"the nodes have memory to spare, about 1 GB for each actor"
             )
         flight.waiting.appendleft(actor.number)
@@ -208,7 +207,7 @@ def join(ray: ModuleType, workers: int | None, address: str | None) -> None:
         else:
             ray.init(address, runtime_env={"py_modules": [str(ROOT / name) for name in PACKAGES]}, **quiet)
     except (OSError, RuntimeError, ValueError) as error:
-        problem = f"Ray cannot be used at {address or 'this machine'}: {one_line(error)}"
+        problem = f"Ray cannot be used at {address or 'this machine'}: {error_line(error)}"
         raise BackendError(
             problem if address is None or os.environ.get("RAY_AUTH_MODE") else problem + GUARDED
         ) from error
@@ -224,7 +223,7 @@ def check_reachable(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise BackendError(
-            f"the address of a Ray cluster is HOST:PORT, such as 10.0.0.1:6379, or auto; got {shown(address)}"
+            f"the address of a Ray cluster is HOST:PORT, such as 10.0.0.1:6379, or auto; got {quote(address)}"
         )
     try:
         socket.create_connection((host, int(port)), timeout=REACH).close()

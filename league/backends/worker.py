@@ -14,7 +14,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
-from dond_marl.rollout import one_line
+from dond_marl.errors import error_line
 from league.backends.base import BackendError, run_task
 from league.tasks import attribution
 from league.tasks.attribution import REMAINS
@@ -67,11 +67,11 @@ def _result(task: Task, place: Place, page: attribution.Page) -> Result | Except
     try:
         return run_task(task, place)
     except MemoryError as error:
-        page.give_up(one_line(error))
+        page.give_up(error_line(error))
     except Exception as error:  # noqa: BLE001  # it is raised again, in the parent
         return _portable(error)
     except BaseException as error:  # noqa: BLE001  # only a member's code raises KeyboardInterrupt here
-        page.give_up(one_line(error))
+        page.give_up(error_line(error))
     os._exit(attribution.GAVE_UP)
 
 
@@ -81,7 +81,7 @@ def _portable(error: Exception) -> Exception:
         copy = pickle.loads(pickle.dumps(error))  # noqa: S301  # pickled in the same line
     except Exception:  # noqa: BLE001  # an error's own code decides how it is pickled
         copy = None
-    return error if type(copy) is type(error) else BackendError(one_line(error))
+    return error if type(copy) is type(error) else BackendError(error_line(error))
 
 
 def _leave_with(parent: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dond_marl.game import Rules
 from dond_marl.scenarios.sources import ScenarioSource, open_source
-from dond_marl.scenarios.views import HELD_OUT_SEED, PARTS, orbits, parts
+from dond_marl.scenarios.views import HELD_OUT_SEED, PARTS, orbits, view_parts
 from dond_marl.seats import Bools, Rows
 from partners.rosters import hash_of
 
@@ -54,7 +54,7 @@ def lewis_field(sample: int | None = None) -> Field:
         source = ScenarioSource(source.name, source.split, source.block(SAMPLE_SEED, 0, sample), source.max_count)
     table = source.table
     assert table is not None
-    part = np.stack([parts(table, seat) for seat in (0, 1)])
+    part = np.stack([view_parts(table, seat) for seat in (0, 1)])
     slices = {HEADLINE: part > 0, ALL: np.ones_like(part, dtype=bool)}
     slices |= {name: part == number for number, name in enumerate(PARTS)}
     return Field(source, "lewis", sample is None, orbits(table), slices)

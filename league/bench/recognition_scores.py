@@ -60,7 +60,7 @@ def asked(player: Partner, seat: int, partner: Partner, name: str, scenarios: Sc
     pair = (witness, partner) if seat == 0 else (partner, witness)
     games = rollout(pair, scenarios, rules, seed=NOISE_SEED, index=(noise_index(name),), prior=PRIOR)
     return [
-        Asked(np.flatnonzero(games.turns > turns.taken), turns, said)
+        Asked(np.flatnonzero(games.turns > turns.turns_taken), turns, said)
         for turns, said in zip(witness.turns, witness.said, strict=True)
     ]
 
@@ -74,7 +74,7 @@ def together(parts: Sequence[Turns]) -> Turns:
         for name in Turns._fields
         if name not in NOT_BY_ROW
     }
-    history = History(np.ascontiguousarray(acts.T), np.ascontiguousarray(offers.transpose(1, 2, 0)), parts[0].taken)
+    history = History(np.ascontiguousarray(acts.T), np.ascontiguousarray(offers.transpose(1, 2, 0)), parts[0].turns_taken)
     return parts[0]._replace(history=history, **columns)
 
 
@@ -104,7 +104,7 @@ def lost_by_turn(
     for name, partner in zip(crowd, partners, strict=True):
         for persona in personas_of(partner) or ():
             for each in asked(player, seat, persona.partner, name, space, rules):
-                by_turn.setdefault(each.turns.taken, []).append((persona.chance / len(partners), each))
+                by_turn.setdefault(each.turns.turns_taken, []).append((persona.chance / len(partners), each))
     points, share, exact = dict.fromkeys(by_turn, 0.0), dict.fromkeys(by_turn, 0.0), True
     _, pool_of = distinct_views(space.counts, np.zeros_like(space.counts))
     for number in range(int(pool_of.max(initial=-1)) + 1):
@@ -132,7 +132,7 @@ def _losses(pool: Pool, parts: Sequence[tuple[Asked, Index]], context: Index) ->
     act = np.concatenate([each.said.act_type[at] for each, at in parts]).astype(np.int64)
     oA = np.concatenate([each.said.oA[at] for each, at in parts])
     of = np.concatenate([context[each.scenario[at]] for each, at in parts])
-    n, left = pool.automaton.width, turns.rules.max_turns - turns.taken
+    n, left = pool.automaton.width, turns.rules.max_turns - turns.turns_taken
     said = np.where(act <= Act.INSIST, act * n + oA @ pool.automaton.strides, 2 * n + act - Act.AGREE)
     acts, offers = turns.history.act, turns.history.oA
     columns = np.column_stack([of, said, acts, offers.reshape(len(of), -1)])
@@ -145,10 +145,10 @@ def _losses(pool: Pool, parts: Sequence[tuple[Asked, Index]], context: Index) ->
         best = np.maximum(np.maximum(agree, 0.0), claims.max(axis=1))
         agreed = np.maximum(agree, 0.0)
         closes = np.zeros(len(rows), dtype=bool)  # the seat's claim, as it stands after its act, is what is offered
-        if turns.taken:
-            mine = np.where((act[rows] <= Act.INSIST)[:, None], oA[rows], offers[rows, max(turns.taken - 2, 0)])
+        if turns.turns_taken:
+            mine = np.where((act[rows] <= Act.INSIST)[:, None], oA[rows], offers[rows, max(turns.turns_taken - 2, 0)])
             closes = (mine == turns.counts[rows] - offers[rows, -1]).all(axis=1)
-            closes &= (act[rows] <= Act.INSIST) | (turns.taken > 1)
+            closes &= (act[rows] <= Act.INSIST) | (turns.turns_taken > 1)
         worth = claims[np.arange(len(rows)), said[rows] % pool.automaton.claims]
         final = (act[rows] == Act.END) | (left == 1)
         worth = np.where(final, agreed * closes, worth)
@@ -204,7 +204,7 @@ def believed(
     by_turn: dict[int, list[tuple[int, Asked]]] = {}
     for number, (name, partner) in enumerate(zip(crowd, partners, strict=True)):
         for each in asked(player, seat, partner, name, scenarios, rules):
-            by_turn.setdefault(each.turns.taken // 2, []).append((number, each))
+            by_turn.setdefault(each.turns.turns_taken // 2, []).append((number, each))
     found: dict[str, list[ByTurn]] = {name: [] for name in slices}
     for own, parts in sorted(by_turn.items()):
         turns = together([each.turns for _, each in parts])

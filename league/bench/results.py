@@ -16,7 +16,7 @@ from typing import Any
 from filelock import FileLock
 
 from dond_marl.errors import InputError
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 
 FORMAT = 1  # of a line
 DEFAULT = Path("runs/bench.jsonl")
@@ -147,4 +147,4 @@ def replace(
     """Write ``rows`` and ``row`` to the file, in the order of what says which are the ``same``, each once."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = sorted([*(other for other in rows if same(other) != same(row)), row], key=lambda each: str(same(each)))
-    write_whole(path, "".join(json.dumps(each, allow_nan=False) + "\n" for each in kept))
+    write_atomically(path, "".join(json.dumps(each, allow_nan=False) + "\n" for each in kept))

@@ -16,7 +16,7 @@ from dond_marl import __version__
 from dond_marl.errors import InputError
 from dond_marl.occupants import check_spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import ScenarioSource
-from dond_marl.seats import costs_to_ask
+from dond_marl.seats import expensive_to_query
 from league.backends.pool import in_processes
 from league.bench.figures import answers_of, cells_of, figures_of
 from league.bench.protocol import CONFIDENCE, NOISE_SEED, REPLICATES, RULES, beyond_field, described, lewis_field
@@ -112,9 +112,9 @@ def measure(
     field = beyond_field() if beyond else lewis_field(sample)
     if not field.slices[field.headline].any(axis=1).all():
         raise InputError(f"a sample of {sample} scenarios holds none of {field.headline} in both seats; take more")
-    costly = [name for name in opponents.partners if costs_to_ask(seat_occupant(name).traits)]
-    if sample is None and (costs_to_ask(player.traits) or costly):
-        name = submission.name if costs_to_ask(player.traits) else costly[0]
+    costly = [name for name in opponents.partners if expensive_to_query(seat_occupant(name).traits)]
+    if sample is None and (expensive_to_query(player.traits) or costly):
+        name = submission.name if expensive_to_query(player.traits) else costly[0]
         raise InputError(f"{name} costs something to ask, in more than 10,000 games a partner: say --sample N")
     times = 1 if sample is not None else replicates
     games = play_roster(submission.who, opponents.partners, field.source, times, workers=workers, tell=tell)

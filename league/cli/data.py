@@ -19,7 +19,7 @@ from dond_marl.envs.openspiel.instances import load_instances
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.files import read_lines, write_lines
-from dond_marl.records.record import GameRecord, InexactGame, RecordError, records, replay
+from dond_marl.records.record import GameRecord, InexactGame, RecordError, records_of, replay
 from dond_marl.records.transcript import transcript
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import BASE_URL, DEFAULT_DATA_DIR, DIALOGUE_SPLITS, DataError
@@ -135,7 +135,7 @@ def openspiel(file: Path | None, max_count: int, play: tuple[str, str], seed: in
     for opener in (0, 1):
         pair, pair_names = (partners[opener], partners[1 - opener]), (names[opener], names[1 - opener])
         result = rollout(pair, instances.scenarios, Rules(), seed=seed, index=(opener,), prior=source.prior)
-        played.append(records(result, pair_names, source=source.label, seed=seed))
+        played.append(records_of(result, pair_names, source=source.label, seed=seed))
     _write(out, itertools.chain(*played))
 
 

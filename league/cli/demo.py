@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from league.cli.shell import FILE, Command, say
 
 PAGE = "index.html"
@@ -32,5 +32,5 @@ def command(out: Path) -> None:
         raise InputError(f"--out {out}: is a file; name a folder, which is made if need be")
     text = page()
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / PAGE, text)
+    write_atomically(folder / PAGE, text)
     say(f"written: {folder / PAGE} ({len(text.encode()) / 1000:.0f} kB); open it in a browser, or serve the folder")

@@ -28,7 +28,7 @@ from rich.console import Console
 from dond_marl.errors import InputError
 from dond_marl.game import MESSAGE_LENGTH, SEATS, Rules, Triple, as_seat, rest
 from dond_marl.occupants import seat_occupant, spec_name
-from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line, with_words
+from dond_marl.records.record import GameRecord, RecordError, add_typed_words, from_json, replay, to_line
 from dond_marl.scenarios.sources import SOURCES, open_source, pack
 from dond_marl.seats import Cause
 from dond_marl.splits import grid
@@ -156,7 +156,7 @@ def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecor
         screen.say("")
         screen.say(opening(sitting.called, seat, sitting.rules, number + 1, games), "bold")
         screen.words.clear()
-        record = with_words(play_game(sitting, Human(screen), seat, number), seat, screen.words)
+        record = add_typed_words(play_game(sitting, Human(screen), seat, number), seat, screen.words)
         _recorded(record, sitting.book)
         played.append(record)
         _show_end(screen, record, seat)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from league.cli.shell import FILE, Command, WritableFile, console_for_people, say, say_next
 from league.display.tables import print_in_short
 from league.ledger.ledger import ReadLedger
@@ -41,7 +41,7 @@ def command(context: click.Context, run: Path, kind: str, out: Path | None) -> N
         click.echo(text, nl=False)
         return
     path = out or folder / f"report.{kind}"
-    write_whole(path, text)
+    write_atomically(path, text)
     print_in_short(console_for_people(), for_people.abstract)
     say(f"written: {path}")
     say_next(context, "web", "--run", folder)

@@ -26,7 +26,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from dond_marl.errors import EXTRAS, InputError, Notice, RunFailure, in_short, lacks
+from dond_marl.errors import EXTRAS, InputError, Notice, RunFailure, missing_library, shorten
 from league.cli.stops import STOPS
 from league.settings.presets import preset
 
@@ -320,7 +320,7 @@ def _missing(error: ModuleNotFoundError, words: Sequence[str]) -> Exception:
     """What to say where the command of ``words`` lacks a library; or the error itself, a bug."""
     library = (error.name or "").split(".")[0]
     extra = BROUGHT_BY.get(words[-1].removesuffix(".py"), "league") if EXTRAS.get(library) in OF_COMMANDS else None
-    return lacks(error, f"`{' '.join(words)}`", extra) or error
+    return missing_library(error, f"`{' '.join(words)}`", extra) or error
 
 
 def _near(program: str) -> str:
@@ -330,7 +330,7 @@ def _near(program: str) -> str:
 
 
 def _failed(message: str, code: int) -> int:
-    click.echo("".join(c if c.isprintable() or c == "\n" else "?" for c in in_short(message)), err=True)
+    click.echo("".join(c if c.isprintable() or c == "\n" else "?" for c in shorten(message)), err=True)
     return code
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 
 from dond_marl.game import Rules
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from dond_marl.rollout import OccupantError
 from hints import HinterError
 from league.cli.shell import (
@@ -178,7 +178,7 @@ def _clone(config: TrainConfig) -> None:
     taught = lessons(config)
     console = console_for_people()
     with new_run(Path(config.logging.output_dir).expanduser()) as directory:
-        write_whole(directory.path / SETTINGS, dump(config))
+        write_atomically(directory.path / SETTINGS, dump(config))
         say(
             f"teaching {taught.taught.size:,} positions of people in every order of the items, "
             f"{taught.others.size:,} others say when to stop; run folder {directory.path}"
@@ -188,7 +188,7 @@ def _clone(config: TrainConfig) -> None:
         write_csv(directory.path / CSV_NAME, [Epoch._fields, *rows])
         with console.status("") as status_line:  # shown on a terminal only
             report = examine(network, taught, status_line.update)
-        write_whole(directory.path / REPORT, json.dumps(plain(report), indent=1) + "\n")
+        write_atomically(directory.path / REPORT, json.dumps(plain(report), indent=1) + "\n")
         save(directory.path / CLONE, network, config, epochs, report)
         save(target(config), network, config, epochs, report)
     print_clone_report(console, report, taught)

@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError
-from dond_marl.occupants import no_files
+from dond_marl.occupants import forbid_files
 from league.cli.shell import FILE, Command, Number, say, whole
 from league.cli.stops import STOPS
 from league.display.session import RECORDS
@@ -88,5 +88,5 @@ def command(
     if not no_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     STOPS.within = CLOSING
-    with nullcontext() if open_paths else no_files(OPEN):
+    with nullcontext() if open_paths else forbid_files(OPEN):
         serve(host, port)

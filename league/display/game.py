@@ -30,8 +30,8 @@ from dond_marl.game import (
     worth,
 )
 from dond_marl.records.record import GameRecord, replay
-from dond_marl.records.transcript import in_words, unbound
-from dond_marl.records.wording import in_english
+from dond_marl.records.transcript import describe_items, describe_secret_act
+from dond_marl.records.wording import phrase_act
 from league.display.sentences import AmbiguousLine, Misread
 from league.display.typed_lines import ReadAct, TableCommand, help_line, read_line
 from league.tables.figures import points
@@ -148,8 +148,8 @@ def conversation(state: State, seat: int, since: int = 0) -> Table:
     for turn, action in list(enumerate(state.history))[since:]:
         mine = turn % 2 == seat
         hidden = turn >= state.rules.talk_turns and not state.over
-        loose = "(A secret claim.)" if hidden else unbound(action, turn, state.rules)
-        words = loose or in_english(action, state.scenario.counts, variant=turn, final=final)
+        loose = "(A secret claim.)" if hidden else describe_secret_act(action, turn, state.rules)
+        words = loose or phrase_act(action, state.scenario.counts, variant=turn, final=final)
         if state.messages and state.messages[turn]:
             words += f' "{state.messages[turn]}"'
         table.add_row(f"{turn + 1}.", Text(WHO[mine], "cyan" if mine else "magenta"), Text(words))
@@ -176,12 +176,13 @@ def described(action: Action, view: View) -> str:
     kept = selection(view.state, view.seat, action) if view.state.claiming else action.oA if act.is_offer else None
     if kept is not None:
         left = rest(view.counts, kept)
-        return f"{act.name}: you keep {in_words(kept)} ({points(worth(view.values, kept))}), they get {in_words(left)}"
+        mine = f"you keep {describe_items(kept)} ({points(worth(view.values, kept))})"
+        return f"{act.name}: {mine}, they get {describe_items(left)}"
     if view.state.claiming:
         return f"{act.name}: you claim nothing"
     if act is act.AGREE and view.theirs is not None:
         left = rest(view.counts, view.theirs)
-        return f"{act.name}: you get {in_words(left)} ({points(worth(view.values, left))})"
+        return f"{act.name}: you get {describe_items(left)} ({points(worth(view.values, left))})"
     return act.name
 
 
@@ -242,7 +243,7 @@ def values_table(state: State, seat: int) -> Table:
     for who, whose in (("you", seat), ("they", 1 - seat)):
         share = (0, 0, 0) if outcome.allocation is None else outcome.allocation[whose]
         rows.append((f"worth to {'them' if who == 'they' else who}", scenario.utilities[whose], "each"))
-        rows.append((f"{who} got", share, f"{outcome.scores[whose]} of {scenario.whole(whose)}"))
+        rows.append((f"{who} got", share, f"{outcome.scores[whose]} of {scenario.pool_value(whose)}"))
     return _items(rows, "points")
 
 
@@ -345,8 +346,8 @@ def said(step: Step) -> str:
     if step.action is None:
         return ""
     rules, counts = step.state.rules, step.state.scenario.counts
-    plain = in_english(step.action, counts, variant=step.number, final=rules.disagree == "ends")
-    return unbound(step.action, step.number, rules) or plain
+    plain = phrase_act(step.action, counts, variant=step.number, final=rules.disagree == "ends")
+    return describe_secret_act(step.action, step.number, rules) or plain
 
 
 def act_in_words(action: Action, state: State) -> str:
@@ -354,11 +355,11 @@ def act_in_words(action: Action, state: State) -> str:
     act, seat = action.act_type, state.mover
     values, counts = state.scenario.utilities[seat], state.scenario.counts
     if act.is_offer:
-        return f"{act.name} to keep {in_words(action.oA)} ({worth(values, action.oA)})"
+        return f"{act.name} to keep {describe_items(action.oA)} ({worth(values, action.oA)})"
     claim = state.claims[1 - seat]
     if act is Act.AGREE and claim is not None:
         left = rest(counts, claim)
-        return f"AGREE to {in_words(left)} ({worth(values, left)})"
+        return f"AGREE to {describe_items(left)} ({worth(values, left)})"
     return act.name
 
 

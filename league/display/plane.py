@@ -92,7 +92,7 @@ def frontier(scenarios: Scenarios) -> Doubles:
     angles = np.linspace(0, np.pi / 2, DIRECTIONS + 2)[1:-1]  # at the ends a tie would be broken against one seat
     solutions = solve(scenarios)
     scores, splits = split_scores(scenarios, solutions.max_count)
-    points = scores * (TEN / np.maximum(scenarios.wholes.T[:, :, None], 1))
+    points = scores * (TEN / np.maximum(scenarios.pool_values.T[:, :, None], 1))
     means = np.zeros((len(angles), 2))
     for own, left in (points, points[::-1]):
         for place, angle in enumerate(angles):

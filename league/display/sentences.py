@@ -14,11 +14,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from dond_marl.dialogues.annotator import Reading, Said, read
+from dond_marl.dialogues.annotator import ActReading, TalkState, read_utterance
 from dond_marl.dialogues.clauses import claims
 from dond_marl.dialogues.words import tags
 from dond_marl.game import ITEMS, Act, Action, Triple, rest
-from dond_marl.records.transcript import in_words
+from dond_marl.records.transcript import describe_items
 from partners.human import View
 
 
@@ -369,9 +369,11 @@ def _annotator_reading(line: str, view: View) -> Meaning:
     return reading.action
 
 
-def _annotate(line: str, view: View) -> Reading:
+def _annotate(line: str, view: View) -> ActReading:
     history = view.state.history
-    return read(line, view.counts, Said(view.mine, view.theirs, history[-1].act_type if history else None))
+    return read_utterance(
+        line, view.counts, TalkState(view.mine, view.theirs, history[-1].act_type if history else None)
+    )
 
 
 def _explain(why: str, line: str, view: View) -> str:
@@ -380,7 +382,7 @@ def _explain(why: str, line: str, view: View) -> str:
         unsaid = [f"{item}s" for kind, item in enumerate(ITEMS) if kind not in named and view.counts[kind]]
         return f"it does not say who gets the {' and the '.join(unsaid)}" if unsaid else "it leaves something unsaid"
     if why == "more than there is":
-        return f"there are only {in_words(view.counts)} on the table"
+        return f"there are only {describe_items(view.counts)} on the table"
     return _REASONS.get(why, f"it is not clear: {why}")
 
 
@@ -405,7 +407,7 @@ def _addition(line: str, view: View) -> Meaning | None:
     kept = tuple(held - n if gives else held + n for held, n in zip(base, named, strict=True))
     wanted = kept[0], kept[1], kept[2]
     if not all(0 <= n <= count for n, count in zip(wanted, view.counts, strict=True)):
-        return Misread(f"there are only {in_words(view.counts)} on the table", unread=True)
+        return Misread(f"there are only {describe_items(view.counts)} on the table", unread=True)
     offer = Action(Act.PROPOSE, wanted)
     whole = _annotate(line, view).action
     if too and sum(n > 0 for n in named) > 1 and whole is not None and whole.act_type.is_offer and whole.oA != wanted:

@@ -14,10 +14,10 @@ from pathlib import Path
 from dond_marl.game import Rules
 from dond_marl.occupants import short_names
 from dond_marl.randomness import generator
-from dond_marl.records.record import GameRecord, records, to_line
+from dond_marl.records.record import GameRecord, records_of, to_line
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Partner, Whisper
+from dond_marl.seats import HintSource, Partner
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from league.display.game import LeftTheTable
@@ -40,7 +40,7 @@ class Sitting:
     seed: int
     book: Path  # games are added to this file, a line each
     seat: int | None = None  # the person's; None: drawn for each game
-    whisper: Whisper | None = None  # who advises the person
+    whisper: HintSource | None = None  # who advises the person
     hints: str = "none"  # the adviser's name, part of the person's in records
 
     @property
@@ -113,7 +113,7 @@ def _record(
     seat: int,
     number: int,
     scenarios: Scenarios | None,
-    whisper: Whisper | None,
+    whisper: HintSource | None,
 ) -> GameRecord:
     partner, source = sitting.partner, sitting.source
     games = rollout(
@@ -123,10 +123,10 @@ def _record(
         seed=sitting.seed,
         index=(number,),
         prior=source.prior,
-        whispers=(whisper, None) if seat == 0 else (None, whisper),
+        hints=(whisper, None) if seat == 0 else (None, whisper),
     )
     names = (name, sitting.name) if seat == 0 else (sitting.name, name)
-    return records(games, names, source=source.label, seed=sitting.seed)[0]
+    return records_of(games, names, source=source.label, seed=sitting.seed)[0]
 
 
 def write_down(record: GameRecord, book: Path) -> int:
@@ -144,7 +144,7 @@ def write_down(record: GameRecord, book: Path) -> int:
 
 def points_of_ten(record: GameRecord, seat: int) -> float:
     """A seat's score as tenths of what the whole pool is worth to it, 0..10."""
-    return record.outcome.scores[seat] * TEN / max(record.scenario.whole(seat), 1)
+    return record.outcome.scores[seat] * TEN / max(record.scenario.pool_value(seat), 1)
 
 
 def tally(played: Sequence[tuple[GameRecord, int]]) -> tuple[int, float, float]:

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from dond_marl.game import ITEMS, Act, Action, Rules
-from dond_marl.records.transcript import in_words
+from dond_marl.records.transcript import describe_items
 from league.display.sentences import AmbiguousLine, Misread, read_sentence
 from partners.human import View
 
@@ -69,7 +69,7 @@ def read_line(line: str, view: View) -> ReadAct | TableCommand | AmbiguousLine |
         return ReadAct(meant, sure=action is not None)
     if meant.act_type.is_offer:
         everything = " ".join(map(str, view.counts))
-        rule = f"there are {in_words(view.counts)} on the table; keep from p 0 0 0 up to p {everything}"
+        rule = f"there are {describe_items(view.counts)} on the table; keep from p 0 0 0 up to p {everything}"
     return Misread(f"not legal: {rule}")
 
 

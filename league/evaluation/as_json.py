@@ -10,7 +10,7 @@ from typing import Any
 
 from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.game import SEATS
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from dond_marl.statistics import Estimate
 from league.evaluation.diagnosis import Diagnosis
 from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Line, both, human_figures
@@ -97,7 +97,7 @@ def write_pair(
     if diagnosed is not None:
         document["diagnosis"] = diagnosed.document()
     text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
-    write_whole(path, text + "\n")
+    write_atomically(path, text + "\n")
 
 
 def refused_document(member: str, against: str, error: UnreachedError) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class _Asked:
 
     def ask(self, turns: Turns, partner_values: Int8s, groups: Rows) -> None:
         """From the second turn of each seat on; ``groups`` are those of the rows' scenarios."""
-        if self.client is None or turns.taken < 2:
+        if self.client is None or turns.turns_taken < 2:
             return
         try:
             self.told.append(elicit_beliefs(self.client, self.partner, turns, partner_values))
@@ -126,7 +126,7 @@ def diagnose(
     is in the ``note``. Raises what :func:`dond_marl.rollout.rollout` does.
     """
     player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
-    groups, wholes = scenario_groups(scenarios), scenarios.wholes
+    groups, wholes = scenario_groups(scenarios), scenarios.pool_values
     tell("each act is compared with the best one")
     before = _counted(player)
     try:
@@ -142,7 +142,7 @@ def diagnose(
         own.append(points_of_ten(games.scores, wholes)[:, seat])
         of_game = np.zeros(scenarios.size)
         for turns, said in zip(witness.turns, witness.said, strict=True):
-            rows = np.flatnonzero(games.turns > turns.taken)
+            rows = np.flatnonzero(games.turns > turns.turns_taken)
             _offers(offers, turns, said, rows, scenarios.size)
             if worths is not None:
                 try:
@@ -206,7 +206,7 @@ def _offers(offers: dict[int, list[Doubles]], turns: Turns, said: Decisions, row
     made = said.act_type <= Act.INSIST
     whole = np.maximum(worth(turns.my_utilities, turns.counts), 1)
     of[rows[made]] = (worth(turns.my_utilities, said.oA) / whole)[made]
-    offers.setdefault(turns.taken // 2, []).append(of)
+    offers.setdefault(turns.turns_taken // 2, []).append(of)
 
 
 def _demanded(of: list[Doubles], groups: Rows, confidence: float) -> Estimate:

@@ -16,7 +16,7 @@ from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Partner, costs_to_ask
+from dond_marl.seats import Partner, expensive_to_query
 from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.solve import solve
@@ -164,7 +164,7 @@ def evaluate(
     points = points_of_reference(scenarios, rules, confidence)
     if not all(counted.all() for counted in heard.counted):
         points = tuple(line(at.name, at.seats) for at in points)
-    asked = {who for who, p in sighted.items() if costs_to_ask(p.traits)}
+    asked = {who for who, p in sighted.items() if expensive_to_query(p.traits)}
     told = {who: own for who, own in heard.answers.items() if own.fallbacks or who in asked}
     rivals = [line for line in (best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
     shares = {rival.name: _shares(played, rival, confidence) for rival in rivals}
@@ -201,7 +201,7 @@ def ultimatum_seat(rules: Rules) -> int | None:
 
 def _candidates(name: str, player: Partner, partner: Partner, reply: Reply | None) -> list[dict[str, Partner]]:
     """Partners to play, by seat, for a lower bound of a best response's value; none where games cost something."""
-    if costs_to_ask(player.traits) or costs_to_ask(partner.traits):
+    if expensive_to_query(player.traits) or expensive_to_query(partner.traits):
         return [{}, {}]
     known = {name: player, **{name: seat_occupant(name) for name in scripted()}}
     return [known, known] if reply is None else [{**known, FOUND: found} for found in reply.players]

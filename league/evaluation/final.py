@@ -19,8 +19,8 @@ import numpy as np
 from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.scenarios.views import parts
-from dond_marl.seats import Doubles, Partner, costs_to_ask
+from dond_marl.scenarios.views import view_parts
+from dond_marl.seats import Doubles, Partner, expensive_to_query
 from dond_marl.statistics import Estimate, Estimates, mean_over_scenarios
 from dond_marl.yardsticks.adaptive import has_minds
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
@@ -133,7 +133,7 @@ def final_evaluation(
     notes = [f"{who} sees what its seat cannot see" for who, player in everybody if player.traits.privileged]
     met: dict[str, list[Meeting]] = {name: [] for name in mains}
     for opponent, partner in partners.items():
-        if costs_to_ask(partner.traits):
+        if expensive_to_query(partner.traits):
             notes.append(f"{opponent} is left out: a reference would ask it thousands of times")
             continue
         tell(f"the best that can be done against {opponent}")
@@ -249,7 +249,10 @@ def _on_file(terms: Terms, found: Reference) -> tuple[Known, Known] | None:
     first, second = found.seats
     if first is None or second is None:
         return None
-    lows = (float(np.array(side.low_in)[parts(terms.scenarios, n)].mean()) for n, side in enumerate((first, second)))
+    lows = (
+        float(np.array(side.low_in)[view_parts(terms.scenarios, seat)].mean())
+        for seat, side in enumerate((first, second))
+    )
     return Known(ON_FILE, next(lows)), Known(ON_FILE, next(lows))
 
 
@@ -258,7 +261,7 @@ def _of_side(terms: Terms, seat: int, side: Side | None) -> Mark:
     if side is None:
         return Mark(NONE, np.full(size, np.nan))
     # In each game what the reference earns on average in the games of its part.
-    return Mark(EXACT if side.exact else BOUND, np.array(side.high_in)[parts(terms.scenarios, seat)])
+    return Mark(EXACT if side.exact else BOUND, np.array(side.high_in)[view_parts(terms.scenarios, seat)])
 
 
 def _known(terms: Terms, opponent: str, partner: Partner, by_odds: Games | None) -> tuple[Known, Known]:
@@ -325,7 +328,7 @@ def _exploited(hunter: str, taken: Games, alone: Games, own: list[Games], confid
 
 def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Exploitability] | None:
     """What a best response in each seat gains over the member against itself, under the source's prior."""
-    if terms.revealed or costs_to_ask(player.traits):
+    if terms.revealed or expensive_to_query(player.traits):
         return None
     try:
         reply = best_reply(player, terms.source, terms.rules)

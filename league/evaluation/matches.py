@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.errors import RunFailure
+from dond_marl.errors import RunFailure, error_line
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import OccupantError, one_line, rollout
+from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
-from dond_marl.seats import Bools, Decisions, Doubles, Partner, Turns, Whisper
+from dond_marl.seats import Bools, Decisions, Doubles, HintSource, Partner, Turns
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from dond_marl.yardsticks.efficiency import check_joint
 from league.evaluation.outcomes import Outcomes, outcomes_of
@@ -31,7 +31,7 @@ class PlayError(RunFailure):
     """An occupant failed while it was evaluated: ``who`` it is and its ``cause``; the message adds the seat."""
 
     def __init__(self, who: str, seat: int, cause: BaseException) -> None:
-        super().__init__(f"{who} failed as {SEATS[seat]}: {one_line(cause)}")
+        super().__init__(f"{who} failed as {SEATS[seat]}: {error_line(cause)}")
         self.who, self.cause = who, cause
 
 
@@ -58,7 +58,7 @@ class Terms(NamedTuple):
         players: tuple[Partner, Partner],
         against: Partner,
         *,
-        whisper: Whisper | None = None,
+        whisper: HintSource | None = None,
         index: tuple[int, ...] = (),
     ) -> Iterator[Games]:
         """The games of ``players[0]`` in seat_0, then those of ``players[1]`` in seat_1.
@@ -75,7 +75,7 @@ class Terms(NamedTuple):
                 index=(*index, seat),
                 prior=self.source.prior,
                 reveal_partner_utilities=self.revealed,
-                whispers=(whisper, None) if seat == 0 else (None, whisper),
+                hints=(whisper, None) if seat == 0 else (None, whisper),
             )
 
 
@@ -119,7 +119,7 @@ class Scores(NamedTuple):
     against: Mapping[str, Estimate]  # points by opponent
 
 
-def score(member: Partner, against: Partner, terms: Terms, whisper: Whisper | None = None) -> Result:
+def score(member: Partner, against: Partner, terms: Terms, whisper: HintSource | None = None) -> Result:
     """Play ``member`` against one partner; ``whisper`` advises ``member``. Raises :class:`UnreachedError`."""
     games, answers = heard(terms.games((member, member), against, whisper=whisper), MEMBER, PARTNER)
     groups, points = scenario_groups(terms.scenarios), _own_points(games, terms)
@@ -127,8 +127,8 @@ def score(member: Partner, against: Partner, terms: Terms, whisper: Whisper | No
     return Result(
         points=mean_over_scenarios(points, groups, terms.confidence, ~np.isnan(points)),
         as_seat=(first, second),
-        deals=float(np.mean([each.deal[each.counted].mean() for each in games])),
-        turns=float(np.mean([each.turns[each.counted].mean() for each in games])),
+        deals=float(np.mean([each.deal[each.valid].mean() for each in games])),
+        turns=float(np.mean([each.turns[each.valid].mean() for each in games])),
         answers={who: own for who, own in answers.items() if own.fallbacks},
     )
 
@@ -144,7 +144,7 @@ def heard(played: Iterable[Games], player: str, opponent: str) -> tuple[list[Gam
     lost = 0
     for seat, each in enumerate(played):
         games.append(each)
-        lost += int((~each.counted).sum())
+        lost += int((~each.valid).sum())
         names = (player, opponent) if seat == 0 else (opponent, player)
         for name, own in zip(names, answers_of(each), strict=True):
             answers[name] = answers.get(name, Answers()) + own
@@ -166,7 +166,7 @@ def scores(
         tell(name)
         games, _ = heard(terms.games((member, member), seat_occupant(name)), MEMBER, name)
         points.append(_own_points(games, terms))
-        deals += [each.deal[each.counted].mean() for each in games]
+        deals += [each.deal[each.valid].mean() for each in games]
 
     def mean(own: Doubles) -> Estimate:
         return mean_over_scenarios(own, groups, terms.confidence, ~np.isnan(own))
@@ -183,8 +183,8 @@ def _own_points(games: Sequence[Games], terms: Terms) -> Doubles:
 
     ``nan`` in games that count for nobody.
     """
-    points = [points_of_ten(each.scores, terms.scenarios.wholes)[:, seat] for seat, each in enumerate(games)]
-    return np.where([each.counted for each in games], np.stack(points), np.nan)
+    points = [points_of_ten(each.scores, terms.scenarios.pool_values)[:, seat] for seat, each in enumerate(games)]
+    return np.where([each.valid for each in games], np.stack(points), np.nan)
 
 
 class Heard(NamedTuple):
@@ -220,7 +220,7 @@ def play_heard(terms: Terms, player: str, players: tuple[Partner, Partner], oppo
     first, second = (outcomes_of(each, seat) for seat, each in enumerate(games))
     for each in (first, second):
         check_joint(float((each.own + each.left).mean()), terms.scenarios)
-    return Heard((first, second), (games[0].counted, games[1].counted), answers)
+    return Heard((first, second), (games[0].valid, games[1].valid), answers)
 
 
 class Repeated(NamedTuple):
@@ -252,7 +252,7 @@ def play_repeatedly(
         games, heard_of = _blamed(terms, name, (player, player), opponent, partner, (*index, number))
         answers = {who: answers.get(who, Answers()) + own for who, own in heard_of.items()}
         outcomes = [outcomes_of(each, seat) for seat, each in enumerate(games)]
-        counted = [each.counted for each in games]
+        counted = [each.valid for each in games]
         for measure, values in zip(kept, ("own", "left", "deal", "welfare"), strict=True):
             got = np.stack([getattr(each, values).astype(np.float64) for each in outcomes])
             measure.append(np.where(counted, got, np.nan))

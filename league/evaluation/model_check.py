@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Turns
 from dond_marl.statistics import Estimate, share_of_trials
@@ -51,7 +51,7 @@ def client_of(partner: LLMPartner) -> Client:
 def positions(number: int) -> list[Turns]:
     """``number`` positions of held-out scenarios, one row each: answers to an opening offer and openings, by turns."""
     scenarios = open_source("lewis", split="test").block(0, 0, number)
-    table = Table(scenarios)
+    table = GameBatch(scenarios)
     openings = table.turns()
     table.step(Boulware().act(openings))
     answers = table.turns()

@@ -137,7 +137,7 @@ def marks(solutions: Solutions) -> Marks:
     """The marks of every split; ``K`` is the grid's size."""
     scenarios = solutions.scenarios
     scores, splits = split_scores(scenarios, solutions.max_count)
-    wholes = scenarios.wholes.T[:, :, None].astype(np.int64)
+    wholes = scenarios.pool_values.T[:, :, None].astype(np.int64)
     first, second = scores * (TEN / np.maximum(wholes, 1))
     return Marks(
         gap=np.abs(first - second),

@@ -17,8 +17,8 @@ from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, Spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, lewis_space
-from dond_marl.scenarios.views import PARTS, parts
-from dond_marl.seats import Doubles, Partner, costs_to_ask
+from dond_marl.scenarios.views import PARTS, view_parts
+from dond_marl.seats import Doubles, Partner, expensive_to_query
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, has_minds
 from dond_marl.yardsticks.best_response import SAME, OutOfReach
@@ -44,7 +44,7 @@ RULES = Rules()
 
 def reference_to(partner: Partner, *, effort: int = EFFORT) -> Reference:
     """What could have been had against ``partner`` in each seat; ``effort`` bounds what is looked at for a pool."""
-    if costs_to_ask(partner.traits):
+    if expensive_to_query(partner.traits):
         return Reference((None, None), "")
     first, second = (_side(partner, seat, effort) for seat in (0, 1))
     return Reference((first, second), fingerprint_of(partner))
@@ -87,7 +87,7 @@ def _alone() -> list[Spec]:
     found: list[Spec] = []
     for name in PARTNERS:
         try:
-            free = not costs_to_ask(seat_occupant(name).traits)
+            free = not expensive_to_query(seat_occupant(name).traits)
         except OccupantNameError:  # it needs parameters
             continue
         if free:
@@ -106,7 +106,7 @@ def _side(partner: Partner, seat: int, effort: int) -> Side | None:
             return None
     except OutOfReach:
         return None
-    which = parts(lewis_space(), seat)
+    which = view_parts(lewis_space(), seat)
     means = [float(low[which == part].mean()) for part in range(len(PARTS))]
     if exact:
         high, bounds = float(low.mean()), means
@@ -124,7 +124,7 @@ def _side(partner: Partner, seat: int, effort: int) -> Side | None:
 
 def _followed(partner: Partner, seat: int, effort: int) -> tuple[bool, str, Doubles, float, list[float]]:
     """Pool by pool: what the response earns in each scenario, and the bounds over all and by part."""
-    space, which = lewis_space(), parts(lewis_space(), seat)
+    space, which = lewis_space(), view_parts(lewis_space(), seat)
     _, pool_of = np.unique(space.counts, axis=0, return_inverse=True)
     earned, told = np.zeros(space.size), np.zeros(space.size)
     total, exact = 0.0, True
@@ -157,7 +157,7 @@ def _of_each(game: Adaptive, worth: Doubles, table: Scenarios, seat: int) -> Dou
 
 
 def _by_odds(partner: Partner, seat: int) -> tuple[bool, str, Doubles, float, list[float]]:
-    space, which = lewis_space(), parts(lewis_space(), seat)
+    space, which = lewis_space(), view_parts(lewis_space(), seat)
     contexts = contexts_in(space, seat)
     odds = Odds(partner, contexts, RULES, PRIOR)
     part_of = _part_of(contexts, space, seat)
@@ -171,7 +171,7 @@ def _by_odds(partner: Partner, seat: int) -> tuple[bool, str, Doubles, float, li
 
 def _part_of(contexts: Contexts, space: Scenarios, seat: int) -> Index:
     """The part in which a seat's context meets each type, ``[C, K]``; -1 where it does not."""
-    part = parts(space, seat)
+    part = view_parts(space, seat)
     place: dict[bytes, int] = {}
     for row in range(space.size):
         view = space.counts[row].tobytes() + space.utilities[row, seat].tobytes()
@@ -188,5 +188,5 @@ def _earned(response: Partner, partner: Partner, table: Scenarios, seat: int, nu
     """What the response earns in each scenario, ``[N]`` points of ten."""
     pair = (response, partner) if seat == 0 else (partner, response)
     games = rollout(pair, table, RULES, seed=0, index=(number, seat), prior=PRIOR)
-    points: Doubles = points_of_ten(games.scores, table.wholes)[:, seat]
+    points: Doubles = points_of_ten(games.scores, table.pool_values)[:, seat]
     return points

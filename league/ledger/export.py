@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import named_run
 from league.settings.read import Config
@@ -24,13 +24,13 @@ def export(run: Path, name: str, target: Path) -> dict[str, Any]:
     from partners.network.checkpoint import NETWORK, network_note, save_checkpoint
 
     if target.suffix != ".json":
-        raise InputError(f"a checkpoint is written as FILE.json, its weights beside it; got {shown(str(target))}")
+        raise InputError(f"a checkpoint is written as FILE.json, its weights beside it; got {quote(str(target))}")
     directory = named_run(run)
     with ReadLedger(directory.ledger) as ledger, ledger.still():
         members, states, config = ledger.members(), ledger.states(), ledger.config()
     learned = {member.name: member for member in members if member.spec is None}
     if name not in learned:
-        raise InputError(f"{directory.path} has no learner or snapshot {shown(name)}; it has {', '.join(learned)}")
+        raise InputError(f"{directory.path} has no learner or snapshot {quote(name)}; it has {', '.join(learned)}")
     member = learned[name]
     blob = states[name].blob if member.blob is None else member.blob
     weights = read_blob(directory.blobs, blob)

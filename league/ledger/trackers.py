@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from dond_marl.errors import Notice, in_short, lacks
+from dond_marl.errors import Notice, missing_library, shorten
 
 PROJECT = "dond-marl"
 Figures = Mapping[str, float]
@@ -123,7 +123,7 @@ class Trackers:
                 self._open[name] = TRACKERS[name](folder, first)
             except ModuleNotFoundError as error:
                 self.close()
-                raise lacks(error, f"the tracker {name}") or error from error
+                raise missing_library(error, f"the tracker {name}") or error from error
             except Exception as error:  # noqa: BLE001  # somebody else's library, which raises what it likes
                 _gone(name, error)
 
@@ -145,7 +145,7 @@ class Trackers:
 
 def _gone(name: str, error: Exception) -> None:
     """Say that a tracker has failed, in its own words."""
-    told = in_short(" ".join(str(error).split())) or type(error).__name__
+    told = shorten(" ".join(str(error).split())) or type(error).__name__
     warnings.warn(
         f"the tracker {name} failed and gets no more figures: {told}. The run goes on, and its own files have them "
         f"all; to do without {name}, leave it out of logging.trackers",

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from dond_marl.game import SEATS
-from dond_marl.records.record import GameRecord, records
+from dond_marl.records.record import GameRecord, records_of
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.statistics import GROUPS, rate, sums_by_group
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
@@ -140,7 +140,7 @@ def _dialogues(
         if isinstance(again, str):
             problem = f"Some games are left out: they {again}."
             continue
-        record = records(again, candidate.leg.seats, source=config.env.scenarios, seed=config.league.seed)[
+        record = records_of(again, candidate.leg.seats, source=config.env.scenarios, seed=config.league.seed)[
             candidate.row
         ]
         dialogues.append(_dialogue(f"{kind} {len(dialogues) + 1}", record, candidate, ledger))

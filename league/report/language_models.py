@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from dond_marl.errors import error_line
 from dond_marl.occupants import parse_spec, seat_occupant
-from dond_marl.rollout import one_line
 from hints.providers import HinterError
 from league.ledger.ledger import ReadLedger
 from league.ledger.replay import orders, played_again
@@ -108,7 +108,7 @@ def _cache_tables(member: Member, config: Config, ledger: ReadLedger, blobs: Pat
     try:
         calls, models = _calls(Path(cache).expanduser())
     except (OSError, sqlite3.Error) as error:
-        return [], [f"{member.name}: its response cache {cache} cannot be read ({one_line(error)})."]
+        return [], [f"{member.name}: its response cache {cache} cannot be read ({error_line(error)})."]
     heads = ("calls", "prompt tokens", "completion tokens")
     tables = [Table(f"Calls of {member.name}, by outcome", heads, calls, label="class")]
     notes = [
@@ -169,7 +169,7 @@ def _cached_partner(member: Member) -> LLMPartner | str:
     try:
         partner = seat_occupant({"kind": "llm", **options, "cache_mode": "replay"})
     except (HinterError, ValueError) as error:
-        return f"cannot be replayed: {one_line(error)}"
+        return f"cannot be replayed: {error_line(error)}"
     assert isinstance(partner, LLMPartner)
     return partner
 

@@ -7,9 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dond_marl.errors import RunFailure, shown
-from dond_marl.occupants import unpinned
-from dond_marl.rollout import one_line
+from dond_marl.errors import RunFailure, error_line, quote
+from dond_marl.occupants import unpin_spec
 from dond_marl.statistics import Estimate
 from league.settings.learners import LearnerConfig, StageConfig, Until, predicate_of
 from league.settings.read import Config
@@ -64,7 +63,7 @@ def ended(config: Config, history: History) -> Decision | None:
     stage = config.curriculum[place]
     played = sum(1 for _ in takewhile(lambda other: other == place, reversed(history.stages)))  # rounds
     if stage.ends_when is not None and _says_so(stage, played, config, history):
-        return Decision("stage", stage.name, True, f"{unpinned(stage.ends_when)} says so after {played} rounds")
+        return Decision("stage", stage.name, True, f"{unpin_spec(stage.ends_when)} says so after {played} rounds")
     if stage.until is not None:
         reached, text = _reached(stage.until, config, history)
         if reached:
@@ -95,7 +94,7 @@ def describe(config: Config, stage: StageConfig) -> str:
         bound = f"{until.at_least:g} at {until.confidence:.0%} ({until.games:,} games)"
         ends.append(f"until {who} has {until.metric} of at least {bound} against {until.against}")
     if stage.ends_when is not None:
-        ends.append(f"until {unpinned(stage.ends_when)} says so")
+        ends.append(f"until {unpin_spec(stage.ends_when)} says so")
     if stage.rounds is not None:
         rounds = f"{stage.rounds} round{'s' * (stage.rounds != 1)}"
         ends.append(f"at most {rounds}" if ends else rounds)
@@ -110,10 +109,10 @@ def _says_so(stage: StageConfig, played: int, config: Config, history: History) 
         answer = predicate_of(stage.ends_when)(SoFar(stage.name, played, learners, history.cross))
     except Exception as error:
         raise RunFailure(
-            f"{unpinned(stage.ends_when)}, of the stage {stage.name}, failed: {one_line(error)}"
+            f"{unpin_spec(stage.ends_when)}, of the stage {stage.name}, failed: {error_line(error)}"
         ) from error
     if not isinstance(answer, bool | np.bool_):
-        raise RunFailure(f"{unpinned(stage.ends_when)} has to answer True or False; got {shown(answer)}")
+        raise RunFailure(f"{unpin_spec(stage.ends_when)} has to answer True or False; got {quote(answer)}")
     return bool(answer)
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from league.backends.base import Backend, cores, open_backend
 from league.ledger.integrity import mend, refuse_other_beginning
 from league.ledger.ledger import Ledger
@@ -71,7 +71,7 @@ def run_league(
     with directory, Ledger(directory.ledger) as ledger:
         config = _begin_or_take_up(config, directory, ledger, watcher)
         check_devices(config.learners)
-        write_whole(directory.path / "config.yaml", ledger.settings())
+        write_atomically(directory.path / "config.yaml", ledger.settings())
         for key in UNUSED:
             if getattr(config.env, key) != getattr(EnvConfig(), key):
                 watcher.warned(f"env.{key} says who or what faces a single agent; a league does not use it")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from dond_marl.errors import SHOWN
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
-from league.settings.yaml import LEFT_OUT, MAX_BYTES, Path, YamlError, dotted, read, shown
+from league.settings.yaml import LEFT_OUT, MAX_BYTES, Path, YamlError, dotted, quote, read
 
 
 class Place(NamedTuple):
@@ -82,7 +82,7 @@ def text_layer(content: bytes | str, label: str) -> Layer:
     if isinstance(source.data, dict):
         layer.data = source.data
     elif source.data is not None and source.data is not LEFT_OUT:
-        text = f"the file must hold keys and values; got {shown(source.data)}"
+        text = f"the file must hold keys and values; got {quote(source.data)}"
         layer.complaints.append(Complaint(layer.places[()], text))
     return layer
 
@@ -92,7 +92,7 @@ def command_line_layer(overrides: Sequence[str]) -> Layer:
     layer = Layer(Place(1, 0, "--set"))
     for number, override in enumerate(overrides, start=1):
         short = override.isprintable() and len(override) <= SHOWN
-        place = Place(1, number, f"--set {override if short else shown(override)}")
+        place = Place(1, number, f"--set {override if short else quote(override)}")
         key, equals, value = override.partition("=")
         keys = tuple(part.strip() for part in key.split("."))
         if not equals or not all(keys):
@@ -126,7 +126,7 @@ def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
                 for name, inner in value.items():
                     _replace(merged, layer, (key, name), inner)
             elif value is not None:
-                layer.complain((key,), f"a section of keys and values; got {shown(value)}")
+                layer.complain((key,), f"a section of keys and values; got {quote(value)}")
         merged.complaints += layer.complaints
     if "env" in sections:
         _choose_scenarios(layers, merged)

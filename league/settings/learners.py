@@ -9,15 +9,14 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, error_line
 from dond_marl.game import Disagree
-from dond_marl.occupants import DIGEST, OccupantNameError, check_named, in_file, parse_spec, pinned
-from dond_marl.rollout import one_line
+from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec
 from dond_marl.scenarios.sources import SourceName
 from league.settings.scenario_choice import Choice, agreeing, choose
 from league.settings.sections import EnvConfig, Section, wrong
 from league.settings.training import HintsConfig, Hyperparameters, RewardName
-from league.settings.yaml import shown
+from league.settings.yaml import quote
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 Among = Literal["all", "fixed", "live", "mains", "others", "past_selves", "self", "snapshots"]
@@ -42,16 +41,16 @@ def _matchmaking(value: object) -> object:
         return value
     shares = {value: 1.0} if isinstance(value, str) else value
     if not isinstance(shares, Mapping) or not shares:
-        raise wrong(f"a rule, or rules with their shares such as {{regret: 0.5, self_play: 0.5}}; got {shown(value)}")
+        raise wrong(f"a rule, or rules with their shares such as {{regret: 0.5, self_play: 0.5}}; got {quote(value)}")
     for branch, share in shares.items():
         rule, _, among = branch.partition(AMONG) if isinstance(branch, str) else ("", "", "")
         if rule not in RULE_NAMES or (AMONG in str(branch) and among not in GROUPS):
             raise wrong(
                 f"a branch is a rule ({', '.join(RULE_NAMES)}), or 'rule among group' (groups: {', '.join(GROUPS)}); "
-                f"got {shown(branch)}"
+                f"got {quote(branch)}"
             )
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1e6:
-            raise wrong(f"the share of {branch} is a number above 0; got {shown(share)}")
+            raise wrong(f"the share of {branch} is a number above 0; got {quote(share)}")
     return {branch: float(share) for branch, share in shares.items()}
 
 
@@ -243,15 +242,15 @@ class PredicateError(InputError):
 
 def predicate_name(spec: object) -> str:
     """The one way to write a predicate, with the digest of its file. Raises :class:`PredicateError`."""
-    expected = f"a predicate is code in a file, my_file.py:Name or my_file.py:Name(parameter=value); got {shown(spec)}"
+    expected = f"a predicate is code in a file, my_file.py:Name or my_file.py:Name(parameter=value); got {quote(spec)}"
     if not isinstance(spec, str):
         raise PredicateError(expected)
     try:
         kind, parameters = parse_spec(spec)
-        if not in_file(kind):
+        if not names_file(kind):
             raise PredicateError(expected)
-        check_named("predicate", {}, kind, parameters)
-        return pinned(spec)
+        check_factory("predicate", {}, kind, parameters)
+        return pin_spec(spec)
     except OccupantNameError as error:
         raise PredicateError(str(error)) from None
 
@@ -261,12 +260,12 @@ def predicate_of(name: str) -> Predicate:
     """The predicate that :func:`predicate_name` wrote. Raises :class:`PredicateError`, also of another file by now."""
     kind, parameters = parse_spec(name)
     try:
-        factory: Callable[..., object] = check_named("predicate", {}, kind, parameters)
+        factory: Callable[..., object] = check_factory("predicate", {}, kind, parameters)
         made = factory(**{key: value for key, value in parameters.items() if key != DIGEST})
     except OccupantNameError as error:
         raise PredicateError(f"the predicate {kind} cannot be made: {error}") from None
     except Exception as error:  # whatever somebody's own code raises
-        raise PredicateError(f"the predicate {kind} cannot be made: {one_line(error)}") from error
+        raise PredicateError(f"the predicate {kind} cannot be made: {error_line(error)}") from error
     if not callable(made):
-        raise PredicateError(f"the predicate {kind} made no function of what a league knows, but {shown(made)}")
+        raise PredicateError(f"the predicate {kind} made no function of what a league knows, but {quote(made)}")
     return cast("Predicate", made)

@@ -31,7 +31,7 @@ from league.settings.sections import (
     wrong,
 )
 from league.settings.training import Hyperparameters
-from league.settings.yaml import LEFT_OUT, Path, shown, write
+from league.settings.yaml import LEFT_OUT, Path, quote, write
 
 Settings = TypeVar("Settings", bound=BaseModel)
 UNUSED = ("partner", "render_mode")  # keys of env that a league has no use for
@@ -97,7 +97,7 @@ class Config(Section):
             elif learner.exploits is not None and learner.exploits not in mains:
                 yield (
                     ("learners", place, "exploits"),
-                    f"no main is called {shown(learner.exploits)}; there are {', '.join(mains) or 'none'}",
+                    f"no main is called {quote(learner.exploits)}; there are {', '.join(mains) or 'none'}",
                 )
         for place, stage in enumerate(self.stages):
             here, until = ("stages", place), stage.until
@@ -111,7 +111,7 @@ class Config(Section):
             if until is not None and (not learners or (until.member or learners[0]) not in learners):
                 yield here, f"until is about a learner, {until.member} is none"
             if until is not None and until.against not in {"all", *known, *learners}:
-                yield here, f"until.against is all or a member's name; got {shown(until.against)}"
+                yield here, f"until.against is all or a member's name; got {quote(until.against)}"
             endless = stage.rounds is None and until is None and stage.ends_when is None
             if endless and place + 1 < len(self.stages):
                 yield here, "it never ends; give it rounds, until, or both"
@@ -262,7 +262,7 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
         return path, f"unknown key{meant(path, model)}; known: {', '.join(fields)}"
     field = fields.get(key)
     choices = _choices(field) if field else []
-    return path, f"must be {allowed(field) if field else 'left out'}; got {shown(value)}{near(value, choices)}"
+    return path, f"must be {allowed(field) if field else 'left out'}; got {quote(value)}{near(value, choices)}"
 
 
 def _kinds(field: FieldInfo) -> tuple[Any, ...]:

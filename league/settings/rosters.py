@@ -14,7 +14,7 @@ from typing import Any
 
 from dond_marl.occupants import OccupantNameError, spec_name
 from league.settings.sections import MemberConfig
-from league.settings.yaml import Path, dotted, shown
+from league.settings.yaml import Path, dotted, quote
 from partners.rosters import DEV, TEST, TRAIN, plain_name, roster
 
 LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
@@ -58,7 +58,7 @@ def repeated(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
             met.remove((item.name, spec))
             continue  # practiced against, and judged by
         if item.name in names:
-            yield path, f"the name {shown(item.name)} is taken by {dotted(names[item.name])}; give it another"
+            yield path, f"the name {quote(item.name)} is taken by {dotted(names[item.name])}; give it another"
         elif item.name == spec and spec in specs:
             yield path, f"{spec} plays already as {dotted(specs[spec])}; give it a name to play twice"
         names.setdefault(item.name, path)

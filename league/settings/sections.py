@@ -23,18 +23,26 @@ from pydantic_core import PydanticCustomError
 
 from dond_marl.errors import Notice
 from dond_marl.game import MAX_COUNT, MAX_MESSAGE_LENGTH, MAX_VALUE, Disagree, Rules
-from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, pinned, seat_occupant, spec_name, unpinned
+from dond_marl.occupants import (
+    OccupantNameError,
+    check_spec,
+    parse_spec,
+    pin_spec,
+    seat_occupant,
+    spec_name,
+    unpin_spec,
+)
 from dond_marl.scenarios.sources import (
     DATASETS,
     LEWIS_MAX_COUNT,
-    LEWIS_WHOLE,
+    LEWIS_POOL_VALUE,
     ScenarioError,
     ScenarioSource,
     SourceName,
     open_source,
 )
 from league.settings.scenario_choice import Choice, agreeing, choose, clear
-from league.settings.yaml import shown
+from league.settings.yaml import quote
 from partners.catalogue import UNSCRIPTED
 from partners.network.occupants import resolve_fallback
 
@@ -52,9 +60,9 @@ def wrong(text: str, key: str | int | None = None) -> PydanticCustomError:
 def _occupant(value: object) -> object:
     """The canonical spec of an occupant. Raises if it cannot be seated."""
     if not isinstance(value, str | Mapping) or len(str(value)) > MAX_TEXT:
-        raise wrong(f"an occupant is a name, name(parameter=value, ...) or a mapping with 'kind'; got {shown(value)}")
+        raise wrong(f"an occupant is a name, name(parameter=value, ...) or a mapping with 'kind'; got {quote(value)}")
     try:
-        spec = pinned(value)
+        spec = pin_spec(value)
         if parse_spec(spec)[0] in UNSCRIPTED:
             check_spec(spec)  # made when the league begins: reading settings reads no weights
         else:
@@ -137,8 +145,8 @@ class EnvConfig(Section):
         if self.scenarios in DATASETS:  # opened when it is used; what every published pool is like is known before
             if self.max_count < LEWIS_MAX_COUNT:
                 raise wrong(f"{self.scenarios} holds pools with {LEWIS_MAX_COUNT} items of one type", "max_count")
-            if self.normalize and self.points_budget != LEWIS_WHOLE:
-                raise wrong(f"every pool of {self.scenarios} is worth {LEWIS_WHOLE} to each seat", "points_budget")
+            if self.normalize and self.points_budget != LEWIS_POOL_VALUE:
+                raise wrong(f"every pool of {self.scenarios} is worth {LEWIS_POOL_VALUE} to each seat", "points_budget")
         else:
             try:
                 self.open_source()
@@ -270,11 +278,11 @@ class MemberConfig(Section):
             spec = _occupant({key: value for key, value in value.items() if key != "name"})
         else:
             spec = _occupant(value)
-        usual = unpinned(str(spec))
+        usual = unpin_spec(str(spec))
         name = value.get("name", usual) if isinstance(value, Mapping) else usual
         if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name.strip()) == len(name) <= MAX_NAME:
             advice = "" if name is not usual else "; give it one with {kind: ..., name: ...}"
-            raise wrong(f"a member's name is 1..{MAX_NAME} printable characters; got {shown(name)}{advice}")
+            raise wrong(f"a member's name is 1..{MAX_NAME} printable characters; got {quote(name)}{advice}")
         return {"name": name, "spec": spec}
 
     def written(self) -> str | dict[str, Any]:
@@ -288,7 +296,7 @@ OTHER_TRACKERS = ("mlflow", "trackio", "wandb")  # beside TensorBoard, see leagu
 def _trackers(value: object) -> object:
     """Trackers as a tuple; whatever is wrong with them is one complaint."""
     if not isinstance(value, list | tuple) or not set(map(str, value)) <= set(OTHER_TRACKERS):
-        raise wrong(f"must be a list of {', '.join(OTHER_TRACKERS)}; got {shown(value)}")
+        raise wrong(f"must be a list of {', '.join(OTHER_TRACKERS)}; got {quote(value)}")
     return tuple(value)
 
 

@@ -18,7 +18,7 @@ from league.settings.sections import (
     Section,
     wrong,
 )
-from league.settings.yaml import shown
+from league.settings.yaml import quote
 from partners.learning.first_weights import FirstWeightsError, first_network, init_name
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
 from partners.learning.settings import LearnerSettings
@@ -39,7 +39,7 @@ def _widths(value: object) -> object:
     whole = all(type(width) is int and 1 <= width <= MAX_WIDTH for width in widths)
     if not whole or not 1 <= len(widths) <= MAX_LAYERS:
         expected = f"a list of 1 to {MAX_LAYERS} layer widths in 1..{MAX_WIDTH}, such as [128, 128]"
-        raise wrong(f"must be {expected}; got {shown(value)}")
+        raise wrong(f"must be {expected}; got {quote(value)}")
     return tuple(widths)
 
 

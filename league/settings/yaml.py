@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from dond_marl.errors import SHOWN, InputError
-from dond_marl.errors import shown as shown  # the readers of settings take it from here
+from dond_marl.errors import quote as quote  # the readers of settings take it from here
 
 Path = tuple[str | int, ...]  # keys and list positions from the top
 
@@ -168,7 +168,7 @@ class _Reader:
             raise YamlError(self._top, f"more than {MAX_VALUES:,} values once its aliases are written out")
         if node.tag not in _CORE:
             name = node.tag.removeprefix(_TAG)
-            return self._refuse(line, f"the tag {shown('!!' + name if name != node.tag else name)} is not allowed here")
+            return self._refuse(line, f"the tag {quote('!!' + name if name != node.tag else name)} is not allowed here")
         if id(node) in self._open:
             return self._refuse(line, "a value that contains itself through an alias")
         if isinstance(node, yaml.ScalarNode):
@@ -190,7 +190,7 @@ class _Reader:
             if not path:
                 self._top = line
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != _TAG + "str":
-                text = shown(key_node.value) if isinstance(key_node, yaml.ScalarNode) else f"some {key_node.id}"
+                text = quote(key_node.value) if isinstance(key_node, yaml.ScalarNode) else f"some {key_node.id}"
                 self._refuse(line, f"a key must be text; got {text}")
                 continue
             key = key_node.value
@@ -210,7 +210,7 @@ class _Reader:
             return text
         pattern = next((pattern for name, pattern, _ in _PATTERNS if name == kind), None)
         if pattern is None or not re.fullmatch(pattern, text):
-            return self._refuse(line, f"the tag '!!{kind}' does not fit {shown(text)}")
+            return self._refuse(line, f"the tag '!!{kind}' does not fit {quote(text)}")
         if kind == "null":
             return None
         if kind == "bool":
@@ -220,7 +220,7 @@ class _Reader:
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
             return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
         except ValueError:  # Python reads no integers beyond 4,300 digits
-            return self._refuse(line, f"a number too long to read: {shown(text)}")
+            return self._refuse(line, f"a number too long to read: {quote(text)}")
 
     def _refuse(self, line: int, text: str) -> Any:
         self.problems.append(Problem(line, text))
@@ -244,6 +244,6 @@ def dotted(path: Path) -> str:
         if isinstance(step, int):
             text += f"[{step}]"
         else:
-            name = step if step.isprintable() and 0 < len(step) <= SHOWN else shown(step)
+            name = step if step.isprintable() and 0 < len(step) <= SHOWN else quote(step)
             text += f".{name}" if text else name
     return text or "the whole file"

@@ -17,7 +17,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 
 from dond_marl.game import SEATS
-from dond_marl.records.files import replacing, write_whole
+from dond_marl.records.files import atomic_replace, write_atomically
 from dond_marl.statistics import Estimates
 from league.standings.crossplay import CrossPlay
 from league.standings.curves import CurvePoint
@@ -43,13 +43,13 @@ def as_named(cell: str) -> str:
 
 def write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
     """Rows of text, the header first; every cell is inert. The file is written whole or not at all."""
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+    with atomic_replace(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([inert(cell) for cell in row] for row in rows)
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """A document of plain values; every number in it must be finite."""
-    write_whole(path, json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    write_atomically(path, json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
 def digits(*values: SupportsFloat) -> list[str]:

@@ -252,7 +252,7 @@ def _block(scenarios: Scenarios) -> _Block:
     side = (2 * group + swapped_in_orbit(scenarios))[order]
     by_side = np.argsort(side, kind="stable")
     sides, sides_start = np.unique(side[by_side], return_index=True)
-    tenths, solved = TEN / np.maximum(scenarios.wholes[order], 1), solve(scenarios)
+    tenths, solved = TEN / np.maximum(scenarios.pool_values[order], 1), solve(scenarios)
     nash, most = solved.nash.point.sum(axis=0), float(solved.joint.sum())
     return _Block(order, tenths, groups_start, groups, games_in_group, by_side, sides_start, sides, nash, most)
 

@@ -106,7 +106,7 @@ def points_of(scenarios: Scenarios, legs: Iterable[Leg]) -> dict[tuple[str, str]
 
     ``nan`` in games that count for nobody.
     """
-    wholes, points = scenarios.wholes, {}  # worked out once: a round may hold thousands of legs
+    wholes, points = scenarios.pool_values, {}  # worked out once: a round may hold thousands of legs
     for leg in legs:
         own = points_of_ten(leg.facts["scores"], wholes)
         if (counted := leg.counted) is not None:

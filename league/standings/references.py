@@ -20,10 +20,10 @@ import numpy as np
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, lewis_space
-from dond_marl.scenarios.views import PARTS, parts
+from dond_marl.scenarios.views import PARTS, view_parts
 from dond_marl.seats import Partner
 from partners.provenance import identity
 
@@ -88,14 +88,14 @@ def write_references(path: Path, references: Mapping[str, Reference]) -> None:
         "parts": list(PARTS),
         "partners": {name: _document(references[name]) for name in sorted(references)},
     }
-    write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+    write_atomically(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 @lru_cache(maxsize=1)
 def part_sizes() -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """How many of the 5,295 scenarios lie in each part for each seat, ``[2, 3]``."""
     space = lewis_space()
-    return np.stack([np.bincount(parts(space, seat), minlength=len(PARTS)) for seat in (0, 1)])
+    return np.stack([np.bincount(view_parts(space, seat), minlength=len(PARTS)) for seat in (0, 1)])
 
 
 def fingerprint_of(partner: Partner) -> str:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.errors import InputError, lacks, shown
+from dond_marl.errors import InputError, missing_library, quote
 from dond_marl.game import SEATS, Act, Ending
-from dond_marl.records.files import replacing
+from dond_marl.records.files import atomic_replace
 from dond_marl.seats import Cause, Rows
 from dond_marl.statistics import Estimate, points_of_ten
 from league.ledger.ledger import LedgerError, ReadLedger
@@ -82,7 +82,7 @@ def export_tables(
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
             paths.append(folder / f"{name}.{kind}")
-            with replacing(paths[-1]) as temporary:
+            with atomic_replace(paths[-1]) as temporary:
                 FORMATS[kind](temporary, table.columns, table.batches(ledger, directory, tell))
     return paths
 
@@ -100,7 +100,7 @@ def frame_of(columns: dict[str, list[Any]], name: str | None = None) -> pd.DataF
     try:
         import pandas as pd
     except ModuleNotFoundError as error:
-        raise lacks(error, "a frame") or error from error
+        raise missing_library(error, "a frame") or error from error
     kinds = {} if name is None else {c.name: PANDAS_TYPES[c.kind] for c in exported_table(name).columns}
     return pd.DataFrame({key: pd.Series(values, dtype=kinds.get(key)) for key, values in columns.items()})
 
@@ -122,7 +122,7 @@ def open_run(run: Path) -> Iterator[tuple[ReadLedger, RunDirectory]]:
 def exported_table(name: str) -> ExportedTable:
     """The table of this name. Raises :class:`dond_marl.errors.InputError` for another name."""
     if name not in TABLES:
-        raise InputError(f"there is no table {shown(name)}; there are {', '.join(TABLES)}")
+        raise InputError(f"there is no table {quote(name)}; there are {', '.join(TABLES)}")
     return TABLES[name]
 
 
@@ -134,7 +134,7 @@ def _game_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[C
             for k, item in enumerate(ITEMS):
                 dealt[f"value_{seat}_{item}"] = scenarios.utilities[:, seat, k].tolist()
         for _order, leg in orders(ledger, number):
-            facts, tens = leg.facts, points_of_ten(leg.facts["scores"], scenarios.wholes)
+            facts, tens = leg.facts, points_of_ten(leg.facts["scores"], scenarios.pool_values)
             counted = leg.counted
             pairs = {"points": facts["scores"], "of_ten": tens, "fallbacks": facts["fallbacks"]}
             yield {
@@ -350,7 +350,7 @@ def _pyarrow() -> Any:
     try:
         import pyarrow.parquet
     except ModuleNotFoundError as error:
-        raise lacks(error, "Parquet") or error from error
+        raise missing_library(error, "Parquet") or error from error
     return pyarrow
 
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import open_source
-from dond_marl.seats import Hinter, Partner, Traits, costs_to_ask
+from dond_marl.seats import Hinter, Partner, Traits, expensive_to_query
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.settings.training import HintsConfig
 from partners.llm.partner import LLMPartner, LocalLLMPartner
@@ -64,7 +64,7 @@ def league_hint_schedule(hints: HintsConfig) -> HintSchedule | None:
     their cadence, dropout or privileges. Cheap providers are pure and made anew. The tally belongs to one practice.
     """
     provider = None if hints.mode == "llm" else hint_provider(hints)
-    if hints.mode == "llm" or costs_to_ask(getattr(provider, "traits", Traits())):
+    if hints.mode == "llm" or expensive_to_query(getattr(provider, "traits", Traits())):
         settings = hints.model_dump(exclude={"cadence_k", "dropout", "closing_scenarios", "privileged"})
         settings["provider"] = resolve_provider(hints.provider)
         provider = _shared_provider(json.dumps(settings, sort_keys=True))
@@ -200,7 +200,7 @@ def spelled_duration(seconds: float) -> str:
 
 def prompt_tokens(partner: LLMPartner) -> int:
     """Estimated tokens of the prompt of an opening; later prompts are a little longer."""
-    table = Table(open_source("lewis").block(0, 0, 1), Rules(), prior="lewis")
+    table = GameBatch(open_source("lewis").block(0, 0, 1), Rules(), prior="lewis")
     (prompt,) = partner.template.render(table.turns(), partner.history_cap)
     return round(len(prompt) / CHARACTERS)
 

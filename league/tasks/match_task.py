@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.rollout import OccupantError, one_line, rollout
+from dond_marl.errors import error_line
+from dond_marl.rollout import OccupantError, rollout
 from league.tasks.answers import Answers, causes_of, unreachable_member
 from league.tasks.seating import SEATING
 from league.tasks.values import FACTS, Leg, MatchResult, MatchTask, Place
@@ -33,7 +34,7 @@ def play_match(task: MatchTask, place: Place) -> MatchResult:
             )
         except OccupantError as error:
             assert error.__cause__ is not None
-            return MatchResult(task, (), leg[error.seat].name, one_line(error.__cause__))
+            return MatchResult(task, (), leg[error.seat].name, error_line(error.__cause__))
         legs.append(Leg((leg[0].name, leg[1].name), facts_of(games), causes_of(games)))
         failure = _unreachable(legs, len(task.legs) * task.block.size, task.unreached)
         if failure is not None:  # the rest is not played

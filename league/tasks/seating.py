@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from dond_marl.occupants import OccupantNameError, catalogue, in_file, parse_spec, seat_occupant
-from dond_marl.seats import Partner, costs_to_ask
+from dond_marl.occupants import OccupantNameError, catalogue, names_file, parse_spec, seat_occupant
+from dond_marl.seats import Partner, expensive_to_query
 from league.tasks.attribution import Within, attributed, contained, monitored
 from partners.catalogue import PARTNERS
 
@@ -90,20 +90,20 @@ def is_costly(spec: str) -> bool:
     """Whether the occupant is expensive to query: a language model or a person.
 
     Decided by the name, so that a report needs no key, model or file; for occupants of other packages by their traits
-    (:func:`dond_marl.seats.costs_to_ask`).
+    (:func:`dond_marl.seats.expensive_to_query`).
     """
     kinds = kinds_in(spec)
     if kinds & COSTLY or not _foreign(kinds):
         return bool(kinds & COSTLY)
     try:
-        return costs_to_ask(seat_occupant(spec).traits)
+        return expensive_to_query(seat_occupant(spec).traits)
     except OccupantNameError:
         return False
 
 
 def _foreign(kinds: frozenset[str]) -> bool:
     """Whether one of the kinds is code from outside this project: of another package, or of a file."""
-    return bool(kinds & (catalogue().keys() - PARTNERS.keys())) or any(map(in_file, kinds))
+    return bool(kinds & (catalogue().keys() - PARTNERS.keys())) or any(map(names_file, kinds))
 
 
 SEATING = Seating()  # of this process

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import torch
 
+from dond_marl.errors import error_line
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import OccupantError, one_line
+from dond_marl.rollout import OccupantError
 from dond_marl.seats import Partner
 from hints.providers import HinterError
 from league.settings.learners import LearnerConfig
@@ -109,9 +110,9 @@ def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lam
             turns += score.turns * score.games
     except OccupantError as error:
         assert error.__cause__ is not None
-        return task.unfinished(one_line(error.__cause__))
+        return task.unfinished(error_line(error.__cause__))
     except (JudgeError, HinterError, OpponentUnreached) as error:  # a judge or a hint provider failed
-        return task.unfinished(one_line(error))
+        return task.unfinished(error_line(error))
     tensors, counts = learner.state()
     note = {**network_note(network), **{key: weights.about[key] for key in KEYS if key in weights.about}}
     host, reservoir = {name: value.cpu() for name, value in tensors.items()}, None

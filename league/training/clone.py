@@ -64,7 +64,7 @@ def lessons(config: TrainConfig) -> Lessons:
     Raises :class:`dond_marl.scenarios.data.DataError`.
     """
     rules, folder = config.env.rules(), config.env.data_dir
-    taught, others = (human_positions(split, rules, folder, to_train_on=True) for split in ("train", "val"))
+    taught, others = (human_positions(split, rules, folder, trainable_only=True) for split in ("train", "val"))
     return Lessons(taught, others, human_positions("test", rules, folder))
 
 

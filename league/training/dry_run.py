@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from dond_marl.occupants import spec_name
-from dond_marl.seats import costs_to_ask
+from dond_marl.seats import expensive_to_query
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms
 from league.settings.training import HintsConfig, TrainConfig
@@ -43,7 +43,7 @@ def _questions(training: Training) -> Iterator[QueryEstimate]:
         spec = hinter_spec(config.hints)
         yield hint_queries(config.hints, games, decisions, "for hints in practice", spec)
         yield hint_queries(whole, closing, round(closing * own), f"for hints {after}", spec)
-    if costs_to_ask(training.partner.traits):
+    if expensive_to_query(training.partner.traits):
         name = spec_name(partner)
         yield QueryEstimate(name, "which plays", games, decisions, games * most, name)
         yield QueryEstimate(name, f"which plays the games {after}", closing, round(closing * own), closing * most, name)
@@ -53,7 +53,7 @@ def _questions(training: Training) -> Iterator[QueryEstimate]:
 
 def _free(config: TrainConfig, training: Training) -> TrainConfig:
     """The same training without those who cost something to ask."""
-    partner = "heuristic" if costs_to_ask(training.partner.traits) else config.env.partner
+    partner = "heuristic" if expensive_to_query(training.partner.traits) else config.env.partner
     reward = "own" if JUDGE in config.training.reward else config.training.reward
     return config.model_copy(
         update={

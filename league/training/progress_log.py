@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from league.ledger.trackers import Trackers
 from league.standings.best_response_values import References
 from partners.learning.practice import Score
@@ -107,7 +107,7 @@ def _keep_rows_until(path: Path, decisions: int, tell: Callable[[str], None]) ->
     writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
     writer.writerows(row for row in rows if int(row["decisions"]) <= decisions)
-    write_whole(path, text.getvalue())
+    write_atomically(path, text.getvalue())
 
 
 def _rows_of(path: Path) -> tuple[list[dict[str, str]], str]:

@@ -20,7 +20,7 @@ import torch
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Floats, Partner, Traits, Turns
 from dond_marl.statistics import Estimate
@@ -298,7 +298,7 @@ def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Traini
         raise RunError(f"{path}: the run was stopped before it began; start one with --config")
     else:
         check_training_provenance(config)
-        write_whole(settings, dump(config))
+        write_atomically(settings, dump(config))
     checkpoints = checkpoints_in(path)
     training = begin(config, anew=not checkpoints)
     for checkpoint in checkpoints:
@@ -333,8 +333,8 @@ class _Asking:
         self._schedule, self._tell = schedule, tell
         self.deterministic, self.privileged = schedule.deterministic, schedule.privileged
 
-    def tell(self, turns: Turns) -> Floats:
-        before, features = self._schedule.tally["asked"], self._schedule.tell(turns)
+    def hint_features(self, turns: Turns) -> Floats:
+        before, features = self._schedule.tally["asked"], self._schedule.hint_features(turns)
         if self._schedule.tally["asked"] > before:
             self._tell(self._schedule.tally["asked"])
         return features
@@ -359,7 +359,7 @@ def final_score(
 
     Under hints that cost something, on ``hints.closing_scenarios`` of them; ``tell`` hears how many were asked so far.
     """
-    whisper = None if training.whisper is None else _Asking(training.whisper.whole(), tell)
+    whisper = None if training.whisper is None else _Asking(training.whisper.without_dropout(), tell)
     learner, terms = NetworkPartner(training.learner.network, greedy=greedy), training.closing_terms
     return terms.source.label, score(learner, training.partner, terms, whisper)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dond_marl.occupants import OccupantNameError, check_spec, in_file, parse_spec
+from dond_marl.occupants import OccupantNameError, check_spec, names_file, parse_spec
 from partners.catalogue import PARTNERS
 
 LONGEST_SPEC = 300  # characters
@@ -38,7 +38,7 @@ class Allowed(NamedTuple):
 
     def _check(self, spec: str | Mapping[str, Any]) -> None:
         kind, parameters = parse_spec(spec)
-        if in_file(kind):  # within another, where a text may be written with escapes
+        if names_file(kind):  # within another, where a text may be written with escapes
             raise OccupantNameError(f"code in a file is not run here: {OPEN}")
         if kind == "llm" and parameters:
             raise OccupantNameError(f"parameters of llm can name files, services and keys: {OPEN}")

@@ -11,12 +11,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from dond_marl.errors import DondError, shown
+from dond_marl.errors import DondError, quote
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, catalogue, check_spec, seat_occupant, spec_name
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioSource, check_split, open_source
-from dond_marl.seats import Partner, Whisper
+from dond_marl.seats import HintSource, Partner
 from league.settings.training import HintMode, HintsConfig
 from league.web.allowed import Allowed
 from league.web.league.follower import Follower
@@ -158,10 +158,10 @@ def rules_of(candidate: Candidate) -> Rules | None:
         return follower.rules()
 
 
-def whisper(mode: str) -> Whisper | None:
+def whisper(mode: str) -> HintSource | None:
     """Who advises the person, one of ``HINT_MODES``. Raises one of ``MISTAKES``."""
     if mode not in HINT_MODES:
-        raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {shown(mode)}")
+        raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {quote(mode)}")
     if mode == "none":
         return None
     from league.tasks.hinters import hint_schedule  # PyTorch is loaded only where somebody is advised

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from dond_marl.rollout import OccupantError
-from dond_marl.seats import Partner, Whisper
+from dond_marl.seats import HintSource, Partner
 from dond_marl.statistics import TEN, points_of_ten
 from partners.device.inputs import DealtScenarios, DeviceNoise, ScenarioDeck, Uniforms
 from partners.device.opponents import DeviceOpponent, SeatedOpponent, hint_features
@@ -57,7 +57,7 @@ class DevicePractice:
         *,
         update: int,
         games_before: int,
-        hints: Whisper | None = None,
+        hints: HintSource | None = None,
         decisions_per_game: float = 0.0,  # noqa: ARG002  # see below
     ) -> tuple[Experience, Score]:
         """The experience of one update, on the device; arguments and errors are those of the host's ``practice``.
@@ -79,7 +79,7 @@ class DevicePractice:
                 noise = self._noise(self.device, plan.seed, (update, block, seat), size)
                 learner = DeviceLearner(network)
                 games = self._play(learner, opponent, dealt, noise, seat, hints)
-                earned = points(games.scores, dealt.wholes)
+                earned = points(games.scores, dealt.pool_values)
                 paid = self._paid(games, earned, dealt, seat)
                 part = learner.experience(
                     games, paid / TEN, self._privileged_targets(network, opponent, dealt, noise, seat)
@@ -99,7 +99,7 @@ class DevicePractice:
         dealt: DealtScenarios,
         noise: Uniforms,
         seat: int,
-        hints: Whisper | None,
+        hints: HintSource | None,
     ) -> DeviceGames:
         """Play every scenario once, the learner in ``seat``. Raises :class:`dond_marl.rollout.OccupantError`."""
         plan = self.plan
@@ -127,7 +127,7 @@ class DevicePractice:
             return earned[seat]
         scenarios = dealt.on_host()
         on_host = games.games(scenarios)
-        earned_by_both = points_of_ten(on_host.scores, scenarios.wholes)
+        earned_by_both = points_of_ten(on_host.scores, scenarios.pool_values)
         rewards = for_seat(self.plan.reward, seat)(on_host, earned_by_both, scenarios)
         return torch.from_numpy(np.ascontiguousarray(rewards[:, seat])).to(self.device)
 
@@ -137,7 +137,7 @@ class DevicePractice:
         """Partner values and partner number of each game, ``[N, 4]``, as targets; None unless the plan wants them."""
         if not self.plan.privileged:
             return None
-        utilities, drawn = dealt.utilities[:, 1 - seat].cpu().numpy(), noise.of_game(1 - seat).cpu().numpy()
+        utilities, drawn = dealt.utilities[:, 1 - seat].cpu().numpy(), noise.game_noise(1 - seat).cpu().numpy()
         targets = privileged_targets(opponent.partner, network.shape.members, utilities, drawn.T)
         return torch.from_numpy(targets).to(self.device)
 
@@ -166,7 +166,7 @@ class _DeviceTotals:
         self.games = self.valid = 0
 
     def add(self, games: DeviceGames, earned: Tensor, paid: Tensor) -> None:
-        valid = games.counted
+        valid = games.valid
         columns = torch.stack([earned, games.deal.double(), games.turns.double(), paid])
         self._sums += (columns if valid is None else columns * valid).sum(dim=1)
         self.games += len(earned)

@@ -25,15 +25,15 @@ LARGEST_SEED = 2**63
 class Uniforms(Protocol):
     """The noise of N games, ``[8, N]`` float64 in [0, 1) on their device."""
 
-    def of_turn(self, turn: int) -> Tensor:
+    def turn_noise(self, turn: int) -> Tensor:
         """Fresh uniforms of one turn."""
         ...
 
-    def of_hint(self, turn: int) -> Tensor:
+    def hint_noise(self, turn: int) -> Tensor:
         """Fresh uniforms for the hints of one turn."""
         ...
 
-    def of_game(self, seat: int) -> Tensor:
+    def game_noise(self, seat: int) -> Tensor:
         """The seat's private uniforms, constant through each game."""
         ...
 
@@ -46,15 +46,15 @@ class DeviceNoise:
         self._of_game: dict[int, Tensor] = {}
         self._latest: tuple[int, Tensor] | None = None  # read by every member that moves in the turn
 
-    def of_turn(self, turn: int) -> Tensor:
+    def turn_noise(self, turn: int) -> Tensor:
         if self._latest is None or self._latest[0] != turn:
             self._latest = turn, self._draw("device turn noise", turn)
         return self._latest[1]
 
-    def of_hint(self, turn: int) -> Tensor:
+    def hint_noise(self, turn: int) -> Tensor:
         return self._draw("device hint noise", turn)
 
-    def of_game(self, seat: int) -> Tensor:
+    def game_noise(self, seat: int) -> Tensor:
         if seat not in self._of_game:
             self._of_game[seat] = self._draw("device game noise", seat)
         return self._of_game[seat]
@@ -80,7 +80,7 @@ class DealtScenarios(NamedTuple):
         return len(self.counts)
 
     @property
-    def wholes(self) -> Tensor:
+    def pool_values(self) -> Tensor:
         """The worth of the whole pool to each seat, ``[2, N]`` points, int16."""
         return (self.counts[:, None].to(torch.int16) * self.utilities).sum(dim=2, dtype=torch.int16).t()
 

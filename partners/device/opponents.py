@@ -14,19 +14,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dond_marl.batch import checked
+from dond_marl.batch import check_decisions
 from dond_marl.game import Act, Rules
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import (
     NO_ACT_YET,
     Floats,
+    HintSource,
     History,
     Int8s,
     Partner,
     Turns,
-    Whisper,
     constant,
-    costs_to_ask,
+    expensive_to_query,
     no_hints,
     no_noise,
 )
@@ -77,7 +77,7 @@ def has_listed_views(source: ScenarioSource, revealed: bool) -> bool:
 def is_tabular(partner: Partner) -> bool:
     """Whether a partner can be a table: deterministic, without memory, and free to query."""
     traits = partner.traits
-    return traits.memoryless and traits.deterministic and not traits.privileged and not costs_to_ask(traits)
+    return traits.memoryless and traits.deterministic and not traits.privileged and not expensive_to_query(traits)
 
 
 class DeviceOpponent:
@@ -117,7 +117,9 @@ class DeviceOpponent:
         if len(self._kinds) == 1:
             return _OneMember(self, int(self._kinds[0]), None if dealt.views is None else dealt.views[seat])
         member = torch.empty(dealt.size, dtype=torch.int64, device=self._device)
-        _draw(self.partner, noise.of_game(seat)[MEMBER_DRAW], torch.arange(dealt.size, device=self._device), member, 0)
+        _draw(
+            self.partner, noise.game_noise(seat)[MEMBER_DRAW], torch.arange(dealt.size, device=self._device), member, 0
+        )
         return _DrawnMembers(self, self._kinds[member], self._numbers[member], dealt.views, seat)
 
     def act(
@@ -289,26 +291,26 @@ class HostPartner:
         """Decisions for the turns. Raises ``ValueError`` for decisions that cannot be read."""
         device, seen = turns.live.device, host_turns(turns)
         if not self.partner.traits.deterministic:
-            uniforms = noise.of_turn(turns.taken), noise.of_game(turns.seat)
+            uniforms = noise.turn_noise(turns.turns_taken), noise.game_noise(turns.seat)
             fresh, lasting = torch.stack([each.index_select(1, turns.live) for each in uniforms]).cpu().numpy()
             seen = seen._replace(noise=fresh.T, game_noise=lasting.T)
         decisions = self.partner.act(seen)
-        act, oA = checked(decisions, turns.size)
+        act, oA = check_decisions(decisions, turns.size)
         self.decisions += turns.size
         acts = torch.from_numpy(np.concatenate([act[None], oA])).to(device)
         cause = np.asarray(decisions.cause)
         return acts[0], acts[1:], torch.from_numpy(cause.astype(np.int8)).to(device) if cause.any() else None
 
 
-def hint_features(hints: Whisper, turns: DeviceTurns, noise: Uniforms, partner_utilities: Tensor) -> Tensor:
+def hint_features(hints: HintSource, turns: DeviceTurns, noise: Uniforms, partner_utilities: Tensor) -> Tensor:
     """A seat's hints, ``[B, 10]`` float32 on its device; ``partner_utilities[3, B]``: for privileged hints only."""
     seen = host_turns(turns)
     if not hints.deterministic:
-        drawn = noise.of_hint(turns.taken).index_select(1, turns.live)
+        drawn = noise.hint_noise(turns.turns_taken).index_select(1, turns.live)
         seen = seen._replace(noise=drawn.cpu().numpy().T)
     if hints.privileged:
         seen = seen._replace(partner_utilities=partner_utilities.cpu().numpy().T)
-    features: Floats = np.ascontiguousarray(hints.tell(seen))
+    features: Floats = np.ascontiguousarray(hints.hint_features(seen))
     return torch.from_numpy(features).to(turns.live.device)
 
 
@@ -326,7 +328,7 @@ def host_turns(turns: DeviceTurns) -> Turns:
     ]
     rows: Int8s = torch.cat(numbers).cpu().numpy()  # one transfer
     rows.flags.writeable = False
-    size, taken = turns.size, turns.taken
+    size, taken = turns.size, turns.turns_taken
     last: Int8s = rows[9]
     mask = np.ones((size, len(Act)), dtype=bool)
     mask[:, Act.AGREE] = last <= Act.INSIST

@@ -64,14 +64,14 @@ def _write_history(turns: DeviceTurns, layout: BaseLayout, columns: Tensor) -> N
     """My latest claim, then all acts, theirs and mine alternating, as codes divided by the largest code."""
     claim, history = columns[: len(ITEMS)], columns[len(ITEMS) :]
     torch.mul((turns.own_claim + 1) * turns.own_claimed, _reciprocal(layout.max_count + 1), out=claim)
-    if not turns.taken:
+    if not turns.turns_taken:
         return
     acts, keeps = turns.history()
     offers = (acts <= Act.INSIST)[:, None]
-    own = torch.arange(turns.taken, device=acts.device) % 2 == turns.seat
+    own = torch.arange(turns.turns_taken, device=acts.device) % 2 == turns.seat
     left = torch.where(own[:, None, None], keeps, turns.counts - keeps)
     # In seat 0 my first act was before the partner's first, which still has the first slot.
-    slots = history.view(layout.max_turns - 1, 1 + len(ITEMS), turns.size)[: turns.taken]
+    slots = history.view(layout.max_turns - 1, 1 + len(ITEMS), turns.size)[: turns.turns_taken]
     places = torch.arange(len(slots), device=acts.device) ^ (1 - turns.seat)  # in a longer game the first acts
     slots[:, 0] = ((acts + 1) * _reciprocal(len(Act))).index_select(0, places)
     slots[:, 1:] = ((left + 1) * offers * _reciprocal(layout.max_count + 1)).index_select(0, places)
@@ -86,7 +86,7 @@ def _reciprocal(top: int | None) -> float:
 @torch.no_grad()
 def choose(network: PolicyNetwork, turns: DeviceTurns, noise: Uniforms | None, hints: Tensor | None = None) -> Choices:
     """The network's choices in B games, sampled by the noise of the turn; without noise the likeliest ones."""
-    uniforms = None if noise is None else noise.of_turn(turns.taken).index_select(1, turns.live)
+    uniforms = None if noise is None else noise.turn_noise(turns.turns_taken).index_select(1, turns.live)
     return choose_actions(network, features(turns, network.adapter, hints), mask(turns, network.shape), uniforms)
 
 
@@ -113,7 +113,7 @@ class DeviceLearner:
     def act(self, turns: DeviceTurns, noise: Uniforms, hints: Tensor | None = None) -> tuple[Tensor, Tensor, None]:
         """One act per open game; see :class:`partners.device.opponents.SeatedOpponent`."""
         choices = choose(self.network, turns, noise, hints)
-        self._choices.append((turns.taken, turns.live, choices))
+        self._choices.append((turns.turns_taken, turns.live, choices))
         return *_as_int8(choices), None
 
     def experience(self, games: DeviceGames, pay: Tensor, targets: Tensor | None = None) -> Experience | None:
@@ -122,7 +122,7 @@ class DeviceLearner:
         ``pay[N]`` float64: the learner's reward, as a share of the whole; ``targets[N, 4]``: privileged targets of each
         game.
         """
-        valid = games.counted
+        valid = games.valid
         if valid is not None:
             self._choices = [part for part in (_of_games(valid, *row) for row in self._choices) if len(part[1])]
         if not self._choices:

@@ -24,7 +24,7 @@ class DeviceTurns(NamedTuple):
 
     rules: Rules
     prior: str
-    taken: int  # acts so far, of both seats
+    turns_taken: int  # acts so far, of both seats
     live: Tensor  # [B] int64, indices among the N games
     counts: Tensor  # [3, B]
     my_utilities: Tensor  # [3, B]
@@ -45,12 +45,12 @@ class DeviceTurns(NamedTuple):
     @property
     def seat(self) -> int:
         """The seat to move."""
-        return self.taken % 2
+        return self.turns_taken % 2
 
     @property
     def turns_remaining(self) -> int:
         """Acts left, this one included."""
-        return self.rules.max_turns - self.taken
+        return self.rules.max_turns - self.turns_taken
 
     @property
     def last_partner_offer_for_me(self) -> Tensor:
@@ -105,8 +105,8 @@ class DeviceGames(NamedTuple):
         return self.allocation.flatten(0, 1).amax(dim=0) > 0
 
     @property
-    def counted(self) -> Tensor | None:
-        """Valid games, ``[N]`` bool, as in :attr:`dond_marl.batch.Games.counted`; None: all."""
+    def valid(self) -> Tensor | None:
+        """Valid games, ``[N]`` bool, as in :attr:`dond_marl.batch.Games.valid`; None: all."""
         if self.cause is None:
             return None
         unreached = torch.tensor([int(cause) for cause in UNREACHED], device=self.cause.device)
@@ -151,7 +151,7 @@ class DeviceTable:
         size, length, device = len(counts), rules.max_turns, counts.device
         self.rules, self.prior, self._reveal = rules, prior, reveal_partner_utilities
         self._utilities = utilities
-        self.taken = 0
+        self.turns_taken = 0
         self.live = torch.arange(size, device=device)
 
         def filled(value: int, *shape: int) -> Tensor:
@@ -182,7 +182,7 @@ class DeviceTable:
     @property
     def seat(self) -> int:
         """The seat to move."""
-        return self.taken % 2
+        return self.turns_taken % 2
 
     def turns(self) -> DeviceTurns:
         """The observations of the seat to move, one per open game."""
@@ -191,7 +191,7 @@ class DeviceTable:
         return DeviceTurns(
             rules=self.rules,
             prior=self.prior,
-            taken=self.taken,
+            turns_taken=self.turns_taken,
             live=self.live,
             counts=self._counts,
             my_utilities=self._values[mine],
@@ -201,8 +201,8 @@ class DeviceTable:
             claimed=self._claimed[other],
             own_claim=self._claims[mine],
             own_claimed=self._claimed[mine],
-            acts=self._acts[: self.taken],
-            offers=self._offers[: self.taken],
+            acts=self._acts[: self.turns_taken],
+            offers=self._offers[: self.turns_taken],
         )
 
     def partner_utilities(self) -> Tensor:
@@ -219,7 +219,7 @@ class DeviceTable:
         if not legal:
             self._refuse_illegal(act, oA, offers)
         oA = oA * offers
-        turn, seat, live = self.taken, self.seat, self.live
+        turn, seat, live = self.turns_taken, self.seat, self.live
         self._acts[turn].index_copy_(0, live, act)
         self._offers[turn].index_copy_(1, live, oA)
         if cause is not None:
@@ -228,7 +228,7 @@ class DeviceTable:
             self._causes[turn].index_copy_(0, live, cause)
         self._claims[seat] = torch.where(offers, oA, self._claims[seat])
         self._claimed[seat] = self._claimed[seat] | offers
-        self.taken += 1
+        self.turns_taken += 1
         self._last_act = act
         self._record(act)
         self._close_ranks(act, offers)
@@ -258,7 +258,7 @@ class DeviceTable:
 
     def _record(self, act: Tensor) -> None:
         """Write each open game's result as if it ended now; that of a game that goes on is overwritten next turn."""
-        seat, live = (self.taken - 1) % 2, self.live
+        seat, live = (self.turns_taken - 1) % 2, self.live
         first, second = self._claims
         agreed = act == Act.AGREE
         selected = ((first + second) == self._counts).all(dim=0) & self._claimed[0] & self._claimed[1]
@@ -267,14 +267,14 @@ class DeviceTable:
         deal = agreed | selected
         # AGREE closes at the partner's claim; a final selection at claims that add up to the pool, so either will do.
         share = torch.where(agreed, first if seat == 1 else self._counts - second, first) * deal
-        self._turns.index_fill_(0, live, self.taken)
+        self._turns.index_fill_(0, live, self.turns_taken)
         self._ending.index_copy_(0, live, self._ending_of[act.int()])
         self._allocation[0].index_copy_(1, live, share)
         self._allocation[1].index_copy_(1, live, (self._counts - share) * deal)
 
     def _close_ranks(self, act: Tensor, offers: Tensor) -> None:
         """Drop the games that have ended."""
-        if self.taken == self.rules.max_turns:
+        if self.turns_taken == self.rules.max_turns:
             open_games = self.live[:0]
         elif self.rules.disagree == "ends":
             open_games = offers.nonzero().flatten()

@@ -13,7 +13,7 @@ import numpy as np
 
 from dond_marl.batch import Games
 from dond_marl.game import ITEMS, Act, Ending, Triple, rest
-from dond_marl.records.transcript import in_words
+from dond_marl.records.transcript import describe_items
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Bools
@@ -54,11 +54,11 @@ def describe_games(games: Games, seat: int) -> list[str]:
     """Each game in words, ``[N]``, with ``seat`` as Alice."""
     names = (JUDGED, OTHER) if seat == 0 else (OTHER, JUDGED)
     counts, utilities = games.scenarios.counts.tolist(), games.scenarios.utilities.tolist()
-    wholes, scores = games.scenarios.wholes.tolist(), games.scores.tolist()
+    wholes, scores = games.scenarios.pool_values.tolist(), games.scores.tolist()
     acts, offers = games.act.tolist(), games.oA.tolist()
     texts = []
     for game in range(games.size):
-        lines = [f"Pool: {in_words(counts[game])}."]
+        lines = [f"Pool: {describe_items(counts[game])}."]
         lines += [_values(names[who], utilities[game][who], wholes[game][who]) for who in (seat, 1 - seat)]
         for turn in range(int(games.turns[game])):
             lines.append(f"{names[turn % 2]}: {_act(acts[game][turn], offers[game][turn], counts[game])}")
@@ -96,7 +96,7 @@ def _act(act: int, oA: Triple, counts: Triple) -> str:
     """An act in words: its name, and of an offer who would get what."""
     if act > Act.INSIST:
         return {Act.AGREE: "agree", Act.DISAGREE: "disagree", Act.END: "end the talk"}[Act(act)]
-    claim = f"I keep {in_words(oA)}; you get {in_words(rest(counts, oA))}"
+    claim = f"I keep {describe_items(oA)}; you get {describe_items(rest(counts, oA))}"
     return f"{'propose' if act == Act.PROPOSE else 'insist'}: {claim}"
 
 

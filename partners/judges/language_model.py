@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.seats import Int8s
 from partners.judges.episodes import JUDGED, OTHER, describe_games, explain_label, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict, count_verdicts
@@ -196,9 +196,9 @@ def llm_judge(
     check_whole_number("seed", seed, 0, 2**31 - 1)
     check_whole_number("re_asks", re_asks, 0, 10)
     if reading not in get_args(Reading):
-        raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {shown(reading)}")
+        raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {quote(reading)}")
     if provider not in get_args(Provider):
-        raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {shown(provider)}")
+        raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {quote(provider)}")
     service = ServiceSettings(
         provider, model, base_url, key_env, 0.0, max_tokens, "text", extra, in_flight, requests_per_minute,
         tokens_per_minute, max_requests, max_total_tokens, max_usd, max_seconds, prompt_price, completion_price,

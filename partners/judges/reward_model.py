@@ -64,7 +64,7 @@ def episode_tensors(games: Games, seat: int) -> tuple[Tensor, Tensor]:
     steps[acted, turn + 1, start + 1 + games.act[acted, turn]] = 1
     steps[acted, turn + 1, start + 1 + len(Act) : start + _ACT] = games.oA[acted, turn] / MAX_COUNT
     ended = games.turns.astype(np.int64) + 1
-    earned = points_of_ten(games.scores, scenarios.wholes) / TEN
+    earned = points_of_ten(games.scores, scenarios.pool_values) / TEN
     steps[rows, ended, 2] = 1
     steps[rows, ended, start + _ACT] = games.deal
     steps[rows, ended, start + _ACT + 1 :] = earned[:, [seat, 1 - seat]]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.game import Act
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools
@@ -62,7 +62,7 @@ def score_leads(games: Games) -> NDArray[np.int64]:
     Points are compared as shares of the seat's own whole, without rounding.
     """
     # Both sides times both wholes: whole numbers, so that equal shares are equal.
-    shares = games.scores.astype(np.int64) * np.maximum(games.scenarios.wholes, 1)[:, ::-1]
+    shares = games.scores.astype(np.int64) * np.maximum(games.scenarios.pool_values, 1)[:, ::-1]
     ahead: NDArray[np.int64] = np.sign(shares - shares[:, ::-1]) * games.deal[:, None]
     return ahead
 
@@ -95,7 +95,7 @@ def style_named(name: str, value: object) -> Style:
     try:
         return Style(value)  # type: ignore[arg-type]  # whatever else it is, it is refused
     except ValueError:
-        raise ValueError(f"{name} must be one of {', '.join(Style)}; got {shown(value)}") from None
+        raise ValueError(f"{name} must be one of {', '.join(Style)}; got {quote(value)}") from None
 
 
 def _repeats(games: Games) -> Bools:

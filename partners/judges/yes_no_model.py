@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.seats import Doubles
 from partners.llm.client import ModelReply, Query, SetupError, Usage
 from partners.llm.local.model import DTYPES, Dtype
@@ -41,10 +41,10 @@ class YesNoClient:
 
     def __init__(self, model: str, system: str, *, batch: int = 8, device: str = "cpu", dtype: Dtype = "auto") -> None:
         if not isinstance(model, str) or not model.strip():
-            raise ValueError(f"model must be the path of a model's folder; got {shown(model)}")
+            raise ValueError(f"model must be the path of a model's folder; got {quote(model)}")
         check_whole_number("batch", batch, 1, 100_000)
         if dtype not in DTYPES:
-            raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {shown(dtype)}")
+            raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {quote(dtype)}")
         self.model, self.system, self.batch, self.device, self.dtype = model, system, batch, device, dtype
         self.tally: Counter[str] = Counter()
         self._kept: tuple[list[int], KeyValueState | None] = ([], None)

@@ -126,7 +126,7 @@ class ExactTargets:
     def _by_pool(self, turns: Turns) -> Iterator[tuple[Rows, _PoolOfSeat]]:
         pools, which = np.unique(turns.counts, axis=0, return_inverse=True)
         for number, counts in enumerate(pools):
-            yield np.flatnonzero(which.reshape(-1) == number), self._pool(counts, turns.taken % 2)
+            yield np.flatnonzero(which.reshape(-1) == number), self._pool(counts, turns.turns_taken % 2)
 
     def _pool(self, counts: Int8s, seat: int) -> _PoolOfSeat:
         key = (*counts.tolist(), seat)
@@ -198,7 +198,7 @@ class _PoolOfSeat:
 
     def _compute(self, context: Index, acts: Int8s, offers: Int8s, turns: Turns) -> Floats:
         """The cached rows of B histories, ``acts[B, taken]`` and ``offers[B, taken, 3]``, in ``context[B]``."""
-        pool, left, names = self._pool, turns.rules.max_turns - turns.taken, self._names
+        pool, left, names = self._pool, turns.rules.max_turns - turns.turns_taken, self._names
         result = np.full((len(context), self._acts + VALUES + names), np.nan, dtype=np.float32)
         held = pool.after(context, acts, offers)
         explained = np.flatnonzero(np.diff(held.start))

@@ -95,17 +95,19 @@ class LearningSeat:
 
         ``rewards[N, 2]``: of each seat. ``targets[N, 4]``: privileged targets of each game. ``regrets``, ``beliefs``:
         exact targets, see :mod:`partners.learning.exact_targets`. Games that are not valid
-        (:attr:`dond_marl.batch.Games.counted`) are left out.
+        (:attr:`dond_marl.batch.Games.valid`) are left out.
         """
-        if not games.counted.all():
+        if not games.valid.all():
             self._choices = self._valid_choices(games)
         if not self._choices:
             return None
-        seat = self._choices[0][0].taken % 2
+        seat = self._choices[0][0].turns_taken % 2
         own_turns = (games.rules.max_turns - seat + 1) // 2
         # The rows of a turn are the games that had not ended, in order.
-        live = [np.flatnonzero((games.turns > turns.taken) & games.counted) for turns, _ in self._choices]
-        places = [turns.taken // 2 * games.size + rows for (turns, _), rows in zip(self._choices, live, strict=True)]
+        live = [np.flatnonzero((games.turns > turns.turns_taken) & games.valid) for turns, _ in self._choices]
+        places = [
+            turns.turns_taken // 2 * games.size + rows for (turns, _), rows in zip(self._choices, live, strict=True)
+        ]
 
         def of_all_turns(targets_of: TargetFunction | None) -> Tensor | None:
             if targets_of is None:
@@ -115,7 +117,7 @@ class LearningSeat:
 
         reward = np.zeros((own_turns, games.size), dtype=np.float32)
         own = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
-        acted = np.flatnonzero((own > 0) & games.counted)
+        acted = np.flatnonzero((own > 0) & games.valid)
         reward[own[acted] - 1, acted] = rewards[acted, seat]
         return Experience(
             **{name: torch.cat([getattr(choices, name) for _, choices in self._choices]) for name in ROWS},
@@ -133,7 +135,9 @@ class LearningSeat:
         for turns, choices in self._choices:
             start = 0
             for seat, games in zip(seats, blocks, strict=True):
-                end = start + int((games.turns > turns.taken).sum())  # a turn's rows are the games that had not ended
+                end = start + int(
+                    (games.turns > turns.turns_taken).sum()
+                )  # a turn's rows are the games that had not ended
                 if end > start:
                     some = slice(start, end)
                     seat._choices.append((turns.rows(some), Choices(*(part[some] for part in choices))))
@@ -143,7 +147,7 @@ class LearningSeat:
     def _valid_choices(self, games: Games) -> list[tuple[Turns, Choices]]:
         result = []
         for turns, choices in self._choices:
-            rows = np.flatnonzero(games.counted[games.turns > turns.taken])
+            rows = np.flatnonzero(games.valid[games.turns > turns.turns_taken])
             if len(rows):
                 some = torch.from_numpy(rows)
                 result.append((turns.rows(rows), Choices(*(part[some] for part in choices))))

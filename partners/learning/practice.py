@@ -16,7 +16,7 @@ from dond_marl.game import Rules
 from dond_marl.randomness import generator
 from dond_marl.rollout import Block, Noise, rollout_blocks
 from dond_marl.scenarios.sources import ScenarioSource
-from dond_marl.seats import Doubles, Floats, Partner, Rows, Turns, Whisper, costs_to_ask
+from dond_marl.seats import Doubles, Floats, HintSource, Partner, Rows, Turns, expensive_to_query
 from dond_marl.splits import action_count
 from dond_marl.statistics import TEN, points_of_ten
 from partners.learning.exact_targets import VALUES, ExactTargets
@@ -65,7 +65,7 @@ class Opponent(NamedTuple):
 class Score(NamedTuple):
     """Results of one practice (sampled play, training scenarios): means over the valid games.
 
-    Games in which the opponent was out of reach are not valid: see :attr:`dond_marl.batch.Games.counted`.
+    Games in which the opponent was out of reach are not valid: see :attr:`dond_marl.batch.Games.valid`.
     """
 
     games: int  # played, valid or not
@@ -85,7 +85,7 @@ class Practicing(Protocol):
         *,
         update: int,
         games_before: int,
-        hints: Whisper | None = None,
+        hints: HintSource | None = None,
         decisions_per_game: float = 0.0,
     ) -> tuple[Experience, Score]:
         """The experience of one update and its score; arguments as for :func:`practice`."""
@@ -109,7 +109,7 @@ def train_until(
     decisions: float = math.inf,
     games: float = math.inf,
     games_before: int = 0,
-    hints: Whisper | None = None,
+    hints: HintSource | None = None,
     decisions_per_game: float = 0.0,
 ) -> Iterator[Update]:
     """The training loop: practice and update in turn; yields after every update.
@@ -164,7 +164,7 @@ def practice(
     *,
     update: int,
     games_before: int,
-    hints: Whisper | None = None,
+    hints: HintSource | None = None,
     decisions_per_game: float = 0.0,
 ) -> tuple[Experience, Score]:
     """The experience of one update, a function of the network, the plan and the two counters.
@@ -179,14 +179,14 @@ def practice(
     totals, block, decisions = _Totals(), 0, 0
     while decisions < plan.decisions:
         partner, ahead = draws.partner(block), 0.0
-        if decisions_per_game and hints is None and not costs_to_ask(partner.traits):
+        if decisions_per_game and hints is None and not expensive_to_query(partner.traits):
             ahead = (plan.decisions - decisions) / (plan.games * decisions_per_game) - SPARE
         blocks = draws.batch(block, ahead)
         for played in _played(network, draws, plan, blocks, games_before + totals.games, hints):
             if played.seat == 0 and decisions >= plan.decisions:
                 break  # the rest of the batch was not needed
             games = played.games
-            earned = points_of_ten(games.scores, games.scenarios.wholes)
+            earned = points_of_ten(games.scores, games.scenarios.pool_values)
             rewards = for_seat(plan.reward, played.seat)(games, earned, games.scenarios)
             part = played.learner.experience(
                 games,
@@ -244,7 +244,7 @@ class _Totals:
 
     def add(self, games: Games, points: Doubles, paid: Doubles) -> None:
         """Add games with the learner's ``points[N]`` and pay ``paid[N]``, both points of ten."""
-        valid = games.counted
+        valid = games.valid
         self.games += games.size
         self.valid += int(valid.sum())
         self.points += float(points[valid].sum())
@@ -272,7 +272,7 @@ def _played(
     plan: Practice,
     blocks: range,
     games_before: int,
-    hints: Whisper | None,
+    hints: HintSource | None,
 ) -> Iterator[SeatGames]:
     """The games of a batch of blocks, block by block, each first with the learner in seat 0.
 
@@ -295,7 +295,7 @@ def _played(
             seed=plan.seed,
             prior=plan.source.prior,
             reveal_partner_utilities=plan.reveal_partner_utilities,
-            whispers=(hints, None) if seat == 0 else (None, hints),
+            hints=(hints, None) if seat == 0 else (None, hints),
         )
         apart = zip(blocks, games, learner.split_blocks(games), strict=False)  # shorter where the seat has no games
         by_seat.append([SeatGames(block, seat, some, own) for block, some, own in apart])
@@ -343,7 +343,7 @@ def _exact_targets(
 
 def _game_noise(plan: Practice, update: int, played: SeatGames) -> Doubles:
     """The noise by which the partner drew its member in each game, ``[N, 8]``."""
-    return Noise(plan.seed, (update, played.block, played.seat), played.games.size).of_game(1 - played.seat)
+    return Noise(plan.seed, (update, played.block, played.seat), played.games.size).game_noise(1 - played.seat)
 
 
 def refuse_unreached(games: int, valid: int, plan: Practice) -> None:

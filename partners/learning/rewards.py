@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.errors import InputError
-from dond_marl.occupants import DIGEST, OccupantNameError, check_named, in_file, parse_spec, pinned, spec_name
-from dond_marl.rollout import one_line
+from dond_marl.errors import InputError, error_line
+from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec, spec_name
 from dond_marl.scenarios.sources import Scenarios
 from partners.judges.language_model import llm_judge
 from partners.judges.rules import local_judge
@@ -151,8 +150,8 @@ def reward_of(spec: str) -> Reward:
 @lru_cache(maxsize=256)  # one judge, with its connection and its budget, per name and process
 def _make_reward(name: str) -> Reward:
     kind, parameters = parse_spec(name)
-    factory = check_named("reward", REWARDS, kind, parameters)
-    if in_file(kind):
+    factory = check_factory("reward", REWARDS, kind, parameters)
+    if names_file(kind):
         parameters.pop(DIGEST, None)
     try:
         reward = factory(**parameters)
@@ -162,9 +161,9 @@ def _make_reward(name: str) -> Reward:
     except ValueError as error:
         raise RewardError(f"the reward {kind} cannot be made: {error}") from None
     except Exception as error:
-        if not in_file(kind):
+        if not names_file(kind):
             raise
-        raise RewardError(f"the reward {kind} cannot be made: {one_line(error)}") from error
+        raise RewardError(f"the reward {kind} cannot be made: {error_line(error)}") from error
 
 
 def reward_name(spec: str) -> str:
@@ -178,8 +177,8 @@ def reward_name(spec: str) -> str:
     except OccupantNameError:
         raise RewardError(message) from None
     try:
-        check_named("reward", REWARDS, kind, parameters)
-        return pinned(spec) if in_file(kind) else spec_name(spec)
+        check_factory("reward", REWARDS, kind, parameters)
+        return pin_spec(spec) if names_file(kind) else spec_name(spec)
     except OccupantNameError as error:
         raise RewardError(str(error)) from None
 

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.game import Act
 from dond_marl.seats import UNREACHED, Cause, Decisions, Doubles, Int8s, Partner, Rows, Traits, Turns, constant, decide
 from dond_marl.splits import action_count, action_index
@@ -74,14 +74,14 @@ class LLMPartner:
         sorted_items: bool = False,
     ) -> None:
         if not isinstance(sorted_items, bool):
-            raise ValueError(f"sorted_items must be true or false; got {shown(sorted_items)}")
+            raise ValueError(f"sorted_items must be true or false; got {quote(sorted_items)}")
         check_whole_number("history_cap", history_cap, 0, 100)
         check_whole_number("re_asks", re_asks, 0, 10)
         check_whole_number("samples", samples, 1, 10**6)
         if fallback not in FALLBACKS:
-            raise ValueError(f"fallback must be one of {', '.join(get_args(Fallback))}; got {shown(fallback)}")
+            raise ValueError(f"fallback must be one of {', '.join(get_args(Fallback))}; got {quote(fallback)}")
         if reading not in get_args(Reading):
-            raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {shown(reading)}")
+            raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {quote(reading)}")
         self.client, self.reading = client, reading
         self.template = load_template() if template is None else template
         self.history_cap, self.re_asks, self.fallback, self.samples = history_cap, re_asks, fallback, samples

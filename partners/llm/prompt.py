@@ -140,8 +140,8 @@ def variant_text(turns: Turns) -> str:
     """What a prompt says after the template of the variant that is played; nothing of the plain game."""
     rules, told = turns.rules, []
     if rules.secret_claims:
-        told += [_SUGGESTIONS, _CLAIM] if turns.taken >= rules.talk_turns else [_SUGGESTIONS]
-    if rules.message_length and turns.taken < rules.talk_turns:
+        told += [_SUGGESTIONS, _CLAIM] if turns.turns_taken >= rules.talk_turns else [_SUGGESTIONS]
+    if rules.message_length and turns.turns_taken < rules.talk_turns:
         told.append(_TALK.format(length=rules.message_length))
     return "".join(f"\n{text}\n" for text in told)
 
@@ -157,7 +157,7 @@ def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, st
     """The text of every variable, one dict per row."""
     check_whole_number("history_cap", history_cap, 0, 100)
     acts, offers = turns.history.act, turns.history.oA
-    said = turns.history.messages.tolist() if turns.history.talk else [[""] * turns.taken] * turns.size
+    said = turns.history.messages.tolist() if turns.history.has_messages else [[""] * turns.turns_taken] * turns.size
     theirs = acts[:, 1 - turns.seat :: 2].tolist()
     claimed = [min(own, default=Act.END) <= Act.INSIST for own in theirs]  # whether they ever made an offer
     whole = worth(turns.my_utilities, turns.counts)
@@ -167,7 +167,7 @@ def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, st
             "counts_csv": _csv(turns.counts[row]),
             "my_utils_csv": _csv(turns.my_utilities[row]),
             # Before the partner's first act the observation says END, and the prompt must not.
-            "last_partner_act_token": Act(int(turns.last_partner_act[row])).name if turns.taken else NONE_YET,
+            "last_partner_act_token": Act(int(turns.last_partner_act[row])).name if turns.turns_taken else NONE_YET,
             "last_offer_csv": _csv(turns.last_partner_offer_for_me[row]) if claimed[row] else NONE_YET,
             "turns": str(int(turns.turns_remaining[row])),
             "p": _csv(turns.partner_utilities[row]) if turns.partner_utilities[row].any() else HIDDEN,
@@ -203,15 +203,15 @@ def sort_by_value(turns: Turns) -> tuple[Turns, Rows]:
     """
     said = turns.history.oA
     seen = [turns.my_utilities, turns.counts, turns.partner_utilities, turns.last_partner_offer_for_me]
-    seen += [said[:, turn] for turn in range(turns.taken)]
+    seen += [said[:, turn] for turn in range(turns.turns_taken)]
     order: Rows = np.lexsort(seen[::-1], axis=-1)
 
     def moved(items: Int8s) -> Int8s:
         return np.take_along_axis(items, order, axis=1)
 
     offers = np.take_along_axis(said, order[:, None, :], axis=2)
-    messages = turns.history.messages.T if turns.history.talk else None
-    history = History(turns.history.act.T, offers.transpose(1, 2, 0), turns.taken, None, messages)
+    messages = turns.history.messages.T if turns.history.has_messages else None
+    history = History(turns.history.act.T, offers.transpose(1, 2, 0), turns.turns_taken, None, messages)
     mine, counts, theirs, offer = map(moved, seen[:4])
     changed = turns._replace(
         counts=counts, my_utilities=mine, partner_utilities=theirs, last_partner_offer_for_me=offer, history=history

@@ -75,7 +75,7 @@ class LegalReply(NamedTuple):
 def legal_rows(turns: Turns) -> list[Legal]:
     """The legal acts of each row's seat, ``[B]``."""
     masks = [tuple(np.flatnonzero(mask).tolist()) for mask in turns.act_mask]
-    say = turns.rules.message_length if turns.taken < turns.rules.talk_turns else 0
+    say = turns.rules.message_length if turns.turns_taken < turns.rules.talk_turns else 0
     return [Legal((a, b, c), acts, say) for (a, b, c), acts in zip(turns.counts.tolist(), masks, strict=True)]
 
 

@@ -19,7 +19,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.records.files import write_durably
 from partners.network.checkpoint_files import FORMAT as FORMAT
 from partners.network.checkpoint_files import LARGEST_NOTE as LARGEST_NOTE
@@ -90,9 +90,9 @@ def unpack(content: bytes, path: Path) -> Weights:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])  # its length, then JSON
         about = json.loads(header["__metadata__"][ABOUT])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: its note cannot be read ({shown(str(error))}); restore a copy") from None
+        raise CheckpointError(f"{path}: its note cannot be read ({quote(str(error))}); restore a copy") from None
     if not isinstance(about, dict):
-        raise CheckpointError(f"{path}: its note is no object but {shown(about)}; restore a copy")
+        raise CheckpointError(f"{path}: its note is no object but {quote(about)}; restore a copy")
     return Weights(tensors, about, str(path))
 
 

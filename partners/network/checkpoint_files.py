@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from partners.network.shape import Head, History, NetworkShape
 
 LARGEST_NOTE, LARGEST_TENSORS = 2**20, 2**30  # bytes: networks of this project have at most some MiB
@@ -37,7 +37,7 @@ def read_pair(path: Path) -> tuple[bytes, dict[str, Any]]:
         raise CheckpointError(f"{path}: cannot be read ({error}); restore a copy or take another one") from None
     version = about.get("format") if isinstance(about, dict) else about
     if type(version) is not int or version != FORMAT:  # true and 1.0 are equal to 1
-        raise CheckpointError(f"{path}: checkpoint format {shown(version)}, this build reads {FORMAT}; train it anew")
+        raise CheckpointError(f"{path}: checkpoint format {quote(version)}, this build reads {FORMAT}; train it anew")
     if "note_sha256" not in about:
         about = {name: about[name] for name in NETWORK_KEYS if name in about}
     elif about["note_sha256"] != digest_of_note(about):
@@ -60,9 +60,9 @@ def shape_of(about: Mapping[str, Any], where: str) -> NetworkShape:
             raise TypeError(f"history={shape.history!r}, head={shape.head!r}")
         made = shape.adapter.name
     except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{where}: describes no network of this build ({shown(error)}); train it anew") from None
+        raise CheckpointError(f"{where}: describes no network of this build ({quote(error)}); train it anew") from None
     if layout != made:
-        raise CheckpointError(f"{where}: reads features {shown(layout)}, this build makes {made!r}; train it anew")
+        raise CheckpointError(f"{where}: reads features {quote(layout)}, this build makes {made!r}; train it anew")
     return shape
 
 

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 
 from dond_marl.game import ITEMS, Act
 from dond_marl.seats import Cause, Decisions, Doubles, Floats, Traits, Turns, constant
-from dond_marl.splits import certain, grid
+from dond_marl.splits import grid, one_hot_probabilities
 from dond_marl.yardsticks.recognition import LEVELS, Guess
 from partners.network.checkpoint_files import NETWORK, CheckpointError, read_pair, shape_of, tensors_path
 from partners.network.probabilities import ActionProbabilities, FactoredProbabilities, JointProbabilities
@@ -160,7 +160,7 @@ class NumpyPartner:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
         if self.greedy:
             decisions = self.act(turns)
-            return certain(decisions.act_type, decisions.oA, max_count)
+            return one_hot_probabilities(decisions.act_type, decisions.oA, max_count)
         return self._chances(turns).by_number(max_count)
 
     def beliefs(self, turns: Turns) -> Guess | None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dond_marl.game import Act, Disagree
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
-from dond_marl.splits import certain
+from dond_marl.splits import one_hot_probabilities
 from dond_marl.yardsticks.recognition import Guess
 from partners.network.heads import ActionDistribution
 from partners.network.network import PolicyNetwork, copy_of
@@ -62,7 +62,7 @@ class NetworkPartner:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
         if self.greedy:
             decisions = self.act(turns)
-            return certain(decisions.act_type, decisions.oA, max_count)
+            return one_hot_probabilities(decisions.act_type, decisions.oA, max_count)
         with torch.no_grad(), _threads_for(turns.size):
             policy, _ = _distribution(self.network, *self._inputs(turns))
             return policy.probabilities(turns.size).by_number(max_count)

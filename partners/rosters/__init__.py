@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.occupants import Spec, check_spec, parse_spec, spec_name
 
 
@@ -86,7 +86,7 @@ def stored(path: Path = FILE) -> Rosters:
         roles = {family: str(row["role"]) for family, row in held["families"].items()}
         return Rosters(int(held["seed"]), families, roles, members, hashes)
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path} holds no rosters, as `dond rosters draw` writes them: {shown(str(error))}") from None
+        raise InputError(f"{path} holds no rosters, as `dond rosters draw` writes them: {quote(str(error))}") from None
 
 
 def written(rosters: Rosters) -> str:
@@ -110,5 +110,5 @@ def _values(parameters: dict[str, list[int | float | str]]) -> dict[str, tuple[i
 
 def _known(name: str) -> str:
     if name not in ROSTERS:
-        raise InputError(f"a roster is one of {', '.join(ROSTERS)}; got {shown(name)}")
+        raise InputError(f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
     return name

@@ -156,7 +156,7 @@ class Zeuthen:
         table = on_the_table(turns)
         gives_in = concedes & ((points < 0) | (points <= gift))
         accept = gives_in | (gift >= own_worth(turns, mine))
-        if turns.rules.max_turns - turns.taken == 1:
+        if turns.rules.max_turns - turns.turns_taken == 1:
             accept |= gift > 0
         return answer(table & accept, np.where(concedes & ~gives_in, conceded.T, mine.T).T)
 

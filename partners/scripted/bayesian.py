@@ -241,7 +241,7 @@ class Ultimatum:
         claims, expected = favourite(splits, splits.points * _chance_left(some, splits))
         claim, gift = claims[which], offered(turns)
         enough = gift.astype(np.int64) * ONE >= expected[which]
-        if turns.rules.max_turns - turns.taken == 1:
+        if turns.rules.max_turns - turns.turns_taken == 1:
             enough |= gift > 0
         return answer(on_the_table(turns) & enough, claim, Act.INSIST if own_turn(turns) else Act.PROPOSE)
 

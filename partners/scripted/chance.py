@@ -9,7 +9,7 @@ import numpy as np
 
 from dond_marl.game import Act
 from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
-from dond_marl.splits import action_count, action_index, certain, grid, grid_size
+from dond_marl.splits import action_count, action_index, grid, grid_size, one_hot_probabilities
 from partners.parameters import check_number, check_share
 from partners.scripted.offers import (
     answer,
@@ -154,7 +154,7 @@ class Sniper:
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
         ready, waits = (
-            certain(said.act_type, said.oA, max_count)
+            one_hot_probabilities(said.act_type, said.oA, max_count)
             for said in (answer(*self._answer(turns, np.full(turns.size, is_ready))) for is_ready in (True, False))
         )
         chance = progress(turns) ** self.patience

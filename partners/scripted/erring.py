@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dond_marl.game import Act
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Cause, Decisions, Doubles, Partner, Traits, Turns, constant
-from dond_marl.splits import certain
+from dond_marl.splits import one_hot_probabilities
 from partners.parameters import check_number, check_share, check_whole_number
 from partners.scripted.bayesian import prior_values
 from partners.scripted.chance import Random
@@ -96,7 +96,7 @@ class QuantalResponse:
 
     def _worths(self, turns: Turns, splits: Menu) -> NDArray[np.int64]:
         """What claiming each split is worth, ``[N, U]`` in 1 / 2**20 of its whole value."""
-        left = turns.rules.max_turns - turns.taken
+        left = turns.rules.max_turns - turns.turns_taken
         if left == 1:
             return np.zeros(splits.fits.shape, dtype=np.int64)
         taken_up = shares_left(turns, splits, prior_values(turns))
@@ -140,7 +140,7 @@ class LevelK:
             if level < self.level:
                 taken_up.append(np.where(left >= worth, ONE, 0))
         enough = own_share_of_offer(turns) >= worth[which]
-        if turns.rules.max_turns - turns.taken == 1:
+        if turns.rules.max_turns - turns.turns_taken == 1:
             enough |= offered(turns) > 0
         return answer(on_the_table(turns) & enough, claim[which])
 
@@ -207,7 +207,7 @@ class Trembling:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
         if self.of.traits.deterministic:
             meant = self.of.act(turns)
-            chances = certain(meant.act_type, meant.oA, max_count)
+            chances = one_hot_probabilities(meant.act_type, meant.oA, max_count)
         else:
             chances = self.of.probs(turns, max_count)  # type: ignore[attr-defined]
         slips = Random().probs(turns, max_count)

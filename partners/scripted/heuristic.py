@@ -143,7 +143,7 @@ class Stubborn:
         check_whole_number("late", self.late, 0, 100)
 
     def act(self, turns: Turns) -> Decisions:
-        if turns.rules.max_turns - turns.taken <= self.late:
+        if turns.rules.max_turns - turns.turns_taken <= self.late:
             act, claim = Act.PROPOSE, worst_at_least(turns, needed(self.floor, whole(turns)))
         else:
             act = Act.INSIST if own_turn(turns) else Act.PROPOSE

@@ -55,7 +55,7 @@ def needed(share: float | NDArray[np.float64], wholes: Points) -> Points:
 
 def own_turn(turns: Turns) -> int:
     """How many turns the seat has had before this one."""
-    return turns.taken // 2
+    return turns.turns_taken // 2
 
 
 def progress(turns: Turns) -> float:

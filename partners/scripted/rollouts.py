@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.randomness import NOISE_WIDTH, unfolded
+from dond_marl.randomness import NOISE_WIDTH, derive_uniforms
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Traits, Turns, costs_to_ask, decide
+from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Traits, Turns, decide, expensive_to_query
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
 from dond_marl.yardsticks.beliefs import partner_beliefs
 from dond_marl.yardsticks.recognition import minds_of, recognized
@@ -46,7 +46,7 @@ class Rollouts:
         self.model = seat_occupant(model)
         self.own = self.model if own is None else seat_occupant(own)
         for name, partner in (("model", self.model), ("own", self.own)):
-            if costs_to_ask(partner.traits):
+            if expensive_to_query(partner.traits):
                 raise ValueError(f"{name} is asked thousands of times an act; take an occupant that costs nothing")
         self.simulations, self.candidates = simulations, candidates
         self._names = [spec if isinstance(spec, str) else repr(spec) for spec in (model, own)]
@@ -93,7 +93,7 @@ class Rollouts:
         row = np.repeat(np.arange(turns.size), self.candidates)
         draw = np.tile(np.arange(self.candidates), turns.size)[:, None]
         told = turns.rows(row)
-        said = self.own.act(told._replace(noise=unfolded(told.noise[:, :1], _DRAWS, draw, _UNIFORMS)))
+        said = self.own.act(told._replace(noise=derive_uniforms(told.noise[:, :1], _DRAWS, draw, _UNIFORMS)))
         number = action_index(said.act_type, said.oA, most)
         row, number = np.divmod(np.unique(row * action_count(most) + number), action_count(most))
         return row, number
@@ -111,8 +111,8 @@ class Rollouts:
             partner, live = (self.own if table.seat == seat else self.model), table.live
             noises: tuple[Doubles, ...] = ()
             if not partner.traits.deterministic:
-                streams = ((_TURNS, table.taken), (_GAMES, table.seat))
-                noises = tuple(unfolded(luck[live], *stream, index[live], _UNIFORMS) for stream in streams)
+                streams = ((_TURNS, table.turns_taken), (_GAMES, table.seat))
+                noises = tuple(derive_uniforms(luck[live], *stream, index[live], _UNIFORMS) for stream in streams)
             table.step(partner.act(table.turns(*noises)))
         own: NDArray[np.int64] = table.games().scores[:, seat].reshape(-1, times).sum(axis=1, dtype=np.int64)
         return own
@@ -121,10 +121,10 @@ class Rollouts:
         """The partner's values in each simulation, ``[B, S, 3]``: as many draws as simulations, spread evenly."""
         held = partner_beliefs(turns)
         types, weights = held.types, held.weights
-        if turns.taken > 1 - turns.seat and minds_of(self.model) is not None:
+        if turns.turns_taken > 1 - turns.seat and minds_of(self.model) is not None:
             found = recognized([self.model], turns)
             types, weights = found.types[found.node], found.chances[found.node, 0]
-        spread = np.arange(self.simulations) + unfolded(turns.noise[:, :1], _TYPES, np.arange(self.simulations))
+        spread = np.arange(self.simulations) + derive_uniforms(turns.noise[:, :1], _TYPES, np.arange(self.simulations))
         ends = np.cumsum(weights, axis=1)
         ends /= ends[:, -1:]
         place = (spread[:, :, None] / self.simulations >= ends[:, None]).sum(axis=2)  # [B, S]
@@ -134,15 +134,15 @@ class Rollouts:
         return drawn
 
 
-def _table(turns: Turns, who: Rows, utilities: Int8s) -> Table:
+def _table(turns: Turns, who: Rows, utilities: Int8s) -> GameBatch:
     """Tables at which the talk of the rows ``who`` was had, with values ``[N, 2, 3]``."""
-    table = Table(
+    table = GameBatch(
         Scenarios(turns.counts[who], np.ascontiguousarray(utilities)),
         turns.rules,
         prior=turns.prior,
         reveal_partner_utilities=bool(turns.partner_utilities.any()),
     )
     act, oA = turns.history.act, turns.history.oA
-    for turn in range(turns.taken):
+    for turn in range(turns.turns_taken):
         table.step(decide(act[who, turn], oA[who, turn]))
     return table

@@ -56,7 +56,7 @@ def claimed(message: str) -> Triple | None:
 def told(turns: Turns) -> tuple[Int8s, Bools]:
     """The values that each row's partner claimed last, ``[B, 3]``, and where it claimed any that are worth anything."""
     values, known = np.zeros((turns.size, 3), dtype=np.int8), np.zeros(turns.size, dtype=bool)
-    if turns.history.talk:
+    if turns.history.has_messages:
         theirs = turns.history.messages[:, 1 - turns.seat :: 2]
         for row, messages in enumerate(theirs.tolist()):
             for message in reversed(messages):

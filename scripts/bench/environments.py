@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from dond_marl import DealVectorEnv, SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.envs.views import view
 from dond_marl.game import Act, legal_actions
@@ -45,7 +45,7 @@ def engine(play: str) -> Timed:
     def work() -> int:
         acts = 0
         for scenarios, decisions in scripts:
-            table = Table(scenarios)
+            table = GameBatch(scenarios)
             for step in decisions:
                 turns = table.turns()
                 _read_turns(turns)
@@ -65,7 +65,7 @@ def _read_turns(turns: Turns) -> None:
 
 def _engine_script(rng: np.random.Generator, play: str) -> tuple[Scenarios, list[Decisions]]:
     scenarios = open_source("lewis").draw(rng, ENGINE_GAMES)
-    table, decisions = Table(scenarios), []
+    table, decisions = GameBatch(scenarios), []
     while table.open:
         turns = table.turns()
         numbers = legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], 4)

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 from torch.distributions import Categorical
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
@@ -178,7 +178,7 @@ def plain_acting() -> Timed:
     source, played = open_source("lewis"), count()
 
     def work() -> int:
-        table = Table(source.block(0, next(played) * ACTING_GAMES, ACTING_GAMES))
+        table = GameBatch(source.block(0, next(played) * ACTING_GAMES, ACTING_GAMES))
         while table.open:
             table.step(_plain_decisions(networks[table.seat], trunks[table.seat], table.turns()))
         return int(table.games().turns.sum(dtype=np.int64))

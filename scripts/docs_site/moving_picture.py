@@ -16,7 +16,7 @@ from PIL import Image
 from dond_marl.envs.drawing import draw
 from dond_marl.game import State, apply
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.record import records, replay
+from dond_marl.records.record import records_of, replay
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from league.cli.shell import SEED, Command, WritableFile, run
@@ -34,7 +34,7 @@ def command(first: str, second: str, seed: int, out: Path) -> None:
     """Play the game and write the file."""
     source = open_source("lewis")
     players = (seat_occupant(first, one_game=True), seat_occupant(second, one_game=True))
-    (record,) = records(rollout(players, source.block(seed, 0, 1), seed=seed, prior=source.prior), (first, second))
+    (record,) = records_of(rollout(players, source.block(seed, 0, 1), seed=seed, prior=source.prior), (first, second))
     whole = replay(record)
     states = [State(whole.scenario, whole.rules)]
     for action in whole.history:

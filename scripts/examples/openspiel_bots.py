@@ -11,7 +11,7 @@ import pyspiel
 from open_spiel.python.algorithms.evaluate_bots import evaluate_bots
 from open_spiel.python.algorithms.mcts import MCTSBot, RandomRolloutEvaluator
 
-from dond_marl.envs.openspiel.seat import say
+from dond_marl.envs.openspiel.seat import choose_act
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
 
@@ -31,7 +31,7 @@ class PartnerBot(pyspiel.Bot):
         """The action of this turn."""
         lines = state.information_state_string(self.player).splitlines()
         pool, values, *offers = filter(None, (tuple(map(int, re.findall(r"\w: (\d+)", line))) for line in lines))
-        return say(self.partner, pool, values, offers, seed=self.game_number)
+        return choose_act(self.partner, pool, values, offers, seed=self.game_number)
 
 
 def main(spec: str, games: int) -> None:

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, IllegalAct, Rules, State, apply, forfeit, may_agree, rule_against
 from dond_marl.scenarios.sources import open_source, pack
@@ -62,7 +62,7 @@ def test_talk_and_secret_claims_are_the_same_in_both_engines(max_turns, length, 
 
 def assert_the_same_play(source, rules, illegal, reveal, rng, size):
     scenarios = open_source(source).draw(rng, size)
-    table = Table(scenarios, rules, reveal_partner_utilities=reveal, illegal=illegal)
+    table = GameBatch(scenarios, rules, reveal_partner_utilities=reveal, illegal=illegal)
     states = [State(scenarios.scenario(i), rules) for i in range(size)]
     while table.open:
         turns, live = table.turns(), table.live
@@ -108,14 +108,14 @@ def assert_the_same_play(source, rules, illegal, reveal, rng, size):
 
 def test_an_illegal_act_of_one_game_names_it_and_changes_no_game():
     scenarios = open_source("lewis").draw(np.random.default_rng(0), 8)
-    table = Table(scenarios)
+    table = GameBatch(scenarios)
     act, oA = np.zeros(8, dtype=np.int8), scenarios.counts.copy()
     oA[5, 1] += 1
     with pytest.raises(IllegalAct, match="first in game 5: PROPOSE"):
         table.step(decide(act, oA))
-    assert table.taken == 0 and table.open == 8
+    assert table.turns_taken == 0 and table.open == 8
     table.step(decide(act, scenarios.counts))
-    assert table.taken == 1
+    assert table.turns_taken == 1
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_an_illegal_act_of_one_game_names_it_and_changes_no_game():
 def test_decisions_outside_the_action_space_raise_in_every_mode(act, oA, complaint):
     scenarios = pack([open_source("lewis").table.scenario(0)] * 2)
     for mode in ("raise", "forfeit"):
-        table = Table(scenarios, illegal=mode)
+        table = GameBatch(scenarios, illegal=mode)
         with pytest.raises(ValueError, match=complaint):
             table.step(decide(np.zeros(2), np.zeros((2, 3)))._replace(act_type=act, oA=oA))
 
@@ -139,6 +139,6 @@ def test_decisions_outside_the_action_space_raise_in_every_mode(act, oA, complai
 def test_huge_and_negative_claims_are_illegal_not_wrapped_around():
     scenarios = pack([open_source("lewis").table.scenario(0)])
     for claim in (-1, 5, 127, 128, 256, 257, 2**40, -(2**40)):
-        table = Table(scenarios)
+        table = GameBatch(scenarios)
         with pytest.raises(IllegalAct):
             table.step(decide(np.zeros(1), np.zeros((1, 3)))._replace(oA=np.full((1, 3), claim)))

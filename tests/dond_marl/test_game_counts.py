@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import (
     Act,
     Action,
@@ -148,7 +148,7 @@ def test_a_hundred_thousand_random_games_conserve_items_and_end_in_time(source, 
     games_each = 12_500  # 8 variants: 100,000 games
     rng = np.random.default_rng([max_turns, source == "lewis", disagree == "ends"])
     scenarios = open_source(source).draw(rng, games_each)
-    table = Table(scenarios, Rules(max_turns, disagree))
+    table = GameBatch(scenarios, Rules(max_turns, disagree))
     while table.open:
         turns = table.turns()
         legal = turns.last_partner_act <= Act.INSIST
@@ -159,7 +159,7 @@ def test_a_hundred_thousand_random_games_conserve_items_and_end_in_time(source, 
         oA[fits] = turns.last_partner_offer_for_me[fits]
         table.step(decide(act, oA))
     games = table.games()
-    whole, deal = scenarios.wholes, games.deal
+    whole, deal = scenarios.pool_values, games.deal
     assert (games.turns >= 1).all() and (games.turns <= max_turns).all()
     assert (games.allocation >= 0).all()
     assert (games.allocation[deal].sum(axis=1) == scenarios.counts[deal]).all()
@@ -189,7 +189,7 @@ def test_a_deal_shares_out_the_whole_pool_and_no_deal_pays_nobody(scenario, rule
     first, second = outcome.allocation
     assert rest(scenario.counts, first) == second and min(first + second) >= 0
     assert outcome.scores == (worth(scenario.utilities[0], first), worth(scenario.utilities[1], second))
-    assert all(0 <= score <= scenario.whole(seat) for seat, score in enumerate(outcome.scores))
+    assert all(0 <= score <= scenario.pool_value(seat) for seat, score in enumerate(outcome.scores))
 
 
 @settings(max_examples=200, deadline=None)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from dond_marl.batch import Games
+from dond_marl.errors import error_line
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import Block, Noise, OccupantError, one_line, rollout, rollout_blocks
+from dond_marl.rollout import Block, Noise, OccupantError, rollout, rollout_blocks
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Traits, decide
 
@@ -97,8 +98,8 @@ def test_a_games_noise_does_not_depend_on_which_other_games_have_ended():
         for turns in seen:
             # The open games keep their order, so each row's own scenario says which game it is.
             games = games[match(SCENARIOS.counts[games], SCENARIOS.utilities[games, 0], turns)]
-            assert (turns.noise == noise.of_turn(turns.taken)[games]).all()
-            assert (turns.game_noise == noise.of_game(0)[games]).all()
+            assert (turns.noise == noise.turn_noise(turns.turns_taken)[games]).all()
+            assert (turns.game_noise == noise.game_noise(0)[games]).all()
 
 
 def test_turn_noise_is_fresh_game_noise_stays_and_both_are_private_to_the_seat():
@@ -156,7 +157,7 @@ class Unspeakable(Exception):  # somebody else's
     ],
 )
 def test_somebody_elses_error_is_told_on_one_printable_line(error, told):
-    assert one_line(error) == told
+    assert error_line(error) == told
     told.encode()
 
 

@@ -56,7 +56,7 @@ def test_written_members_earn_what_the_members_earn(turns):
     for (a, first), (b, second) in itertools.product(enumerate(NAMES), enumerate(NAMES)):
         pairs = (seat_occupant(first), seat_occupant(second)), (sides[0][a], sides[1][b])
         means = [
-            points_of_ten(rollout(pair, SMALL, rules, seed=0, prior=PRIOR).scores, SMALL.wholes).mean(axis=0)
+            points_of_ten(rollout(pair, SMALL, rules, seed=0, prior=PRIOR).scores, SMALL.pool_values).mean(axis=0)
             for pair in pairs
         ]
         np.testing.assert_allclose(means, [payoffs[a, b]] * 2, atol=1e-9)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from dond_marl.scenarios.sources import SPLITS, TO_TRAIN_ON, Scenarios, ScenarioSource, open_source
-from dond_marl.scenarios.views import HELD_OUT_VIEWS, may_be_trained_on, view_numbers
+from dond_marl.scenarios.views import HELD_OUT_VIEWS, is_trainable, view_numbers
 from experiments.distill import DistillConfig
 from experiments.field.published import learner
 from experiments.hints.settings import ExperimentConfig
@@ -81,7 +81,7 @@ def of_recipe(recipe: Recipe) -> Iterator[ScenarioSource]:
 def held_out(source: ScenarioSource) -> int:
     """How many of its scenarios nobody may train on; of a source without end, of as many as are drawn."""
     table = source.block(0, 0, DRAWN) if source.table is None else source.table
-    return int((~may_be_trained_on(table)).sum())
+    return int((~is_trainable(table)).sum())
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_it_would_be_noticed():
 
 def test_the_local_language_model_and_the_worked_episodes_of_judges_are_made_without_what_is_held_out():
     assert [source.label for source in of_recipe(Recipe()) if held_out(source)] == []
-    assert may_be_trained_on(scripted_games(0, 1000).scenarios).all()
+    assert is_trainable(scripted_games(0, 1000).scenarios).all()
 
 
 @pytest.mark.parametrize(("name", "split"), [(name, split) for name in SPLITS for split in (*SPLITS[name], None)])

@@ -39,7 +39,7 @@ class Writes:
         self.partner, self.traits, self.told = partner, partner.traits, {}
 
     def act(self, turns):
-        self.told[turns.taken] = turns.hint_features.copy()
+        self.told[turns.turns_taken] = turns.hint_features.copy()
         return self.partner.act(turns)
 
 
@@ -121,7 +121,7 @@ def test_environment_and_play_loop_tell_the_same(seed, max_turns, disagree, reve
     schedule = HintSchedule(hinter, cadence_k)
     games = rollout(
         players, scenarios, rules, seed=seed, reveal_partner_utilities=reveal, prior=SOURCE.prior,
-        whispers=(schedule, schedule),
+        hints=(schedule, schedule),
     )  # fmt: skip
     bare = deal_or_no_dialog_v0.env(max_turns=max_turns, disagree=disagree, reveal_partner_utilities=reveal)
     env = HintInjectorEnv(bare, hinter, cadence_k)
@@ -138,7 +138,7 @@ def test_a_game_of_the_environment_hears_the_random_hints_of_a_block_of_one(seed
     players = Writes(seat_occupant("tough")), Writes(seat_occupant("versatile"))
     schedule = HintSchedule(RandomHinter())
     games = rollout(
-        players, SOURCE.draw(np.random.default_rng(seed), 1), seed=seed, index=(0,), whispers=(schedule, schedule)
+        players, SOURCE.draw(np.random.default_rng(seed), 1), seed=seed, index=(0,), hints=(schedule, schedule)
     )
     heard = told_along(HintInjectorEnv(deal_or_no_dialog_v0.env(), "random"), games, 0, seed)
     batched = players[0].told | players[1].told
@@ -224,7 +224,7 @@ def test_the_adapter_reads_the_environment_as_it_reads_turns():
     players[1].act = lambda turns: seen.append(adapter.encode(turns)[0]) or players[1].partner.act(turns)
     games = rollout(
         players, SOURCE.draw(np.random.default_rng(3), 1), seed=1, reveal_partner_utilities=True,
-        whispers=(None, HintSchedule(GREEDY, 2)),
+        hints=(None, HintSchedule(GREEDY, 2)),
     )  # fmt: skip
     env = HintInjectorEnv(deal_or_no_dialog_v0.env(reveal_partner_utilities=True), GREEDY, 2, seats=[1])
     env.reset(options={"scenario": games.scenarios.scenario(0)})

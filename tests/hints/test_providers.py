@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import hints
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.conformance import positions
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
-from dond_marl.seats import Cause, Decisions, Hinter, Hints, Traits, Whisper, decide
+from dond_marl.seats import Cause, Decisions, Hinter, Hints, HintSource, Traits, decide
 from hints import ExpertHinter, HintAdapter, HintSchedule, LayoutError, RandomHinter
 from hints.schedule import hint_features
 
@@ -61,7 +61,7 @@ class Terse:
 
 
 def opening(size=1, scenario=TABLE):
-    return Table(pack([scenario] * size)).turns()
+    return GameBatch(pack([scenario] * size)).turns()
 
 
 def said(*rows):
@@ -85,7 +85,7 @@ def hinters():
 @pytest.mark.parametrize("last", [None, Act.PROPOSE], ids=["opening", "answer"])
 def test_random_hints_are_uniform_over_legal_acts_and_then_over_each_cap(last):
     size = 20_000
-    table = Table(pack([TABLE] * size))
+    table = GameBatch(pack([TABLE] * size))
     if last is not None:
         table.step(decide(np.full(size, last), np.zeros((size, 3))))
     noise = np.random.default_rng(1).random((size, 8))
@@ -121,7 +121,7 @@ def test_a_missing_expert_hints_the_greedy_act_and_every_such_hint_is_counted():
     )
     direct = HintSchedule(ExpertHinter(greedy))
     for schedule in (by_absence, by_its_own_word):
-        assert (schedule.tell(turns) == direct.tell(turns)).all()
+        assert (schedule.hint_features(turns) == direct.hint_features(turns)).all()
         assert schedule.tally == Counter(asked=6, available=6, missing=6)
     assert direct.tally == Counter(asked=12, available=12)
     with pytest.raises(ValueError, match="needs a partner to ask, or a fallback"):
@@ -144,7 +144,7 @@ def test_failed_and_illegal_answers_are_neutral_counted_by_cause_and_leave_their
         (Act.END, (9, 9, 9), 1.0, Cause.FREE),  # oA counts only in an offer
     )
     schedule = HintSchedule(ExpertHinter(Says(answer)))
-    told = schedule.tell(opening(12))
+    told = schedule.hint_features(opening(12))
     assert told[0].tolist() == pytest.approx([1, 0, 0, 0, 0, 1, 0, 1 / 3, 0.5, 1])
     assert told[11].tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 1, 1]
     assert not told[1:11].any()
@@ -158,7 +158,7 @@ def test_failed_and_illegal_answers_are_neutral_counted_by_cause_and_leave_their
 )
 def test_an_answer_that_cannot_be_read_gives_no_hints(answer):
     schedule = HintSchedule(ExpertHinter(Says(answer)))
-    assert not schedule.tell(opening(3)).any()
+    assert not schedule.hint_features(opening(3)).any()
     assert schedule.tally == Counter(asked=3, unparsable=3)
 
 
@@ -168,13 +168,13 @@ def test_a_partner_that_raises_gives_no_hints_and_is_shown():
 
     schedule = HintSchedule(ExpertHinter(Says(broken)))
     with pytest.warns(RuntimeWarning, match="Says, asked for hints, failed: ConnectionError: no route"):
-        assert not schedule.tell(opening(3)).any()
+        assert not schedule.hint_features(opening(3)).any()
     assert schedule.tally == Counter(asked=3, unreachable=3)
 
 
 def test_a_hinter_that_states_no_causes_is_kept_in_range_too():
     schedule = HintSchedule(Terse())
-    told = schedule.tell(opening(4))
+    told = schedule.hint_features(opening(4))
     assert told[:, 9].tolist() == [0, 0, 1, 1] and told.max() == 1 and not told[:2].any()
     assert schedule.tally == Counter(asked=4, available=2, illegal=1, unstated=1)
     assert not schedule.deterministic, "who declares nothing is given noise"
@@ -198,7 +198,7 @@ def test_features_of_a_worked_hint():
 def test_a_seat_is_told_on_exactly_every_kth_own_step(cadence_k, seat):
     schedule, occupants = HintSchedule(ExpertHinter(seat_occupant("heuristic")), cadence_k), (Stalls(), Stalls())
     whispers = (schedule, None) if seat == 0 else (None, schedule)
-    rollout(occupants, SCENARIOS, Rules(10), seed=1, whispers=whispers)
+    rollout(occupants, SCENARIOS, Rules(10), seed=1, hints=whispers)
     told = [features[:, 9] for features in occupants[seat].told]
     assert len(told) == 5
     for step, available in enumerate(told):
@@ -220,24 +220,24 @@ def test_a_cadence_that_is_no_number_of_steps_is_refused(cadence_k):
 def test_hints_keep_the_contract_in_every_kind_of_position(name):
     hinter = hinters()[name]
     schedule, asked = HintSchedule(hinter), seat_occupant("random")
-    assert isinstance(hinter, Hinter) and isinstance(schedule, Whisper)
+    assert isinstance(hinter, Hinter) and isinstance(schedule, HintSource)
     rng = np.random.default_rng(3)
     for position in positions(asked, games=8):
-        features = schedule.tell(position.turns)
+        features = schedule.hint_features(position.turns)
         assert features.shape == (8, 10) and features.dtype == np.float32
         assert features.min() >= 0 and features.max() <= 1
         assert (features[:, :5].sum(axis=1) == 1).all() and (features[:, 9] == 1).all()
         assert not features[features[:, :2].sum(axis=1) == 0, 5:8].any()
         assert (features[:, :5].astype(bool) <= position.turns.act_mask).all()
-        assert (features == schedule.tell(position.hidden)).all(), "the other seat's values do not show"
+        assert (features == schedule.hint_features(position.hidden)).all(), "the other seat's values do not show"
         order = rng.permutation(8)[:5]
-        assert (features[order] == schedule.tell(position.turns.rows(order))).all(), "other rows do not matter"
+        assert (features[order] == schedule.hint_features(position.turns.rows(order))).all(), "other rows do not matter"
 
 
 def test_hints_that_nobody_reads_change_no_game():
     occupants = seat_occupant("random"), seat_occupant("boulware")
     bare = rollout(occupants, SCENARIOS, seed=5)
-    hinted = rollout(occupants, SCENARIOS, seed=5, whispers=(HintSchedule(RandomHinter()),) * 2)
+    hinted = rollout(occupants, SCENARIOS, seed=5, hints=(HintSchedule(RandomHinter()),) * 2)
     assert (bare.act == hinted.act).all() and (bare.oA == hinted.oA).all()
 
 
@@ -247,7 +247,7 @@ def test_the_adapter_lays_hints_behind_the_base_features():
     assert adapter.name == "base-v1(max_count=4, max_turns=10)+hints-v1" and plain.name == base.name
     assert adapter.width == base.width + 10 == sum(width for _, width in adapter.pieces) and plain.width == base.width
     turns = opening(3)
-    turns = turns._replace(hint_features=HintSchedule(ExpertHinter(seat_occupant("heuristic"))).tell(turns))
+    turns = turns._replace(hint_features=HintSchedule(ExpertHinter(seat_occupant("heuristic"))).hint_features(turns))
     features = adapter.encode(turns)
     assert features.dtype == np.float32 and (features[:, : base.width] == encode(turns, base)).all()
     assert (features[:, base.width :] == turns.hint_features).all() and turns.hint_features.any()

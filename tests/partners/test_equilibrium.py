@@ -62,8 +62,10 @@ def test_it_draws_what_it_says_by_the_chances_that_it_knows():
             chances = partner.probs(turns, 4)
             assert chances.sum(axis=1) == pytest.approx(1)
             assert decisions.confidence == pytest.approx(chances[np.arange(400), numbers], abs=1e-6)
-            seen[turns.taken] = np.bincount(numbers, minlength=chances.shape[1]) / 400, chances[0]
-            return decisions._replace(act_type=np.zeros_like(decisions.act_type), oA=turns.counts * (turns.taken == 0))
+            seen[turns.turns_taken] = np.bincount(numbers, minlength=chances.shape[1]) / 400, chances[0]
+            return decisions._replace(
+                act_type=np.zeros_like(decisions.act_type), oA=turns.counts * (turns.turns_taken == 0)
+            )
 
     rollout((Listener(), Listener()), some, Rules(2), seed=0, prior="lewis")
     assert list(seen) == [0, 1]
@@ -115,7 +117,7 @@ def test_where_disagree_only_refuses_it_says_what_its_rule_says(turns):
 def test_where_disagree_only_refuses_two_of_them_earn_the_same():
     space, pair = lewis_space(), (seat_occupant("equilibrium"),) * 2
     games = [rollout(pair, space, Rules(4, rule), seed=3, prior="lewis") for rule in ("ends", "rejects")]
-    ends, rejects = (points_of_ten(each.scores, space.wholes).mean(axis=0) for each in games)
+    ends, rejects = (points_of_ten(each.scores, space.pool_values).mean(axis=0) for each in games)
     assert rejects == pytest.approx(ends, abs=0.01)  # the same noise: nearly every game is the same
 
 

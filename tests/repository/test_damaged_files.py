@@ -20,7 +20,7 @@ from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import check_spec, parse_spec, seat_occupant, spec_name
 from dond_marl.records.files import read_lines, write_lines
-from dond_marl.records.record import GameRecord, records, replay, to_line
+from dond_marl.records.record import GameRecord, records_of, replay, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from league.settings.read import Config, load_config
@@ -69,7 +69,7 @@ def games() -> bytes:
     pair, rules = (seat_occupant("random"), seat_occupant("heuristic")), Rules()
     scenarios = open_source("lewis").draw(np.random.default_rng(1), 6)
     played = rollout(pair, scenarios, seed=1, rules=rules)
-    return "".join(to_line(one) + "\n" for one in records(played, ("random", "heuristic"))).encode()
+    return "".join(to_line(one) + "\n" for one in records_of(played, ("random", "heuristic"))).encode()
 
 
 def read_games(path: Path) -> None:

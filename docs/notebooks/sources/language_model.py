@@ -27,14 +27,14 @@ print(load_template().text[:900])
 
 # %%
 from dond_marl.game import Rules
-from dond_marl.records.record import records
+from dond_marl.records.record import records_of
 from dond_marl.records.transcript import transcript
 from dond_marl.rollout import rollout
 from dond_marl.scenarios import open_source
 
 dealt = open_source("lewis", split="test").block(3, 0, 4)
 games = rollout((model, seat_occupant("boulware")), dealt, Rules(), seed=3)
-for game in list(records(games, ("model", "boulware")))[:2]:
+for game in list(records_of(games, ("model", "boulware")))[:2]:
     print(transcript(game), end="\n\n")
 
 # %% [markdown]
@@ -84,7 +84,7 @@ babbler = seat_occupant({"kind": "llm", "provider": "openai", "base_url": addres
 games = rollout(
     (babbler, seat_occupant("heuristic")), open_source("lewis", split="test").block(3, 0, 2), Rules(), seed=3
 )
-print(next(transcript(game) for game in records(games, ("babbler", "heuristic"))))
+print(next(transcript(game) for game in records_of(games, ("babbler", "heuristic"))))
 print("why its acts were played:", [Cause(code).name for code in games.cause[0, : games.turns[0] : 2]])
 server.shutdown()
 

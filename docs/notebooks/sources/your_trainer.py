@@ -83,13 +83,13 @@ assert after.low > before.high, "it has not learned for sure"
 
 # %%
 from dond_marl.game import Rules
-from dond_marl.records.record import records
+from dond_marl.records.record import records_of
 from dond_marl.records.transcript import transcript
 from dond_marl.rollout import rollout
 from dond_marl.scenarios import open_source
 
 dealt = open_source("lewis", split="test").block(1, 0, 2)
-print(next(transcript(game) for game in records(rollout((player, player), dealt, Rules(), seed=1), ("sb3", "sb3"))))
+print(next(transcript(game) for game in records_of(rollout((player, player), dealt, Rules(), seed=1), ("sb3", "sb3"))))
 
 # %% [markdown]
 # Other libraries, faster vectors (`DealVectorEnv`) and the way to give such a policy a name in configs:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.envs.negmas.worker import issues_of, ufun_of
-from dond_marl.errors import InputError, lacks
+from dond_marl.errors import InputError, missing_library
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.rollout import Noise, see
+from dond_marl.rollout import Noise, observe_turns
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Decisions, Partner, decide
 
@@ -25,7 +25,7 @@ try:
     from negmas.sao import ResponseType, SAOResponse
     from negmas.sao.negotiators import SAOCallNegotiator
 except ModuleNotFoundError as error:
-    raise (lacks(error, "a negotiator of NegMAS") or error) from error
+    raise (missing_library(error, "a negotiator of NegMAS") or error) from error
 
 NEAR = 1e-6  # of a utility
 MOST_WHOLE = 120  # points that a pool may be worth: 4 of each of three types, 10 points each
@@ -62,7 +62,7 @@ class OurNegotiator(SAOCallNegotiator):  # type: ignore[misc]
     def __init__(self, occupant: Spec | Partner = "expert", seed: int = 0, **given: Any) -> None:
         super().__init__(**given)
         self._occupant, self._seed = seat_occupant(occupant, one_game=True), seed
-        self._table: Table | None = None
+        self._table: GameBatch | None = None
         self._claim: tuple[int, ...] | None = None
 
     def on_negotiation_start(self, state: Any) -> None:
@@ -78,9 +78,11 @@ class OurNegotiator(SAOCallNegotiator):  # type: ignore[misc]
             self._opens = state.last_negotiator is None
         table = self._table
         assert table is not None
-        if not (self._opens and table.taken == 0):
+        if not (self._opens and table.turns_taken == 0):
             table.step(self._heard(offer))
-        decisions = self._occupant.act(see(table, self._noise, deterministic=self._occupant.traits.deterministic))
+        decisions = self._occupant.act(
+            observe_turns(table, self._noise, deterministic=self._occupant.traits.deterministic)
+        )
         act, kept = int(decisions.act_type[0]), decisions.oA[0].tolist()
         if act == Act.AGREE and offer is None:  # to what is no longer on the table: offered back
             act, kept = Act.PROPOSE, [c - k for c, k in zip(self._counts, self._theirs, strict=True)]
@@ -111,7 +113,7 @@ class OurNegotiator(SAOCallNegotiator):  # type: ignore[misc]
         utilities = self._utilities()
         known = np.array([[utilities, utilities]], dtype=np.int8)  # the other's values are not known, and not shown
         scenario = Scenarios(np.array([self._counts], dtype=np.int8), known)
-        self._table = Table(scenario, Rules(turns), prior="lewis")
+        self._table = GameBatch(scenario, Rules(turns), prior="lewis")
         self._noise = Noise(self._seed, (), 1)
         self._claim = None
         self._theirs: list[int] = list(self._counts)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dond_marl.envs.negmas.process import Agent, Said, Worker, worker_of
-from dond_marl.errors import InputError, shown
+from dond_marl.envs.negmas.process import AgentAct, NegMASAgent, NegMASWorker, worker_of
+from dond_marl.errors import InputError, quote
 from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Traits, Turns
 
@@ -44,13 +44,13 @@ class NegMASPartner:
         self, agent: str, parameters: dict[str, Any] | None = None, python: str | None = None, limit: float = 10.0
     ) -> None:
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not LEAST <= limit <= MOST:
-            raise InputError(f"limit must be a number in {LEAST}..{MOST} seconds; got {shown(limit)}")
+            raise InputError(f"limit must be a number in {LEAST}..{MOST} seconds; got {quote(limit)}")
         if not isinstance(agent, str) or "." not in agent:
-            raise InputError(f"agent must be the dotted path of a negotiator's class; got {shown(agent)}")
-        self.agent, self.limit, self.python = Agent(agent, json.dumps(parameters or {})), float(limit), python
+            raise InputError(f"agent must be the dotted path of a negotiator's class; got {quote(agent)}")
+        self.agent, self.limit, self.python = NegMASAgent(agent, json.dumps(parameters or {})), float(limit), python
         self.forfeits: Counter[str] = Counter()
         self._deaths = 0
-        self._worker: Worker | None = None
+        self._worker: NegMASWorker | None = None
         self.versions = self._worker_now().load(self.agent)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -75,14 +75,14 @@ class NegMASPartner:
             oA[row] = kept if act == Act.PROPOSE else 0
         return Decisions(act_type, oA, np.ones(turns.size, dtype=np.float32), cause)
 
-    def _ask(self, rows: list[dict[str, Any]], max_turns: int) -> list[Said]:
+    def _ask(self, rows: list[dict[str, Any]], max_turns: int) -> list[AgentAct]:
         if self._deaths >= DEATHS:
             return [(int(Act.END), [0, 0, 0], f"its process died {self._deaths} times")] * len(rows)
         said, deaths = self._worker_now().act(self.agent, max_turns, self.limit, rows)
         self._deaths += deaths
         return said
 
-    def _worker_now(self) -> Worker:
+    def _worker_now(self) -> NegMASWorker:
         if self._worker is None:
             self._worker = worker_of(self.python)
         return self._worker

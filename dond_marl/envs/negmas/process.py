@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from dond_marl.errors import InputError, RunFailure, shown
+from dond_marl.errors import InputError, RunFailure, quote
 
 WORKER = Path(__file__).with_name("worker.py")
 PATIENCE = 60.0  # times the limit of an act that one is waited for, by the clock; the worker ends it long before
@@ -25,21 +25,21 @@ NEEDS = (
     "give the dotted path of a negotiator's class, and the Python of an environment that has NegMAS and its package: "
     "docs/FIELD.md"
 )
-Said = tuple[int, list[int], str]  # act, what its speaker would keep, and what went wrong, "" for nothing
+AgentAct = tuple[int, list[int], str]  # act, what its speaker would keep, and what went wrong, "" for nothing
 
 
-class Agent(NamedTuple):
+class NegMASAgent(NamedTuple):
     """A negotiator of NegMAS: the dotted path of its class, and what it is made with, as JSON."""
 
     path: str
     parameters: str = "{}"
 
 
-class Died(RunFailure):
+class WorkerDied(RunFailure):
     """The worker ended, or said nothing for too long."""
 
 
-class Worker:
+class NegMASWorker:
     """One process; it is started when it is first asked, and again after it died.
 
     It ends with whoever holds it. One lock: two threads may hold the same worker.
@@ -52,13 +52,13 @@ class Worker:
         self._rest = b""
         self._lock = threading.Lock()
 
-    def load(self, agent: Agent) -> dict[str, str]:
+    def load(self, agent: NegMASAgent) -> dict[str, str]:
         """The versions of NegMAS and of the agent's package. Raises :class:`InputError` where it does not load."""
         with self._turn():
             try:
                 self._send({"do": "load", "agent": agent.path, "parameters": json.loads(agent.parameters)})
                 answer = self._line(READY)
-            except Died as error:
+            except WorkerDied as error:
                 raise InputError(f"{agent.path} cannot be loaded with {self.python}: {error}") from error
         if "error" in answer:
             raise InputError(f"{agent.path} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
@@ -71,7 +71,7 @@ class Worker:
             try:
                 self._send({"do": "agents", "package": package})
                 answer = self._line(READY)
-            except Died as error:
+            except WorkerDied as error:
                 raise InputError(f"{package} cannot be loaded with {self.python}: {error}") from error
         if "error" in answer:
             raise InputError(f"{package} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
@@ -87,12 +87,14 @@ class Worker:
             return 0.0
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def act(self, agent: Agent, max_turns: int, limit: float, rows: Sequence[dict[str, Any]]) -> tuple[list[Said], int]:
+    def act(
+        self, agent: NegMASAgent, max_turns: int, limit: float, rows: Sequence[dict[str, Any]]
+    ) -> tuple[list[AgentAct], int]:
         """What the agent says in each row, and how many of the rows the worker died of.
 
         ``rows`` as the worker takes them. A row that it died of is a forfeit; the rows after it are asked anew.
         """
-        said: list[Said] = []
+        said: list[AgentAct] = []
         deaths = 0
         asked = {"do": "act", "agent": agent.path, "parameters": json.loads(agent.parameters)}
         with self._turn():
@@ -102,7 +104,7 @@ class Worker:
                     while len(said) < len(rows):
                         act, kept, trouble = self._line(max(READY, PATIENCE * limit))
                         said.append((act, kept, trouble))
-                except Died as error:
+                except WorkerDied as error:
                     said.append((4, [0, 0, 0], f"its process died: {error}"))
                     deaths += 1
         return said, deaths
@@ -134,21 +136,21 @@ class Worker:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
         except OSError as error:
-            raise Died(self._last_words(f"it ended: {error}")) from error
+            raise WorkerDied(self._last_words(f"it ended: {error}")) from error
 
     def _line(self, seconds: float) -> Any:
-        """The next line of the worker. Raises :class:`Died` where none comes in ``seconds``."""
+        """The next line of the worker. Raises :class:`WorkerDied` where none comes in ``seconds``."""
         assert self._process is not None and self._process.stdout is not None
         pipe = self._process.stdout.fileno()
         while b"\n" not in self._rest:
             with selectors.DefaultSelector() as selector:
                 selector.register(pipe, selectors.EVENT_READ)
                 if not selector.select(seconds):
-                    raise Died(self._last_words(f"nothing came in {seconds:.0f} seconds"))
+                    raise WorkerDied(self._last_words(f"nothing came in {seconds:.0f} seconds"))
             more = os.read(pipe, 2**16)
             if not more:
                 code = self._process.wait()
-                raise Died(self._last_words(f"it ended with exit code {code}"))
+                raise WorkerDied(self._last_words(f"it ended with exit code {code}"))
             self._rest += more
         line, _, self._rest = self._rest.partition(b"\n")
         return json.loads(line)
@@ -167,7 +169,7 @@ class Worker:
         except OSError as error:
             log.close()
             raise InputError(
-                f"{shown(self.python)} cannot be started: {error}; give with python= the Python of an environment"
+                f"{quote(self.python)} cannot be started: {error}; give with python= the Python of an environment"
             ) from error
         weakref.finalize(self, _end, self._process, log)
         return self._process
@@ -195,13 +197,13 @@ def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
     process.wait()
 
 
-_WORKERS: weakref.WeakValueDictionary[str, Worker] = weakref.WeakValueDictionary()
+_WORKERS: weakref.WeakValueDictionary[str, NegMASWorker] = weakref.WeakValueDictionary()
 
 
-def worker_of(python: str | None) -> Worker:
+def worker_of(python: str | None) -> NegMASWorker:
     """The worker of a Python, ``None`` for this one; who asks for the same one while it lives gets the same worker."""
     python = python or sys.executable
     found = _WORKERS.get(python)
     if found is None:
-        found = _WORKERS[python] = Worker(python)
+        found = _WORKERS[python] = NegMASWorker(python)
     return found

@@ -110,7 +110,7 @@ def load(path: str) -> type[Any]:
     return found
 
 
-class Game:
+class NegMASGame:
     """One negotiation, going on: an agent of NegMAS in a seat, and in the other one who says what it is told to say."""
 
     def __init__(self, agent: type[Any], parameters: dict[str, Any], row: dict[str, Any], max_turns: int) -> None:
@@ -312,19 +312,19 @@ def _limited(limit: float) -> Iterator[None]:
             signal.setitimer(timer, 0)
 
 
-class Worker:
+class ActServer:
     """Answers requests; keeps the games that go on."""
 
     def __init__(self) -> None:
-        self._games: OrderedDict[str, Game] = OrderedDict()
-        self._last: Game | None = None  # the game whose random numbers are in the global generators
+        self._games: OrderedDict[str, NegMASGame] = OrderedDict()
+        self._last: NegMASGame | None = None  # the game whose random numbers are in the global generators
 
     def load(self, request: dict[str, Any]) -> dict[str, Any]:
         """Whether the agent can be loaded and made, and the versions of what it is from."""
         self._set_aside()
         try:
             row = {"counts": [1, 1, 1], "values": [3, 3, 4], "seat": 1, "seed": 0}
-            Game(load(request["agent"]), request["parameters"], row, 2)
+            NegMASGame(load(request["agent"]), request["parameters"], row, 2)
         except BaseException as error:  # noqa: BLE001  # somebody else's code: whatever it raises is the answer
             return {"error": _told(error)}
         return {"versions": {name: _version(name) for name in ("negmas", request["agent"].partition(".")[0])}}
@@ -350,7 +350,7 @@ class Worker:
         self._set_aside()
         try:
             if game is None or not game.goes_on_as(row["history"]):
-                game = Game(load(request["agent"]), request["parameters"], row, request["max_turns"])
+                game = NegMASGame(load(request["agent"]), request["parameters"], row, request["max_turns"])
             else:
                 _restore(game.random)
             act, kept = game.act(row["history"], request["limit"])
@@ -391,7 +391,7 @@ def main() -> None:
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    worker = Worker()
+    worker = ActServer()
     for line in sys.stdin:
         request = json.loads(line)
         if request["do"] == "act":

@@ -16,10 +16,10 @@ import pyspiel
 
 from dond_marl.envs.features import BaseLayout, ObservationEncoder
 from dond_marl.envs.spaces import observe
-from dond_marl.envs.turn import ask
+from dond_marl.envs.turn import choose_action
 from dond_marl.game import SEATS, Act, Action, Rules, State, Triple, apply, may_agree
 from dond_marl.records.transcript import transcript_lines
-from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_WHOLE, Scenarios, open_source
+from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_POOL_VALUE, Scenarios, open_source
 from dond_marl.seats import Partner
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
 
@@ -54,7 +54,7 @@ class DealGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel ships no types
             max_chance_outcomes=_scenarios(self.split).size,
             num_players=len(SEATS),
             min_utility=0.0,
-            max_utility=float(LEWIS_WHOLE),
+            max_utility=float(LEWIS_POOL_VALUE),
             max_game_length=self.rules.max_turns,
         )
         super().__init__(TYPE, info, parameters)
@@ -140,7 +140,7 @@ class DealObserver:
 def answer(partner: Partner, state: DealState, seed: int = 0) -> int:
     """The number of what ``partner`` says in ``state``. ``seed``: the game's chance, the same in all turns of one."""
     assert state.table is not None
-    action = ask(partner, state.table, seed=seed, prior="lewis")
+    action = choose_action(partner, state.table, seed=seed, prior="lewis")
     return int(action_index(np.array(action.act_type), np.array(action.oA), LEWIS_MAX_COUNT))
 
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.game import MAX_COUNT, Scenario, as_integer
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, ScenarioSource, pack
 
@@ -44,10 +44,10 @@ class Instances(NamedTuple):
         """Which are refused, why, and how to play them; empty if all can be played."""
         if not self.refused:
             return ""
-        shown = ", ".join(map(str, self.refused[:5])) + (", ..." if len(self.refused) > 5 else "")
+        quote = ", ".join(map(str, self.refused[:5])) + (", ..." if len(self.refused) > 5 else "")
         return (
             f"{len(self.refused)} of {len(self.refused) + self.scenarios.size} instances are refused: they hold more "
-            f"than {self.max_count} items of one type (instances {shown}); play them with max_count="
+            f"than {self.max_count} items of one type (instances {quote}); play them with max_count="
             f"{LEWIS_MAX_COUNT + 1}"
         )
 
@@ -59,7 +59,7 @@ def load_instances(path: str | Path | None = None, max_count: int = LEWIS_MAX_CO
     """
     limit = as_integer(max_count)
     if limit is None or not 1 <= limit <= MAX_COUNT:
-        raise InstanceError(f"max_count must be an integer in 1..{MAX_COUNT}; got {shown(max_count)}")
+        raise InstanceError(f"max_count must be an integer in 1..{MAX_COUNT}; got {quote(max_count)}")
     file = _installed() if path is None else Path(path).expanduser()
     try:
         text = file.read_text(encoding="utf-8")
@@ -95,7 +95,7 @@ def _scenarios(text: str, path: Path) -> Iterator[Scenario]:
         match = _INSTANCE.fullmatch(line)
         if match is None:
             raise InstanceError(
-                f"{path}:{number}: an instance is three triples of numbers, as 1,2,3 8,1,0 4,0,2; got {shown(line)}"
+                f"{path}:{number}: an instance is three triples of numbers, as 1,2,3 8,1,0 4,0,2; got {quote(line)}"
             )
         try:
             pool, *values = (tuple(map(int, group.split(","))) for group in match.groups())

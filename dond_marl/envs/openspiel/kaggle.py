@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dond_marl.envs.openspiel.seat import say
-from dond_marl.errors import InputError, shown
+from dond_marl.envs.openspiel.seat import choose_act
+from dond_marl.errors import InputError, quote
 from dond_marl.game import Triple
 from dond_marl.seats import Partner
 
@@ -35,16 +35,16 @@ def agent(partner: Partner, *, seed: int = 0, prior: str = "lewis") -> Agent:
     """
 
     def answer(observation: Mapping[str, Any], _configuration: Any = None) -> dict[str, int]:
-        table = table_of(observation)
+        table = parse_observation(observation)
         if table is None:
             return {"submission": NO_ACT}
         counts, values, offers, max_turns = table
-        return {"submission": say(partner, counts, values, offers, max_turns=max_turns, seed=seed, prior=prior)}
+        return {"submission": choose_act(partner, counts, values, offers, max_turns=max_turns, seed=seed, prior=prior)}
 
     return answer
 
 
-def table_of(observation: Mapping[str, Any]) -> tuple[Triple, Triple, list[Triple], int] | None:
+def parse_observation(observation: Mapping[str, Any]) -> tuple[Triple, Triple, list[Triple], int] | None:
     """The pool, the viewer's values, the offers so far and the turn limit; ``None`` where the viewer is not to move."""
     told = observation.get("observationString") or ""
     if not told or observation.get("currentPlayer") != observation.get("playerId"):
@@ -54,7 +54,7 @@ def table_of(observation: Mapping[str, Any]) -> tuple[Triple, Triple, list[Tripl
         offers = [_triple(event["items"]) for event in state["offer_history"] if event["type"] == "offer"]
         return _triple(state["pool"]), _triple(state["my_values"]), offers, int(state["max_turns"])
     except (KeyError, TypeError, ValueError) as error:
-        raise ArenaError(f"not an observation of {ENVIRONMENT} ({error}): {shown(told)}") from None
+        raise ArenaError(f"not an observation of {ENVIRONMENT} ({error}): {quote(told)}") from None
 
 
 def _triple(items: Mapping[str, Any]) -> Triple:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from dond_marl.envs.turn import ask
+from dond_marl.envs.turn import choose_action
 from dond_marl.game import SEATS, Act, Action, Rules, Scenario, State, Triple, apply
 from dond_marl.seats import Partner
 
@@ -20,7 +20,7 @@ AGREE = len(OFFERS)
 _NOTHING: Triple = (0, 0, 0)
 
 
-def say(
+def choose_act(
     partner: Partner,
     counts: Triple,
     values: Triple,
@@ -43,7 +43,7 @@ def say(
     state = State(Scenario(counts, utilities), Rules(max_turns))
     for offer in offers:
         state = apply(state, Action(Act.PROPOSE, offer))
-    action = ask(partner, state, seed=seed, prior=prior)
+    action = choose_action(partner, state, seed=seed, prior=prior)
     if action.act_type is Act.AGREE:
         return AGREE
     return OFFERS.index(action.oA if action.act_type in (Act.PROPOSE, Act.INSIST) else counts)

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.game import Disagree, as_integer
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.yardsticks.beliefs import numbers_of
@@ -108,7 +108,7 @@ class Equilibrium:
         number = as_integer(turns)
         if number not in TEMPERATURES or temperature not in TEMPERATURES[number]:
             raise InputError(
-                f"no table of an equilibrium has turns={shown(turns)}, temperature={shown(temperature)}; there are: "
+                f"no table of an equilibrium has turns={quote(turns)}, temperature={quote(temperature)}; there are: "
                 f"{'; '.join(f'turns={t}: ' + ', '.join(map(str, some)) for t, some in TEMPERATURES.items())}"
             )
         return _shipped(number, float(temperature), disagree)

@@ -16,7 +16,7 @@ import numpy as np
 
 from dond_marl import __version__
 from dond_marl.envs.negmas.occupant import NegMASPartner
-from dond_marl.envs.negmas.process import Worker, worker_of
+from dond_marl.envs.negmas.process import NegMASWorker, worker_of
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios
@@ -97,7 +97,7 @@ def perform(
 class _Kept:
     """The cells of blocks: read where they are kept, else played and kept; an agent is loaded when it first plays."""
 
-    def __init__(self, config: AnacConfig, python: str | None, worker: Worker) -> None:
+    def __init__(self, config: AnacConfig, python: str | None, worker: NegMASWorker) -> None:
         self._config, self._python, self._worker = config, python, worker
         self._folder = Path(config.output_dir).expanduser() / "cells"
         self._agents: dict[str, NegMASPartner] = {}
@@ -154,7 +154,7 @@ def _said(played: list[Cell], first: int, config: AnacConfig) -> str:
     )
 
 
-def _agents(config: AnacConfig, worker: Worker) -> dict[str, str]:
+def _agents(config: AnacConfig, worker: NegMASWorker) -> dict[str, str]:
     modules = {path: module for package in config.packages for path, module in worker.agents(package).items()}
     modules.update({path: path.rpartition(".")[0] for path in config.agents})
     unknown = [path for path in (*config.leave_out, *config.fewer) if path not in modules]

@@ -6,7 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from dond_marl.occupants import check_spec
 from league.settings.sections import PathText, Section, wrong
-from league.settings.yaml import shown
+from league.settings.yaml import quote
 
 
 class AnacConfig(Section):
@@ -41,7 +41,7 @@ class AnacConfig(Section):
     def _of_the_sample(self) -> AnacConfig:
         for name, number in self.fewer.items():
             if not 2 <= number <= self.scenarios:
-                raise wrong(f"{name}: a number in 2..{self.scenarios}; got {shown(number)}", "fewer")
+                raise wrong(f"{name}: a number in 2..{self.scenarios}; got {quote(number)}", "fewer")
         if not self.packages and not self.agents:
             raise wrong("name a package or an agent", "packages")
         return self

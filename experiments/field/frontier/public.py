@@ -14,7 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 
 MOST_DIVISIONS = 100_000  # of a table's items; every one is looked at
 Counts = tuple[int, ...]  # items by type, three or more types
@@ -104,7 +104,7 @@ def _document(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise PublicGameError(f"{path}: cannot be read ({error})") from None
     if not isinstance(document, dict):
-        raise PublicGameError(f"{path}: a JSON object is wanted; got {shown(document)}")
+        raise PublicGameError(f"{path}: a JSON object is wanted; got {quote(document)}")
     return document
 
 
@@ -114,7 +114,7 @@ def _instance(table: dict[str, Any]) -> Instance:
         raise ValueError("counts and values of different lengths")
     if prod(number + 1 for number in counts) > MOST_DIVISIONS:
         raise ValueError(
-            f"a table whose items can be divided in more than {MOST_DIVISIONS:,} ways; got {shown(counts)}"
+            f"a table whose items can be divided in more than {MOST_DIVISIONS:,} ways; got {quote(counts)}"
         )
     return Instance(int(table["game_id"]), counts, (first, second))
 
@@ -125,5 +125,5 @@ def _proposal(items: object) -> Counts | None:
 
 def _numbers(items: object) -> Counts:
     if not isinstance(items, list) or any(type(each) is not int or each < 0 for each in items):
-        raise ValueError(f"a list of whole numbers is wanted; got {shown(items)}")
+        raise ValueError(f"a list of whole numbers is wanted; got {quote(items)}")
     return tuple(items)

@@ -19,7 +19,7 @@ from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.randomness import generator
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.statistics import points_of_ten
@@ -70,11 +70,11 @@ def collect(games: GamesSection, reward: str, template: Template, seed: int) -> 
             witness = Witness(seat_occupant(name))
             pair = (witness, partner) if seat == 0 else (partner, witness)
             played = rollout(pair, table, rules, seed=seed, index=(number, seat), prior=source.prior)
-            earned = points_of_ten(played.scores, table.wholes)
+            earned = points_of_ten(played.scores, table.pool_values)
             paid = pays(played, earned, table)[:, seat]
             acts: list[list[Example]] = [[] for _ in range(table.size)]
             for turns, said in zip(witness.turns, witness.said, strict=True):
-                rows = np.flatnonzero(played.turns > turns.taken).tolist()
+                rows = np.flatnonzero(played.turns > turns.turns_taken).tolist()
                 texts, legal = template.render(turns), legal_rows(turns)
                 for place, row in enumerate(rows):
                     act, (a, b, c) = Act(int(said.act_type[place])), said.oA[place].tolist()
@@ -99,7 +99,7 @@ def collect(games: GamesSection, reward: str, template: Template, seed: int) -> 
 def write_examples(path: Path, examples: Sequence[Example]) -> None:
     """As JSON lines for TRL and others that take chats."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, "".join(f"{json.dumps(row)}\n" for row in _chats(examples)))
+    write_atomically(path, "".join(f"{json.dumps(row)}\n" for row in _chats(examples)))
 
 
 def read_examples(path: Path) -> list[Example]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.errors import InputError
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from experiments.kept import place, read, write
 from experiments.language_models.post_training.cloning import clone, steps_of
 from experiments.language_models.post_training.examples import Example, collect, read_examples, write_examples
@@ -159,4 +159,4 @@ def keep_rows(path: Path, config: PostTrainingConfig, rows: list[Row]) -> None:
     """One line of the settings, then a line each."""
     head = {"config": {**config.model_dump(mode="json"), "output_dir": None}}
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, "".join(f"{json.dumps(row)}\n" for row in (head, *rows)))
+    write_atomically(path, "".join(f"{json.dumps(row)}\n" for row in (head, *rows)))

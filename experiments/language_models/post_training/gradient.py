@@ -67,13 +67,13 @@ def positions(config: PostTrainingConfig, template: Template, adapter: Path, ste
             pair = (witness, partner) if seat == 0 else (partner, witness)
             played = rollout(pair, table, rules, seed=config.seed, index=(step, number, seat), prior=source.prior)
             for turns in witness.turns:
-                rows = np.flatnonzero(played.turns > turns.taken).tolist()
+                rows = np.flatnonzero(played.turns > turns.turns_taken).tolist()
                 for place, (text, legal) in enumerate(zip(template.render(turns), legal_rows(turns), strict=True)):
                     if (text, name) not in found:
                         scenario = table.scenario(rows[place])
                         of_action = worths.after_acts(scenario, turns.history.act[place], turns.history.oA[place])
                         values = np.array([of_action[action] for action in legal.actions()])
-                        found[text, name] = Position(text, legal, values * 10 / scenario.whole(seat))
+                        found[text, name] = Position(text, legal, values * 10 / scenario.pool_value(seat))
     return list(found.values())
 
 

@@ -60,7 +60,7 @@ def measured(config: PostTrainingConfig, adapter: Path | None, raw: int = 0) -> 
             )
             for seat in (0, 1)
         ]  # fmt: skip
-        scores = [points_of_ten(each.scores, table.wholes) for each in games]
+        scores = [points_of_ten(each.scores, table.pool_values) for each in games]
         partners[name] = {
             "points": [score[:, seat].round(4).tolist() for seat, score in enumerate(scores)],
             "partner_points": [score[:, 1 - seat].round(4).tolist() for seat, score in enumerate(scores)],

@@ -28,7 +28,7 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from league.cli.shell import FILE, RUN_ERROR, Command, config_option, say, whole
 from league.evaluation.model_check import Summary, Tried, client_of, free_words, pace, summary, try_positions
 from league.settings.read import Config, load_config
@@ -101,7 +101,7 @@ def _free(spec: str, partner: object, number: int, json_path: Path | None) -> in
         shares = {"strict": said.strict._asdict(), "lenient": said.lenient._asdict()}
         free = {**shares, "refused": said.refused, "examples": said.examples}
         found = {"member": spec, "positions": number, "free": free, "pace": took._asdict()}
-        write_whole(json_path, json.dumps(found, indent=1) + "\n")
+        write_atomically(json_path, json.dumps(found, indent=1) + "\n")
     return 0
 
 
@@ -150,7 +150,7 @@ def _position(number: int, of: int, one: Tried) -> None:
     turns = one.turns
     pool, values = (",".join(map(str, row[0].tolist())) for row in (turns.counts, turns.my_utilities))
     offer = ",".join(map(str, turns.last_partner_offer_for_me[0].tolist()))
-    said = f"offered {offer}" if turns.taken else "to open"
+    said = f"offered {offer}" if turns.turns_taken else "to open"
     say(f"position {number} of {of}: pool {pool}, own values {values}, {said}")
     status = "" if one.status is None else f"HTTP status {one.status}, "
     prompt, said_tokens = one.reply.usage

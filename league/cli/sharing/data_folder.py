@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from dond_marl.records.files import replacing, write_whole
-from dond_marl.records.record import records, to_line
+from dond_marl.records.files import atomic_replace, write_atomically
+from dond_marl.records.record import records_of, to_line
 from dond_marl.records.transcript import transcript
 from league.cli.sharing.folder import ours
 from league.ledger.replay import orders, played_again
@@ -62,7 +62,7 @@ def write_transcripts(run: Path, folder: Path, name: str, tell: Callable[[str], 
         config = ledger.config()
         (folder / "data").mkdir(parents=True, exist_ok=True)
         with (
-            replacing(folder / TRANSCRIPTS) as temporary,
+            atomic_replace(folder / TRANSCRIPTS) as temporary,
             temporary.open("w", encoding="utf-8") as file,
         ):
             for number in range(ledger.next_round):
@@ -73,7 +73,7 @@ def write_transcripts(run: Path, folder: Path, name: str, tell: Callable[[str], 
                         tell(f"the games of {leg.seats[0]} and {leg.seats[1]} in round {number + 1} {games}")
                         continue
                     members |= {*leg.seats}
-                    for record in records(games, leg.seats):
+                    for record in records_of(games, leg.seats):
                         row = {"round": number + 1, "seat_0": leg.seats[0], "seat_1": leg.seats[1]}
                         line = {**row, "transcript": transcript(record), "record": json.loads(to_line(record))}
                         file.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -93,6 +93,6 @@ def write_transcripts(run: Path, folder: Path, name: str, tell: Callable[[str], 
         names=named,
         left_out=gone,
     )
-    write_whole(folder / "README.md", text)
-    write_whole(folder / "LICENSE", LICENCES[licence])
+    write_atomically(folder / "README.md", text)
+    write_atomically(folder / "LICENSE", LICENCES[licence])
     return count

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from dond_marl.seats import Partner
 from league.cli.sharing.folder import ours
 from league.evaluation.evaluate import scenarios_of
@@ -73,7 +73,7 @@ def checkpoint_of(model: str) -> Path:
         return path
     found = sorted(checkpoints_in(named_run(path, SETTINGS).path), key=lambda each: each.stem)
     if not found:
-        raise InputError(f"{shown(model)} holds no checkpoint yet; name the .json of one, or a training's folder")
+        raise InputError(f"{quote(model)} holds no checkpoint yet; name the .json of one, or a training's folder")
     return found[-1]
 
 
@@ -92,9 +92,9 @@ def write_model(checkpoint: Path, folder: Path, name: str, sample: int | None = 
     own = {key: value for key, value in weights.tensors.items() if key.startswith(NETWORK)}
     kept = {key: about[key] for key in about.keys() - {"format", "sha256", "note_sha256", "counters", "past"}}
     save_checkpoint(folder / "model.json", own, {**kept, **network_note(network)})
-    write_whole(folder / "scores.json", json.dumps({"on": label, "against": scores}, indent=1) + "\n")
-    write_whole(folder / "LICENSE", _licence(licence))
-    write_whole(folder / "README.md", _card(name, licence, taught, about, scores, label))
+    write_atomically(folder / "scores.json", json.dumps({"on": label, "against": scores}, indent=1) + "\n")
+    write_atomically(folder / "LICENSE", _licence(licence))
+    write_atomically(folder / "README.md", _card(name, licence, taught, about, scores, label))
 
 
 def _taught_by_people(about: dict[str, Any]) -> bool:

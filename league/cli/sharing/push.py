@@ -18,7 +18,7 @@ from pathlib import Path
 
 import click
 
-from dond_marl.errors import InputError, RunFailure, lacks
+from dond_marl.errors import InputError, RunFailure, missing_library
 from league.cli.shell import FILE, Command, say, whole
 from league.ledger.run_directory import named_run
 from partners.network.checkpoint_files import CheckpointError
@@ -64,7 +64,7 @@ def _token() -> str:
     try:
         from huggingface_hub import get_token
     except ModuleNotFoundError as error:
-        raise lacks(error, "`dond push --to`") or error from error
+        raise missing_library(error, "`dond push --to`") or error from error
     token = get_token()
     if token is None:
         raise InputError("an upload needs a token: set HF_TOKEN, or log in with `hf auth login`; --dry-run needs none")

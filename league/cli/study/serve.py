@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError, RunFailure
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from league.cli.shell import Command, config_option, say, set_option, whole
 from league.cli.stops import STOPS
 from league.ledger.run_directory import SETTINGS, RunDirectory
@@ -79,7 +79,7 @@ def command(config_path: Path, overrides: tuple[str, ...], port: int | None, hos
         journal = Journal(folder / JOURNAL)
         hall = Hall(config, journal, tell=say)
         if not kept.is_file():  # kept once everybody in them could be seated, and before anything has happened
-            write_whole(kept, dump(config))
+            write_atomically(kept, dump(config))
         hall.start()
         known = len(hall.progress.participants)
         went_on = f", with the {known} participants of before" if known else ""

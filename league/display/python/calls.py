@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.game import Disagree, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import SourceName, open_source
@@ -151,7 +151,7 @@ def evaluate_pair(
         _check_whole("sample", sample, 1, MOST_SAMPLE)
     _check_whole("seed", seed, 0, 2**63 - 1)
     if not (isinstance(confidence, float) and 0 < confidence < 1):
-        raise InputError(f"confidence must be a number between 0 and 1, such as 0.95; got {shown(confidence)}")
+        raise InputError(f"confidence must be a number between 0 and 1, such as 0.95; got {quote(confidence)}")
     try:
         rules = Rules(max_turns, disagree)
     except ValueError as error:
@@ -165,7 +165,7 @@ def evaluate_pair(
 
 def _check_whole(name: str, value: object, least: int, most: int) -> None:
     if not (type(value) is int and least <= value <= most):
-        raise InputError(f"{name} must be an integer in {least}..{most}; got {shown(value)}")
+        raise InputError(f"{name} must be an integer in {least}..{most}; got {quote(value)}")
 
 
 def _errors() -> Console:
@@ -185,7 +185,7 @@ def _seat_everybody(config: Config) -> None:
 def _overrides(settings: Settings, key: str, seed: int | None, folder: str | Path | None) -> list[str]:
     """Settings as the command line writes them after ``--set``."""
     if not isinstance(settings, Mapping):
-        raise InputError(f"settings are a mapping, such as {{'env.partner': 'boulware'}}; got {shown(settings)}")
+        raise InputError(f"settings are a mapping, such as {{'env.partner': 'boulware'}}; got {quote(settings)}")
     given: dict[str, Any] = dict(settings)
     if seed is not None:
         given[key] = seed
@@ -200,7 +200,7 @@ def _written(value: object, key: str) -> str:
         return value if isinstance(value, str) else json.dumps(value)
     except TypeError:
         raise InputError(
-            f"settings: {key} takes a text, a number, true, false, a list or a mapping; got {shown(value)}"
+            f"settings: {key} takes a text, a number, true, false, a list or a mapping; got {quote(value)}"
         ) from None
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from league.tables.export import TABLES, frame, frame_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class PlayedLeague:
         ``attrs["left_out"]`` says which. Raises :class:`dond_marl.errors.InputError` for another table.
         """
         if table not in TABLES:
-            raise InputError(f"there is no table {shown(table)}; there are {', '.join(TABLES)}")
+            raise InputError(f"there is no table {quote(table)}; there are {', '.join(TABLES)}")
         left_out: list[str] = []
         made = frame(self.folder, table, left_out.append)
         made.attrs["left_out"] = left_out

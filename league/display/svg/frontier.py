@@ -8,7 +8,7 @@ import numpy as np
 
 from dond_marl.game import ITEMS, Ending, State, Triple, rest
 from dond_marl.records.record import GameRecord
-from dond_marl.records.transcript import in_words
+from dond_marl.records.transcript import describe_items
 from dond_marl.scenarios.sources import pack
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve, split_scores
@@ -66,7 +66,7 @@ def plane_of(game: GameRecord | State, seat: int, names: tuple[str, str] = ("you
         best, nash = bool(solved.pareto.splits[0, row]), bool(solved.nash.splits[0, row])
         spots.setdefault(pair, Spot(*pair, kept, best, nash))
     landed = outcome.scores[seat], outcome.scores[1 - seat]
-    wholes = scenario.whole(seat), scenario.whole(1 - seat)
+    wholes = scenario.pool_value(seat), scenario.pool_value(1 - seat)
     return Plane(tuple(sorted(spots.values())), wholes, landed, outcome.deal, names)
 
 
@@ -76,7 +76,7 @@ def verdict(at: Plane) -> str:
     nash = next(spot for spot in at.spots if spot.nash)
     if not at.deal:
         return (
-            f"Nobody gets anything. A fair deal was there: {in_words(nash.kept)} for {you}, "
+            f"Nobody gets anything. A fair deal was there: {describe_items(nash.kept)} for {you}, "
             f"{nash.mine} points to {nash.theirs}."
         )
     if not min(at.landed):
@@ -99,7 +99,7 @@ def _one_sided(at: Plane, nash: Spot) -> str:
     told = f"{' and '.join(who)} got nothing from this deal."
     if not min(nash.mine, nash.theirs):
         return f"{told} No split would have given both sides something."
-    fair = f"{in_words(nash.kept)} for {at.names[0]}, {nash.mine} points to {nash.theirs}"
+    fair = f"{describe_items(nash.kept)} for {at.names[0]}, {nash.mine} points to {nash.theirs}"
     return f"{told} A fair one was there: {fair}."
 
 
@@ -136,7 +136,7 @@ def drawing(at: Plane) -> Markup:
     dots = [
         element(
             "circle",
-            element("title", f"{spot.mine} for {you}, {spot.theirs} for {they}: {you} get {in_words(spot.kept)}"),
+            element("title", f"{spot.mine} for {you}, {spot.theirs} for {they}: {you} get {describe_items(spot.kept)}"),
             class_="spot best" if spot.best else "spot",
             cx=x(spot.mine),
             cy=y(spot.theirs),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.game import Rules
-from dond_marl.records.record import GameRecord, records
+from dond_marl.records.record import GameRecord, records_of
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows
 from dond_marl.statistics import TEN, Estimate
@@ -57,7 +57,7 @@ def meet(
         outcomes = outcomes_of(games, order), outcomes_of(games, 1 - order)
         seats.append(outcomes)
         welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
-        written = records(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
+        written = records_of(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
         kept += list(zip(welfare, written, strict=True))
     one, other = (together((seats[0][who], seats[1][who])) for who in (0, 1))
     places, number = landed(one)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nicegui import ui
 
-from dond_marl.records.record import GameRecord, records
+from dond_marl.records.record import GameRecord, records_of
 from dond_marl.rollout import rollout
 from league.web.aside import LONGEST_MATCH, Busy, Hurried, aside
 from league.web.elements import Tag, in_a_sentence, select
@@ -39,7 +39,7 @@ def watched(run: Path, names: tuple[str, str], seed: int) -> GameRecord:
         reveal_partner_utilities=game.reveal_partner_utilities,
         illegal=game.illegal or "raise",
     )
-    return records(games, names, source=source.label, seed=seed)[0]
+    return records_of(games, names, source=source.label, seed=seed)[0]
 
 
 class Watch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dond_marl.game import Triple, rest, worth
-from dond_marl.records.transcript import in_words
+from dond_marl.records.transcript import describe_items
 from league.display.svg.markup import points
 from league.web.elements import Tag, button
 from league.web.play.view import Lane, lanes
@@ -94,7 +94,7 @@ class Board:
                 token.classes(add="mine" if ours else None, remove=None if ours else "mine")
                 token.set(aria_pressed="true" if ours else "false", aria_label=label)
         own, most = worth(view.values, kept), worth(view.values, view.counts)
-        self._theirs.say(in_words(rest(view.counts, kept)))
-        self._ours.say(in_words(kept))
+        self._theirs.say(describe_items(rest(view.counts, kept)))
+        self._ours.say(describe_items(kept))
         self._worth.say(f"{own} of {points(most)}")
         self._bar.set(style=f"width:{100 * own / max(most, 1):.0f}%")

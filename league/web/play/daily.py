@@ -65,7 +65,7 @@ def daily_panel(begin: Callable[[Daily], object]) -> None:
 def done(deal: Daily, record: GameRecord, seat: int) -> None:
     """Count the day in the browser's streak, and show it; only a day's first game counts."""
     Tag("p", "", f"{STREAK} panel", role="status")
-    score, whole = record.outcome.scores[seat], record.scenario.whole(seat)
+    score, whole = record.outcome.scores[seat], record.scenario.pool_value(seat)
     ui.run_javascript(f"countDay({json.dumps(str(deal.day))}, {score}, {whole})")
 
 

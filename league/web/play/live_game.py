@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dond_marl.errors import error_line
 from dond_marl.game import Act, Action, Triple
-from dond_marl.records.record import GameRecord, with_words
-from dond_marl.rollout import OccupantError, one_line
+from dond_marl.records.record import GameRecord, add_typed_words
+from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Decisions, Floats, Traits, Turns
 from league.display.game import LeftTheTable
@@ -121,12 +122,12 @@ class LiveGame:
         except OccupantError as error:
             self._hear(Broken(str(error)))
         except Exception as error:  # noqa: BLE001  # whatever it is, the person waits to hear of it
-            self._hear(Broken(one_line(error)))
+            self._hear(Broken(error_line(error)))
 
     def _play(self) -> None:
         with told_by_this_thread(lambda line: self._hear(Working(line))):
             record = play_game(self.sitting, Person(self), self.seat, self.number, self.scenarios)
-        record = with_words(record, self.seat, self._words)
+        record = add_typed_words(record, self.seat, self._words)
         unwritten, number = None, 0
         try:
             number = write_down(record, self.sitting.book)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.game import MESSAGE_LENGTH, Rules
 from league.display.session import Sitting
 from league.web.elements import Tag, select, text_input
@@ -77,7 +77,7 @@ def whole_number(what: str, typed: str, low: int, high: int) -> int:
     """The number that was typed, in ``low``..``high``. Raises ``ValueError``."""
     text = typed.strip()
     if not (text.isascii() and text.isdigit() and low <= int(text[:20]) <= high):
-        raise ValueError(f"{what} must be a whole number in {low}..{high}; got {shown(typed)}")
+        raise ValueError(f"{what} must be a whole number in {low}..{high}; got {quote(typed)}")
     return int(text)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
-from dond_marl.records.transcript import in_words, unbound
-from dond_marl.records.wording import in_english
+from dond_marl.records.transcript import describe_items, describe_secret_act
+from dond_marl.records.wording import phrase_act
 from league.display.game import talk_would_end
 from league.display.svg.markup import points
 from league.web.play.live_game import Hint
@@ -72,7 +72,7 @@ def headline(view: View) -> str:
         if not any(left):
             return "They want everything: you would get nothing."
         how = "insist: you get" if history[-1].act_type is Act.INSIST else "offer you"
-        return f"They {how} {in_words(left)}, worth {points(worth(view.values, left))} to you."
+        return f"They {how} {describe_items(left)}, worth {points(worth(view.values, left))} to you."
     if history[-1].act_type is Act.DISAGREE:
         return "They turned your offer down. Make another one."
     return "Your turn. Tap items to sort them, then propose."
@@ -102,7 +102,7 @@ def _of_talk(view: View) -> str:
     """The state of talk that binds nobody, or of the secret claims, in one line."""
     state = view.state
     theirs = None if view.theirs is None else rest(view.counts, view.theirs)
-    left = "" if theirs is None else f"{in_words(theirs)}, worth {points(worth(view.values, theirs))} to you"
+    left = "" if theirs is None else f"{describe_items(theirs)}, worth {points(worth(view.values, theirs))} to you"
     if state.claiming:
         return "Claim in secret." if theirs is None else f"Claim in secret. They last left you {left}."
     if not state.history:
@@ -162,13 +162,13 @@ def reading_text(action: Action, view: View) -> str:
     named = {choice.act: choice.label for choice in choices(view, action.oA)}
     name = named.get(action.act_type, named[Act.PROPOSE])
     if view.state.claiming and (kept := selection(view.state, view.seat, action)) is not None:
-        return f"{name}: you claim {in_words(kept)} ({points(worth(view.values, kept))})"
+        return f"{name}: you claim {describe_items(kept)} ({points(worth(view.values, kept))})"
     if action.act_type.is_offer:
-        mine, theirs = in_words(action.oA), in_words(rest(view.counts, action.oA))
+        mine, theirs = describe_items(action.oA), describe_items(rest(view.counts, action.oA))
         return f"{name}: you keep {mine} ({points(worth(view.values, action.oA))}), they get {theirs}"
     if action.act_type is Act.AGREE and view.theirs is not None:
         left = rest(view.counts, view.theirs)
-        return f"{name}: you get {in_words(left)} ({points(worth(view.values, left))})"
+        return f"{name}: you get {describe_items(left)} ({points(worth(view.values, left))})"
     return name
 
 
@@ -208,8 +208,8 @@ def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) 
         if action.act_type.is_offer and not hidden:
             share = action.oA if mine else rest(counts, action.oA)
             note = f"{points(worth(values, share))} for you"
-        loose = "(A secret claim.)" if hidden else unbound(action, turn, state.rules)
-        text = loose or in_english(action, counts, variant=turn, final=final)
+        loose = "(A secret claim.)" if hidden else describe_secret_act(action, turn, state.rules)
+        text = loose or phrase_act(action, counts, variant=turn, final=final)
         if typed and turn in typed:
             text, note = typed[turn], f"read as: {text}{f' · {note}' if note else ''}"
         lines.append(Line(mine, text, note, state.messages[turn] if state.messages else ""))
@@ -227,12 +227,12 @@ def act_text(action: Action, state: State) -> str:
     act, kept, values = action.act_type, action.oA, state.scenario.utilities[state.mover]
     if state.claiming:
         claim = selection(state, state.mover, action)
-        return "claim nothing" if claim is None else f"claim {in_words(claim)} ({points(worth(values, claim))})"
+        return "claim nothing" if claim is None else f"claim {describe_items(claim)} ({points(worth(values, claim))})"
     if state.rules.secret_claims and not act.is_offer:
         return {Act.AGREE: "say yes to their suggestion", Act.DISAGREE: "say no"}.get(act, "suggest nothing")
     if act.is_offer:
         name = "propose to keep" if act is Act.PROPOSE else "insist on keeping"
-        return f"{name} {in_words(kept)} ({points(worth(values, kept))})"
+        return f"{name} {describe_items(kept)} ({points(worth(values, kept))})"
     return {
         Act.AGREE: "accept their offer",
         Act.DISAGREE: "walk away" if state.rules.disagree == "ends" else "say no",

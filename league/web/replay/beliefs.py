@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dond_marl.envs.turn import turn_of
+from dond_marl.errors import error_line
 from dond_marl.game import ITEMS, SEATS
-from dond_marl.rollout import one_line
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.recognition import Believes
 from league.display.game import Step
@@ -34,7 +34,7 @@ def held(partner: Partner, step: Step, prior: str) -> Held | None:
         chances = guess.who[0].tolist() if guess.members else []
         values = tuple(tuple(map(float, item)) for item in guess.values[0])
     except Exception as error:  # noqa: BLE001  # somebody else's code, asked out of curiosity
-        return Held(why_not=one_line(error))
+        return Held(why_not=error_line(error))
     who = sorted(zip(guess.members, chances, strict=True), key=lambda each: -each[1])
     return Held(values, tuple(who[:MOST_NAMED]))
 

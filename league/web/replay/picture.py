@@ -45,7 +45,7 @@ def lines(record: GameRecord) -> tuple[str, str]:
         result = f"{scores[0]} : {scores[1]}" if outcome.deal else "no deal"
         return f"{names[0]} and {names[1]}: {result}", game
     seat = people[0]
-    whole = record.scenario.whole(seat)
+    whole = record.scenario.pool_value(seat)
     if not outcome.deal:
         return f"No deal with {names[1 - seat]}", game
     return f"I got {scores[seat]} of {points(whole)} from {names[1 - seat]}", game

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dond_marl.game import ITEMS, SEATS, Action, State, Triple, rest, worth
-from dond_marl.records.transcript import in_words
+from dond_marl.records.transcript import describe_items
 from league.display.game import Step, act_in_words, said
 from league.display.svg.markup import Markup, counted, element, joined, points
 from league.web.play.live_game import Hint
@@ -94,7 +94,7 @@ def _view(state: State, seat: int, name: str) -> Markup:
 
 
 def _share(values: Triple, items: Triple | None) -> str:
-    return "nothing yet" if items is None else f"{in_words(items)} ({points(worth(values, items))})"
+    return "nothing yet" if items is None else f"{describe_items(items)} ({points(worth(values, items))})"
 
 
 def _comes_to(step: Step) -> str:

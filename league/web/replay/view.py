@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.envs.turn import only_action, turn_of
-from dond_marl.errors import DondError
+from dond_marl.errors import DondError, error_line
 from dond_marl.game import SEATS, Act, Action, Triple
 from dond_marl.occupants import short_names
 from dond_marl.records.files import read_lines
 from dond_marl.records.record import GameRecord, RecordError
-from dond_marl.rollout import Noise, one_line
-from dond_marl.seats import Partner, Whisper
+from dond_marl.rollout import Noise
+from dond_marl.seats import HintSource, Partner
 from dond_marl.splits import action_at
 from dond_marl.yardsticks.adaptive import has_minds
 from dond_marl.yardsticks.best_response import exact_by_answers
@@ -114,18 +114,18 @@ def policy(partner: Partner, step: Step, prior: str) -> Thought:
         else:
             return Thought(why_not="it gambles, and does not say how")
     except Exception as error:  # noqa: BLE001  # somebody else's code, asked out of curiosity
-        return Thought(why_not=one_line(error))
+        return Thought(why_not=error_line(error))
     return Thought(tuple(Bar(action, p, action == step.action) for action, p in likely))
 
 
-def advice(whisper: Whisper, step: Step, prior: str) -> Hint | str | None:
+def advice(whisper: HintSource, step: Step, prior: str) -> Hint | str | None:
     """What an adviser would whisper in a step, or why that is not known."""
     if step.action is None:
         return None
-    noise = None if whisper.deterministic else Noise(0, (), 1).of_hint(step.number)
+    noise = None if whisper.deterministic else Noise(0, (), 1).hint_noise(step.number)
     turn = turn_of(step.state, prior=prior, noise=noise)
     try:
-        return whispered(whisper.tell(turn)[0], step.state.scenario.counts)
+        return whispered(whisper.hint_features(turn)[0], step.state.scenario.counts)
     except Exception as error:  # noqa: BLE001  # somebody else's code may be asked
         return f"not known: {_told(error)}"
 
@@ -147,7 +147,7 @@ def best_answer(partner: Partner, step: Step, prior: str) -> Action | str:
 
 def _told(error: Exception) -> str:
     """The message of a mistake of ours; of another the kind, too."""
-    return str(error) if isinstance(error, DondError | ValueError) else one_line(error)
+    return str(error) if isinstance(error, DondError | ValueError) else error_line(error)
 
 
 def called(record: GameRecord) -> tuple[str, str]:

@@ -84,7 +84,7 @@ def played(given: Shuffled) -> list[Played]:
         outcome, scenario = row.table.state.outcome, row.table.state.scenario
         if row.table.why == "finished" and outcome is not None:
             human, agent = (
-                outcome.scores[seat] * TEN / max(scenario.whole(seat), 1) for seat in (row.seat, 1 - row.seat)
+                outcome.scores[seat] * TEN / max(scenario.pool_value(seat), 1) for seat in (row.seat, 1 - row.seat)
             )
             rows.append(Played(row.cluster, row.participant, row.condition, human, agent, outcome.deal))
     return rows

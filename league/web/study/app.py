@@ -21,9 +21,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, error_line
 from dond_marl.game import Act, Triple
-from dond_marl.rollout import one_line
 from league.web.study import views
 from league.web.study.door import ENTER, Door, cookie_name, fields
 from league.web.study.frame import OWN_FILES, SHARED, SHARED_FILES, STATIC, document
@@ -86,7 +85,7 @@ class _Pages:
             try:
                 await run_in_threadpool(self._hall.tick)
             except Exception as error:  # noqa: BLE001  # a full disk, say: the next look is another try
-                self._hall.tell(one_line(error))
+                self._hall.tell(error_line(error))
 
     async def here(self, request: Request) -> Response:
         """The page of wherever the participant is."""

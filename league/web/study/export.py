@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from dond_marl.game import ITEMS
-from dond_marl.records.files import write_whole
+from dond_marl.records.files import write_atomically
 from dond_marl.records.record import record_of, to_line
 from league.standings.as_csv import write_csv
 from league.web.study.games import Seen, Shuffled, shuffled
@@ -82,8 +82,8 @@ def export(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
     for name, lines in rows.items():
         write_csv(folder / name, [list(COLUMNS[name]), *lines])
     records = [_record(row, given) for row in _tables(given) if row.table.why == "finished"]
-    write_whole(folder / "games.jsonl", "".join(f"{line}\n" for line in records))
-    write_whole(folder / "codebook.md", codebook(progress))
+    write_atomically(folder / "games.jsonl", "".join(f"{line}\n" for line in records))
+    write_atomically(folder / "codebook.md", codebook(progress))
     return {**{name: len(lines) for name, lines in rows.items()}, "games.jsonl": len(records)}
 
 
@@ -156,7 +156,7 @@ def _game(row: Seen, given: Shuffled) -> list[str]:
         "" if other is None else str(given.numbers[other]),
         *(str(each) for each in (row.cluster, row.order, row.condition, partner, seat, *numbers, table.why)),
         *ended,
-        *(str(number) for number in (scenario.whole(seat), scenario.whole(1 - seat), len(table.said))),
+        *(str(number) for number in (scenario.pool_value(seat), scenario.pool_value(1 - seat), len(table.said))),
         f"{_since(row, -1):.1f}" if table.said else "",
     ]
 

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dond_marl.envs.turn import only_action, turn_for
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, error_line
 from dond_marl.game import Action, Scenario, rule_against
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import Noise, one_line
+from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
 from league.web.study.journal import NOBODY, Event, Journal
 from league.web.study.progress import OVER, Participant, Progress, Table
@@ -171,7 +171,7 @@ class Hall:
                 rule = rule_against(state, action)
                 failure = None if rule is None else f"an illegal act: {rule}"
             except Exception as error:  # noqa: BLE001  # whatever an occupant may raise
-                failure = one_line(error)
+                failure = error_line(error)
             with self._lock:
                 if len(table.said) != turn or table.why is not None:
                     return

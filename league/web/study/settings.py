@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from league.settings.presets import preset
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
 
@@ -88,7 +88,7 @@ def texts_of(path: Path) -> dict[str, str]:
     try:
         content = preset(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise wrong(f"must be a file of texts; {shown(str(path))} cannot be read ({error})", "texts_file") from None
+        raise wrong(f"must be a file of texts; {quote(str(path))} cannot be read ({error})", "texts_file") from None
     _, *parts = re.split(r"^## (\w+)$", content, flags=re.MULTILINE)
     return {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -163,7 +163,7 @@ class StudyConfig(Section):
         if self.env.reveal_partner_utilities:
             mistakes.append((("env", "reveal_partner_utilities"), "people see their own values alone; leave it out"))
         if self.env.max_turns < 2:
-            mistakes.append((("env", "max_turns"), f"must be at least 2, to answer; got {shown(self.env.max_turns)}"))
+            mistakes.append((("env", "max_turns"), f"must be at least 2, to answer; got {quote(self.env.max_turns)}"))
         if mistakes:
             raise ValidationError.from_exception_data(
                 "study", [{"type": wrong(text), "loc": path, "input": None} for path, text in mistakes]

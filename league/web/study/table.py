@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from dond_marl.game import Act, Action, Scenario, State, Triple, worth
-from dond_marl.records.transcript import in_words
+from dond_marl.records.transcript import describe_items
 from league.display.game import warning
 from league.display.svg.frontier import ending_text
 from league.display.svg.markup import Markup, element, points
@@ -136,7 +136,7 @@ def _pool(state: State, seat: int) -> Markup:
     """The table while the other side thinks."""
     counts, values = state.scenario.counts, state.scenario.utilities[seat]
     rows = (_item(lane.item, lane.number, lane.value) for lane in lanes(_as_mine(state, seat)))
-    whole = element("p", f"On the table: {in_words(counts)}, worth {points(worth(values, counts))} to you.")
+    whole = element("p", f"On the table: {describe_items(counts)}, worth {points(worth(values, counts))} to you.")
     return element("div", whole, element("div", *rows, class_="pool-rows"), class_="panel keep")
 
 
@@ -207,7 +207,7 @@ def doubtful(table: Table, action: Action, seat: int) -> bool:
 
 def _told(view: View, split: Triple) -> str:
     own = worth(view.values, split)
-    return f"You keep {in_words(split)}: {points(own)} of {worth(view.values, view.counts)}."
+    return f"You keep {describe_items(split)}: {points(own)} of {worth(view.values, view.counts)}."
 
 
 def _item(item: str, number: int, value: int) -> Markup:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypedDict, get_args
 
-from dond_marl.envs.turn import ask, turn_of
-from dond_marl.errors import InputError, shown
+from dond_marl.envs.turn import choose_action, turn_of
+from dond_marl.errors import InputError, quote
 from dond_marl.game import (
     DEFAULT_MAX_TURNS,
     Action,
@@ -93,7 +93,7 @@ class Manner:
     def __post_init__(self) -> None:
         check_whole_number("re_asks", self.re_asks, 0, 10)
         if self.reading not in get_args(Reading):
-            raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {shown(self.reading)}")
+            raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {quote(self.reading)}")
         _ = self.rules, self.template  # they check themselves
 
     @cached_property
@@ -122,7 +122,7 @@ class SpokenGame:
             wrong = f"has no {error}" if isinstance(error, KeyError) else str(error)
             raise RowError(f"a row needs counts, utilities, and may have seat, seed and prior: {wrong}") from None
         if seed is None or seed < 0:
-            raise RowError(f"the seed of a row is a whole number from 0 up; got {shown(row['seed'])}")
+            raise RowError(f"the seed of a row is a whole number from 0 up; got {quote(row['seed'])}")
         self.manner, self.opponent, self.seed = manner, opponent, seed
         self.prior = str(row.get("prior", DEFAULT_PRIOR))
         self.state = State(scenario, manner.rules)
@@ -175,4 +175,4 @@ class SpokenGame:
 
     def _opponent_speaks(self) -> None:
         while self.opponent is not None and not self.over and self.state.mover != self.seat:
-            self.state = apply(self.state, ask(self.opponent, self.state, seed=self.seed, prior=self.prior))
+            self.state = apply(self.state, choose_action(self.opponent, self.state, seed=self.seed, prior=self.prior))

@@ -62,4 +62,4 @@ def act_values_against(partner: Partner, rules: Rules, prior: str, one: Scenario
 
 def _whole(state: State) -> int:
     """What the pool is worth to the seat to move, at least 1."""
-    return max(state.scenario.whole(state.mover), 1)
+    return max(state.scenario.pool_value(state.mover), 1)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, quote
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, rest
 from partners.llm.prompt import (
     HIDDEN,
@@ -73,7 +73,7 @@ def read_prompt(text: str, templates: Sequence[Template] | None = None) -> Promp
             return _position(found[-1].groupdict(), text[found[-1].end() :])
     raise UnreadPrompt(
         "no message holds a prompt of this game: the last of the user must be the text of configs/llm_prompt.txt or "
-        f"configs/llm_prompt_short.txt, filled in for a position; got {shown(text)}"
+        f"configs/llm_prompt_short.txt, filled in for a position; got {quote(text)}"
     )
 
 
@@ -126,12 +126,12 @@ def _actions(history: str, counts: Triple) -> list[tuple[Action, str]]:
     for number, line in enumerate(lines):
         found = _LINE.fullmatch(line)
         if found is None:
-            raise ValueError(f"{shown(line)} is no act; the prompt must show them all, so give it a longer history")
+            raise ValueError(f"{quote(line)} is no act; the prompt must show them all, so give it a longer history")
         who = "you" if number % 2 == len(lines) % 2 else "partner"  # the seat to move is the next
         act, keeps = Act[found["act"]], _triple(found["keeps"] or "0,0,0")
         fits = found["keeps"] is None or rest(counts, keeps) == _triple(found["gets"])
         if int(found["turn"]) != number + 1 or found["who"] != who or act.is_offer != bool(found["keeps"]) or not fits:
-            raise ValueError(f"{shown(line)} cannot be act {number + 1} of {len(lines)}")
+            raise ValueError(f"{quote(line)} cannot be act {number + 1} of {len(lines)}")
         actions.append((Action(act, keeps), json.loads(found["said"] or '""')))
     return actions
 

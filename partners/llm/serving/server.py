@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dond_marl.envs.turn import only_action, only_message, turn_for
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, error_line, quote
 from dond_marl.game import as_integer
-from dond_marl.rollout import Noise, one_line
+from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
 from partners.llm.reply import reply_line
 from partners.llm.serving.reading import read_prompt
@@ -66,12 +66,12 @@ class PolicyServer(ThreadingHTTPServer):
         """The answer to a chat completion's body. Raises :class:`Refused` and :class:`UnreadPrompt`."""
         name = request.get("model")
         if not isinstance(name, str) or name not in self.occupants:
-            raise RequestRefused(f"no model {shown(name)} is served here; there are {', '.join(self.occupants)}", 404)
+            raise RequestRefused(f"no model {quote(name)} is served here; there are {', '.join(self.occupants)}", 404)
         if request.get("n", 1) not in (1, None):
-            raise RequestRefused(f"one prompt has one answer: leave out n; got {shown(request['n'])}")
+            raise RequestRefused(f"one prompt has one answer: leave out n; got {quote(request['n'])}")
         seed = as_integer(request.get("seed") or 0)
         if seed is None or seed < 0:
-            raise RequestRefused(f"seed must be a whole number from 0 up; got {shown(request['seed'])}")
+            raise RequestRefused(f"seed must be a whole number from 0 up; got {quote(request['seed'])}")
         line = self.line(self.occupants[name], _prompt(request.get("messages")), seed)
         message = {"role": "assistant", "content": line}
         return {
@@ -119,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         except InputError as error:
             status, told = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
         except Exception as error:  # noqa: BLE001  # the occupant's
-            status, told = 500, _error(f"the occupant failed: {one_line(error)}", "server_error")
+            status, told = 500, _error(f"the occupant failed: {error_line(error)}", "server_error")
         if status != 200:
             self.close_connection = True  # its body may be unread
         self.send_response(status)
@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         if (method, path) == ("GET", "/v1/models"):
             return json.dumps(self.server.models()).encode()
         if (method, path) != ("POST", "/v1/chat/completions"):
-            raise RequestRefused(f"{method} {shown(path)}: there are GET /v1/models and POST /v1/chat/completions", 404)
+            raise RequestRefused(f"{method} {quote(path)}: there are GET /v1/models and POST /v1/chat/completions", 404)
         request = self._body()
         completion = self.server.completion(request)
         return _streamed(completion) if request.get("stream") else json.dumps(completion).encode()

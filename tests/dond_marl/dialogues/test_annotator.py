@@ -11,11 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dond_marl.dialogues.annotator import NOTHING_SAID, Said, Utterance, annotate, on_the_table, read, utterances
+from dond_marl.dialogues.annotator import (
+    NO_TALK,
+    TalkState,
+    Utterance,
+    annotate,
+    on_the_table,
+    read_utterance,
+    utterances,
+)
 from dond_marl.dialogues.scores import HAND_LABELS, LABELS, LabelError, load_labels, score_labels, score_split
 from dond_marl.game import MAX_COUNT, Act, Action, Rules, Scenario, State, Triple, apply, legal_actions, rest
-from dond_marl.records.transcript import sentence
-from dond_marl.records.wording import VARIANTS, in_english
+from dond_marl.records.transcript import act_sentence
+from dond_marl.records.wording import VARIANTS, phrase_act
 from dond_marl.scenarios.data import load_dialogues
 
 POOL: Triple = (1, 2, 3)  # a book, two hats, three balls
@@ -43,14 +51,14 @@ VOCABULARY = (
 ANSWERS = [Action(Act.AGREE), Action(Act.DISAGREE), Action(Act.END)]
 
 
-def kept(text: str, said: Said = NOTHING_SAID, counts: Triple = POOL) -> Triple | None:
+def kept(text: str, said: TalkState = NO_TALK, counts: Triple = POOL) -> Triple | None:
     """What the speaker of an offer keeps; ``None`` if it is not read as one."""
-    action = read(text, counts, said).action
+    action = read_utterance(text, counts, said).action
     return action.oA if action is not None and action.act_type.is_offer else None
 
 
-def act(text: str, said: Said = NOTHING_SAID) -> Act | None:
-    action = read(text, POOL, said).action
+def act(text: str, said: TalkState = NO_TALK) -> Act | None:
+    action = read_utterance(text, POOL, said).action
     return None if action is None else action.act_type
 
 
@@ -127,18 +135,18 @@ def test_an_answer_is_read_by_its_words(text, expected):
 def test_a_bare_yes_or_no_answers_an_act_and_not_any_question():
     for text, answer in (("yes", Act.AGREE), ("nope", Act.DISAGREE)):
         assert act(text) is None
-        assert act(text, Said(theirs=(0, 2, 0), answers=Act.PROPOSE)) is answer
+        assert act(text, TalkState(theirs=(0, 2, 0), answers=Act.PROPOSE)) is answer
 
 
 def test_an_offer_of_the_same_split_again_is_insisting_and_so_is_the_word():
-    said = Said(mine=(1, 0, 0), theirs=(1, 2, 0), answers=Act.PROPOSE)
+    said = TalkState(mine=(1, 0, 0), theirs=(1, 2, 0), answers=Act.PROPOSE)
     assert act("i need the book", said) is Act.INSIST
     assert act("i need a hat", said) is Act.PROPOSE
     assert act("i insist on a hat", said) is Act.INSIST
 
 
 def test_a_yes_that_names_the_split_on_the_table_is_agreement_and_another_split_is_an_offer():
-    said = Said(mine=(1, 2, 0), theirs=(0, 1, 3), answers=Act.PROPOSE)  # they leave us the book and a hat
+    said = TalkState(mine=(1, 2, 0), theirs=(0, 1, 3), answers=Act.PROPOSE)  # they leave us the book and a hat
     assert act("ok , i take the book and one hat", said) is Act.AGREE
     assert act("deal , you get the balls", said) is Act.AGREE
     assert act("ok , but i take both hats and the book", said) is Act.INSIST
@@ -146,15 +154,15 @@ def test_a_yes_that_names_the_split_on_the_table_is_agreement_and_another_split_
 
 
 def test_the_rest_is_of_what_the_other_side_last_claimed():
-    assert kept("then i take the rest", Said(theirs=(0, 2, 1))) == (1, 0, 2)
-    assert kept("you get the rest", Said(mine=(0, 1, 1))) == (0, 1, 1)
-    assert read("i take the rest", POOL).unclear
+    assert kept("then i take the rest", TalkState(theirs=(0, 2, 1))) == (1, 0, 2)
+    assert kept("you get the rest", TalkState(mine=(0, 1, 1))) == (0, 1, 1)
+    assert read_utterance("i take the rest", POOL).unclear
 
 
 def test_a_list_for_nobody_is_the_partners_if_it_lies_within_what_they_asked_for():
-    assert kept("one hat", Said(theirs=(0, 2, 0))) == (1, 1, 3)
-    assert kept("one hat", Said(theirs=(0, 0, 3))) == (0, 1, 0)
-    assert read("how about the book and a hat ?", POOL).unclear
+    assert kept("one hat", TalkState(theirs=(0, 2, 0))) == (1, 1, 3)
+    assert kept("one hat", TalkState(theirs=(0, 0, 3))) == (0, 1, 0)
+    assert read_utterance("how about the book and a hat ?", POOL).unclear
 
 
 @pytest.mark.parametrize(
@@ -172,15 +180,15 @@ def test_a_list_for_nobody_is_the_partners_if_it_lies_within_what_they_asked_for
     ],
 )
 def test_what_may_be_an_offer_and_comes_to_no_one_split_is_marked_and_not_guessed(text):
-    reading = read(text, POOL)
+    reading = read_utterance(text, POOL)
     assert reading.action is None and reading.unclear and reading.why
 
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join))
 @settings(deadline=None)
 def test_whatever_is_said_gives_an_act_within_the_pool_or_a_mark(text):
-    for said in (NOTHING_SAID, Said((1, 0, 0), (0, 2, 1), Act.PROPOSE)):
-        reading = read(text, POOL, said)
+    for said in (NO_TALK, TalkState((1, 0, 0), (0, 2, 1), Act.PROPOSE)):
+        reading = read_utterance(text, POOL, said)
         if reading.action is None:
             assert reading.why
         else:
@@ -193,20 +201,20 @@ def test_whatever_is_said_gives_an_act_within_the_pool_or_a_mark(text):
 def test_an_act_in_english():
     """In each of its wordings."""
     offer = Action(Act.PROPOSE, (0, 2, 1))
-    assert [in_english(offer, POOL, variant=v) for v in range(VARIANTS)] == [
+    assert [phrase_act(offer, POOL, variant=v) for v in range(VARIANTS)] == [
         "I'd like the two hats and one ball; you can have the rest.",
         "How about I take the two hats and one ball and you get the book and two balls?",
         "You can have the book and two balls if I get the two hats and one ball.",
     ]
-    assert in_english(Action(Act.INSIST, POOL), POOL) == "I insist: I'd like everything; you can have nothing."
-    assert in_english(Action(Act.AGREE), POOL) == "Deal."
-    assert in_english(Action(Act.DISAGREE), POOL, final=True) == "No deal. I walk away."
-    assert in_english(Action(Act.DISAGREE), POOL, variant=VARIANTS) == in_english(Action(Act.DISAGREE), POOL)
+    assert phrase_act(Action(Act.INSIST, POOL), POOL) == "I insist: I'd like everything; you can have nothing."
+    assert phrase_act(Action(Act.AGREE), POOL) == "Deal."
+    assert phrase_act(Action(Act.DISAGREE), POOL, final=True) == "No deal. I walk away."
+    assert phrase_act(Action(Act.DISAGREE), POOL, variant=VARIANTS) == phrase_act(Action(Act.DISAGREE), POOL)
 
 
 def wordings(action: Action, counts: Triple) -> set[str]:
-    lines = {in_english(action, counts, variant=v, final=final) for v in range(VARIANTS) for final in (False, True)}
-    return lines | {sentence(action, counts, final=final) for final in (False, True)}
+    lines = {phrase_act(action, counts, variant=v, final=final) for v in range(VARIANTS) for final in (False, True)}
+    return lines | {act_sentence(action, counts, final=final) for final in (False, True)}
 
 
 @pytest.mark.parametrize(
@@ -224,7 +232,7 @@ def test_every_act_over_every_small_pool_is_read_back_from_every_wording(counts)
     """From a transcript's lines too."""
     for action in [*offers(counts), *ANSWERS]:
         for line in wordings(action, counts):
-            assert read(line, counts).action == action, line
+            assert read_utterance(line, counts).action == action, line
 
 
 @given(st.data())
@@ -234,7 +242,7 @@ def test_acts_over_large_pools_are_read_back_too(data):
     oA = data.draw(st.tuples(*(st.integers(0, n) for n in counts)))
     for action in (Action(Act.PROPOSE, oA), Action(Act.INSIST, oA)):
         for line in wordings(action, counts):
-            assert read(line, counts).action == action, line
+            assert read_utterance(line, counts).action == action, line
 
 
 @given(st.data())
@@ -246,7 +254,7 @@ def test_a_whole_game_in_words_is_read_back_as_it_was_played(data):
     while not state.over:
         state = apply(state, data.draw(st.sampled_from(legal_actions(state))))
     talk = [
-        Utterance(turn % 2, in_english(action, counts, variant=data.draw(st.integers(0, VARIANTS - 1))))
+        Utterance(turn % 2, phrase_act(action, counts, variant=data.draw(st.integers(0, VARIANTS - 1))))
         for turn, action in enumerate(state.history)
     ]
     latest: list[Triple | None] = [None, None]

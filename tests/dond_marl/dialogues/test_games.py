@@ -9,7 +9,7 @@ import pytest
 from dond_marl.dialogues.annotator import Utterance
 from dond_marl.dialogues.games import HUMAN_RULES, Negotiation, acts, game_of, games, negotiations
 from dond_marl.game import Act, Action, Ending, Scenario
-from dond_marl.records.record import GameRecord, InexactGame, game_from_line, line_of, replay
+from dond_marl.records.record import GameRecord, InexactGame, game_from_line, game_line, replay
 from dond_marl.scenarios.data import DIALOGUE_SPLITS, load_dialogues
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
@@ -92,7 +92,7 @@ def test_every_published_talk_is_one_game_and_every_exact_one_replays(data_dir, 
     assert (count[GameRecord], count[InexactGame]) == (exact, both_sides - exact)
     words = {word for row in rows for word in row.words if len(word) > 9 and word.isalpha()}
     for game in found:
-        line = line_of(game)
+        line = game_line(game)
         assert game_from_line(line) == game
         if isinstance(game, GameRecord):
             assert replay(game).outcome.ending in (Ending.AGREE, Ending.END)

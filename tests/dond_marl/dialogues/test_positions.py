@@ -101,7 +101,7 @@ def val(data_dir):
 
 
 def test_what_is_trained_on_has_no_position_with_a_view_that_is_held_out(data_dir):
-    kept, whole = (human_positions("val", REJECTS, data_dir, to_train_on=each) for each in (True, False))
+    kept, whole = (human_positions("val", REJECTS, data_dir, trainable_only=each) for each in (True, False))
     seen = Scenarios(kept.counts, np.stack([kept.my_utilities] * 2, axis=1))
     every = Scenarios(whole.counts, np.stack([whole.my_utilities] * 2, axis=1))
     assert not np.isin(view_numbers(seen), HELD_OUT_VIEWS).any() and np.isin(view_numbers(every), HELD_OUT_VIEWS).any()

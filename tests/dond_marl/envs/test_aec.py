@@ -133,7 +133,7 @@ def test_the_environment_plays_exactly_the_rules(max_turns, disagree, illegal):
                 assert env.observation_space(agent).contains(env.observe(agent))
         for seat, agent in enumerate(SEATS):
             assert env.rewards[agent] == state.outcome.scores[seat] and type(env.rewards[agent]) is float
-            assert 0 <= env.rewards[agent] <= state.scenario.whole(seat)
+            assert 0 <= env.rewards[agent] <= state.scenario.pool_value(seat)
             assert env.terminations[agent] is True and env.truncations[agent] is False
         if state.outcome.deal:
             kept = np.array(env.infos["seat_0"]["outcome"]["allocation"])

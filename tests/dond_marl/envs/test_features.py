@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.envs.features import BaseLayout, ObservationEncoder, ObservationError, encode
 from dond_marl.envs.turn import turn_of
@@ -17,7 +17,7 @@ from dond_marl.seats import decide
 def test_features_of_a_worked_position():
     # pool: 2 books, 1 hat, 3 balls. seat_1 values 1/8/0 and has heard "I keep 1 book, 0 hats, 3 balls".
     scenario = Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0)))
-    table = Table(pack([scenario]), Rules(max_turns=10))
+    table = GameBatch(pack([scenario]), Rules(max_turns=10))
     table.step(decide(np.array([Act.INSIST]), np.array([[1, 0, 3]])))
     layout = BaseLayout(max_count=4, max_turns=10)
     expected = [
@@ -35,8 +35,8 @@ def test_features_of_a_worked_position():
 def test_revealed_partner_utilities_have_their_place_and_are_zero_when_hidden():
     scenarios = open_source("lewis").draw(np.random.default_rng(0), 50)
     layout = BaseLayout(max_count=4, max_turns=10, partner_utilities=True)
-    revealed = encode(Table(scenarios, reveal_partner_utilities=True).turns(), layout)
-    hidden = encode(Table(scenarios).turns(), layout)
+    revealed = encode(GameBatch(scenarios, reveal_partner_utilities=True).turns(), layout)
+    hidden = encode(GameBatch(scenarios).turns(), layout)
     assert revealed[:, 6:9] == pytest.approx(scenarios.utilities[:, 1] / 10)
     assert not hidden[:, 6:9].any()
     assert layout.width == 18
@@ -45,7 +45,7 @@ def test_revealed_partner_utilities_have_their_place_and_are_zero_when_hidden():
 @pytest.mark.parametrize("max_count", [4, 10])
 def test_every_feature_lies_in_zero_to_one(max_count):
     rng = np.random.default_rng(1)
-    table = Table(open_source("uniform", max_count=max_count).draw(rng, 300), Rules(7, "rejects"))
+    table = GameBatch(open_source("uniform", max_count=max_count).draw(rng, 300), Rules(7, "rejects"))
     layout = BaseLayout(max_count, 7)
     while table.open:
         turns = table.turns()
@@ -96,7 +96,7 @@ def test_the_history_of_a_worked_game(seat):
     turn 0, seat_0: PROPOSE, keeps 1 0 3    turn 1, seat_1: DISAGREE    turn 2, seat_0: INSIST, keeps 2 0 2
     """
     said = [(Act.PROPOSE, (1, 0, 3)), (Act.DISAGREE, (0, 0, 0)), (Act.INSIST, (2, 0, 2)), (Act.PROPOSE, (0, 1, 1))]
-    table = Table(pack([Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0)))]), Rules(5, "rejects"))
+    table = GameBatch(pack([Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0)))]), Rules(5, "rejects"))
     layout = BaseLayout(4, 5, history=True)
     for act, oA in said[: 4 - seat]:
         table.step(decide(np.array([act]), np.array([oA])))
@@ -136,7 +136,7 @@ def test_the_history_of_a_worked_game(seat):
 def test_every_game_has_room_for_its_history_and_all_that_was_said_can_be_read_back(max_turns, disagree):
     rng = np.random.default_rng(5)
     scenarios = open_source("uniform", max_count=10).draw(rng, 200)
-    table, layout = Table(scenarios, Rules(max_turns, disagree)), BaseLayout(10, max_turns, history=True)
+    table, layout = GameBatch(scenarios, Rules(max_turns, disagree)), BaseLayout(10, max_turns, history=True)
     while table.open:
         turns = table.turns()
         features = encode(turns, layout)
@@ -144,7 +144,7 @@ def test_every_game_has_room_for_its_history_and_all_that_was_said_can_be_read_b
         acts, keeps = turns.history.act, turns.history.oA
         for row in range(0, turns.size, 7):
             seen, claim = pieces_of(layout, features[row]), [0, 0, 0]
-            for turn in range(turns.taken):
+            for turn in range(turns.turns_taken):
                 who = "mine" if turn % 2 == turns.seat else "theirs"
                 assert seen.pop(f"{who}_act_{turn // 2}") == [acts[row, turn] + 1]
                 kept = keeps[row, turn] if who == "mine" else turns.counts[row] - keeps[row, turn]
@@ -168,7 +168,7 @@ def test_a_game_by_itself_and_one_of_many_have_the_same_history():
     scenario, rules = Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0))), Rules(9, "rejects")
     layout, lengths = BaseLayout(4, 9, history=True), []
     for _ in range(20):
-        table, state = Table(pack([scenario]), rules), State(scenario, rules)
+        table, state = GameBatch(pack([scenario]), rules), State(scenario, rules)
         while table.open:
             turns = table.turns()
             assert encode(turn_of(state), layout).tobytes() == encode(turns, layout).tobytes()

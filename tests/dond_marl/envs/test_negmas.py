@@ -15,7 +15,7 @@ import pytest
 from dond_marl.batch import Ending
 from dond_marl.envs.negmas import worker
 from dond_marl.envs.negmas.occupant import DEATHS, NegMASPartner
-from dond_marl.envs.negmas.process import Agent, Worker, worker_of
+from dond_marl.envs.negmas.process import NegMASAgent, NegMASWorker, worker_of
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import OccupantNameError, seat_occupant
@@ -36,7 +36,7 @@ def _one_worker():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent))
         one = worker_of(None)
-        one.load(Agent("scripted_negotiators.Ladder"))
+        one.load(NegMASAgent("scripted_negotiators.Ladder"))
         yield
         one.close()
 
@@ -59,7 +59,7 @@ class Ladder:
             given = product(*(range(count + 1) for count in counts))  # what seat_0 gets, as NegMAS writes it
             mine = [g if turns.seat == 0 else tuple(c - k for c, k in zip(counts, g, strict=True)) for g in given]
             ranked = sorted(mine, key=lambda own: -int(values @ own))  # stable: ties in the order of what seat_0 gets
-            step = ranked[min(turns.taken // 2, len(ranked) - 1)]
+            step = ranked[min(turns.turns_taken // 2, len(ranked) - 1)]
             gift = int(worth(turns.my_utilities[row], turns.last_partner_offer_for_me[row]))
             acts.append(Act.AGREE if turns.act_mask[row, Act.AGREE] and gift >= values @ step else Act.PROPOSE)
             kept.append(step)
@@ -156,7 +156,7 @@ def test_who_goes_wrong_forfeits_and_is_named(how, why):
     broken = NegMASPartner("scripted_negotiators.Broken", {"how": how}, limit=0.5)
     games = rollout((broken, seat_occupant("stubborn")), SCENARIOS.rows(np.arange(2)), seed=0)
     assert (games.act[:, 2] == Act.END).all() and (games.cause[:, 2] == Cause.FORFEIT).all()
-    assert not games.deal.any() and games.counted.all() and (games.ending == Ending.END).all()
+    assert not games.deal.any() and games.valid.all() and (games.ending == Ending.END).all()
     assert sum(broken.forfeits.values()) == games.size
     assert all(re.match(why, each) for each in broken.forfeits)
 
@@ -226,13 +226,13 @@ def test_what_cannot_be_asked_is_said_at_once(spec, said):
 
 
 def test_a_worker_that_is_stopped_is_started_again_and_one_that_dies_of_a_row_answers_the_next():
-    one, ladder = Worker(sys.executable), Agent("scripted_negotiators.Ladder")
+    one, ladder = NegMASWorker(sys.executable), NegMASAgent("scripted_negotiators.Ladder")
     one.load(ladder)
     one._process.kill()
     one._process.wait()
     row = {"key": "a", "seat": 0, "counts": [1, 1, 1], "values": [3, 3, 4], "seed": 0, "history": []}
     assert one.act(ladder, 10, 5.0, [row]) == ([(Act.PROPOSE, [1, 1, 1], "")], 0)
-    dies = Agent("scripted_negotiators.Broken", '{"how": "dies"}')
+    dies = NegMASAgent("scripted_negotiators.Broken", '{"how": "dies"}')
     second = {**row, "history": [[0, [1, 1, 1]], [0, [1, 1, 1]]]}
     said, deaths = one.act(dies, 10, 5.0, [row, second, row])
     assert deaths == 1 and "exit code 3" in said[1][2] and said[0] == said[2] == (Act.PROPOSE, [1, 1, 1], "")
@@ -246,13 +246,13 @@ def test_a_worker_that_is_stopped_is_started_again_and_one_that_dies_of_a_row_an
 def test_an_interrupt_is_no_forfeit_and_leaves_no_answer_for_the_next_request(request):
     former = signal.signal(signal.SIGINT, signal.default_int_handler)  # a worker of pytest-xdist ignores interrupts
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, former))
-    one, ladder = Worker(sys.executable), Agent("scripted_negotiators.Ladder")
+    one, ladder = NegMASWorker(sys.executable), NegMASAgent("scripted_negotiators.Ladder")
     one.load(ladder)
     row = {"key": "a", "seat": 0, "counts": [1, 1, 1], "values": [3, 3, 4], "seed": 0, "history": []}
     first = [(Act.PROPOSE, [1, 1, 1], "")]
     os.kill(one._process.pid, signal.SIGINT)
     assert one.act(ladder, 10, 5.0, [row]) == (first, 0)
-    hangs, second = Agent("scripted_negotiators.Broken", '{"how": "hangs"}'), [[0, [1, 1, 1]]] * 2
+    hangs, second = NegMASAgent("scripted_negotiators.Broken", '{"how": "hangs"}'), [[0, [1, 1, 1]]] * 2
     interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         interrupt.start()

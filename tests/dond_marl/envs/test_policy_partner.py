@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.conformance import check_partner
 from dond_marl.envs.features import BaseLayout
 from dond_marl.envs.policy_partner import PolicyPartner, view_masks
@@ -72,14 +72,14 @@ def test_a_policy_is_shown_in_its_seat_what_it_was_shown_in_the_view(form):
 
 def test_the_masks_are_those_of_the_views():
     env = {form: view(gymnasium.make("DealOrNoDialog-v0", seat=0), form) for form in ("flat", "discrete")}
-    turns = Table(pack([TABLE]), Rules()).turns()
+    turns = GameBatch(pack([TABLE]), Rules()).turns()
     for form, each in env.items():
         each.reset(options={"scenario": TABLE})
         assert (view_masks(turns, 4, form)[0] == each.action_masks()).all()
 
 
 def test_an_illegal_answer_is_replaced_by_end_and_counted():
-    turns = Table(pack([TABLE, TABLE, TABLE]), Rules()).turns()
+    turns = GameBatch(pack([TABLE, TABLE, TABLE]), Rules()).turns()
     answers = np.array([[Act.AGREE, 0, 0, 0], [Act.PROPOSE, 2, 0, 0], [Act.INSIST, 1, 2, 0]])
     said = PolicyPartner(lambda _seen, _masks: answers).act(turns)
     assert said.act_type.tolist() == [Act.END, Act.END, Act.INSIST]
@@ -104,7 +104,7 @@ def test_an_illegal_answer_is_replaced_by_end_and_counted():
     ids=str,
 )
 def test_an_answer_outside_the_action_space_says_what_is_asked_for(answer):
-    turns = Table(pack([TABLE, TABLE, TABLE]), Rules()).turns()
+    turns = GameBatch(pack([TABLE, TABLE, TABLE]), Rules()).turns()
     with pytest.raises(
         ValueError, match=r"flat actions of 3 games are whole numbers of shape \(3, 4\), each less than"
     ):
@@ -117,9 +117,9 @@ def test_games_that_it_did_not_learn_say_so():
     partner = PolicyPartner(greedy)
     for scenario, rules in ((Scenario((5, 0, 0), ((2, 0, 0), (2, 0, 0))), Rules()), (TABLE, Rules(11))):
         with pytest.raises(ValueError, match="up to 4 items of a type and 10 turns; these have"):
-            partner.act(Table(pack([scenario]), rules).turns())
+            partner.act(GameBatch(pack([scenario]), rules).turns())
     wider = PolicyPartner(first_legal_of_five, "discrete", BaseLayout(5, 11))
-    assert wider.act(Table(pack([scenario]), Rules(11)).turns()).act_type.tolist() == [Act.PROPOSE]
+    assert wider.act(GameBatch(pack([scenario]), Rules(11)).turns()).act_type.tolist() == [Act.PROPOSE]
 
 
 def first_legal_of_five(seen, masks):

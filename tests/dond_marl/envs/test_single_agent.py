@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.envs.aec import OrderError
 from dond_marl.envs.single_agent import PartnerError
 from dond_marl.envs.spaces import ActionMask
@@ -179,7 +179,7 @@ def test_noise_is_fresh_each_turn_constant_in_a_game_and_absent_for_the_determin
 def test_a_single_turn_equals_the_batched_engines_view_field_by_field(seed, max_turns, disagree, reveal):
     rng = np.random.default_rng(seed)
     scenarios, rules = open_source("uniform").draw(rng, 1), Rules(max_turns, disagree)
-    table = Table(scenarios, rules, prior="uniform", reveal_partner_utilities=reveal)
+    table = GameBatch(scenarios, rules, prior="uniform", reveal_partner_utilities=reveal)
     state = State(scenarios.scenario(0), rules)
     while table.open:
         noise, game_noise = rng.random((1, 8)), rng.random((1, 8))
@@ -188,7 +188,7 @@ def test_a_single_turn_equals_the_batched_engines_view_field_by_field(seed, max_
         for name in Turns._fields:
             one, other = getattr(single, name), getattr(batched, name)
             if name == "history":
-                assert one.taken == other.taken
+                assert one.turns_taken == other.turns_taken
                 pairs = [(one.act, other.act), (one.oA, other.oA)]
             elif isinstance(one, np.ndarray):
                 pairs = [(one, other)]
@@ -197,7 +197,7 @@ def test_a_single_turn_equals_the_batched_engines_view_field_by_field(seed, max_
                 continue
             for a, b in pairs:
                 assert a.dtype == b.dtype and a.shape == b.shape and (a == b).all(), name
-        assert (single.size, single.taken, single.seat) == (batched.size, batched.taken, batched.seat)
+        assert (single.size, single.turns_taken, single.seat) == (batched.size, batched.turns_taken, batched.seat)
         act = int(
             rng.choice(5, p=batched.act_mask[0] * [4, 2, 1, 1, 1] / (batched.act_mask[0] * [4, 2, 1, 1, 1]).sum())
         )
@@ -303,7 +303,7 @@ class FailsWhenAnswering:
     traits: Traits = SURE
 
     def act(self, turns: Turns) -> Decisions:
-        if turns.taken or not self.opens:
+        if turns.turns_taken or not self.opens:
             raise ConnectionError("gone")
         return decide(np.zeros(1), turns.counts)
 

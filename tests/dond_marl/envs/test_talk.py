@@ -129,7 +129,7 @@ def test_claims_that_fit_are_a_deal_and_nothing_said_before_binds(first, second,
     assert not state.over and state.claiming and state.mover == 1
     # max_turns is odd here: seat_1 claims first
     state = apply(state, Action(Act(second[0]), *second[1:]))
-    assert not state.over and state.heard == state.history[:3]
+    assert not state.over and state.public_history == state.history[:3]
     assert may_agree(state, 0)
     state = apply(state, Action(Act(first[0]), *first[1:]))
     assert state.over and state.outcome.allocation == deal

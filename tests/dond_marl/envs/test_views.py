@@ -13,7 +13,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.envs.aec import OrderError
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.envs.spaces import InvalidAction
@@ -101,7 +101,7 @@ def test_action_masks_follow_the_convention_of_sb3_contrib():
 @pytest.mark.parametrize("reveal", [False, True])
 def test_a_box_observation_is_the_networks_features_of_the_same_turn(reveal):
     env = at_the_table("dict", reveal_partner_utilities=reveal, max_turns=6)
-    table = Table(pack([TABLE]), env.unwrapped.rules, reveal_partner_utilities=reveal)
+    table = GameBatch(pack([TABLE]), env.unwrapped.rules, reveal_partner_utilities=reveal)
     layout = BaseLayout(4, 6, reveal)
     for oA in ([1, 1, 1], [0, 2, 0], [1, 0, 2]):
         seen = env.observe(env.agent_selection)

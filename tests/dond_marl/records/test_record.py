@@ -10,20 +10,20 @@ import json
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, forfeit
 from dond_marl.records.record import (
     GameRecord,
     RecordError,
+    add_typed_words,
     from_json,
     record_of,
-    records,
+    records_of,
     replay,
     to_json,
     to_line,
-    with_words,
 )
-from dond_marl.records.transcript import in_words, transcript
+from dond_marl.records.transcript import describe_items, transcript
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, decide
 
@@ -54,15 +54,15 @@ def test_a_record_is_one_line_that_a_person_can_read():
 
 def test_what_a_person_typed_is_kept_beside_the_act_and_changes_nothing_else():
     plain = record_of(deal(), ("human", "heuristic"))
-    record = with_words(plain, 0, ["gimme \u202e it all", None])
+    record = add_typed_words(plain, 0, ["gimme \u202e it all", None])
     line = to_line(record)
     assert line.startswith('{"version": 2, ')
     assert line.endswith('"words": ["gimme \\u202e it all", null, null]}')
     assert from_json(line) == record
     assert replay(record) == replay(plain)
-    assert dataclasses.replace(record, words=()) == plain == with_words(plain, 0, [None, None])
+    assert dataclasses.replace(record, words=()) == plain == add_typed_words(plain, 0, [None, None])
     assert ' (typed: "gimme ? it all")' in transcript(record).splitlines()[3]
-    assert with_words(plain, 1, ["no!"]).words == (None, "no!", None)
+    assert add_typed_words(plain, 1, ["no!"]).words == (None, "no!", None)
     for wrong in (["one"], [1, None, None], "words"):
         with pytest.raises(RecordError, match="words must"):
             from_json({**json.loads(line), "words": wrong})
@@ -83,7 +83,7 @@ Deal: seat_0 gets 1 book, 2 balls (8 points); seat_1 gets 2 hats (8 points)."""
         transcript(unfinished).splitlines()[-1]
         == " 1. seat_0: I would keep 1 book, 2 hats, 2 balls; you would get nothing."
     )
-    assert in_words((0, 0, 0)) == "nothing" and in_words((2, 0, 1)) == "2 books, 1 ball"
+    assert describe_items((0, 0, 0)) == "nothing" and describe_items((2, 0, 1)) == "2 books, 1 ball"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ Deal: seat_0 gets 1 book, 2 balls (8 points); seat_1 gets 2 hats (8 points)."""
 def test_every_batched_game_has_a_record_that_reads_back_and_replays(max_turns, disagree, illegal):
     rng = np.random.default_rng([max_turns, disagree == "ends", illegal == "raise"])
     rules, source = Rules(max_turns, disagree), open_source("uniform")
-    table = Table(source.draw(rng, 60), rules, illegal=illegal)
+    table = GameBatch(source.draw(rng, 60), rules, illegal=illegal)
     while table.open:
         turns = table.turns()
         act = (rng.random((turns.size, 5)) * (turns.act_mask * np.array([6, 3, 2, 1, 0.5]))).argmax(axis=1)
@@ -105,7 +105,7 @@ def test_every_batched_game_has_a_record_that_reads_back_and_replays(max_turns, 
         cause = np.where(rng.random(turns.size) < 0.05, Cause.UNPARSABLE, Cause.FREE).astype(np.int8)
         table.step(decide(act, oA)._replace(cause=cause))
     games = table.games()
-    written = records(games, ("one", "other"), source=source.label, seed=5)
+    written = records_of(games, ("one", "other"), source=source.label, seed=5)
     assert len(written) == 60
     for row, record in enumerate(written):
         assert from_json(to_line(record)) == record

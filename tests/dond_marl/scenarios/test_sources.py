@@ -38,7 +38,7 @@ def test_the_legal_space_is_what_the_paper_says_by_brute_force_over_one_pool():
     here = (space.counts == [1, 2, 3]).all(axis=1)
     assert {(tuple(a), tuple(b)) for a, b in space.utilities[here].tolist()} == legal
     assert set(space.counts.sum(axis=1).tolist()) == {5, 6, 7} and space.counts.min() == 1 and space.counts.max() == 4
-    assert (space.wholes == 10).all()
+    assert (space.pool_values == 10).all()
 
 
 def test_the_test_set_of_the_paper_is_the_published_test_file_and_its_swaps(data_dir):
@@ -118,7 +118,7 @@ def test_uniform_scenarios_cover_their_ranges_and_each_seat_values_something(max
     assert set(np.unique(drawn.counts)) == set(range(1, max_count + 1))
     assert set(np.unique(drawn.utilities)) == set(range(MAX_VALUE + 1))
     assert drawn.utilities.any(axis=2).all()
-    assert drawn.wholes.min() > 0 and drawn.wholes.max() <= 3 * max_count * MAX_VALUE
+    assert drawn.pool_values.min() > 0 and drawn.pool_values.max() <= 3 * max_count * MAX_VALUE
 
 
 def test_uniform_counts_and_values_are_equally_likely():
@@ -135,7 +135,7 @@ def test_one_scenario_is_drawn_like_many():
         rng = np.random.default_rng(5)
         for _ in range(50):
             scenario = source.one(rng)
-            assert scenario.whole(0) > 0 and scenario.whole(1) > 0
+            assert scenario.pool_value(0) > 0 and scenario.pool_value(1) > 0
             packed = pack([scenario])
             assert packed.scenario(0) == scenario
             if source.table is not None:
@@ -151,7 +151,7 @@ def test_a_normalized_uniform_source_is_worth_exactly_the_budget_to_both(budget,
     drawn = open_source("uniform", normalize=True, points_budget=budget, max_count=max_count).draw(
         np.random.default_rng(seed), 64
     )
-    assert (drawn.wholes == budget).all()
+    assert (drawn.pool_values == budget).all()
     assert drawn.counts.min() >= 1 and drawn.counts.max() <= max_count
 
 

@@ -17,10 +17,10 @@ from dond_marl.scenarios.views import (
     PARTS,
     beyond_lewis,
     draw_held_out,
-    may_be_trained_on,
+    is_trainable,
     orbits,
-    parts,
     view_numbers,
+    view_parts,
 )
 
 View = tuple[tuple[int, int], ...]
@@ -123,11 +123,11 @@ def test_what_may_be_trained_on_is_told_of_any_scenario():
     space = lewis_space()
     trained = rows("train")
     whole = np.concatenate([space.counts, space.utilities.reshape(-1, 6)], axis=1)
-    assert may_be_trained_on(space).tolist() == [row.tobytes() in trained for row in whole]
-    assert may_be_trained_on(beyond_lewis(0, 500)).all()
+    assert is_trainable(space).tolist() == [row.tobytes() in trained for row in whole]
+    assert is_trainable(beyond_lewis(0, 500)).all()
     drawn = open_source("uniform").block(0, 0, 60_000)
     unseen = np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any(axis=1)
-    assert unseen.any() and (may_be_trained_on(drawn) == ~unseen).all()
+    assert unseen.any() and (is_trainable(drawn) == ~unseen).all()
 
 
 def test_heldout_is_the_older_name_of_the_paper_s_test_set():
@@ -142,7 +142,7 @@ def test_heldout_is_the_older_name_of_the_paper_s_test_set():
 @pytest.mark.parametrize("seat", [0, 1])
 def test_each_part_is_well_filled_in_each_seat(seat):
     counted = {
-        split: np.bincount(parts(open_source("lewis", split=split).table, seat), minlength=len(PARTS)).tolist()
+        split: np.bincount(view_parts(open_source("lewis", split=split).table, seat), minlength=len(PARTS)).tolist()
         for split in ("train", "test", "paper_test", "all")
     }
     assert counted == {
@@ -158,13 +158,13 @@ def test_a_part_says_whose_view_is_unknown_and_the_own_decides():
     known, unknown, pool = (1, 3, 1), (2, 4, 0), (1, 2, 3)
     assert view_numbers(pack([Scenario(pool, (known, unknown))]))[0, 1] == 36 and 36 in HELD_OUT_VIEWS
     table = pack([Scenario(pool, pair) for pair in itertools.product((known, unknown), repeat=2)])
-    assert parts(table, 0).tolist() == [0, 1, 2, 2]
-    assert parts(table, 1).tolist() == [0, 2, 1, 2]
+    assert view_parts(table, 0).tolist() == [0, 1, 2, 2]
+    assert view_parts(table, 1).tolist() == [0, 2, 1, 2]
 
 
 def test_a_view_of_no_legal_scenario_is_unknown():
     table = pack([Scenario((4, 4, 4), ((1, 2, 3), (3, 2, 1)))])
-    assert [PARTS[parts(table, seat)[0]] for seat in (0, 1)] == ["own view unknown"] * 2
+    assert [PARTS[view_parts(table, seat)[0]] for seat in (0, 1)] == ["own view unknown"] * 2
 
 
 # --- Beyond the legal space -----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import lewis_space, open_source, pack, value_vectors
 from dond_marl.yardsticks.beliefs import beliefs, partner_beliefs
@@ -113,7 +113,7 @@ def test_rows_in_and_outside_of_the_space_do_not_mix():
 
 @pytest.mark.parametrize("prior", ["lewis", "uniform", "uniform(budget=10)"])
 def test_revealed_values_are_certain(prior):
-    table = Table(
+    table = GameBatch(
         pack([Scenario((1, 2, 3), ((4, 3, 0), (1, 0, 3))), Scenario((1, 2, 3), ((1, 0, 3), (4, 3, 0)))]),
         prior=prior,
         reveal_partner_utilities=True,

@@ -54,7 +54,7 @@ class Grudging:
 
     def act(self, turns):
         claims = turns.history.oA
-        own = claims[:, turns.seat] if turns.taken > turns.seat else np.zeros_like(turns.counts)
+        own = claims[:, turns.seat] if turns.turns_taken > turns.seat else np.zeros_like(turns.counts)
         wanted = (turns.my_utilities * own).sum(axis=1)
         offered = (turns.my_utilities * turns.last_partner_offer_for_me).sum(axis=1)
         agree = turns.act_mask[:, Act.AGREE] & (offered + own[:, 0] > wanted)
@@ -271,7 +271,7 @@ def test_an_act_that_ends_the_talk_closes_at_claims_that_add_up():
         def act(self, turns):
             mine = turns.counts.copy()
             mine[:, 1] = 0
-            first = turns.taken < 2
+            first = turns.turns_taken < 2
             return decide(np.full(turns.size, Act.PROPOSE if first else Act.END), mine * first)
 
     assert Action(Act.END).act_type == Act.END

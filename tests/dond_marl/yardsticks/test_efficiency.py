@@ -109,7 +109,7 @@ def test_every_measure_is_what_plain_enumeration_finds(games):
             for oA in itertools.product(*(range(count + 1) for count in scenario.counts))
         ]
         got = every[choice % len(every)]
-        wholes = [max(scenario.whole(seat), 1) for seat in (0, 1)]
+        wholes = [max(scenario.pool_value(seat), 1) for seat in (0, 1)]
         joint, product, smaller = (
             lambda p, w=wholes: 10 * p[0] / w[0] + 10 * p[1] / w[1],
             lambda p, w=wholes: 100 * p[0] * p[1] / (w[0] * w[1]),
@@ -121,7 +121,7 @@ def test_every_measure_is_what_plain_enumeration_finds(games):
         ]
         dominated = any(a >= got[0] and b >= got[1] and (a, b) != got for a, b in every)
         scores.append(got if deal else None)
-        fair = deal and all(2 * got[seat] >= scenario.whole(seat) for seat in (0, 1))
+        fair = deal and all(2 * got[seat] >= scenario.pool_value(seat) for seat in (0, 1))
         shares = [sorted((a * wholes[1], b * wholes[0])) for a, b in every]  # whole numbers: no rounding
         egalitarian = deal and sorted((got[0] * wholes[1], got[1] * wholes[0])) == max(shares)
         expected.append((ratios, deal and not dominated, fair, egalitarian))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
@@ -42,7 +42,7 @@ class Moody:
         seen = np.column_stack(
             [turns.counts, turns.my_utilities, turns.last_partner_act, turns.last_partner_offer_for_me]
         )
-        left = turns.rules.max_turns - turns.taken
+        left = turns.rules.max_turns - turns.turns_taken
         weights = np.array(
             [
                 np.random.default_rng([self.mood, left, *row.tolist()]).exponential(size=action_count(max_count)) ** 3
@@ -202,7 +202,7 @@ def test_what_random_and_nice_say_is_what_they_say_they_say():
     scenario = pack([Scenario((1, 2, 1), ((2, 3, 2), (4, 1, 4)))])
     many = scenario.rows(np.zeros(40_000, dtype=np.int64))
     for name in ("random", "nice"):
-        partner, table = seat_occupant(name), Table(many)
+        partner, table = seat_occupant(name), GameBatch(many)
         for turn in range(2):
             rng = np.random.default_rng(turn)
             turns = table.turns(rng.random((many.size, 8)), rng.random((many.size, 8)))
@@ -230,7 +230,7 @@ def test_what_has_no_odds_says_so():
 def test_the_posterior_is_bayes_rule_by_hand():
     """After two answers of a partner that gambles, each weighed with the readable rules, value by value."""
     partner, space = Moody(4), lewis_space()
-    table = Table(space.rows(np.array([100, 2000, 5000])), prior="lewis")
+    table = GameBatch(space.rows(np.array([100, 2000, 5000])), prior="lewis")
     talk = [(Act.PROPOSE, (1, 1, 0)), (Act.INSIST, (0, 1, 1)), (Act.INSIST, (1, 0, 1)), (Act.PROPOSE, (1, 1, 1))]
     for act, oA in talk:
         table.step(decide(np.full(3, act), np.tile(oA, (3, 1))))
@@ -258,7 +258,7 @@ def test_the_posterior_is_bayes_rule_by_hand():
 def test_what_a_deterministic_partner_says_rules_values_out():
     """The default heuristic asks for what it values: after its opening only values of those items are possible."""
     scenario = lewis_space().rows(np.arange(0, 5295, 200))
-    table, partner = Table(scenario, prior="lewis"), seat_occupant("heuristic")
+    table, partner = GameBatch(scenario, prior="lewis"), seat_occupant("heuristic")
     opening = partner.act(table.turns())
     table.step(opening)
     found = posterior(partner, table.turns())
@@ -267,7 +267,7 @@ def test_what_a_deterministic_partner_says_rules_values_out():
         assert ((possible > 0) == (oA > 0)).all() and len(np.unique(found.weights[row][found.weights[row] > 0])) == 1
         assert (possible == scenario.utilities[row, 0]).all(axis=1).any()
     # What nobody of its kind would say leaves the prior.
-    strange = Table(scenario, prior="lewis")
+    strange = GameBatch(scenario, prior="lewis")
     strange.step(decide(np.zeros(scenario.size), np.zeros((scenario.size, 3))))
     after = posterior(partner, strange.turns())
     prior = beliefs("lewis", scenario.counts, scenario.utilities[:, 1])

@@ -135,7 +135,7 @@ def test_rows_together_are_the_rows_alone_and_the_beliefs_of_games_played_are_tr
                     alone = recognized(members, turns.rows(np.array([row])))
                     np.testing.assert_allclose(alone.who[0], found.who[row], atol=1e-12)
                     np.testing.assert_allclose(alone.values[0], found.values[row], atol=1e-12)
-            if turns.taken:
+            if turns.turns_taken:
                 sure.append(found.who)
                 right.append(np.full(turns.size, number))
     who, true = np.concatenate(sure), np.concatenate(right)

@@ -134,7 +134,7 @@ SCENARIOS = st.lists(st.builds(Scenario, POOLS, st.tuples(TRIPLES, TRIPLES)), mi
 
 def enumerated(scenario: Scenario) -> dict[str, dict[tuple[int, ...], tuple[Fraction, Fraction]]]:
     """Every concept by its definition, one split at a time: what seat_0 gets, and both shares of ten."""
-    wholes = [max(scenario.whole(seat), 1) for seat in (0, 1)]
+    wholes = [max(scenario.pool_value(seat), 1) for seat in (0, 1)]
     splits = {}
     for oA in itertools.product(*(range(count + 1) for count in scenario.counts)):
         scores = worth(scenario.utilities[0], oA), worth(scenario.utilities[1], rest(scenario.counts, oA))
@@ -299,6 +299,6 @@ def test_what_else_is_known_of_the_published_games(published):
     half = (scores >= 5).all(axis=0)
     assert round(100 * (half & published.pareto.splits).any(axis=1).mean(), 1) == 94.0
     # The opposition level: how far the nearest split is from ten points for both.
-    shares = points_of_ten(np.moveaxis(scores, 0, 2), published.scenarios.wholes[:, None]) / TEN
+    shares = points_of_ten(np.moveaxis(scores, 0, 2), published.scenarios.pool_values[:, None]) / TEN
     distance = np.where(splits, np.hypot(*np.moveaxis(1 - shares, 2, 0)), np.inf).min(axis=1)
     assert round(distance.mean(), 3) == 0.404

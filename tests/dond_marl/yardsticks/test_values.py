@@ -131,7 +131,7 @@ def test_where_nothing_is_drawn_it_is_what_is_played(pair, turns):
     rules = Rules(turns)
     expected = policy_value(partners, SOME, rules, "lewis")
     games = rollout(partners, SOME, rules, seed=0, prior="lewis")
-    assert expected.points == pytest.approx(points_of_ten(games.scores, SOME.wholes), abs=1e-6)
+    assert expected.points == pytest.approx(points_of_ten(games.scores, SOME.pool_values), abs=1e-6)
     assert expected.deals == pytest.approx(games.deal.astype(float)) and expected.turns == pytest.approx(
         games.turns.astype(float)
     )
@@ -146,7 +146,7 @@ def test_where_partners_gamble_many_games_agree(pair, turns):
     games = rollout(partners, many, rules, seed=2, prior="lewis")
     rare = 40 / many.size  # points of ten, or turns: of what is too rare to be seen in so many games
     for seat in (0, 1):
-        points = points_of_ten(games.scores, many.wholes)[:, seat]
+        points = points_of_ten(games.scores, many.pool_values)[:, seat]
         # Scenarios are the same on both sides: what is left is the chance within each.
         within = points - np.repeat(expected.points[:, seat], 60)
         assert abs(within.mean()) < 4 * within.std() / many.size**0.5 + rare

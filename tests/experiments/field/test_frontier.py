@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act, Action, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import pack
@@ -80,7 +80,7 @@ def test_what_is_proposed_is_what_was_accepted_or_else_claimed():
     scenarios = pack([Scenario((3, 1, 2), ((0, 0, 5), (1, 3, 2)))])
 
     def ended(*acts: Action) -> tuple[object, object]:
-        table = Table(scenarios, Rules(10))
+        table = GameBatch(scenarios, Rules(10))
         for act_type, oA in acts:
             table.step(decide(np.array([act_type]), np.array([oA])))
         return proposals(table.games(), 0)

@@ -44,7 +44,7 @@ class Broken:
         self.traits = Traits(deterministic=True, remote=how == "remote")
     def act(self, turns):
         keeps_all = decide(np.zeros(turns.size), turns.counts)
-        if turns.taken < 2:
+        if turns.turns_taken < 2:
             return keeps_all
         how = self.how
         if how in ("remote", "near"): raise RuntimeError(f"asked in process {os.getpid()}")

@@ -29,7 +29,7 @@ class Rude:
     def __init__(self, how="fine"):
         self.how = how
     def act(self, turns):
-        if turns.taken >= 2:
+        if turns.turns_taken >= 2:
             answer = getattr(self, self.how)(turns)
             if answer is not None:
                 return answer

@@ -13,7 +13,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import Scenarios, lewis_space, pack
 from dond_marl.seats import Traits
-from dond_marl.splits import certain
+from dond_marl.splits import one_hot_probabilities
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.contexts import contexts_in
 from league.bench.crowd import GAMBLES, REMEMBERS, best_reply, crowd_of, keep, known_value, measured, read, section
@@ -45,7 +45,7 @@ class Sure:
 
     def probs(self, turns, max_count):
         decisions = self.of.act(turns)
-        return certain(decisions.act_type, decisions.oA, max_count)
+        return one_hot_probabilities(decisions.act_type, decisions.oA, max_count)
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -71,7 +71,7 @@ def test_played_as_a_partner_it_earns_against_each_member_what_was_said(seat):
     for name, earned in zip(FEW, reply.against, strict=True):
         pair = (player, seat_occupant(name)) if seat == 0 else (seat_occupant(name), player)
         scores = rollout(pair, table, seed=0, prior="lewis").scores
-        assert points_of_ten(scores, table.wholes)[:, seat].mean() == pytest.approx(earned, abs=1e-9)
+        assert points_of_ten(scores, table.pool_values)[:, seat].mean() == pytest.approx(earned, abs=1e-9)
     assert np.mean(reply.against) == pytest.approx(reply.value.high, abs=1e-9)
 
 

@@ -114,7 +114,7 @@ def test_losses_by_turn_add_up_to_what_is_earned_less_than_by_the_best_reply(nam
             scores = rollout(
                 (player, mind) if seat == 0 else (mind, player), table, rules, seed=0, prior="lewis"
             ).scores
-            points += chance * float(points_of_ten(scores, table.wholes)[:, seat].mean())
+            points += chance * float(points_of_ten(scores, table.pool_values)[:, seat].mean())
         earned.append(points)
     best = best_reply(partners, seat, table, rules=rules).value.high
     lost = lost_by_turn(player, crowd, partners, seat, table, rules)

@@ -12,7 +12,7 @@ from dond_marl.errors import InputError, RunFailure
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from dond_marl.scenarios.views import PARTS, parts
+from dond_marl.scenarios.views import PARTS, view_parts
 from dond_marl.statistics import points_of_ten
 from league.bench.protocol import ALL, HEADLINE, beyond_field
 from league.bench.results import sealed
@@ -71,12 +71,14 @@ def plain_points(member: str, partner: str) -> np.ndarray:
     table = open_source("lewis", split="all").table
     pair = seat_occupant(member), seat_occupant(partner)
     first, second = rollout(pair, table, seed=0), rollout(pair[::-1], table, seed=0)
-    return np.stack([points_of_ten(first.scores, table.wholes)[:, 0], points_of_ten(second.scores, table.wholes)[:, 1]])
+    return np.stack(
+        [points_of_ten(first.scores, table.pool_values)[:, 0], points_of_ten(second.scores, table.pool_values)[:, 1]]
+    )
 
 
 def test_where_both_are_deterministic_figures_are_plain_means_without_error(row):
     table = open_source("lewis", split="all").table
-    part = np.stack([parts(table, seat) for seat in (0, 1)])
+    part = np.stack([view_parts(table, seat) for seat in (0, 1)])
     points = np.stack([plain_points("heuristic", partner) for partner in ("linear", "stubborn")])
     figures = row["figures"]
 

@@ -117,11 +117,11 @@ def test_what_fails_in_any_command_is_told_as_one_line_without_a_place_in_the_co
 
 def test_positions_are_answers_and_openings_and_each_has_legal_replies():
     tried = positions(6)
-    assert [turns.taken for turns in tried] == [1, 0, 1, 0, 1, 0]
+    assert [turns.turns_taken for turns in tried] == [1, 0, 1, 0, 1, 0]
     for turns in tried:
         (legal,) = legal_rows(turns)
         assert turns.size == 1
-        assert (2 in legal.acts) is bool(turns.taken)
+        assert (2 in legal.acts) is bool(turns.turns_taken)
         assert reply_line(next(legal.actions()), 0.5)
 
 

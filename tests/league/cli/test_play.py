@@ -20,8 +20,8 @@ from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.conformance import check_partner
 from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply
 from dond_marl.occupants import catalogue, seat_occupant
-from dond_marl.records.record import from_json, records, replay
-from dond_marl.records.wording import VARIANTS, in_english
+from dond_marl.records.record import from_json, records_of, replay
+from dond_marl.records.wording import VARIANTS, phrase_act
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
 from league.display.game import LeftTheTable, Terminal, frontier_table, opening, values_table
@@ -153,7 +153,7 @@ def test_a_game_by_sentences_whose_readings_are_confirmed(monkeypatch, tmp_path,
 )
 @pytest.mark.parametrize("variant", range(VARIANTS))
 def test_what_partners_say_a_person_may_say_too(action, variant):
-    meant = read_line(in_english(action, SCENARIO.counts, variant=variant), OFFERED)
+    meant = read_line(phrase_act(action, SCENARIO.counts, variant=variant), OFFERED)
     if action.act_type is Act.DISAGREE:  # it would end the game
         assert isinstance(meant, AmbiguousLine)
         assert meant.actions == (action,)
@@ -395,7 +395,7 @@ def test_a_person_sits_in_the_play_loop_like_anybody_else():
     assert ann.seen[1].values == (0, 4, 1)
     assert (ann.seen[2].mine, ann.seen[2].theirs) == ((1, 1, 2), (0, 2, 1))
     assert bob.seen[0].state.scenario.utilities[0] == (0, 0, 0)  # nobody sees the other's values
-    first, second = records(games, ("ann", "bob"))
+    first, second = records_of(games, ("ann", "bob"))
     assert (first.outcome.ending, first.outcome.scores) == (Ending.END, (6, 9))  # the claims fit
     assert second.outcome.allocation == ((1, 0, 2), (0, 2, 0))
     assert all(replay(record) for record in (first, second))

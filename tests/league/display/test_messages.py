@@ -61,10 +61,10 @@ def test_a_person_says_a_text_beside_an_act_and_reads_the_partners():
 
 
 def test_a_person_is_not_shown_a_secret_claim():
-    from dond_marl.batch import Table
+    from dond_marl.batch import GameBatch
     from dond_marl.seats import decide
 
-    table = Table(pack([SCENARIO]), Rules(3, secret_claims=True))
+    table = GameBatch(pack([SCENARIO]), Rules(3, secret_claims=True))
     for act, oA in ((Act.PROPOSE, (1, 0, 2)), (Act.PROPOSE, (0, 2, 0))):
         table.step(decide(np.array([act]), np.array([oA])))
     (view,) = views(table.turns())

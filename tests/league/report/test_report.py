@@ -20,7 +20,7 @@ import pytest
 from dond_marl import __version__
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.records.record import from_json, replay
-from dond_marl.records.wording import in_english
+from dond_marl.records.wording import phrase_act
 from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.efficiency import efficiency
 from league.cli.main import main
@@ -239,7 +239,7 @@ def test_games_are_extreme_and_replay_to_the_ledger(document, report, played):
         acts = [(line["seat"], line["words"]) for line in game["acts"]]
         counts = record.scenario.counts
         assert acts == [
-            (turn % 2, in_english(action, counts, variant=turn, final=True))
+            (turn % 2, phrase_act(action, counts, variant=turn, final=True))
             for turn, action in enumerate(record.actions)
         ]
     assert best[0]["measures"]["welfare efficiency"]["value"] == max(w for _, deal, _, w in reached if deal)

@@ -331,7 +331,7 @@ class Broken:
     def __init__(self, how="raises"):
         self.how = how
     def act(self, turns):
-        if turns.taken < 2:
+        if turns.turns_taken < 2:
             return decide(np.zeros(turns.size), turns.counts)
         if self.how == "exits":
             raise SystemExit(0)

@@ -104,7 +104,7 @@ def test_adding_rounds_one_by_one_equals_counting_every_game_again():
     cross, games = CrossPlay(names), []
     for _ in range(4):
         scenarios = open_source("uniform").draw(rng, 30)
-        wholes, legs = scenarios.wholes, []
+        wholes, legs = scenarios.pool_values, []
         for pair in itertools.product(names, repeat=2):
             scores = np.floor(rng.random((30, 2)) * wholes * rng.integers(0, 2, size=(30, 1))).astype(int)
             legs.append(leg(*pair, [tuple(row) for row in scores.tolist()]))

@@ -36,7 +36,7 @@ def add(cells: Cells, scenarios: Scenarios, legs: dict[tuple[int, int], list[tup
 
 def random_legs(rng: np.random.Generator, members: int, scenarios: Scenarios) -> dict:
     pairs = itertools.product(range(members), repeat=2)
-    return {pair: np.floor(rng.random((scenarios.size, 2)) * (scenarios.wholes + 1)).astype(int) for pair in pairs}
+    return {pair: np.floor(rng.random((scenarios.size, 2)) * (scenarios.pool_values + 1)).astype(int) for pair in pairs}
 
 
 def payoffs_of(mean: np.ndarray, games: np.ndarray, variance: float = 4.0) -> Payoffs:
@@ -84,7 +84,7 @@ def test_cells_equal_counting_every_game_again_however_many_are_added_at_once(mo
         add(cells, scenarios, legs)
         groups = scenario_groups(scenarios)
         for (a, b), scores in legs.items():
-            points = points_of_ten(scores, scenarios.wholes)
+            points = points_of_ten(scores, scenarios.pool_values)
             games.setdefault((a, 0, b), []).append((groups, points[:, 0]))
             games.setdefault((b, 1, a), []).append((groups, points[:, 1]))
     payoffs = cells.payoffs()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import lewis_space
-from dond_marl.scenarios.views import PARTS, parts
+from dond_marl.scenarios.views import PARTS, view_parts
 from league.evaluation.reference_values import reference_to, ship_references, shipped_for
 from league.standings.references import (
     STORED,
@@ -107,7 +107,7 @@ def test_what_is_stored_is_what_is_computed(spec):
 
 def test_the_held_out_part_of_an_exact_reference_is_a_mean_of_its_games():
     side = reference_of("boulware(floor=0.6)").seats[1]
-    which = parts(lewis_space(), 1)
+    which = view_parts(lewis_space(), 1)
     sizes = np.bincount(which)
     assert side.over(1, (1, 2))[1] == pytest.approx(np.dot(side.high_in[1:], sizes[1:]) / sizes[1:].sum())
 

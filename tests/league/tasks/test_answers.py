@@ -175,10 +175,10 @@ def test_nothing_is_learned_from_a_game_in_which_the_opponent_was_not_reached(ab
     games = rollout((learner, seat_occupant("absent(share=0.2)")), scenarios, Rules(), seed=1)
     said = (games.turns.astype(int) + 1) // 2
     experience = learner.experience(games, np.ones((200, 2)))
-    assert 0 < (~games.counted).sum() < 100
-    assert experience.size == said[games.counted].sum() < said.sum()
-    assert (experience.played.sum(dim=0).numpy() == np.where(games.counted, said, 0)).all()
-    assert (experience.reward.sum(dim=0).numpy() == games.counted).all()
+    assert 0 < (~games.valid).sum() < 100
+    assert experience.size == said[games.valid].sum() < said.sum()
+    assert (experience.played.sum(dim=0).numpy() == np.where(games.valid, said, 0)).all()
+    assert (experience.reward.sum(dim=0).numpy() == games.valid).all()
 
 
 def test_practice_against_an_opponent_out_of_reach_is_refused_and_a_few_games_of_it_are_left_out(absent):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dond_marl.occupants import OccupantNameError, seat_occupant
-from dond_marl.seats import Traits, costs_to_ask
+from dond_marl.seats import Traits, expensive_to_query
 from league.settings.learners import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.tasks.blobs import write_blob
@@ -23,13 +23,17 @@ def test_who_costs_something_by_name_costs_something_by_its_traits(spec):
         traits = seat_occupant(spec).traits
     except OccupantNameError:  # it needs parameters
         return
-    assert Member("who", spec).costly is costs_to_ask(traits)
+    assert Member("who", spec).costly is expensive_to_query(traits)
 
 
 def test_a_service_a_person_and_a_model_on_this_machine_cost_something():
-    assert costs_to_ask(Traits(remote=True)) and costs_to_ask(Traits(human=True)) and costs_to_ask(Traits(costly=True))
+    assert (
+        expensive_to_query(Traits(remote=True))
+        and expensive_to_query(Traits(human=True))
+        and expensive_to_query(Traits(costly=True))
+    )
     assert Member("who", "llm(provider=hf)").costly and not Member("who", "expert(kind=supervised)").costly
-    assert not costs_to_ask(Traits(learned=True, privileged=True)) and not Member("main", None, "main").costly
+    assert not expensive_to_query(Traits(learned=True, privileged=True)) and not Member("main", None, "main").costly
 
 
 def test_a_path_names_nobody():

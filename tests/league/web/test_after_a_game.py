@@ -10,7 +10,7 @@ from PIL import Image
 
 from dond_marl.game import Act, Action, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.record import InexactGame, line_of, record_of
+from dond_marl.records.record import InexactGame, game_line, record_of
 from league.display.session import write_down
 from league.evaluation.analysis import analysis
 from league.web.play.analysis import analysed, summary
@@ -85,7 +85,7 @@ def test_an_act_is_told_in_the_words_of_the_table():
 def test_a_game_is_found_again_under_the_number_that_writing_it_down_gave(tmp_path):
     book = tmp_path / "games.jsonl"
     inexact = InexactGame(SCENARIO, ("human", "human"), (None,), None, "an utterance was not read")
-    book.write_text(f"{line_of(inexact)}\n")
+    book.write_text(f"{game_line(inexact)}\n")
     assert write_down(WASTEFUL, book) == 1
     other = game(Action(Act.DISAGREE), names=("human", 'a "inexact": name'))
     assert write_down(other, book) == 2

@@ -11,7 +11,7 @@ import pytest
 
 from dond_marl.game import Action, Ending, Rules, State, apply, may_agree
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.wording import in_english
+from dond_marl.records.wording import phrase_act
 from dond_marl.rollout import Noise, rollout
 from dond_marl.scenarios.sources import open_source
 from league.cli.main import main
@@ -52,7 +52,7 @@ def in_python(pair, scenarios, rules, seed):
     """The same games by the one play loop, and what a script needs to repeat them."""
     games = rollout(tuple(map(seat_occupant, pair)), scenarios, rules, seed=seed, prior="lewis")
     noise = Noise(seed, (), scenarios.size)
-    turns = np.stack([noise.of_turn(turn)[:, :4] for turn in range(rules.max_turns)], axis=1)
+    turns = np.stack([noise.turn_noise(turn)[:, :4] for turn in range(rules.max_turns)], axis=1)
     given = [
         {
             "scenario": {"counts": counts.tolist(), "utilities": values.tolist()},
@@ -71,7 +71,7 @@ def in_python(pair, scenarios, rules, seed):
             masks.append([True, True, may_agree(state, state.mover), True, True])
             state = apply(state, action)
             said = state.history[-1]
-            words.append(in_english(said, state.scenario.counts, variant=turn, final=rules.disagree == "ends"))
+            words.append(phrase_act(said, state.scenario.counts, variant=turn, final=rules.disagree == "ends"))
         assert state.outcome is not None
         history = [[int(action.act_type), list(action.oA)] for action in state.history]
         shared = state.outcome.allocation

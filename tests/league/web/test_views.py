@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
 from dond_marl.occupants import OccupantNameError, seat_occupant
-from dond_marl.records.record import InexactGame, RecordError, from_json, line_of, record_of, to_line, with_words
+from dond_marl.records.record import InexactGame, RecordError, add_typed_words, from_json, game_line, record_of, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import open_source
@@ -562,7 +562,7 @@ def test_names_in_a_record_are_shown_printable_and_short(name):
 
 
 def test_a_replay_shows_what_a_person_typed_as_text_and_how_it_was_read():
-    record = with_words(record_of(DEAL, ("human", "b")), 0, ["<b>gimme</b> the book"])
+    record = add_typed_words(record_of(DEAL, ("human", "b")), 0, ["<b>gimme</b> the book"])
     talk = conversation(steps(record), 1, record.occupants)
     assert "&lt;b&gt;gimme&lt;/b&gt; the book" in talk
     assert "like the book and the two balls; you can have the rest." in talk
@@ -573,7 +573,7 @@ def test_files_of_games_are_found_and_a_bad_line_is_told_with_its_place(tmp_path
     good = tmp_path / "a" / "good.jsonl"
     good.parent.mkdir()
     unknown = InexactGame(SCENARIO, ("a", "b"), (None,), None, "nothing was understood")
-    good.write_text(f"{to_line(record_of(DEAL, ('a', 'b')))}\n{line_of(unknown)}\n")
+    good.write_text(f"{to_line(record_of(DEAL, ('a', 'b')))}\n{game_line(unknown)}\n")
     assert record_files(tmp_path) == [good]
     exact, others = read_records(good)
     assert ([game.occupants for game in exact], others) == ([("a", "b")], 1)
@@ -608,8 +608,8 @@ def test_a_match_is_both_seat_orders_and_nothing_else():
     first, second = map(seat_occupant, names)
     match = meet((first, second), names, held, Rules(), scenarios=100, seed=5)
     dealt = held.block(5, 0, 100)
-    opened = points_of_ten(rollout((first, second), dealt, seed=5, prior="lewis").scores, dealt.wholes)
-    answered = points_of_ten(rollout((second, first), dealt, seed=5, prior="lewis").scores, dealt.wholes)
+    opened = points_of_ten(rollout((first, second), dealt, seed=5, prior="lewis").scores, dealt.pool_values)
+    answered = points_of_ten(rollout((second, first), dealt, seed=5, prior="lewis").scores, dealt.pool_values)
     assert match.opening[0].mean == pytest.approx(opened[:, 0].mean())
     assert match.answering[0].mean == pytest.approx(answered[:, 1].mean())
     assert match.both[0].points.mean == pytest.approx((opened[:, 0].mean() + answered[:, 1].mean()) / 2)

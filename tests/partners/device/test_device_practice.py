@@ -38,14 +38,14 @@ class HostNoise:
     def __init__(self, device: torch.device, seed: int, index: tuple[int, ...], size: int) -> None:
         self._noise = Noise(seed, index, size)
 
-    def of_turn(self, turn: int) -> Tensor:
-        return torch.from_numpy(self._noise.of_turn(turn).T)
+    def turn_noise(self, turn: int) -> Tensor:
+        return torch.from_numpy(self._noise.turn_noise(turn).T)
 
-    def of_hint(self, turn: int) -> Tensor:
-        return torch.from_numpy(self._noise.of_hint(turn).T)
+    def hint_noise(self, turn: int) -> Tensor:
+        return torch.from_numpy(self._noise.hint_noise(turn).T)
 
-    def of_game(self, seat: int) -> Tensor:
-        return torch.from_numpy(self._noise.of_game(seat).T)
+    def game_noise(self, seat: int) -> Tensor:
+        return torch.from_numpy(self._noise.game_noise(seat).T)
 
 
 def network(rules: Rules = Rules(), seed: int = 3, **shape: object) -> PolicyNetwork:
@@ -168,10 +168,17 @@ def test_what_an_opponent_may_not_say_names_its_seat(opponent, words):
 def test_its_own_noise_is_a_function_of_seed_and_index_and_differs_from_turn_to_turn():
     drawn = [DeviceNoise(CPU, 5, (1, 2, 0), 1000) for _ in range(2)]
     other = DeviceNoise(CPU, 5, (1, 2, 1), 1000)
-    numbers = [noise.of_turn(turn) for noise in drawn for turn in (0, 3, 0)]
+    numbers = [noise.turn_noise(turn) for noise in drawn for turn in (0, 3, 0)]
     assert torch.equal(numbers[0], numbers[3]) and torch.equal(numbers[1], numbers[4])
-    assert torch.equal(numbers[0], numbers[2]) and drawn[0].of_game(1) is drawn[0].of_game(1)
-    distinct = [numbers[0], numbers[1], other.of_turn(0), other.of_hint(0), other.of_game(0), other.of_game(1)]
+    assert torch.equal(numbers[0], numbers[2]) and drawn[0].game_noise(1) is drawn[0].game_noise(1)
+    distinct = [
+        numbers[0],
+        numbers[1],
+        other.turn_noise(0),
+        other.hint_noise(0),
+        other.game_noise(0),
+        other.game_noise(1),
+    ]
     assert len({each.numpy().tobytes() for each in distinct}) == len(distinct)
     for each in distinct:
         assert each.shape == (8, 1000) and each.dtype == torch.float64

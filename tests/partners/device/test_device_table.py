@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act, IllegalAct, Rules
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import decide
@@ -36,11 +36,11 @@ def test_random_legal_play_is_the_same_on_a_device(seed, max_turns, disagree, so
     scenarios, rules = open_source(source).draw(rng, 40), Rules(max_turns, disagree)
     turns_foreseen = math.ceil(foreseen * max_turns)  # a network may sit in games longer than those it is made for
     shape = NetworkShape(max_turns=turns_foreseen, partner_utilities=reveal, history=history)
-    host = Table(scenarios, rules, reveal_partner_utilities=reveal)
+    host = GameBatch(scenarios, rules, reveal_partner_utilities=reveal)
     table = DeviceTable(*to_device(CPU, scenarios), rules, reveal_partner_utilities=reveal)
     while host.open:
         turns, seen = host.turns(), table.turns()
-        assert (table.taken, table.seat, table.live.tolist()) == (host.taken, host.seat, host.live.tolist())
+        assert (table.turns_taken, table.seat, table.live.tolist()) == (host.turns_taken, host.seat, host.live.tolist())
         assert (seen.counts.numpy() == turns.counts.T).all()
         assert (seen.my_utilities.numpy() == turns.my_utilities.T).all()
         assert (seen.last_partner_act.numpy() == turns.last_partner_act).all()
@@ -64,7 +64,7 @@ def test_random_legal_play_is_the_same_on_a_device(seed, max_turns, disagree, so
     for name in ("act", "oA", "turns", "ending", "deal", "allocation", "scores", "cause"):
         assert (getattr(ours, name) == getattr(games, name)).all(), name
         assert getattr(ours, name).dtype == getattr(games, name).dtype, name
-    assert finished.counted is None
+    assert finished.valid is None
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,6 @@ def test_an_illegal_act_of_one_game_names_it_and_changes_no_game(act, add, words
     oA[1, 5] += add
     with pytest.raises(IllegalAct, match=words):
         table.step(acts, oA)
-    assert table.taken == 0 and table.open == 8
+    assert table.turns_taken == 0 and table.open == 8
     table.step(torch.zeros_like(acts), torch.from_numpy(scenarios.counts.T.copy()))
-    assert table.taken == 1
+    assert table.turns_taken == 1

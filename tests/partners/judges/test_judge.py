@@ -44,7 +44,7 @@ def some_games(size: int = 60, seed: int = 3) -> Games:
 
 
 def paid(reward: JudgeReward, games: Games) -> np.ndarray:
-    return reward(games, points_of_ten(games.scores, games.scenarios.wholes), games.scenarios)
+    return reward(games, points_of_ten(games.scores, games.scenarios.pool_values), games.scenarios)
 
 
 # -- what a judge is told --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dond_marl.batch import Games, Table
+from dond_marl.batch import GameBatch, Games
 from dond_marl.game import MAX_COUNT, Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -33,7 +33,7 @@ A, B, C = (1, 0, 0), (1, 1, 0), (0, 0, 3)
 
 def game(*said: tuple, scenario: Scenario = TABLE, rules: Rules = Rules(10, "rejects")) -> Games:
     """One game in which the seats say ``said`` in turn: an act, or an offer (act, what the speaker keeps)."""
-    table = Table(pack([scenario]), rules, illegal="forfeit")
+    table = GameBatch(pack([scenario]), rules, illegal="forfeit")
     for act in said:
         kind, oA = act if isinstance(act, tuple) else (act, (0, 0, 0))
         table.step(decide(np.array([kind]), np.array([oA])))
@@ -116,7 +116,9 @@ def by_hand(games: Games, row: int, seat: int) -> set[str]:
         shown.add("stubborn")
     elif len(splits) >= 2:
         shown.add("versatile")
-    own, other = (int(games.scores[row, who]) * int(games.scenarios.wholes[row, 1 - who]) for who in (seat, 1 - seat))
+    own, other = (
+        int(games.scores[row, who]) * int(games.scenarios.pool_values[row, 1 - who]) for who in (seat, 1 - seat)
+    )
     if games.deal[row] and own != other:
         shown.add("competitive" if own > other else "push_over")
     return shown
@@ -157,7 +159,7 @@ def test_the_largest_splits_are_told_apart():
 def test_reward_and_evaluation_are_one_definition(style):
     """There, versatile has two: offers A, B, A earn nothing in training and count as a success in evaluation."""
     games = chatter(11)
-    earned = points_of_ten(games.scores, games.scenarios.wholes)
+    earned = points_of_ten(games.scores, games.scenarios.pool_values)
     paid = reward_of(f"style({style})")(games, earned, games.scenarios)
     assert (paid == TEN * shows_style(style, games)).all() and 0 < paid.mean() < TEN
     back_to_the_first = game((P, A), (P, C), (P, B), (P, C), (P, A), END)

@@ -106,7 +106,7 @@ def test_a_model_is_known_by_its_files_wherever_they_are(folder, tmp_path):
 
 def test_it_judges_as_a_reward_recorded_and_replayed(folder, tmp_path):
     games = scripted_games(4, 10)
-    earned = points_of_ten(games.scores, games.scenarios.wholes)
+    earned = points_of_ten(games.scores, games.scenarios.pool_values)
     spec = f"llm_judge(style=stubborn, provider=hf, model='{folder}', cache='{tmp_path / 'cache'}', cache_mode=MODE)"
     pays = []
     for mode in ("record", "replay"):

@@ -84,12 +84,12 @@ def test_beliefs_are_the_shares_of_all_games_in_which_the_same_was_seen(seat):
         for persona in drawn_from(seat_occupant(name)) if share else []:
             for each in asked(player, seat, persona.partner, name, table, RULES):
                 keys = [
-                    (each.turns.taken, own.tobytes(), act.tobytes(), offer.tobytes())
+                    (each.turns.turns_taken, own.tobytes(), act.tobytes(), offer.tobytes())
                     for own, act, offer in zip(
                         each.turns.my_utilities, each.turns.history.act, each.turns.history.oA, strict=True
                     )
                 ]
-                of_turn.setdefault(each.turns.taken, []).append((each.turns, keys))
+                of_turn.setdefault(each.turns.turns_taken, []).append((each.turns, keys))
                 for key, values in zip(keys, table.utilities[each.scenario, 1 - seat].tolist(), strict=True):
                     sums = counted.setdefault(key, np.zeros(VALUES + 4))
                     sums[[values[0], 11 + values[1], 22 + values[2]]] += share * persona.chance

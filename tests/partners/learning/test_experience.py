@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl.batch import Games, Table
+from dond_marl.batch import GameBatch, Games
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -39,7 +39,7 @@ def played(rules: Rules, seat: int, other: object = "random", size: int = 300) -
     learner, partner = LearningSeat(network(rules)), seat_occupant(other)  # type: ignore[arg-type]
     scenarios = LEWIS.block(7, 0, size)
     games = rollout((learner, partner) if seat == 0 else (partner, learner), scenarios, rules, seed=7, prior="lewis")
-    return games, learner.experience(games, points_of_ten(games.scores, scenarios.wholes) / TEN)
+    return games, learner.experience(games, points_of_ten(games.scores, scenarios.pool_values) / TEN)
 
 
 def own_turns(games: Games, game: int, seat: int) -> list[int]:
@@ -64,7 +64,7 @@ def test_each_game_is_paid_at_the_seats_own_last_decision_and_nowhere_else(rules
         assert experience is None
         return
     assert experience is not None
-    earned = games.scores[:, seat] / games.scenarios.wholes[:, seat]
+    earned = games.scores[:, seat] / games.scenarios.pool_values[:, seat]
     expected = np.zeros(experience.reward.shape)
     laid = np.zeros(experience.reward.shape, dtype=bool)
     enders = set()
@@ -87,11 +87,11 @@ def test_what_was_seen_and_said_is_what_a_replay_of_the_games_shows(rules, seat)
     games, experience = played(rules, seat)
     assert experience is not None
     made = network(rules)
-    table, size = Table(games.scenarios, rules, prior="lewis"), games.size
+    table, size = GameBatch(games.scenarios, rules, prior="lewis"), games.size
     row_of = {int(place): row for row, place in enumerate(experience.place)}
     compared = 0
     while table.open:
-        live, taken = table.live, table.taken
+        live, taken = table.live, table.turns_taken
         if table.seat == seat:
             turns = table.turns()
             rows = [row_of[taken // 2 * size + int(game)] for game in live]
@@ -242,7 +242,7 @@ def test_opponents_are_met_by_their_shares():
         traits: ClassVar[Traits] = Traits(deterministic=True)
 
         def act(self, turns) -> Decisions:
-            met[self.name] += turns.taken == 0
+            met[self.name] += turns.turns_taken == 0
             return seat_occupant(self.name).act(turns)
 
     pair = [Opponent(Counted("tough"), 0.8), Opponent(Counted("pushover"), 0.2)]

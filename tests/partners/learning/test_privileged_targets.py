@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import Noise, rollout
@@ -61,7 +61,7 @@ def test_who_it_was_is_who_played_and_its_values_are_the_partners():
     player = NetworkPartner(PolicyNetwork(SHAPE), greedy=True)
     assert member_names(CROWD) == MEMBERS and member_names(seat_occupant("tough")) == ()
     games = rollout((player, CROWD), scenarios, seed=7, index=(1, 2), prior="lewis")
-    heard = privileged_targets(CROWD, MEMBERS, scenarios.utilities[:, 1], Noise(7, (1, 2), 200).of_game(1))
+    heard = privileged_targets(CROWD, MEMBERS, scenarios.utilities[:, 1], Noise(7, (1, 2), 200).game_noise(1))
     assert (heard[:, :3] == scenarios.utilities[:, 1]).all()
     assert np.bincount(heard[:, 3]).min() > 20
     for number, name in enumerate(MEMBERS):
@@ -160,7 +160,7 @@ def test_a_saved_checkpoint_plays_without_what_learning_was_told(tmp_path):
     bare = {name: value for name, value in tensors.items() if name.startswith("network.")}
     save_checkpoint(tmp_path / "bare.json", bare, network_note(learner.network))
     scenarios = LEWIS.block(9, 0, 64)
-    turns = Table(scenarios, prior="lewis").turns()
+    turns = GameBatch(scenarios, prior="lewis").turns()
     known = NetworkPartner(learner.network)
     for name in ("all", "bare"):
         again = NetworkPartner(load_checkpoint(tmp_path / f"{name}.json").network())
@@ -194,14 +194,14 @@ def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
     kinds = seen.counts.astype(int) * 11 + seen.utilities[:, 0]
     apart = np.array([len(set(kind)) == 3 for kind in kinds.tolist()])  # items that are alike have no order
     scenarios, partner = seen.rows(np.flatnonzero(apart)), NetworkPartner(learner.network)
-    first = partner.beliefs(Table(scenarios, prior="lewis").turns())
+    first = partner.beliefs(GameBatch(scenarios, prior="lewis").turns())
     assert first is not None and first.members == MEMBERS
     assert np.allclose(first.values.sum(axis=2), 1) and np.allclose(first.who.sum(axis=1), 1)
     for order in map(list, permutations(range(3))):
         replace_names = Scenarios(scenarios.counts[:, order], scenarios.utilities[:, :, order])
-        found = partner.beliefs(Table(replace_names, prior="lewis").turns())
+        found = partner.beliefs(GameBatch(replace_names, prior="lewis").turns())
         assert np.array_equal(found.values, first.values[:, order]) and np.array_equal(found.who, first.who)
-    assert NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,)))).beliefs(Table(scenarios).turns()) is None
+    assert NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,)))).beliefs(GameBatch(scenarios).turns()) is None
 
 
 def test_who_learns_from_what_it_was_not_told_hears_of_it():

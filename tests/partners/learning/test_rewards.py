@@ -116,7 +116,7 @@ def test_pay_stays_finite_and_within_the_documented_range(points, angle, envy, g
 @pytest.mark.parametrize("reward", DIALS, ids=str)
 def test_a_game_is_paid_by_itself_alone_and_its_points_stay_as_they_are(reward):
     games = some_games(60)
-    earned = points_of_ten(games.scores, games.scenarios.wholes)
+    earned = points_of_ten(games.scores, games.scenarios.pool_values)
     earned.flags.writeable = False
     whole = reward(games, earned, games.scenarios)
     assert whole.shape == (60, 2) and whole.dtype == np.float64

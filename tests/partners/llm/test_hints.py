@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
@@ -220,7 +220,7 @@ def prompts(scenarios: Scenarios, privileged: bool) -> list[str]:
     schedule = HintSchedule(ExpertHinter(LLMPartner(model)), privileged=privileged)
     for seat in (0, 1):
         whispers = (schedule, None) if seat == 0 else (None, schedule)
-        rollout((Looks(), Looks()), scenarios, seed=0, whispers=whispers)
+        rollout((Looks(), Looks()), scenarios, seed=0, hints=whispers)
     return [ask.prompt for ask in model.asked]
 
 
@@ -240,7 +240,7 @@ def test_a_hint_never_knows_the_other_seats_values_unless_it_is_privileged():
 def test_the_seat_itself_stays_blind_while_its_hinter_sees():
     seat, hinter = Looks(), Looks()
     schedule = HintSchedule(ExpertHinter(hinter), privileged=True)
-    rollout((seat, Heuristic()), SCENARIOS, seed=0, whispers=(schedule, None))
+    rollout((seat, Heuristic()), SCENARIOS, seed=0, hints=(schedule, None))
     assert not any(turns.partner_utilities.any() for turns in seat.turns)
     assert (hinter.turns[0].partner_utilities == SCENARIOS.utilities[:, 1]).all()
 
@@ -271,26 +271,26 @@ def test_every_report_of_a_privileged_run_says_so(tmp_path, model, capsys):
 
 
 def test_withheld_hints_are_not_asked_and_are_counted():
-    table = Table(open_source("lewis").block(0, 0, 2000))
+    table = GameBatch(open_source("lewis").block(0, 0, 2000))
     noise = np.random.Generator(np.random.SFC64(0)).random((2000, 8))
     turns = table.turns(noise, noise)
     hinter = Looks()
     schedule = HintSchedule(ExpertHinter(hinter), dropout=0.25)
-    features = schedule.tell(turns)
+    features = schedule.hint_features(turns)
     assert not schedule.deterministic
     told = features[:, 9] == 1
     assert schedule.tally == Counter(asked=int(told.sum()), available=int(told.sum()), withheld=int((~told).sum()))
     assert abs(told.mean() - 0.75) < 0.04
     assert hinter.turns[0].size == told.sum() and not features[~told].any()
-    whole = HintSchedule(ExpertHinter(Looks())).tell(turns)
+    whole = HintSchedule(ExpertHinter(Looks())).hint_features(turns)
     assert (features[told] == whole[told]).all(), "the others are what they would have been"
 
 
 def test_all_or_none_can_be_withheld():
-    turns = Table(SCENARIOS).turns(np.zeros((30, 8)), np.zeros((30, 8)))
+    turns = GameBatch(SCENARIOS).turns(np.zeros((30, 8)), np.zeros((30, 8)))
     never = HintSchedule(RandomHinter(), dropout=1)
     assert not never.tell(turns).any() and +never.tally == Counter(withheld=30)
-    assert HintSchedule(RandomHinter()).tell(turns)[:, 9].all()
+    assert HintSchedule(RandomHinter()).hint_features(turns)[:, 9].all()
     for wrong in (-0.1, 1.1, True, "half"):
         with pytest.raises(ValueError, match="dropout is the probability"):
             HintSchedule(RandomHinter(), dropout=wrong)
@@ -299,8 +299,8 @@ def test_all_or_none_can_be_withheld():
 def test_hints_are_withheld_while_learning_and_never_when_it_is_scored():
     hints = HintsConfig(mode="expert", dropout=0.5)
     schedule = hint_schedule(hints)
-    assert schedule.dropout == 0.5 and schedule.whole().dropout == 0
-    assert schedule.whole().hinter is schedule.hinter, "what it spent and what it remembers stay with it"
+    assert schedule.dropout == 0.5 and schedule.without_dropout().dropout == 0
+    assert schedule.without_dropout().hinter is schedule.hinter, "what it spent and what it remembers stay with it"
     config = load_config(CONFIG, overrides(Path("unused"), "hints.mode=random", "hints.dropout=0.5"), TrainConfig)
     training = begin(config)
     training.step()
@@ -330,7 +330,7 @@ def test_only_what_a_person_must_mend_passes_through_a_hinter():
 
         return ExpertHinter(LLMPartner(Model(answer)))
 
-    turns = Table(SCENARIOS).turns()
+    turns = GameBatch(SCENARIOS).turns()
     with pytest.raises(HinterError, match="mend me"):
         refuse(SetupError("mend me")).advise(turns)
     with pytest.warns(RuntimeWarning, match="unavailable and counted as 'unreachable'"):

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.conformance import check_partner
 from dond_marl.game import MAX_COUNT, Act, Rules
 from dond_marl.occupants import seat_occupant
@@ -46,7 +46,7 @@ SCENARIOS = open_source("lewis").block(1, 0, 12)
 
 def answering(size: int = 12):
     """The second turn: every act is open."""
-    table = Table(SCENARIOS.rows(np.arange(size)))
+    table = GameBatch(SCENARIOS.rows(np.arange(size)))
     table.step(decide(np.zeros(size), table.turns().counts))
     return table.turns()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.conformance import VARIANTS, check_partner
 from dond_marl.game import Act, Action, Ending, Rules
 from dond_marl.rollout import OccupantError, rollout
@@ -66,7 +66,7 @@ def first_legal(ask) -> str:
 
 
 def opening(scenarios=SCENARIOS, rules=Rules()):
-    return Table(scenarios, rules).turns()
+    return GameBatch(scenarios, rules).turns()
 
 
 def test_what_the_model_says_is_played_with_its_own_confidence():
@@ -180,7 +180,7 @@ def test_a_model_that_gives_up_where_it_cannot_answer_loses_games_that_count(fai
         model = LLMPartner(Model(lambda ask: ModelReply(failure=failure)), fallback=fallback)
         games = rollout((model, Heuristic()), SCENARIOS, seed=0)
         assert (games.cause[:, 0] == (cause or games.cause[0, 0])).all() and games.cause[:, 0].all()
-        assert (games.counted == counts).all()
+        assert (games.valid == counts).all()
         assert model.tally[f"fallback_{'budget' if failure == Failure.BUDGET else 'unreachable'}"] > 0
 
 
@@ -206,7 +206,7 @@ def test_equal_questions_are_asked_once_unless_samples_are_told_apart():
     model = Model(first_legal)
     partner = LLMPartner(model, samples=4)
     assert not partner.traits.deterministic
-    partner.act(Table(same).turns(noise, noise))
+    partner.act(GameBatch(same).turns(noise, noise))
     assert sorted(ask.sample for ask in model.asked) == [0, 1, 2, 3]
 
 
@@ -374,7 +374,7 @@ def test_a_partner_by_name_says_what_it_is_and_stays_in_its_process():
 
 
 def test_a_seat_is_asked_about_what_it_may_say_now():
-    table = Table(SCENARIOS)
+    table = GameBatch(SCENARIOS)
     table.step(decide(np.zeros(30), SCENARIOS.counts))
     model = Model(first_legal)
     LLMPartner(model).act(table.turns())

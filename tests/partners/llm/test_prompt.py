@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.scenarios.sources import open_source
@@ -152,7 +152,7 @@ def test_the_other_seats_values_change_no_byte_of_the_prompt_unless_they_are_rev
         utilities = shown.utilities.copy()
         utilities[:, 1 - seat] = 10 - utilities[:, 1 - seat]
         tables = [
-            Table(scenarios, Rules(8, "rejects"), reveal_partner_utilities=reveal)
+            GameBatch(scenarios, Rules(8, "rejects"), reveal_partner_utilities=reveal)
             for scenarios in (shown, shown._replace(utilities=utilities))
         ]
         for turn in range(8):
@@ -165,7 +165,7 @@ def test_the_other_seats_values_change_no_byte_of_the_prompt_unless_they_are_rev
 
 
 def test_rows_are_rendered_each_for_itself():
-    table = Table(open_source("uniform").draw(np.random.Generator(np.random.SFC64(1)), 16))
+    table = GameBatch(open_source("uniform").draw(np.random.Generator(np.random.SFC64(1)), 16))
     table.step(decide(np.zeros(16), np.zeros((16, 3))))
     turns, template = table.turns(), load_template()
     alone = [template.render(turns.rows(np.array([row])))[0] for row in range(16)]

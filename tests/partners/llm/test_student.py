@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -54,7 +54,7 @@ def shown(teacher: str = "heuristic", played=PLAYED, cap: int = 20) -> list[Less
 def test_a_lesson_is_what_its_teacher_says_there(teacher):
     """The openings of the scenarios played: prompts and replies, told apart from strays."""
     source = open_source("lewis", split="train")
-    turns = Table(source.block(0, 0, 30), prior=source.prior).turns()
+    turns = GameBatch(source.block(0, 0, 30), prior=source.prior).turns()
     said = seat_occupant(teacher).act(turns)
     told = {lesson.prompt: lesson for lesson in shown(teacher)}
     for row, prompt in enumerate(TEMPLATE.render(turns)):
@@ -99,7 +99,7 @@ def test_an_endless_source_needs_a_number():
 def test_every_text_comes_back_from_its_tokens(template):
     tokenizer = prompt_tokenizer(template)
     games = rollout((Heuristic(), seat_occupant("conceder")), open_source("uniform").block(0, 0, 20), seed=0)
-    table = Table(games.scenarios)
+    table = GameBatch(games.scenarios)
     texts = template.render(table.turns())
     for text in [*texts, "prose that nobody thought of: ☃ 1234567890, {}[]", lessons_reply()]:
         assert tokenizer.decode(tokenizer(text)["input_ids"], clean_up_tokenization_spaces=False) == text
@@ -231,7 +231,7 @@ def test_what_a_stopped_builder_left_behind_is_not_trusted(cache):
         half.mkdir(parents=True)
         (half / "config.json").write_text("{")
     assert is_complete(own_model_folder(TINY, TEMPLATE))
-    assert llm("hf", str(folder)).act(Table(open_source("lewis").block(0, 0, 2)).turns()).act_type.shape == (2,)
+    assert llm("hf", str(folder)).act(GameBatch(open_source("lewis").block(0, 0, 2)).turns()).act_type.shape == (2,)
 
 
 def build(number: int) -> int:

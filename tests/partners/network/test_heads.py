@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.conformance import check_partner
 from dond_marl.game import Act, Rules
-from dond_marl.rollout import Noise, rollout, see
+from dond_marl.rollout import Noise, observe_turns, rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Turns
 from dond_marl.splits import action_index, grid, legal_action_mask
@@ -110,10 +110,10 @@ def test_what_may_not_be_said_gets_no_gradient():
 
 def seen(scenarios: Scenarios, turns: int = 3, seed: int = 0) -> Turns:
     """Positions after some turns of random offers."""
-    table, noise = Table(scenarios, Rules(10, "rejects")), Noise(seed, (), scenarios.size)
+    table, noise = GameBatch(scenarios, Rules(10, "rejects")), Noise(seed, (), scenarios.size)
     for _ in range(turns):
-        table.step(NetworkPartner(network()).act(see(table, noise, deterministic=False)))
-    return see(table, noise, deterministic=False)
+        table.step(NetworkPartner(network()).act(observe_turns(table, noise, deterministic=False)))
+    return observe_turns(table, noise, deterministic=False)
 
 
 @pytest.mark.parametrize(("greedy", "sorts"), [(False, True), (True, False)])

@@ -234,7 +234,7 @@ def test_whole_games_earn_the_same_whatever_the_items_are_called():
         for order in PERMUTATIONS:
             replace_names = Scenarios(chosen.counts[:, order], chosen.utilities[:, :, order])
             games = rollout((player, partner) if seat == 0 else (partner, player), replace_names, Rules(), seed=0)
-            earned.append(points_of_ten(games.scores, replace_names.wholes))
+            earned.append(points_of_ten(games.scores, replace_names.pool_values))
         assert chosen.size > 300 and np.unique(earned[0]).size > 5
         assert all((one == earned[0]).all() for one in earned)
 

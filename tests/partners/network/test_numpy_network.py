@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.conformance import check_partner, positions
 from dond_marl.game import MAX_COUNT, Act, Rules
 from dond_marl.occupants import seat_occupant
@@ -119,7 +119,7 @@ def test_what_people_taught_is_as_reluctant_either_way(tmp_path):
     made, path = saved(tmp_path, {"taught_by": "human dialogues", "disagree": "rejects"})
     single = checkpoint(str(path), one_game=True)
     for rules in (Rules(), Rules(disagree="rejects")):
-        turns = Table(open_source("lewis").block(1, 0, 20), rules).turns()
+        turns = GameBatch(open_source("lewis").block(1, 0, 20), rules).turns()
         assert np.abs(single.probs(turns, 4) - ClonedPartner(made).probs(turns, 4)).max() < 1e-5
 
 

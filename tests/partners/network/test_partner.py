@@ -192,7 +192,7 @@ def test_the_grid_of_acts_may_be_wider_than_the_network(seen):
 
 def test_a_network_that_reads_hints_answers_to_them_and_one_that_does_not_ignores_them(seen):
     turns = many(seen[3], 50)
-    told = turns._replace(hint_features=HintSchedule(RandomHinter()).tell(turns).copy())
+    told = turns._replace(hint_features=HintSchedule(RandomHinter()).hint_features(turns).copy())
     hearing, deaf = NetworkPartner(network(hints=True)), NetworkPartner(network())
     assert (hearing.probs(turns, MAX_COUNT) != hearing.probs(told, MAX_COUNT)).any()
     assert (deaf.probs(turns, MAX_COUNT) == deaf.probs(told, MAX_COUNT)).all()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import pack
@@ -23,7 +23,7 @@ def turns_after(*talk, pool=POOL, mine=MINE, theirs=(1, 1, 1), rules=None, prior
     """What the seat to move sees after ``talk``, a list of (act, oA); every uniform of its noise is ``draw``."""
     seat = len(talk) % 2
     scenario = Scenario(pool, (mine, theirs) if seat == 0 else (theirs, mine))
-    table = Table(pack([scenario]), rules or Rules(), prior=prior, reveal_partner_utilities=reveal)
+    table = GameBatch(pack([scenario]), rules or Rules(), prior=prior, reveal_partner_utilities=reveal)
     for act, oA in talk:
         table.step(decide(np.array([act]), np.array([oA])))
     return table.turns(np.full((1, 8), draw), np.full((1, 8), draw))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.conformance import VARIANTS, check_partner
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
-from dond_marl.randomness import generator, unfolded
+from dond_marl.randomness import derive_uniforms, generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.seats import Traits, decide
@@ -23,7 +23,7 @@ TABLE = Scenario((3, 2, 1), ((1, 3, 1), (2, 0, 4)))
 
 def test_on_the_last_turn_it_takes_what_is_offered_where_that_is_worth_a_point():
     for keeps, points in (((3, 2, 0), 4), ((3, 0, 1), 0)):  # the ball is worth 4, the hats nothing
-        table = Table(pack([TABLE]), Rules(2), prior="lewis")
+        table = GameBatch(pack([TABLE]), Rules(2), prior="lewis")
         table.step(decide(np.array([Act.PROPOSE]), np.array([keeps])))
         said = Rollouts("linear").act(table.turns(np.full((1, 8), 0.5), np.full((1, 8), 0.5)))
         table.step(said)
@@ -44,12 +44,12 @@ def test_in_games_of_two_turns_it_comes_as_near_to_the_best_response_as_its_draw
 
 
 def opening(values: tuple[int, int, int]) -> tuple[int, ...]:
-    table = Table(pack([Scenario(TABLE.counts, (values, TABLE.utilities[1]))]), Rules(), prior="lewis")
+    table = GameBatch(pack([Scenario(TABLE.counts, (values, TABLE.utilities[1]))]), Rules(), prior="lewis")
     return tuple(seat_occupant("linear").act(table.turns()).oA[0].tolist())
 
 
 def test_what_the_partner_said_tells_what_it_wants():
-    table = Table(pack([TABLE]), Rules(), prior="lewis")
+    table = GameBatch(pack([TABLE]), Rules(), prior="lewis")
     table.step(decide(np.array([Act.PROPOSE]), np.array([opening(TABLE.utilities[0])])))
     turns = table.turns(np.full((1, 8), 0.5), np.full((1, 8), 0.5))
     drawn = [{tuple(values) for values in Rollouts(m, 64)._types(turns)[0].tolist()} for m in ("linear", "micro")]
@@ -66,7 +66,7 @@ def test_it_keeps_to_the_contract(spec):
 
 def test_candidates_are_what_its_own_player_would_say():
     partner = Rollouts("nice", candidates=5, own="linear")
-    table = Table(pack([TABLE] * 3), Rules(), prior="lewis")
+    table = GameBatch(pack([TABLE] * 3), Rules(), prior="lewis")
     luck = generator(0, "test").random((3, 8))
     said, would = partner.act(table.turns(luck, luck)), seat_occupant("linear").act(table.turns())
     assert (said.oA == would.oA).all() and (said.act_type == would.act_type).all()
@@ -91,8 +91,11 @@ def test_its_past_is_that_of_those_inside_it():
 
 def test_uniforms_are_unfolded_evenly_and_without_a_trace_of_each_other():
     one = generator(0, "test").random((500, 1))
-    many = unfolded(one, 3, np.arange(40))
-    assert many.shape == (500, 40) and (many == unfolded(one, 3, np.arange(40))).all()
+    many = derive_uniforms(one, 3, np.arange(40))
+    assert many.shape == (500, 40) and (many == derive_uniforms(one, 3, np.arange(40))).all()
     assert many.min() >= 0 and many.max() < 1
     assert abs(many.mean() - 0.5) < 0.01 and abs(many.var() - 1 / 12) < 0.005
-    assert np.abs(np.corrcoef(np.column_stack([one, many, unfolded(one, 4, np.arange(40))]).T) - np.eye(81)).max() < 0.2
+    assert (
+        np.abs(np.corrcoef(np.column_stack([one, many, derive_uniforms(one, 4, np.arange(40))]).T) - np.eye(81)).max()
+        < 0.2
+    )

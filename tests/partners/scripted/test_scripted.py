@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -366,7 +366,7 @@ def test_expectations_are_shares_of_the_partners_whole_value():
 def test_random_says_each_legal_act_and_each_part_of_a_type_equally_often():
     scenarios = lewis_space().rows(np.zeros(40_000, dtype=np.int64))
     rng = np.random.default_rng(0)
-    table = Table(scenarios)
+    table = GameBatch(scenarios)
     for legal in (4, 5):
         said = seat_occupant("random").act(table.turns(rng.random((40_000, 8)), rng.random((40_000, 8))))
         shares = np.bincount(said.act_type, minlength=5) / 40_000

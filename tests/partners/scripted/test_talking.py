@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.conformance import check_partner
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.record import from_json, records, replay, to_line
+from dond_marl.records.record import from_json, records_of, replay, to_line
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
@@ -93,7 +93,7 @@ def test_truth_to_one_who_believes_makes_deals_and_lies_to_one_who_believes_pay_
 def test_a_game_with_talk_is_recorded_and_replays():
     for rules in (TALK, Rules(6, message_length=200, secret_claims=True)):
         games = played("announcer(of=listener)", "liar(of=heuristic)", rules)
-        for record in records(games, ("announcer", "liar"))[:20]:
+        for record in records_of(games, ("announcer", "liar"))[:20]:
             assert from_json(to_line(record)) == record
             assert replay(record).messages == record.messages
 
@@ -103,7 +103,7 @@ def test_nothing_but_the_text_reaches_the_other_seat():
     seen = []
     for scenarios in (SCENARIOS, SCENARIOS._replace(utilities=np.stack(
         [10 - SCENARIOS.utilities[:, 0], SCENARIOS.utilities[:, 1]], axis=1))):  # fmt: skip
-        table = Table(scenarios, TALK, prior="lewis")
+        table = GameBatch(scenarios, TALK, prior="lewis")
         text = np.full(scenarios.size, "My values: book 1, hat 1, ball 1.", dtype=object)
         table.step(decide(np.zeros(scenarios.size), scenarios.counts)._replace(messages=text))
         turns = table.turns()
@@ -116,7 +116,7 @@ def test_text_is_in_no_feature_and_moves_no_partner_that_ignores_it():
     """Two texts, one game: the features that learners read are the same bytes, and so are a scripted partner's acts."""
     read, said = [], []
     for text in ("", "My values: book 9, hat 0, ball 1."):
-        table = Table(SCENARIOS, TALK, prior="lewis")
+        table = GameBatch(SCENARIOS, TALK, prior="lewis")
         message = np.full(SCENARIOS.size, text, dtype=object)
         table.step(decide(np.zeros(SCENARIOS.size), SCENARIOS.counts)._replace(messages=message))
         turns = table.turns()

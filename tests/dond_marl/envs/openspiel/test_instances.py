@@ -9,7 +9,7 @@ import pytest
 from dond_marl.envs.openspiel.instances import InstanceError, load_instances
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.record import records, replay
+from dond_marl.records.record import records_of, replay
 from dond_marl.rollout import rollout
 
 LINES = "1,2,3 8,1,0 4,0,2\n1,5,1 4,0,6 3,1,2\n2,2,1 1,1,6 0,4,2\n"  # the first, thirteenth and third of the thousand
@@ -63,9 +63,9 @@ def test_a_missing_file_is_told(tmp_path):
 def test_the_package_holds_a_thousand_and_all_of_them_are_played_and_replayed():
     few, every = load_instances(), load_instances(max_count=5)
     assert few.scenarios.size == 922 and len(few.refused) == 78 and "78 of 1000" in few.refusal
-    assert every.scenarios.size == 1000 and (every.scenarios.wholes == 10).all()
+    assert every.scenarios.size == 1000 and (every.scenarios.pool_values == 10).all()
     played = rollout(
         (seat_occupant("nash_seeker"), seat_occupant("heuristic")), every.scenarios, Rules(), seed=0, prior="openspiel"
     )
-    found = records(played, ("nash_seeker", "heuristic"))
+    found = records_of(played, ("nash_seeker", "heuristic"))
     assert all(replay(record).outcome == record.outcome for record in found) and played.deal.mean() > 0.5

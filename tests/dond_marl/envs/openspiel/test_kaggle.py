@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from dond_marl.envs.openspiel.kaggle import ENVIRONMENT, ArenaError, agent, table_of
-from dond_marl.envs.openspiel.seat import AGREE, OFFERS, say
+from dond_marl.envs.openspiel.kaggle import ENVIRONMENT, ArenaError, agent, parse_observation
+from dond_marl.envs.openspiel.seat import AGREE, OFFERS, choose_act
 from dond_marl.occupants import seat_occupant
 
 
@@ -27,18 +27,18 @@ FAIR = {"book": 1, "hat": 3, "basketball": 0}
 
 
 def test_an_observation_is_the_table_and_what_was_offered():
-    assert table_of(observation(ALL, FAIR, ALL, player=1)) == (
+    assert parse_observation(observation(ALL, FAIR, ALL, player=1)) == (
         (1, 3, 1), (1, 1, 6), [(1, 3, 1), (1, 3, 0), (1, 3, 1)], 10,
     )  # fmt: skip
-    assert table_of(observation(ALL, player=0)) is None
-    assert table_of({"observationString": "", "playerId": 0, "currentPlayer": 0}) is None
+    assert parse_observation(observation(ALL, player=0)) is None
+    assert parse_observation({"observationString": "", "playerId": 0, "currentPlayer": 0}) is None
 
 
 def test_an_agent_says_what_its_partner_says_in_openspiel():
     heuristic = seat_occupant("heuristic")
     answer = agent(heuristic, seed=7)
     asked = answer(observation(ALL, player=1), {})["submission"]
-    assert asked == say(heuristic, (1, 3, 1), (1, 1, 6), [(1, 3, 1)], seed=7) != AGREE
+    assert asked == choose_act(heuristic, (1, 3, 1), (1, 1, 6), [(1, 3, 1)], seed=7) != AGREE
     assert OFFERS[asked][2] == 1  # it asks for the ball, which it values
     assert answer(observation(FAIR, player=1), {}) == {"submission": AGREE}  # the ball is offered
     assert answer(observation(FAIR, player=0), {}) == {"submission": -1}  # not its turn

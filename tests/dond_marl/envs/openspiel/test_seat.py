@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from dond_marl.envs.openspiel.seat import AGREE, OFFERS, say
+from dond_marl.envs.openspiel.seat import AGREE, OFFERS, choose_act
 from dond_marl.game import Act
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Decisions, Traits, Turns, decide
@@ -50,12 +50,12 @@ def test_each_act_has_its_number_and_who_would_leave_asks_for_everything():
         (Act.DISAGREE, (0, 0, 0), OFFERS.index(POOL)),
         (Act.END, (0, 0, 0), OFFERS.index(POOL)),
     ):
-        assert say(Says(act, oA), POOL, VALUES, [(1, 2, 2)]) == said
+        assert choose_act(Says(act, oA), POOL, VALUES, [(1, 2, 2)]) == said
 
 
 def test_a_partner_sees_its_own_values_what_was_said_and_the_turns_left():
     partner = Says(Act.PROPOSE, (1, 0, 2))
-    say(partner, POOL, VALUES, [(1, 1, 2), (1, 0, 2), (0, 2, 2)], max_turns=6)
+    choose_act(partner, POOL, VALUES, [(1, 1, 2), (1, 0, 2), (0, 2, 2)], max_turns=6)
     (turns,) = partner.seen
     assert turns.seat == 1 and turns.turns_remaining.tolist() == [3] and turns.prior == "lewis"
     assert turns.my_utilities.tolist() == [list(VALUES)] and not turns.partner_utilities.any()
@@ -66,7 +66,7 @@ def test_a_partner_sees_its_own_values_what_was_said_and_the_turns_left():
 def test_chance_is_the_games_and_fresh_in_every_turn():
     partner = Says(Act.PROPOSE)
     for seed, offers in ((1, []), (1, []), (1, [(0, 0, 0)] * 2), (2, [])):
-        say(partner, POOL, VALUES, offers, seed=seed)
+        choose_act(partner, POOL, VALUES, offers, seed=seed)
     first, again, later, other = partner.seen
     assert (first.noise == again.noise).all() and (first.game_noise == later.game_noise).all()
     assert (first.noise != later.noise).all() and (first.game_noise != other.game_noise).all()
@@ -74,4 +74,4 @@ def test_chance_is_the_games_and_fresh_in_every_turn():
 
 def test_a_pool_that_no_offer_can_name_is_refused():
     with pytest.raises(ValueError, match=r"names up to 7 items; the pool is \(3, 3, 2\)"):
-        say(seat_occupant("tough"), (3, 3, 2), (1, 1, 2), [])
+        choose_act(seat_occupant("tough"), (3, 3, 2), (1, 1, 2), [])

@@ -49,7 +49,7 @@ def played(tree, policy):
     def play(state, chance, pair):
         nonlocal deals
         if state.over:
-            wholes = [state.scenario.whole(seat) for seat in (0, 1)]
+            wholes = [state.scenario.pool_value(seat) for seat in (0, 1)]
             total[:] += chance * 10 * np.array(state.outcome.scores) / wholes
             deals += chance * state.outcome.deal
             return
@@ -68,7 +68,9 @@ def best_by_the_rules(tree, policy, seat):
         some = games[0][0]
         if some.over:
             return (
-                sum(weight * state.outcome.scores[seat] for state, _, weight in games) * 10 / some.scenario.whole(seat)
+                sum(weight * state.outcome.scores[seat] for state, _, weight in games)
+                * 10
+                / some.scenario.pool_value(seat)
             )
         if some.mover == seat:
             return max(best([(apply(s, act), kind, w) for s, kind, w in games]) for act in legal_actions(some))

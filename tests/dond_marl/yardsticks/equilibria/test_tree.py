@@ -39,7 +39,7 @@ def followed(tree: Tree, policy: list[np.ndarray]) -> tuple[np.ndarray, float]:
         if state.over:
             assert state.outcome is not None
             for seat in (0, 1):
-                total[seat] += chance * state.outcome.scores[seat] * 10 / state.scenario.whole(seat)
+                total[seat] += chance * state.outcome.scores[seat] * 10 / state.scenario.pool_value(seat)
             deals += chance * state.outcome.deal
             return
         turn, n = len(state.history), tree.width

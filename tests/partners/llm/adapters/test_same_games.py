@@ -213,7 +213,7 @@ def said_to_heuristic(player, games: int, best: BestResponse):
         for action in game.state.history:
             if state.mover == own:
                 worths = best.worth_of_acts(state, row["prior"])
-                total += (max(worths.values()) - worths[action]) * 10 / state.scenario.whole(own)
+                total += (max(worths.values()) - worths[action]) * 10 / state.scenario.pool_value(own)
             state = apply(state, action)
         lost[f"game {row['seed']}"] = total
     return lines, lost

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from dond_marl.batch import Table
+from dond_marl.batch import GameBatch
 from dond_marl.conformance import check_partner
 from dond_marl.game import Act, Action, Rules
 from dond_marl.scenarios.sources import Scenarios, open_source
@@ -32,7 +32,7 @@ def replace_names(order) -> Scenarios:
 
 def answering(order):
     """The third turn, after an offer of each side."""
-    table = Table(replace_names(order), Rules(6))
+    table = GameBatch(replace_names(order), Rules(6))
     for keeps in (DRAWN.counts, DRAWN.counts // 2):
         table.step(decide(np.zeros(DRAWN.size), keeps[:, order]))
     return table.turns()
@@ -61,7 +61,7 @@ def test_positions_that_are_alike_but_for_the_names_get_one_prompt_and_the_same_
 
 def test_in_games_with_messages_the_items_stay_where_their_names_are():
     """Somebody who says “hats” means hats."""
-    table = Table(replace_names(ORDERS[3]), Rules(6, message_length=40))
+    table = GameBatch(replace_names(ORDERS[3]), Rules(6, message_length=40))
     for talk in (False, True):
         turns = table.turns() if talk else answering(ORDERS[3])
         kept = LLMPartner(Model(keeps_the_last), sorted_items=True).act(turns).oA
