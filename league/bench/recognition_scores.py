@@ -74,7 +74,9 @@ def together(parts: Sequence[Turns]) -> Turns:
         for name in Turns._fields
         if name not in NOT_BY_ROW
     }
-    history = History(np.ascontiguousarray(acts.T), np.ascontiguousarray(offers.transpose(1, 2, 0)), parts[0].turns_taken)
+    history = History(
+        np.ascontiguousarray(acts.T), np.ascontiguousarray(offers.transpose(1, 2, 0)), parts[0].turns_taken
+    )
     return parts[0]._replace(history=history, **columns)
 
 
