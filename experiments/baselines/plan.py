@@ -28,7 +28,7 @@ from league.evaluation.matches import Terms
 from league.rounds.curriculum import rounds_of_practice
 from league.rounds.dry_run import matches_in_all, snapshots_at_most
 from league.rounds.planner import first_states, members_of, plan_round
-from league.settings.presets import preset
+from league.settings.layers import preset
 from league.settings.read import Config, dump, load_config
 from league.settings.training import TrainConfig
 from league.standings.history import History

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
+from dond_marl.errors import quote
 from dond_marl.yardsticks.odds import EXACT_TURNS
 from league.settings.sections import PathText, Section, wrong
 from league.settings.training import Hyperparameters
-from league.settings.yaml import quote
 from partners.learning.rewards import OWN
 
 SHORTEST = 2  # turns: in games of one nobody can answer

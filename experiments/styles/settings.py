@@ -6,10 +6,10 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from dond_marl.errors import quote
 from dond_marl.occupants import parse_spec
 from league.settings.sections import EnvConfig, PathText, Section, wrong
 from league.settings.training import Hyperparameters
-from league.settings.yaml import quote
 from partners.judges.styles import Style
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
 

@@ -24,7 +24,7 @@ import click
 
 from dond_marl import __version__
 from league.cli.shell import Group, run
-from league.settings.presets import folder
+from league.settings.layers import presets_folder as folder
 
 COMMANDS = (
     *(

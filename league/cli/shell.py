@@ -28,7 +28,7 @@ from rich.text import Text
 
 from dond_marl.errors import EXTRAS, InputError, Notice, RunFailure, missing_library, shorten
 from league.cli.stops import STOPS
-from league.settings.presets import preset
+from league.settings.layers import preset
 
 RUN_ERROR, USAGE_ERROR = 1, 2
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -37,7 +37,7 @@ from league.cli.shell import (
 )
 from league.cli.stops import STOPS
 from league.ledger.run_directory import SETTINGS, RunDirectory, new_run, run_to_resume
-from league.settings.presets import preset
+from league.settings.layers import preset
 from league.settings.read import dump, load_config
 from league.settings.training import TrainConfig, TrainLoggingConfig
 from league.standings.as_csv import write_csv

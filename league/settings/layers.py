@@ -1,21 +1,157 @@
-"""Settings in layers, the command line over a file, merged key by key; each value keeps the place it comes from.
+"""Settings as layers of plain data: a YAML file, then ``--set a.b=c`` options, merged key by key.
 
-``env``, ``league`` and ``logging`` are merged by key; everything else a later layer replaces whole.
+Each value keeps its place (file and line, or option) for messages. YAML follows the 1.2 core schema: ``3e-4`` is a
+number; ``on``, ``off``, ``yes``, ``no`` and dates are text; keys are text and occur once; other tags are refused.
+``env``, ``league`` and other sections are merged by key; a later layer replaces everything else as a whole.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from dond_marl.errors import SHOWN
-from league.settings.scenario_choice import Choice, agreeing, choose, clear
-from league.settings.yaml import LEFT_OUT, MAX_BYTES, Path, YamlError, dotted, quote, read
+import yaml
+
+from dond_marl.errors import SHOWN, InputError, quote
+from league.settings.scenario_choice import ContradictionError, ScenarioChoice, valid
+
+Path = tuple[str | int, ...]  # keys and list positions from the top
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 16  # mappings and lists inside each other; the shipped configs need four
+MAX_VALUES = 10_000  # keys and values, with aliases expanded
+
+_TAG = "tag:yaml.org,2002:"
+_RESOLVERS = (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        list("-+0123456789."),
+    ),
+)
+
+
+class YamlError(InputError):
+    """A text that cannot be read as YAML: the ``line`` (from 1) and the reason."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(f"line {line}: {reason}")
+        self.line, self.reason = line, reason
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's composer under the core schema. It constructs nothing."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own way to declare them
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what :class:`_Loader` reads back as the same values."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own way to declare them
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature
+        return True
+
+
+for _name, _pattern, _first in _RESOLVERS:
+    for _class in (_Loader, _Dumper):
+        _class.add_implicit_resolver(_TAG + _name, re.compile(f"(?:{_pattern})$"), _first)
+
+
+def read_yaml(content: bytes | str) -> tuple[Any, dict[Path, int]]:
+    """The plain data of a YAML text, and the line of every key and list item. Raises :class:`YamlError`."""
+    if len(content) > MAX_BYTES:
+        raise YamlError(1, f"{len(content):,} bytes are too many for a configuration; at most {MAX_BYTES:,}")
+    try:
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+        node = yaml.compose(text, Loader=_Loader)
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise YamlError(line, f"not UTF-8 text: byte 0x{error.object[error.start]:02x} ({error.reason})") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise YamlError(line, f"the character U+{error.character:04X} may not stand in YAML") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = " ".join(" ".join(part for part in (error.context, error.problem) if part).split())
+        hint = " (a tab: indent with spaces)" if "'\\t'" in reason else ""
+        raise YamlError(mark.line + 1 if mark else 1, f"not valid YAML: {reason}{hint}") from None
+    except RecursionError:
+        raise YamlError(1, f"mappings and lists nested more than {MAX_DEPTH} deep") from None
+    lines: dict[Path, int] = {}
+    return (None if node is None else _value(node, (), lines)), lines or {(): 1}
+
+
+def write_yaml(data: Any) -> str:
+    """YAML text of plain data, keys in their order, that :func:`read_yaml` reads back as the same data."""
+    return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120))
+
+
+def _value(node: yaml.Node, path: Path, lines: dict[Path, int]) -> Any:
+    """The data of ``node``, which stands at ``path``; ``lines`` is filled in. Raises :class:`YamlError`."""
+    line = lines.setdefault(path, node.start_mark.line + 1)
+    if len(path) > MAX_DEPTH:  # an alias inside of its own value ends here too
+        raise YamlError(line, f"mappings and lists nested more than {MAX_DEPTH} deep")
+    if len(lines) > MAX_VALUES:
+        raise YamlError(line, f"more than {MAX_VALUES:,} values, with aliases written out")
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node, line)
+    if node.tag not in (_TAG + "map", _TAG + "seq"):
+        raise YamlError(line, f"the tag {quote(node.tag.replace(_TAG, '!!'))} is not allowed here")
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(item, (*path, place), lines) for place, item in enumerate(node.value)]
+    data: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != _TAG + "str":
+            text = quote(key_node.value) if isinstance(key_node, yaml.ScalarNode) else f"some {key_node.id}"
+            raise YamlError(line, f"a key must be text; got {text}")
+        here = (*path, key_node.value)
+        if key_node.value in data:
+            raise YamlError(line, f"{dotted(here)}: given twice, on lines {lines[here]} and {line}")
+        lines[here] = line
+        data[key_node.value] = _value(value_node, here, lines)
+    return data
+
+
+def _scalar(node: yaml.ScalarNode, line: int) -> Any:
+    kind, text = node.tag.removeprefix(_TAG), node.value
+    if kind == "str":
+        return text
+    if not any(kind == name and re.fullmatch(pattern, text) for name, pattern, _ in _RESOLVERS):
+        raise YamlError(line, f"the tag {quote(node.tag.replace(_TAG, '!!'))} does not fit {quote(text)}")
+    if kind in ("null", "bool"):
+        return None if kind == "null" else text.lower() == "true"
+    if kind == "float":
+        return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+    try:
+        return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+    except ValueError:  # Python reads no integers beyond 4,300 digits
+        raise YamlError(line, f"a number too long to read: {quote(text)}") from None
+
+
+def dotted(path: Path) -> str:
+    """A path as text: ``env.max_turns``, ``members[2].kind``."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            name = step if step.isprintable() and 0 < len(step) <= SHOWN else quote(step)
+            text += f".{name}" if text else name
+    return text or "the whole file"
 
 
 class Place(NamedTuple):
-    """Where a value comes from; places sort in the order of reading: the file from top to bottom, then the options."""
+    """The origin of a value; places sort in the order of reading: the file from top to bottom, then the options."""
 
     layer: int
     number: int  # line of a file, position of an option
@@ -23,7 +159,7 @@ class Place(NamedTuple):
 
 
 class Complaint(NamedTuple):
-    """A mistake and its place."""
+    """A mistake in the settings, and its place."""
 
     place: Place
     text: str
@@ -33,17 +169,15 @@ class Complaint(NamedTuple):
 class Layer:
     """The settings of one file or one command line, the place of every key, and the mistakes in reading them."""
 
-    start: Place  # for what has no place of its own
+    start: Place  # for values without a place of their own
     data: dict[str, Any] = field(default_factory=dict)
     places: dict[Path, Place] = field(default_factory=dict)
     complaints: list[Complaint] = field(default_factory=list)
 
     def place(self, path: Path) -> Place:
         """The place of ``path``, or of the nearest section above it that has one."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.places:
-                return self.places[path[:length]]
-        return self.start
+        above = (path[:length] for length in range(len(path), 0, -1))
+        return next((self.places[each] for each in above if each in self.places), self.start)
 
     def complain(self, path: Path, text: str) -> None:
         self.complaints.append(Complaint(self.place(path), f"{dotted(path)}: {text}"))
@@ -51,18 +185,17 @@ class Layer:
 
 def file_layer(path: str) -> Layer:
     """The settings of a file."""
-    start = Place(0, 0, path)
     try:
         with open(path, "rb") as file:  # noqa: PTH123  # the message shows the path as it was given
-            content = file.read(MAX_BYTES + 1)
+            return text_layer(file.read(MAX_BYTES + 1), path)
     except (OSError, ValueError) as error:
         text = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         if isinstance(error, FileNotFoundError):
             text = "no such file"
         elif isinstance(error, IsADirectoryError):
             text = "a folder; name a YAML file in it"
+        start = Place(0, 0, path)
         return Layer(start, complaints=[Complaint(start, text)])
-    return text_layer(content, path)
 
 
 def text_layer(content: bytes | str, label: str) -> Layer:
@@ -73,17 +206,15 @@ def text_layer(content: bytes | str, label: str) -> Layer:
 
     layer = Layer(at(1))
     try:
-        source = read(content)
+        data, lines = read_yaml(content)
     except YamlError as error:
-        layer.complaints.append(Complaint(at(error.problem.line), error.problem.text))
+        layer.complaints.append(Complaint(at(error.line), error.reason))
         return layer
-    layer.places = {path: at(line) for path, line in source.lines.items()}
-    layer.complaints = [Complaint(at(problem.line), problem.text) for problem in source.problems]
-    if isinstance(source.data, dict):
-        layer.data = source.data
-    elif source.data is not None and source.data is not LEFT_OUT:
-        text = f"the file must hold keys and values; got {quote(source.data)}"
-        layer.complaints.append(Complaint(layer.places[()], text))
+    layer.places = {path: at(line) for path, line in lines.items()}
+    if isinstance(data, dict):
+        layer.data = data
+    elif data is not None:
+        layer.complaints.append(Complaint(at(lines[()]), f"the file must hold keys and values; got {quote(data)}"))
     return layer
 
 
@@ -99,13 +230,9 @@ def command_line_layer(overrides: Sequence[str]) -> Layer:
             layer.complaints.append(Complaint(place, "an option is written --set key.key=value"))
             continue
         try:
-            source = read(value)
+            _insert(layer, keys, read_yaml(value)[0], place)
         except YamlError as error:
-            layer.complaints.append(Complaint(place, error.problem.text))
-            continue
-        layer.complaints += [Complaint(place, problem.text) for problem in source.problems]
-        if source.data is not LEFT_OUT:
-            _insert(layer, keys, source.data, place)
+            layer.complaints.append(Complaint(place, error.reason))
     return layer
 
 
@@ -134,41 +261,43 @@ def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
 
 
 def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
-    """Make the keys that name the source agree over all layers; complain where a layer contradicts itself."""
-    choice = Choice()
+    """Make the keys that name the source agree over all layers; complain if a layer contradicts itself."""
+    choice = ScenarioChoice()
     sections = [(layer, layer.data["env"]) for layer in layers if isinstance(layer.data.get("env"), Mapping)]
-    if not all(clear(env) for _, env in sections):
+    if not all(valid(env) for _, env in sections):
         return  # the values are refused one by one
     for layer, env in sections:
-        choice, contradiction = choose(choice, env)
-        if contradiction is not None:
-            place = layer.place(("env", contradiction.key))
-            merged.complaints.append(Complaint(place, f"env.{contradiction.key}: {contradiction.text}"))
-    merged.data["env"] = agreeing(merged.data.get("env", {}), choice)
+        try:
+            choice = choice.then(env)
+        except ContradictionError as error:
+            merged.complaints.append(Complaint(layer.place(("env", error.key)), f"env.{error.key}: {error}"))
+    merged.data["env"] = {**merged.data.get("env", {}), **choice.settings()}
 
 
 def _replace(merged: Layer, layer: Layer, path: Path, value: Any) -> None:
+    """Put the value at ``path`` of a layer into the merged one, with the places of everything in it."""
     holder: Any = merged.data if len(path) == 1 else merged.data[str(path[0])]
     holder[path[-1]] = value
-    for old in [old for old in merged.places if old[: len(path)] == path]:
+    below = [old for old in merged.places if old[: len(path)] == path]
+    for old in below:
         del merged.places[old]
     merged.places[path] = layer.place(path)
     merged.places.update({new: place for new, place in layer.places.items() if new[: len(path)] == path})
 
 
 def _insert(layer: Layer, keys: tuple[str, ...], value: Any, place: Place) -> None:
-    holder = layer.data
-    for depth, key in enumerate(keys[:-1], start=1):
-        layer.places.setdefault(keys[:depth], place)
-        inner = holder.setdefault(key, {})
-        if not isinstance(inner, dict):
-            earlier = layer.place(keys[:depth]).label
-            layer.complaints.append(Complaint(place, f"{dotted(keys[:depth])}: given twice, before by {earlier}"))
+    """Put the value of an option under its keys; a mapping is merged into one that other options have given."""
+    holder: Any = layer.data
+    for depth, key in enumerate(keys, start=1):
+        if not isinstance(holder, dict):
+            earlier = layer.place(keys[: depth - 1]).label
+            layer.complaints.append(Complaint(place, f"{dotted(keys[: depth - 1])}: given twice, before by {earlier}"))
             return
-        holder = inner
+        layer.places.setdefault(keys[:depth], place)
+        if depth < len(keys):
+            holder = holder.setdefault(key, {})
     last = keys[-1]
     if isinstance(value, dict) and isinstance(holder.get(last, {}), dict):
-        layer.places.setdefault(keys, place)
         holder.setdefault(last, {})
         for name, inner in value.items():
             _insert(layer, (*keys, name), inner, place)
@@ -176,4 +305,19 @@ def _insert(layer: Layer, keys: tuple[str, ...], value: Any, place: Place) -> No
         layer.complaints.append(Complaint(place, f"{dotted(keys)}: given twice, before by {layer.place(keys).label}"))
     else:
         holder[last] = value
-        layer.places[keys] = place
+
+
+def presets_folder() -> FilePath:
+    """The folder of the shipped configs: ``configs/`` of a checkout, or its copy in an installed wheel."""
+    installed = FilePath(str(resources.files("league.settings") / "presets"))
+    return installed if installed.is_dir() else FilePath(__file__).parents[2] / "configs"
+
+
+def preset(path: FilePath) -> FilePath:
+    """The file that ``path`` means: itself if it exists, else the shipped config that it names.
+
+    A shipped config is named by ``league.yaml`` or ``configs/league.yaml``; any other path is returned as it is.
+    """
+    shipped = presets_folder() / path.name
+    named = path.parent in (FilePath(), FilePath("configs"))
+    return shipped if named and not path.exists() and shipped.is_file() else path

@@ -1,4 +1,10 @@
-"""What may be set of a league member that learns: its role, whom it meets, and when it leaves a snapshot."""
+"""Settings of a league's learners (role, matchmaking, snapshots) and of the stages of its curriculum.
+
+A stage changes practice only. Matches are always played by the league's own rules, so that payoffs of all rounds are
+comparable and every stage is judged by the league's own game. A predicate that ends a stage, ``my_file.py:Name``, is
+called after every round with :class:`league.rounds.curriculum.SoFar`, in the planning process only; it has to be a pure
+function, as a resumed run calls it again.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +15,13 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from dond_marl.errors import InputError, error_line
+from dond_marl.errors import InputError, error_line, quote
 from dond_marl.game import Disagree
 from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec
 from dond_marl.scenarios.sources import SourceName
-from league.settings.scenario_choice import Choice, agreeing, choose
-from league.settings.sections import EnvConfig, Section, wrong
+from league.settings.scenario_choice import ContradictionError, ScenarioChoice
+from league.settings.sections import EnvConfig, Section, optional, wrong
 from league.settings.training import HintsConfig, Hyperparameters, RewardName
-from league.settings.yaml import quote
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 Among = Literal["all", "fixed", "live", "mains", "others", "past_selves", "self", "snapshots"]
@@ -36,7 +41,7 @@ MATCHMAKING: Mapping[LearnerRole, Mapping[str, float]] = {
 
 
 def _matchmaking(value: object) -> object:
-    """A mapping of branches to shares; the name of a single rule has all of it."""
+    """A mapping of branches to shares, from one or from the name of a single rule."""
     if value is None:
         return value
     shares = {value: 1.0} if isinstance(value, str) else value
@@ -56,10 +61,10 @@ def _matchmaking(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A part of a learner's meetings: a rule and the group of opponents that it is applied to."""
+    """A share of a learner's practice: a matchmaking rule and the group of opponents that it is applied to."""
 
     rule: RuleName
-    share: float  # of all meetings, more than 0; shares of a role need not add up to 1
+    share: float  # of the practice, more than 0; shares need not add up to 1
     among: Among = "others"
 
 
@@ -73,49 +78,49 @@ def branches_of(matchmaking: Mapping[str, float]) -> tuple[Branch, ...]:
 
 
 class Gate(Section):
-    """The test that a learner must pass to leave a snapshot."""
+    """The test that a learner must pass before a snapshot of it joins the league."""
 
     kind: Literal["points", "win_rate"] = "points"
-    # How much more than its last snapshot the learner must score, and how sure it must be that it is more at all:
-    # one-sided, over all looks at it together.
+    # By how much the learner must outscore its last snapshot, and the confidence that it outscores it at all:
+    # one-sided, over all tests together.
     delta: float = Field(default=0.0, ge=0, le=10, description="points of ten")
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
-    # How much less it may score against any one opponent, at the same confidence.
+    # How much it may lose against any one opponent, at the same confidence.
     forgetting: float = Field(default=0.5, ge=0, le=10, description="points of ten")
-    # Share of the games against each opponent that it must win; for kind win_rate alone.
+    # Share of the games against each opponent that it must win; for kind win_rate only.
     win_rate: float = Field(default=0.7, gt=0, le=1)
-    # After so many rounds since the last snapshot there is one anyway.
+    # After this many rounds since the last snapshot the next one joins without passing.
     timeout: int = Field(default=20, ge=1, le=100_000, description="rounds")
 
 
 class LearnerConfig(Hyperparameters):
-    """A league member that learns: how, from how much play, against whom, and what it leaves behind.
+    """A league member that learns: hyperparameters, amount of practice, matchmaking and snapshots.
 
-    A snapshot is due ``snapshot_every`` rounds after the last one (0: never), where the weights have changed since, and
-    one of the weights that it begins with after the first round, where it ``keeps_first``. With a ``gate`` it joins
-    once the gate lets it pass, and with ``novelty`` where it can do what no mixture of the snapshots can
-    (:mod:`league.rounds.diversity`). After a snapshot the learner starts over with probability ``reset``. With a
-    ``reservoir`` what it leaves behind, and what plays for it, is the average of all that it has done (neural
-    fictitious self-play).
+    A snapshot is due ``snapshot_every`` rounds after the last one (0: never) if the weights have changed since; with
+    ``keeps_first`` the first weights join too. With a ``gate`` a snapshot joins once it passes, and with ``novelty``
+    only if it earns what no mixture of the snapshots earns (:mod:`league.rounds.diversity`). After a snapshot the
+    learner restarts with probability ``reset``. With a ``reservoir`` its snapshots and its player are its average
+    policy (neural fictitious self-play, NFSP).
     """
 
-    LATER = (*Hyperparameters.LATER, "exploits", "reservoir", "anticipation", "novelty", "keeps_first")
     name: str = Field(
         min_length=1, max_length=60, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="letters, digits, _ and -"
     )
     role: LearnerRole = "main"
-    exploits: str | None = Field(default=None, description="the main that a main exploiter is for; left out: all mains")
+    exploits: str | None = optional(None, description="the main that a main exploiter is for; left out: all mains")
     decisions: int = Field(default=50_000, ge=1, le=10**9, description="own decisions per round")
     snapshot_every: int = Field(default=5, ge=0, le=100_000, description="rounds; 0: never")
     gate: Gate | None = None
-    # How far what it earns from the fixed members must be from what mixtures of all snapshots earn, per cell.
-    novelty: float = Field(default=0.0, ge=0, le=10, description="points of ten; 0: a snapshot need add nothing")
+    # Distance of its payoffs against the fixed members from those of any mixture of the snapshots, per cell.
+    novelty: float = optional(0.0, ge=0, le=10, description="points of ten; 0: no requirement")
     reset: float = Field(default=0.0, ge=0, le=1, description="probability")
-    keeps_first: bool = Field(default=False, description="the weights that it begins with join the league too")
-    reservoir: int = Field(
-        default=0, ge=0, le=10_000_000, description="own decisions kept to learn their average, which is the result"
+    keeps_first: bool = optional(False, description="the first weights join the league as a snapshot")
+    reservoir: int = optional(
+        0, ge=0, le=10_000_000, description="own decisions stored to learn the average policy (NFSP)"
     )
-    anticipation: float = Field(default=0.1, ge=0, le=1, description="share of self-play not against that average")
+    anticipation: float = optional(
+        0.1, ge=0, le=1, description="share of self-play that is not against the average policy"
+    )
     matchmaking: Matchmaking = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -128,15 +133,14 @@ class LearnerConfig(Hyperparameters):
 
     @property
     def is_oracle(self) -> bool:
-        """Whether it practices against a solution of the meta-game."""
+        """Whether it practices against a solution of the meta-game (PSRO)."""
         return any(branch.rule == "meta_mixture" for branch in branches_of(self.matchmaking))
 
     @model_validator(mode="after")
     def _solved_anew_in_time(self) -> LearnerConfig:
         if self.is_oracle and self.snapshot_every < 2:
             raise wrong(
-                "meta_mixture is solved once a snapshot has joined, and waits a round for its matches: leave one every "
-                "2 rounds or more",
+                "meta_mixture is solved once a snapshot has played its first matches: set it to 2 rounds or more",
                 "snapshot_every",
             )
         return self
@@ -144,12 +148,12 @@ class LearnerConfig(Hyperparameters):
     @model_validator(mode="after")
     def _average_of_acts(self) -> LearnerConfig:
         if self.reservoir and self.belief:
-            raise wrong("the average imitates acts and learns no beliefs: leave belief out", "reservoir")
+            raise wrong("the average policy imitates acts and has no beliefs: leave belief out", "reservoir")
         return self
 
 
 class StageEnv(Section):
-    """What a stage changes in the league's ``env``; keys that are left out stay."""
+    """Changes of a stage to the league's ``env``; keys that are left out stay as they are."""
 
     max_turns: int | None = Field(default=None, ge=1, le=100)
     disagree: Disagree | None = None
@@ -158,40 +162,40 @@ class StageEnv(Section):
     reveal_partner_utilities: bool | None = None
 
     def over(self, env: EnvConfig) -> EnvConfig:
-        """The environment of the stage. Raises if the changes contradict it."""
+        """The environment of the stage. Raises if the changes contradict ``env``."""
         changes = self.model_dump(exclude_none=True)
-        choice, contradiction = choose(Choice(env.scenarios, env.split, env.dataset), changes)
-        if contradiction is not None:
-            raise wrong(f"env.{contradiction.key}: {contradiction.text}")
         try:
-            return EnvConfig.model_validate(agreeing({**env.model_dump(), **changes}, choice))
+            choice = ScenarioChoice(env.scenarios, env.split, env.dataset).then(changes)
+            return EnvConfig.model_validate({**env.model_dump(), **changes, **choice.settings()})
+        except ContradictionError as error:
+            raise wrong(f"env.{error.key}: {error}") from None
         except ValidationError as error:
             raise wrong(f"env: {error.errors()[0]['msg']}") from None
 
 
 class StageLearner(Section):
-    """What a stage changes for one learner; keys that are left out stay."""
+    """Changes of a stage to one learner; keys that are left out stay as they are."""
 
-    learns: bool = Field(default=True, description="one that does not learn stays as it is")
+    learns: bool = Field(default=True, description="false: its weights do not change in this stage")
     matchmaking: Matchmaking | None = None
     reward: RewardName | None = None
     decisions: int | None = Field(default=None, ge=1, le=10**9, description="per round")
     hints: HintsConfig | None = None
 
     def changes(self) -> dict[str, Any]:
-        """The keys of a learner that the stage changes."""
+        """The changed keys of the learner, with their values."""
         return self.model_dump(exclude={"learns", "hints"}, exclude_none=True)
 
 
 class Until(Section):
-    """A figure of a learner in the league's matches that ends a stage: its lower bound reaches ``at_least``."""
+    """End of a stage by a figure of a learner in the league's matches: its lower bound reaches ``at_least``."""
 
     metric: Literal["points", "deals", "of_nash"] = "points"
     member: str | None = Field(default=None, description="the name of a learner; left out: the first")
     against: str = Field(default="all", description="all, or the name of a member")
     at_least: float = Field(ge=0, le=10)
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
-    games: int = Field(default=1_000, ge=1, description="the fewest that count")
+    games: int = Field(default=1_000, ge=1, description="minimum number of games")
 
 
 def _predicate(value: object) -> object:
@@ -205,43 +209,42 @@ def _predicate(value: object) -> object:
 
 
 class StageConfig(Section):
-    """One stage; it lasts until its figure is reached, or its predicate says so, and at most ``rounds``."""
+    """One stage of the curriculum; it ends when its figure is reached or its predicate is true, or after ``rounds``."""
 
-    LATER = ("ends_when",)
     name: str = Field(min_length=1, max_length=60, description="text")
     rounds: int | None = Field(default=None, ge=1, le=100_000, description="left out: to the end")
     until: Until | None = None
-    ends_when: Annotated[str | None, BeforeValidator(_predicate)] = Field(
-        default=None, description="a predicate in a file, my_file.py:Name; left out: none"
+    ends_when: Annotated[str | None, BeforeValidator(_predicate)] = optional(
+        None, description="a predicate in a file, my_file.py:Name; left out: none"
     )
     env: StageEnv = Field(default_factory=StageEnv)
     hints: HintsConfig = Field(default_factory=HintsConfig)
-    learners: dict[str, StageLearner] = Field(default_factory=dict, description="what changes, by learner")
+    learners: dict[str, StageLearner] = Field(default_factory=dict, description="changes by learner")
 
     def learner(self, learner: LearnerConfig) -> LearnerConfig | None:
-        """A learner's settings in this stage; ``None`` where it does not learn."""
-        own = self.learners.get(learner.name, StageLearner())
-        return learner.model_copy(update=own.changes()) if own.learns else None
+        """A learner's settings in this stage; ``None`` if it does not learn."""
+        stage = self.learners.get(learner.name, StageLearner())
+        return learner.model_copy(update=stage.changes()) if stage.learns else None
 
     def hints_of(self, learner: str) -> HintsConfig:
-        own = self.learners.get(learner, StageLearner()).hints
-        return self.hints if own is None else own
+        hints = self.learners.get(learner, StageLearner()).hints
+        return self.hints if hints is None else hints
 
     @property
     def hinted(self) -> bool:
-        everybody = (self.hints, *(learner.hints for learner in self.learners.values()))
-        return any(hints is not None and hints.mode != "none" for hints in everybody)
+        settings = (self.hints, *(learner.hints for learner in self.learners.values()))
+        return any(hints is not None and hints.mode != "none" for hints in settings)
 
 
 Predicate = Callable[[Any], bool]
 
 
 class PredicateError(InputError):
-    """A predicate that is none, or that cannot be made. The message says which and why."""
+    """A predicate that does not exist or cannot be made. The message says which and why."""
 
 
 def predicate_name(spec: object) -> str:
-    """The one way to write a predicate, with the digest of its file. Raises :class:`PredicateError`."""
+    """The canonical text of a predicate, with the digest of its file. Raises :class:`PredicateError`."""
     expected = f"a predicate is code in a file, my_file.py:Name or my_file.py:Name(parameter=value); got {quote(spec)}"
     if not isinstance(spec, str):
         raise PredicateError(expected)
@@ -257,15 +260,15 @@ def predicate_name(spec: object) -> str:
 
 @lru_cache(maxsize=64)
 def predicate_of(name: str) -> Predicate:
-    """The predicate that :func:`predicate_name` wrote. Raises :class:`PredicateError`, also of another file by now."""
+    """The predicate of a canonical text. Raises :class:`PredicateError`, also if its file has changed since."""
     kind, parameters = parse_spec(name)
     try:
         factory: Callable[..., object] = check_factory("predicate", {}, kind, parameters)
-        made = factory(**{key: value for key, value in parameters.items() if key != DIGEST})
+        predicate = factory(**{key: value for key, value in parameters.items() if key != DIGEST})
     except OccupantNameError as error:
         raise PredicateError(f"the predicate {kind} cannot be made: {error}") from None
-    except Exception as error:  # whatever somebody's own code raises
+    except Exception as error:  # user code may raise anything
         raise PredicateError(f"the predicate {kind} cannot be made: {error_line(error)}") from error
-    if not callable(made):
-        raise PredicateError(f"the predicate {kind} made no function of what a league knows, but {quote(made)}")
-    return cast("Predicate", made)
+    if not callable(predicate):
+        raise PredicateError(f"the predicate {kind} must make a function of SoFar; it made {quote(predicate)}")
+    return cast("Predicate", predicate)

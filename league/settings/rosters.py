@@ -1,9 +1,9 @@
-"""Who takes part: three lists of occupants, those that a league is played among, its gate's pool and the held-out ones.
+"""The member lists of a league's settings: ``members`` to play, ``gate`` to judge by, ``heldout`` for the end.
 
-A list may name a roster (:mod:`partners.rosters`) in place of occupants, or among them: ``train``, also called ``zoo``,
+A list may name a roster (:mod:`partners.rosters`) instead of occupants, or among them: ``train``, also called ``zoo``,
 ``dev``, also called ``standard``, and ``test``. A roster stands for those of its members that no list names; in
-``gate``, which may list whom ``members`` lists, also for those that ``members`` names. The roster test is met at the
-end alone: in ``members`` and ``gate`` nobody of it is taken.
+``gate``, which may repeat occupants of ``members``, also for those that ``members`` names. Members of the roster test
+are played at the end only: ``members`` and ``gate`` refuse them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from dond_marl.errors import quote
 from dond_marl.occupants import OccupantNameError, spec_name
+from league.settings.layers import Path, dotted
 from league.settings.sections import MemberConfig
-from league.settings.yaml import Path, dotted, quote
 from partners.rosters import DEV, TEST, TRAIN, plain_name, roster
 
 LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
 ZOO, STANDARD = "zoo", "standard"
-NAMES = {ZOO: TRAIN, TRAIN: TRAIN, STANDARD: DEV, DEV: DEV, TEST: TEST}  # what a config may write for a roster
+NAMES = {ZOO: TRAIN, TRAIN: TRAIN, STANDARD: DEV, DEV: DEV, TEST: TEST}  # a roster's names in a config
 
 
 def zoo() -> list[str]:
@@ -27,8 +28,8 @@ def zoo() -> list[str]:
     return list(roster(TRAIN))
 
 
-def written_out(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The three lists with the rosters that they name expanded; a value that is no list stays, to be refused."""
+def expand_rosters(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The three lists with their rosters expanded; a value that is no list stays, and is refused later."""
     lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in LISTS if key in settings}
     lists = {key: [items] if isinstance(items, str) and items in NAMES else items for key, items in lists.items()}
     named = {
@@ -48,14 +49,14 @@ def written_out(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def repeated(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
-    """Path and text of a complaint about each name that occurs twice, and each spec twice without a name."""
+    """Path and text of a complaint about each duplicate name, and each duplicate spec without a name."""
     names: dict[str, Path] = {}
     specs: dict[str | None, Path] = {}
-    met = {(item.name, item.spec) for item in lists["members"]}
+    playing = {(item.name, item.spec) for item in lists["members"]}
     for path, item in [((key, place), item) for key, items in lists.items() for place, item in enumerate(items)]:
         spec = getattr(item, "spec", None)  # a learner has none
-        if path[0] == "gate" and (item.name, spec) in met:
-            met.remove((item.name, spec))
+        if path[0] == "gate" and (item.name, spec) in playing:
+            playing.remove((item.name, spec))
             continue  # practiced against, and judged by
         if item.name in names:
             yield path, f"the name {quote(item.name)} is taken by {dotted(names[item.name])}; give it another"
@@ -65,16 +66,16 @@ def repeated(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
         specs.setdefault(spec, path)
 
 
-def met_too_early(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[tuple[Path, str]]:
-    """Path and text of a complaint about each member of the roster test that would be met before the end."""
+def refused_by_roster(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[tuple[Path, str]]:
+    """Path and text of a complaint about each member of the roster test outside of ``heldout``."""
     test = set(_plain(roster(TEST)))
     for key in ("members", "gate"):
         for place, member in enumerate(lists[key]):
             if plain_name(member.spec) in test:
                 yield (
                     (key, place),
-                    f"{member.spec} is in the roster test, which nobody meets before the end: leave it out, or list it "
-                    f"in heldout; partners to learn from are in the roster train, others to look at in dev",
+                    f"{member.spec} is in the roster test, which is played at the end only: leave it out, or list it "
+                    f"in heldout; partners to learn from are in the roster train, others for tuning in dev",
                 )
 
 
@@ -89,12 +90,12 @@ def _members(name: str, named: set[str | None]) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _plain(members: tuple[str, ...]) -> tuple[str, ...]:
-    """A roster written plainly: the same for every config that is read."""
+    """The plain names of a roster's members, cached for all configs."""
     return tuple(map(plain_name, members))
 
 
 def _spec(item: Any) -> str | None:
-    """The occupant of an item, written plainly; ``None`` for what is none, which is refused later."""
+    """The plain name of an item's occupant; ``None`` for an item that is refused later."""
     if isinstance(item, MemberConfig):
         item = item.spec
     if isinstance(item, Mapping):

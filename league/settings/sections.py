@@ -1,13 +1,13 @@
-"""The settings: one tree of frozen models, each a section of ``configs/*.yaml``, which league.settings.read reads.
+"""Settings of the game, the league, its members, backend and logs: frozen models, each a section of a YAML file.
 
-Occupants are seated once while the models are built: an unknown name or parameter is found before anything is played.
+Occupants are made once while the models are built: an unknown name or parameter is found before a game is played.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -15,13 +15,11 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from dond_marl.errors import Notice
+from dond_marl.errors import Notice, quote
 from dond_marl.game import MAX_COUNT, MAX_MESSAGE_LENGTH, MAX_VALUE, Disagree, Rules
 from dond_marl.occupants import (
     OccupantNameError,
@@ -41,8 +39,7 @@ from dond_marl.scenarios.sources import (
     SourceName,
     open_source,
 )
-from league.settings.scenario_choice import Choice, agreeing, choose, clear
-from league.settings.yaml import quote
+from league.settings.scenario_choice import ContradictionError, ScenarioChoice, valid
 from partners.catalogue import UNSCRIPTED
 from partners.network.occupants import resolve_fallback
 
@@ -53,12 +50,12 @@ MAX_NAME = 80  # characters of a member's name
 
 
 def wrong(text: str, key: str | int | None = None) -> PydanticCustomError:
-    """An error with a text of our own; ``key`` is the key or item it is about, below the value being validated."""
+    """A validation error with this text; ``key``: the key or item below the validated value that it concerns."""
     return PydanticCustomError("wrong", "{text}", {"text": text, "key": key})
 
 
 def _occupant(value: object) -> object:
-    """The canonical spec of an occupant. Raises if it cannot be seated."""
+    """The canonical spec of an occupant. Raises if the occupant cannot be made."""
     if not isinstance(value, str | Mapping) or len(str(value)) > MAX_TEXT:
         raise wrong(f"an occupant is a name, name(parameter=value, ...) or a mapping with 'kind'; got {quote(value)}")
     try:
@@ -68,8 +65,8 @@ def _occupant(value: object) -> object:
         else:
             seat_occupant(spec)
     except OccupantNameError as error:
-        torn = isinstance(value, str) and value.count("(") != value.count(")")
-        raise wrong(f"{error}{' (in a list in [...] put quotes around it)' if torn else ''}") from None
+        cut = isinstance(value, str) and value.count("(") != value.count(")")
+        raise wrong(f"{error}{' (in a list in [...] put quotes around it)' if cut else ''}") from None
     return spec
 
 
@@ -84,31 +81,26 @@ PathText = Annotated[str, AfterValidator(_printable)]
 
 
 class Section(BaseModel):
-    """A part of the settings: unknown keys are refused, values are not converted and do not change.
+    """A part of the settings: unknown keys are refused, values are not converted and do not change."""
 
-    The keys in ``LATER`` are written only where they are not as by default, so that settings that do without them are
-    the same text, and their run the same ledger, as before there were such keys.
-    """
-
-    LATER: ClassVar[tuple[str, ...]] = ()
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    @model_serializer(mode="wrap")
-    def _written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        values: dict[str, Any] = written(self)
-        for key in self.LATER:
-            if getattr(self, key) == type(self).model_fields[key].default:
-                values.pop(key, None)
-        return values
+
+def optional(default: Any, **options: Any) -> Any:
+    """A field that is not written out while it has its default, as ``Field``.
+
+    For keys of features that most runs do not use: the stored settings of those runs, and so the identity and the
+    random streams of their learners, do not depend on which such features exist.
+    """
+    return Field(default=default, exclude_if=lambda value: value == default, **options)
 
 
-UNBOUND = "it is played by environments and by rollout alone, nobody trains or is measured by it: leave it out"
+UNBOUND = "is for environments and rollout only, not for training or evaluation: leave it out"
 
 
 class EnvConfig(Section):
-    """The game that is played; ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` always agree."""
+    """The game; ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` always agree."""
 
-    LATER = ("message_length", "secret_claims")
     id: Literal["DealOrNoDialog-v0"] = "DealOrNoDialog-v0"
     partner: Occupant = "heuristic"
     max_turns: int = Field(default=10, ge=1, le=100)
@@ -122,8 +114,10 @@ class EnvConfig(Section):
     points_budget: int = Field(default=10, ge=1, le=3 * MAX_COUNT * MAX_VALUE)
     max_count: int = Field(default=4, ge=1, le=MAX_COUNT)
     reveal_partner_utilities: bool = False
-    message_length: int = Field(default=0, ge=0, le=MAX_MESSAGE_LENGTH, description="characters beside an act, 0: none")
-    secret_claims: bool = Field(default=False, description="the last two acts are each seat's secret claim")
+    message_length: int = optional(
+        0, ge=0, le=MAX_MESSAGE_LENGTH, description="characters of the message with an act, 0: none"
+    )
+    secret_claims: bool = optional(False, description="the last two acts are each seat's secret claim")
     illegal: Literal["raise", "forfeit"] | None = None
     render_mode: Literal["human", "ansi"] | None = None
 
@@ -131,12 +125,12 @@ class EnvConfig(Section):
     @classmethod
     def _one_source(cls, settings: Any) -> Any:
         """Make the four keys that name the source agree. Raises if they contradict each other."""
-        if not isinstance(settings, Mapping) or not clear(settings):
+        if not isinstance(settings, Mapping) or not valid(settings):
             return settings
-        choice, contradiction = choose(Choice(), settings)
-        if contradiction is not None:
-            raise wrong(contradiction.text, contradiction.key)
-        return agreeing(settings, choice)
+        try:
+            return {**settings, **ScenarioChoice().then(settings).settings()}
+        except ContradictionError as error:
+            raise wrong(str(error), error.key) from None
 
     @model_validator(mode="after")
     def _holds_something(self) -> EnvConfig:
@@ -166,9 +160,9 @@ class EnvConfig(Section):
         )
 
     def seated(self) -> EnvConfig:
-        """These settings, with whom ``fallback`` of the partner names in its place where its checkpoint is missing.
+        """These settings with the partner's ``fallback`` as the partner, if the partner's checkpoint is missing.
 
-        A :class:`Notice` says so: who learns against a stand-in learns against that one, and is measured against it.
+        A :class:`Notice` reports the replacement: training and evaluation are then against the fallback.
         """
         name = spec_name(resolve_fallback(self.partner))
         if name == self.partner:
@@ -221,44 +215,45 @@ class Schedule(NamedTuple):
         return f"{self.rounds} round{'s' * (self.rounds != 1)}{', then a closing measurement' * self.closing}"
 
 
-UNREACHED_BOUND = 0.05  # of the games; more of them, left out, would choose what the others say
+UNREACHED_BOUND = 0.05  # share of the games; leaving out more of them would bias the rest
 
 
 class LeagueConfig(Section):
-    """How much is played, and how sure the figures are."""
+    """The amount of play, and the confidence of the figures."""
 
-    LATER = ("unreached", "repair", "repair_margin")
     seed: int = Field(default=0, ge=0, lt=2**63)
     rounds: int = Field(default=10, ge=1, le=100_000)
     block_size: int = Field(default=512, ge=1, le=65_536, description="scenarios per match")
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
-    decay: float = Field(default=0.5, ge=0, le=1, description="what a round weighs less where a learner has changed")
-    floor: float = Field(default=0.1, gt=0, le=1, description="of practice spread evenly")
-    repair: float = Field(
-        default=0.0,
+    decay: float = Field(default=0.5, ge=0, le=1, description="discount per round of a learner's older games")
+    floor: float = Field(default=0.1, gt=0, le=1, description="share of practice spread evenly")
+    repair: float = optional(
+        0.0,
         ge=0,
         lt=1,
-        description="of each main's practice with exploiters while they take more from it than it takes from itself",
+        description="share of each main's practice that is against exploiters which still gain on it",
     )
-    repair_margin: float = Field(
-        default=0.3, ge=0, le=10, description="points of ten; against whom it loses no more, a main is repaired"
+    repair_margin: float = optional(
+        0.3, ge=0, le=10, description="points of ten; repair stops once the loss to an exploiter is below this"
     )
     opponents: int = Field(default=64, ge=1, le=10_000, description="matches of a learner a round")
     pairs: int = Field(default=64, ge=0, le=1_000_000, description="other matches a round")
-    costly: int = Field(default=4, ge=0, le=10_000, description="matches a round with members that cost something")
-    unreached: float = Field(
-        default=UNREACHED_BOUND,
+    costly: int = Field(
+        default=4, ge=0, le=10_000, description="matches a round with members that are expensive to query"
+    )
+    unreached: float = optional(
+        UNREACHED_BOUND,
         ge=0,
         le=1,
-        description="share of a match's games, and of those of a practice's update, in which a member may be out of "
-        "reach; they count for nobody, and where there are more, the match or the practice fails",
+        description="share of the games of a match or a practice update in which a member may be unreachable; they do "
+        "not count, and with more of them the match or practice fails",
     )
     meta_solver: MetaSolver = "max_welfare"
     evaluate: bool = Field(default=True, description="the mains on held-out scenarios at the end")
     responses: Literal["known", "exact"] = Field(
         default="known",
-        description="known (best responses that were computed once and are stored) or exact (computed as well: seconds "
-        "for each member to whom it is possible)",
+        description="known (stored best responses) or exact (also compute the others, seconds per member where that "
+        "is possible)",
     )
 
 
@@ -286,15 +281,15 @@ class MemberConfig(Section):
         return {"name": name, "spec": spec}
 
     def written(self) -> str | dict[str, Any]:
-        """The shortest YAML value that reads back as this member, whatever the occupant's parameters are called."""
+        """The shortest YAML value that reads back as this member."""
         return self.spec if self.name == self.spec else {"name": self.name, "spec": self.spec}
 
 
-OTHER_TRACKERS = ("mlflow", "trackio", "wandb")  # beside TensorBoard, see league.ledger.trackers
+OTHER_TRACKERS = ("mlflow", "trackio", "wandb")  # besides TensorBoard, see league.ledger.trackers
 
 
 def _trackers(value: object) -> object:
-    """Trackers as a tuple; whatever is wrong with them is one complaint."""
+    """Trackers as a tuple. Raises one error for any mistake."""
     if not isinstance(value, list | tuple) or not set(map(str, value)) <= set(OTHER_TRACKERS):
         raise wrong(f"must be a list of {', '.join(OTHER_TRACKERS)}; got {quote(value)}")
     return tuple(value)
@@ -306,21 +301,20 @@ OtherTrackers = Annotated[
 
 
 class LoggingConfig(Section):
-    """Where a run is stored, and what is logged."""
+    """The folder of the run, and its logs."""
 
-    LATER = ("trackers",)
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
-    tensorboard: bool = Field(default=True, description="events for TensorBoard, where somebody learns")
-    trackers: OtherTrackers = ()
+    tensorboard: bool = Field(default=True, description="events for TensorBoard, in leagues with learners")
+    trackers: OtherTrackers = optional(())
 
     @property
     def tracked(self) -> tuple[str, ...]:
-        """Every tracker, TensorBoard among them."""
+        """All trackers, including TensorBoard."""
         return (*(["tensorboard"] if self.tensorboard else []), *self.trackers)
 
 
 class BackendConfig(Section):
-    """Where tasks are played, which changes no result; and how long a task may take."""
+    """Where tasks run, which changes no result, and how long a task may take."""
 
     kind: BackendName | None = Field(
         default=None,
@@ -336,12 +330,12 @@ class BackendConfig(Section):
         if self.chosen != "ray" and self.ray_address is not None:
             raise wrong(f"the backend {self.chosen} takes no address; choose ray, or leave it out", "ray_address")
         if self.chosen == "local" and (self.workers or 1) > 1:
-            raise wrong("the backend local plays in this process alone; choose process, or leave them out", "workers")
+            raise wrong("the backend local plays in this process alone; choose process, or leave it out", "workers")
         return self
 
     @property
     def chosen(self) -> BackendName:
-        """The kind of backend; where none is named, what the other keys imply."""
+        """The kind of backend; if none is named, the one that the other keys imply."""
         if self.kind is not None:
             return self.kind
         if self.ray_address is not None:

@@ -1,12 +1,16 @@
-"""The settings of one learner's training (``dond train``)."""
+"""Settings of learning: hyperparameters (of trainings and of a league's learners), hints, and ``dond train``.
+
+Reading them loads no PyTorch; that is loaded when a network is made.
+"""
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from dond_marl.errors import quote
 from dond_marl.occupants import OccupantNameError, check_spec
 from league.settings.sections import (
     UNBOUND,
@@ -16,9 +20,9 @@ from league.settings.sections import (
     OtherTrackers,
     PathText,
     Section,
+    optional,
     wrong,
 )
-from league.settings.yaml import quote
 from partners.learning.first_weights import FirstWeightsError, first_network, init_name
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
 from partners.learning.settings import LearnerSettings
@@ -30,14 +34,15 @@ if TYPE_CHECKING:
     from partners.network.network import NetworkShape, PolicyNetwork
 
 MAX_LAYERS, MAX_WIDTH = 8, 4_096
+NO_MESSAGES = "practice on a device has no messages: leave it out, or set rollouts: host"
 _LEARNER = LearnerSettings()  # its defaults are those of the settings
 
 
 def _widths(value: object) -> object:
-    """Layer widths as a tuple; whatever is wrong with them is one complaint."""
+    """Layer widths as a tuple. Raises one error for any mistake."""
     widths = value if isinstance(value, list | tuple) else ()
-    whole = all(type(width) is int and 1 <= width <= MAX_WIDTH for width in widths)
-    if not whole or not 1 <= len(widths) <= MAX_LAYERS:
+    in_range = all(type(width) is int and 1 <= width <= MAX_WIDTH for width in widths)
+    if not in_range or not 1 <= len(widths) <= MAX_LAYERS:
         expected = f"a list of 1 to {MAX_LAYERS} layer widths in 1..{MAX_WIDTH}, such as [128, 128]"
         raise wrong(f"must be {expected}; got {quote(value)}")
     return tuple(widths)
@@ -45,14 +50,14 @@ def _widths(value: object) -> object:
 
 def _reward(value: object) -> object:
     try:
-        reward_of(value)  # type: ignore[arg-type]  # whatever else it is, it is refused
+        reward_of(value)  # type: ignore[arg-type]  # other types are refused
         return reward_name(value)  # type: ignore[arg-type]  # a text, by now
     except RewardError as error:
         raise wrong(str(error)) from None
 
 
 def _init_from(value: object) -> object:
-    """The canonical text of ``init_from``. Raises if it is of no known form; no weights are read."""
+    """The canonical text of ``init_from``. Raises if it has no valid form; no weights are read."""
     try:
         return None if value is None else init_name(value)
     except FirstWeightsError as error:
@@ -64,9 +69,8 @@ InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 
 
 class Hyperparameters(Section):
-    """How a network learns."""
+    """How a network is trained: algorithm, optimizer, network and reward."""
 
-    LATER: ClassVar[tuple[str, ...]] = ("history", "head", "magnet", "belief", "critic", "device", "rollouts")
     algo: Literal["ppo", "reinforce"] = _LEARNER.algo
     lr: float = Field(default=_LEARNER.lr, gt=0, le=1)
     gamma: float = Field(default=_LEARNER.gamma, ge=0, le=1, description="per own decision")
@@ -78,34 +82,40 @@ class Hyperparameters(Section):
     vf: float = Field(default=_LEARNER.vf, ge=0, le=10)
     grad_norm: float = Field(default=_LEARNER.grad_norm, gt=0, le=1000)
     rollout: int = Field(default=128, ge=1, le=100_000, description="decisions per env")
-    num_envs: int = Field(default=8, ge=2, le=65_536, description="games side by side")
+    num_envs: int = Field(default=8, ge=2, le=65_536, description="games in parallel")
     anneal: bool = Field(default=_LEARNER.anneal, description="lr and ent fall to 0 by the end")
     hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = (128, 128)
-    sorted_items: bool = Field(default=False, description="items are read least valued first")
-    history: Literal["none", "flat"] = Field(default="none", description="what was said before is read too")
-    head: Literal["factored", "joint"] = Field(default="factored", description="joint: all splits of a pool together")
+    sorted_items: bool = Field(default=False, description="sort the item types by own value, lowest first")
+    history: Literal["none", "flat"] = optional("none", description="flat: the network also reads all earlier acts")
+    head: Literal["factored", "joint"] = optional(
+        "factored", description="joint: one softmax over all splits of a pool"
+    )
     reward: RewardName = Field(default=OWN, description="a reward, such as own or svo(angle=45)")
-    init_from: InitFrom = Field(default=None, description="the weights it starts with, or left out")
-    kl: float = Field(default=_LEARNER.kl, ge=0, le=1000, description="the pull toward init_from, or the magnet")
-    magnet: float = Field(default=_LEARNER.magnet, ge=0, le=1, description="how far kl's reference follows each update")
-    belief: float = Field(default=_LEARNER.belief, ge=0, le=1000, description="weight of learning what the partner is")
-    critic: Literal["own", "both"] = Field(default="own", description="both: in training it sees both seats' values")
-    device: Literal["cpu", "cuda"] = Field(default="cpu", description="where the weights lie and improve")
-    rollouts: Literal["auto", "host", "device"] = Field(default="auto", description="auto: device with cuda, else host")
+    init_from: InitFrom = Field(default=None, description="initial weights, or left out")
+    kl: float = Field(default=_LEARNER.kl, ge=0, le=1000, description="KL penalty toward init_from, or the magnet")
+    magnet: float = optional(
+        _LEARNER.magnet, ge=0, le=1, description="step of the KL reference toward the policy after each update"
+    )
+    belief: float = optional(
+        _LEARNER.belief, ge=0, le=1000, description="weight of the belief heads' cross-entropy, nats"
+    )
+    critic: Literal["own", "both"] = optional("own", description="both: the critic sees both seats' values")
+    device: Literal["cpu", "cuda"] = optional("cpu", description="device of the weights and of updates")
+    rollouts: Literal["auto", "host", "device"] = optional(
+        "auto", description="where practice is played; auto: device with cuda, else host"
+    )
 
     @property
     def plays_on_device(self) -> bool:
-        """Whether games of practice are played on the device, by :mod:`partners.device`."""
+        """Whether practice is played on the device, by :mod:`partners.device`."""
         return self.rollouts == "device" or (self.rollouts == "auto" and self.device != "cpu")
 
     @model_validator(mode="after")
-    def _pulled_somewhere(self) -> Hyperparameters:
+    def _check_kl(self) -> Hyperparameters:
         if self.kl and self.init_from is None and not self.magnet:
-            raise wrong(
-                "pulls toward the weights that it starts with, so it needs init_from, or a magnet above 0", "kl"
-            )
+            raise wrong("is a penalty toward the initial weights: it needs init_from, or a magnet above 0", "kl")
         if self.magnet and not self.kl:
-            raise wrong("moves what kl pulls toward, so it needs kl above 0", "magnet")
+            raise wrong("moves the reference of kl: it needs kl above 0", "magnet")
         return self
 
     @property
@@ -114,20 +124,20 @@ class Hyperparameters(Section):
         return self.belief > 0 or self.critic == "both"
 
     @model_validator(mode="after")
-    def _critic_of_ppo(self) -> Hyperparameters:
+    def _check_critic(self) -> Hyperparameters:
         if self.critic == "both" and self.algo != "ppo":
-            raise wrong("reinforce and bc have no critic: leave critic out, or say algo: ppo", "critic")
+            raise wrong("reinforce and bc have no critic: leave critic out, or set algo: ppo", "critic")
         return self
 
     def learner(self, total_decisions: int) -> LearnerSettings:
         """The settings of a learner that makes ``total_decisions`` own decisions in all."""
-        own = {each.name: getattr(self, each.name) for each in fields(_LEARNER) if each.name in type(self).model_fields}
-        return LearnerSettings(**own, total_decisions=total_decisions)
+        shared = {field.name for field in fields(_LEARNER)} & type(self).model_fields.keys()
+        return LearnerSettings(**{name: getattr(self, name) for name in shared}, total_decisions=total_decisions)
 
     def shape(self, env: EnvConfig, hints: bool, members: tuple[str, ...] = ()) -> NetworkShape:
-        """The network that this game needs; ``hints``: whether it is told any; ``members``: who its partner may be.
+        """The shape of the network for this game.
 
-        Members count where it learns what it believes alone.
+        ``hints``: whether it observes hints; ``members``: names that its belief head distinguishes, used with beliefs.
         """
         from partners.network.network import NetworkShape
 
@@ -146,9 +156,9 @@ class Hyperparameters(Section):
         )
 
     def first_network(self, env: EnvConfig, *, hints: bool, seed: int, members: tuple[str, ...] = ()) -> PolicyNetwork:
-        """The network that a learner of this game starts with, its weights drawn from ``seed`` or from ``init_from``.
+        """The initial network of a learner, its weights drawn from ``seed`` or read from ``init_from``.
 
-        ``members``: who its partner may be, as far as they have names. Raises
+        ``hints`` and ``members`` as for :meth:`shape`. Raises
         :class:`partners.learning.first_weights.FirstWeightsError`.
         """
         return first_network(self.shape(env, hints, members), self.init_from, disagree=env.disagree, seed=seed)
@@ -156,9 +166,9 @@ class Hyperparameters(Section):
     def practice(
         self, env: EnvConfig, source: ScenarioSource, seed: int, unreached: float = UNREACHED_BOUND
     ) -> Practice:
-        """How much is played for one update: at least ``rollout`` own decisions per env.
+        """The practice of one update: at least ``rollout`` own decisions per env.
 
-        ``unreached``: the share of an update's games, 0..1, in which the opponent may be out of reach.
+        ``unreached``: the share of an update's games, 0..1, in which the opponent may be unreachable.
         """
         from partners.learning.practice import Practice
 
@@ -181,7 +191,7 @@ _TAKEN = {"kind", "provider", "model", "prompt_path", "max_requests"}
 
 
 class HintModels(Section):
-    """Which model each provider of hints asks."""
+    """The model that each provider of hints queries."""
 
     groq: str = Field(default=GROQ_MODEL, min_length=1, max_length=200, description="the name of a model")
     openai: str | None = Field(default=None, min_length=1, max_length=200, description="the name of a model")
@@ -189,49 +199,48 @@ class HintModels(Section):
 
 
 class HintsConfig(Section):
-    """Who gives hints to the learner, and at which of its own steps.
+    """The hint provider of the learner, and the cadence of its hints.
 
-    ``provider``, ``models``, ``prompt_path``, ``max_requests`` (of a service, counted in each process: a league's
-    learners in one process share it, in all rounds; so are the limits among the options) and ``options`` (any other
-    parameters of the occupant ``llm``, such as base_url, cache and cache_mode) are for mode ``llm``, as is
-    ``privileged``, which shows the hinter the partner's values. ``dropout`` applies while the learner learns, not when
-    it is scored. ``closing_scenarios``: how many of the held-out scenarios the learner is scored on under hints of a
-    language model, each in both seats, greedy and sampled; all other hints cost nothing, so that all are played.
+    For mode ``llm``: ``provider``, ``models``, ``prompt_path``, ``max_requests`` (counted in each process, shared by
+    all learners and rounds in it, as are the limits among the options), ``options`` (further parameters of the occupant
+    ``llm``, such as base_url, cache and cache_mode) and ``privileged``, which shows the hinter the partner's values.
+    ``dropout`` applies in training only. ``closing_scenarios``: number of held-out scenarios of the final score under
+    hints of a language model, each in both seats, greedy and sampled; with other hints all scenarios are played.
     """
 
-    LATER = ("closing_scenarios",)
     mode: HintMode = "none"
-    expert: Occupant = Field(default="expert", description="the occupant that whispers where mode is expert")
-    cadence_k: int = Field(default=1, ge=1, le=100, description="own steps from hint to hint")
+    expert: Occupant = Field(default="expert", description="the occupant that gives hints of mode expert")
+    cadence_k: int = Field(default=1, ge=1, le=100, description="own decisions from one hint to the next")
     dropout: float = Field(default=0.0, ge=0, le=1, description="share of hints withheld in training")
     provider: Provider = "auto"
     models: HintModels = Field(default_factory=HintModels)
     prompt_path: PathText | None = Field(default=None, description="a prompt file; left out: the shipped prompt")
     max_requests: int | None = Field(default=10_000, ge=1, description="or null for no limit")
-    closing_scenarios: int = Field(default=20, ge=1, le=10_000, description="played under a model's hints at the end")
+    closing_scenarios: int = optional(
+        20, ge=1, le=10_000, description="held-out scenarios of the final score under a model's hints"
+    )
     options: dict[str, object] = Field(default_factory=dict, description="further parameters of the occupant llm")
     privileged: bool = False
 
     @property
     def privileged_note(self) -> str:
-        """A warning beside figures that were reached with more than a seat may see; otherwise empty."""
+        """A warning next to figures that use more than a seat may observe; otherwise empty."""
         return ", PRIVILEGED: the hinter sees the partner's values" if self.privileged else ""
 
     @model_validator(mode="after")
-    def _can_be_asked(self) -> HintsConfig:
+    def _check_provider(self) -> HintsConfig:
         if self.privileged and self.mode != "llm":
-            raise wrong(
-                "only hints of mode llm can make use of the partner's values: leave privileged out", "privileged"
-            )
+            raise wrong("is for hints of mode llm only: leave privileged out", "privileged")
         taken = sorted(self.options.keys() & _TAKEN)
         if taken:
-            raise wrong(f"{', '.join(taken)}: the hints' own keys say that, beside options", "options")
+            raise wrong(f"{', '.join(taken)}: the hints have keys of their own for that, next to options", "options")
         try:
             check_spec({"kind": "llm", **self.options})
         except OccupantNameError as error:
             raise wrong(str(error), "options") from None
-        at = "base_url" in self.options
-        if self.mode == "llm" and ((self.provider == "openai" and not at) or (self.provider in ("hf", "auto") and at)):
+        url = "base_url" in self.options
+        allowed = {"openai": url, "hf": not url, "auto": not url}.get(self.provider, True)
+        if self.mode == "llm" and not allowed:
             raise wrong(
                 "provider openai needs options: {base_url: ...}, groq may have one, and no other takes one", "provider"
             )
@@ -239,45 +248,40 @@ class HintsConfig(Section):
 
 
 class TrainingConfig(Hyperparameters):
-    """How the learner learns, for how long, and on what.
+    """How the learner is trained, and for how long.
 
-    ``bc`` learns what people said (:mod:`partners.learning.cloning`): of a league's keys it heeds lr, epochs,
-    minibatch, vf, grad_norm, anneal, hidden and device, of these patience, balance, seed and threads.
+    ``bc`` clones people's acts (:mod:`partners.learning.cloning`) and uses lr, epochs, minibatch, vf, grad_norm,
+    anneal, hidden, device, patience, balance, seed and threads only.
     """
 
-    # A training has had ``device`` from the start.
-    LATER = (*(key for key in Hyperparameters.LATER if key != "device"), "exact_reply", "likeliest")
-    algo: Literal["ppo", "reinforce", "bc"] = "ppo"  # type: ignore[assignment]  # one more than a league's learners
+    algo: Literal["ppo", "reinforce", "bc"] = "ppo"  # type: ignore[assignment]  # bc is not for leagues
     num_train_steps: int = Field(default=500_000, ge=1, description="own decisions")
-    exact_reply: float = Field(
-        default=0.0, ge=0, le=1000, description="weight of what each act loses to the best reply to those it can follow"
+    exact_reply: float = optional(
+        0.0, ge=0, le=1000, description="weight of each act's exact regret against enumerable partners"
     )
-    likeliest: float = Field(
-        default=0.0, ge=0, le=1, description="share of practice in which it plays its likeliest acts; needs exact_reply"
-    )
+    likeliest: float = optional(0.0, ge=0, le=1, description="share of practice with greedy acts; needs exact_reply")
     past_selves: float = Field(default=0.0, ge=0, lt=1, description="share against snapshots")
     seed: int = Field(default=0, ge=0, lt=2**63)
-    threads: int = Field(default=1, ge=1, le=256, description="of the arithmetic")
-    patience: int = Field(default=5, ge=1, le=1000, description="epochs without getting better")
-    balance: float = Field(default=0.0, ge=0, le=1, description="how much more a rare act counts")
+    threads: int = Field(default=1, ge=1, le=256, description="threads of PyTorch")
+    patience: int = Field(default=5, ge=1, le=1000, description="epochs without improvement before bc stops")
+    balance: float = Field(default=0.0, ge=0, le=1, description="extra weight of rare acts in bc, 0..1")
 
 
 class TrainLoggingConfig(Section):
-    """What is kept of a training run, and where."""
+    """Logs and checkpoints of a training run, and their folder."""
 
-    LATER = ("trackers",)
     output_dir: PathText = Field(default="runs/train", description="the path of a folder")
     csv: bool = True
     tensorboard: bool = True
-    trackers: OtherTrackers = ()
+    trackers: OtherTrackers = optional(())
     save_every: int = Field(default=100_000, ge=1, description="own decisions between checkpoints")
     expert: PathText | None = Field(
-        default=None, description="where bc puts the supervised expert, a .json; left out: the user's cache"
+        default=None, description="file that bc writes the supervised expert to, a .json; left out: in the user's cache"
     )
 
     @property
     def tracked(self) -> tuple[str, ...]:
-        """Every tracker, TensorBoard among them."""
+        """All trackers, including TensorBoard."""
         return (*(["tensorboard"] if self.tensorboard else []), *self.trackers)
 
 
@@ -290,48 +294,48 @@ class TrainConfig(Section):
     logging: TrainLoggingConfig = Field(default_factory=TrainLoggingConfig)
 
     def portable(self) -> TrainConfig:
-        """The settings without what changes no weight: where things lie and what is logged beside them."""
+        """The settings without those that change no weight: paths and logs."""
         env = self.env.model_copy(update={"data_dir": None, "render_mode": None})
         logging = TrainLoggingConfig(save_every=self.logging.save_every)
         return self.model_copy(update={"env": env, "logging": logging})
 
     @model_validator(mode="after")
-    def _acts_that_bind(self) -> TrainConfig:
+    def _check_env(self) -> TrainConfig:
         if self.env.secret_claims:
             raise wrong(UNBOUND, "env.secret_claims")
         if self.env.message_length and self.training.plays_on_device:
-            raise wrong("on a device no text passes: leave it out, or say rollouts: host", "env.message_length")
+            raise wrong(NO_MESSAGES, "env.message_length")
         return self
 
     @model_validator(mode="after")
-    def _taught_by_the_best_reply(self) -> TrainConfig:
+    def _check_exact_reply(self) -> TrainConfig:
         if not self.training.exact_reply:
             if self.training.likeliest:
-                raise wrong("rewards of likeliest acts teach nothing: say exact_reply too", "training.likeliest")
+                raise wrong("greedy practice has no policy gradient: set exact_reply too", "training.likeliest")
             return self
         if self.training.likeliest and self.training.past_selves:
-            raise wrong("a past self cannot be followed: leave past_selves out", "training.likeliest")
+            raise wrong("a past self is not enumerable: leave past_selves out", "training.likeliest")
         if self.training.algo != "ppo" or self.training.plays_on_device:
-            raise wrong("is for ppo on the host alone: say algo: ppo, rollouts: host", "training.exact_reply")
+            raise wrong("is for ppo on the host: set algo: ppo, rollouts: host", "training.exact_reply")
         if self.env.scenarios != "lewis" or self.env.disagree != "ends" or self.env.reveal_partner_utilities:
             raise wrong(
-                "the best reply is known under scenarios: lewis, disagree: ends, with values that are not revealed",
+                "needs scenarios: lewis, disagree: ends, and values that are not revealed",
                 "training.exact_reply",
             )
         if self.training.reward != OWN:
-            raise wrong("the best reply earns own points: leave reward out", "training.exact_reply")
+            raise wrong("regret is in own points: leave reward out", "training.exact_reply")
         return self
 
     @model_validator(mode="after")
-    def _taught_by_people(self) -> TrainConfig:
+    def _check_cloning(self) -> TrainConfig:
         if self.training.algo != "bc":
             return self
         if self.env.scenarios != "dialogues" or self.env.split not in (None, "train"):
-            raise wrong("bc learns from the human dialogues: say scenarios: dialogues, split: train", "env")
+            raise wrong("bc learns from the human dialogues: set scenarios: dialogues, split: train", "env")
         if self.env.reveal_partner_utilities:
             raise wrong("people did not see their partner's values: leave reveal_partner_utilities out", "env")
         if self.training.history != "none":
-            raise wrong("the positions that bc learns hold the last act alone: leave history out", "training")
+            raise wrong("the positions of bc hold the last act only: leave history out", "training")
         if self.hints.mode != "none":
-            raise wrong("nobody whispered to the people that bc learns from: say mode: none", "hints")
+            raise wrong("the human dialogues have no hints: set mode: none", "hints")
         return self

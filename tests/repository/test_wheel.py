@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from league.settings.presets import RENAMED, RenamedConfig, preset
+from league.settings.layers import preset
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dond_marl", "hints", "league", "partners")
@@ -161,11 +161,6 @@ def test_local_config_has_precedence_over_the_shipped_one(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     shipped = ROOT / "configs" / "league.yaml"
     assert preset(Path("league.yaml")) == preset(Path("configs/league.yaml")) == shipped
-    for former in RENAMED:
-        with pytest.raises(RenamedConfig, match=re.escape(RENAMED[former])):
-            preset(Path("configs") / former)
-        assert all((shipped.parent / now).is_file() for now in re.findall(r"\w+\.yaml", RENAMED[former]))
-        assert not (shipped.parent / former).exists()
     for other in map(Path, ("mine.yaml", "elsewhere/league.yaml", "/configs/league.yaml")):
         assert preset(other) == other
     (tmp_path / "league.yaml").write_text("{}")

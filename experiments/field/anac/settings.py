@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator, model_validator
 
+from dond_marl.errors import quote
 from dond_marl.occupants import check_spec
 from league.settings.sections import PathText, Section, wrong
-from league.settings.yaml import quote
 
 
 class AnacConfig(Section):

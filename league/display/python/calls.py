@@ -20,7 +20,7 @@ from dond_marl.scenarios.sources import SourceName, open_source
 from dond_marl.seats import Partner
 from league.display.python.results import EvaluatedPair, PlayedLeague, Trained, printed
 from league.ledger.run_directory import RunDirectory, named_run, new_run
-from league.settings.presets import preset
+from league.settings.layers import preset
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
 

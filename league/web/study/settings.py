@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, ValidationError, model_validator
 
 from dond_marl.errors import quote
-from league.settings.presets import preset
+from league.settings.layers import preset
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
 
 PERSON = "person"  # the partner of a condition in which two people meet
