@@ -26,7 +26,7 @@ from dond_marl.yardsticks.contexts import contexts_in
 from experiments.double_oracle.payoffs import Games
 from experiments.double_oracle.written import Written
 from league.standings.linear_programs import Table
-from league.standings.meta_game import Game, Joint
+from league.standings.meta_game import JointMixture, MetaGame
 from partners.best_response import BestResponse
 from partners.mixture import Mixture
 
@@ -34,7 +34,7 @@ PRIOR = "lewis"
 PLAYED = 1e-9  # chances below are rounding of the linear program
 CLOSED = 1e-6  # points of ten; smaller gains are none
 
-Solver = Callable[[Game], Joint]
+Solver = Callable[[MetaGame], JointMixture]
 
 
 class Iteration(NamedTuple):
@@ -76,7 +76,7 @@ def double_oracle(
     sides = [[written(name, seat_occupant(name), seat) for name in members] for seat in (0, 1)]
     table = games.payoffs(*sides)
     for number in range(1, most + 1):
-        joint = solver(Game(table[..., 0], table[..., 1]))
+        joint = solver(MetaGame(table[..., 0], table[..., 1]))
         replies = [
             BestResponse(_opposite(sides[1 - seat], joint.mixtures[1 - seat]), contexts[seat]) for seat in (0, 1)
         ]

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from league.standings.curves import CurvePoint
+from league.standings.history import CurvePoint
 from league.tables.blocks import Cell, Curves, Figure, Section, Table, TableRow, common_n, printable
 from league.tables.figures import UNKNOWN, format_number, with_interval, with_margin
 

@@ -18,7 +18,7 @@ from league.evaluation.exploitability import Probe
 from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation
 from league.evaluation.matches import UnreachedError
 from league.evaluation.outcomes import UNITS, Figures, landed
-from league.standings.as_csv import bounded, digits, known, write_csv, write_json
+from league.standings.as_csv import finite_or_none, format_digits, interval_json, write_csv, write_json
 
 FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"
 SHARES = ("mean", "of_partners", "exact", "worst_tenth")  # of the references, in a final evaluation
@@ -117,7 +117,7 @@ def write_pair_table(path: Path, evaluation: Evaluation, human: HumanLine) -> No
     values = evaluation.values
     for view, value in zip(VIEWS, (both(values), *values) if values else (), strict=False):
         mean = value.low if value.exact else math.nan
-        rows.append([BEST, view, "value", *digits(mean, value.low, value.high), "0"])
+        rows.append([BEST, view, "value", *format_digits(mean, value.low, value.high), "0"])
     for name, answers in evaluation.answers.items():
         counts = {"asked": answers.decisions, "answered": answers.own_decisions, **answers.by_cause()}
         for key, number in counts.items():
@@ -150,27 +150,27 @@ def _member(member: MemberEvaluation) -> dict[str, Any]:
     near = member.proximity
     worst = near.worst()
     return {
-        "proximity": {name: bounded(*getattr(near, name)) for name in SHARES},
+        "proximity": {name: interval_json(*getattr(near, name)) for name in SHARES},
         "worst": None
         if worst is None
         else {
             "opponent": member.meetings[worst[0]].opponent,
             "seat": SEATS[worst[1]],
-            "share": bounded(*near.cells.at(*worst)),
+            "share": interval_json(*near.cells.at(*worst)),
         },
-        "agreement": bounded(*member.agreement),
-        "welfare_efficiency": bounded(*member.welfare),
+        "agreement": interval_json(*member.agreement),
+        "welfare_efficiency": interval_json(*member.welfare),
         "against": {
             met.opponent: {
                 "played": _line(met.played),
                 "reference": {
-                    seat: {"kind": mark.kind, "points": known(float(mark.points.mean()))}
+                    seat: {"kind": mark.kind, "points": finite_or_none(float(mark.points.mean()))}
                     for seat, mark in zip(SEATS, met.marks, strict=True)
                 },
                 "best_known": None
                 if met.known is None
                 else {seat: each._asdict() for seat, each in zip(SEATS, met.known, strict=True)},
-                "share": {name: bounded(*near.cells.at(place, seat)) for seat, name in enumerate(SEATS)},
+                "share": {name: interval_json(*near.cells.at(place, seat)) for seat, name in enumerate(SEATS)},
             }
             for place, met in enumerate(member.meetings)
         },
@@ -203,16 +203,16 @@ def _by_seat(estimates: Iterable[Estimate]) -> dict[str, Any]:
 
 
 def _bounded(estimate: Estimate) -> dict[str, float | None]:
-    return bounded(estimate.mean, estimate.low, estimate.high)
+    return interval_json(estimate.mean, estimate.low, estimate.high)
 
 
 def _counted(estimate: Estimate) -> dict[str, float | None]:
     mean, n, low, high = estimate
-    return {"mean": known(mean), "n": n, "low": known(low), "high": known(high)}
+    return {"mean": finite_or_none(mean), "n": n, "low": finite_or_none(low), "high": finite_or_none(high)}
 
 
 def _bounds(estimate: Estimate) -> list[str]:
-    return digits(estimate.mean, estimate.low, estimate.high)
+    return format_digits(estimate.mean, estimate.low, estimate.high)
 
 
 def _with_people(evaluation: Evaluation, human: HumanLine) -> dict[str, Mapping[str, Figures]]:
@@ -225,19 +225,25 @@ def final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
     for member in final.members:
         name, near = member.member, member.proximity
         for share in SHARES:
-            yield [name, "", f"proximity, {share.replace('_', ' ')}", "", *digits(*getattr(near, share))]
+            yield [name, "", f"proximity, {share.replace('_', ' ')}", "", *format_digits(*getattr(near, share))]
         for figure, rated in (("agreement", member.agreement), ("welfare", member.welfare)):
-            yield [name, "", figure, "", *digits(*rated)]
+            yield [name, "", figure, "", *format_digits(*rated)]
         for place, met in enumerate(member.meetings):
             for number, seat in enumerate(SEATS):
-                yield [name, met.opponent, "share", seat, *digits(*near.cells.at(place, number))]
+                yield [name, met.opponent, "share", seat, *format_digits(*near.cells.at(place, number))]
                 mark = met.marks[number]
                 mean = float(mark.points.mean())
                 bounds = (mean, mean, mean) if mark.kind == EXACT else (math.nan, math.nan, mean)
-                yield [name, met.opponent, "reference's points", seat, *digits(*bounds)]
+                yield [name, met.opponent, "reference's points", seat, *format_digits(*bounds)]
                 if met.known is not None:
                     most = met.known[number].points
-                    yield [name, met.opponent, f"best known: {met.known[number].who}", seat, *digits(most, most, most)]
+                    yield [
+                        name,
+                        met.opponent,
+                        f"best known: {met.known[number].who}",
+                        seat,
+                        *format_digits(most, most, most),
+                    ]
             for view in VIEWS:
                 yield from _figures(name, met.opponent, view, met.played.figures[view])
         for view in VIEWS:
@@ -247,11 +253,11 @@ def final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
                 yield [name, each.exploiter, "gain", seat, *_bounds(gain)]
                 yield [name, each.exploiter, "victim drop", seat, *_bounds(drop)]
         for seat, exploited in zip(SEATS, member.exploitability or (), strict=False):
-            low, high = digits(*exploited.gain)
+            low, high = format_digits(*exploited.gain)
             yield [name, "best response", "gain", seat, low if low == high else "", low, high]
         for part, pair in () if member.parted is None else member.parted._asdict().items():
             for seat, bounds in zip(SEATS, pair, strict=True):
-                low, high = digits(*bounds)
+                low, high = format_digits(*bounds)
                 yield [name, "best response", f"gain, {part}", seat, low if low == high else "", low, high]
 
 

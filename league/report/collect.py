@@ -25,12 +25,11 @@ from league.report.language_models import language_models
 from league.report.sections import curriculum, damage_sentence, diversity, lineage, provenance
 from league.rounds.diversity import over_time
 from league.settings.read import Config
-from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, as_named
-from league.standings.best_response_values import responses_of
+from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, unescape_formula
 from league.standings.crossplay import CrossPlay
-from league.standings.curves import learning_curves
-from league.standings.history import history_of
+from league.standings.history import history_of, learning_curves
 from league.standings.ladder import Standing, ladder_of
+from league.standings.references import responses_of
 from league.tables import evaluation
 from league.tables.blocks import Report, Section
 from league.tables.standings import META_GAME_KEY, META_GAME_TITLE, crossplay, ladder, learning, meta_game, trust
@@ -205,7 +204,7 @@ def _parse_ratings(text: str) -> list[dict[str, str]]:
     rows = list(csv.DictReader(text.splitlines()))
     if not rows or not {"member", "take"} <= rows[0].keys() or any(None in row or None in row.values() for row in rows):
         raise ValueError
-    return [{**row, "member": as_named(row["member"])} for row in rows]
+    return [{**row, "member": unescape_formula(row["member"])} for row in rows]
 
 
 def _parse_document(text: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from dond_marl.statistics import TEN, Estimate
 from league.display.svg.curves import curve_chart
 from league.display.svg.frontier import drawing, legend, plane_of
 from league.display.svg.whisker import reach, whisker
-from league.standings.as_csv import bounded
+from league.standings.as_csv import interval_json
 from league.tables.blocks import (
     UNITS,
     Block,
@@ -239,4 +239,4 @@ def _cell_json(cell: Cell) -> Any:
     if not isinstance(cell, Figure):
         return cell
     mean, _, low, high = cell.estimate
-    return {**bounded(mean, low, high), "n": cell.n, "unit": UNITS[cell.unit]}
+    return {**interval_json(mean, low, high), "n": cell.n, "unit": UNITS[cell.unit]}

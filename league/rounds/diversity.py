@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from league.standings.cells import Payoffs
+from league.standings.ratings import Payoffs
 from league.tasks.values import Member
 
 SUM_TO_ONE = 1e4  # how much more than a point it weighs that a mixture's shares add up to one

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
-from league.standings.cells import Payoffs
 from league.standings.history import History
-from league.standings.payoffs import POPOVICIU, STRENGTH
+from league.standings.ratings import POPOVICIU, STRENGTH, Payoffs
 from league.tasks.values import Member
 from partners.rosters import TRAIN, plain_name, roster
 

@@ -19,10 +19,16 @@ from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Kind, Prospects
 from league.rounds.repair import Repair
 from league.settings.learners import Among, Branch, LearnerConfig, branches_of
 from league.settings.read import Config
-from league.standings.cells import Payoffs
 from league.standings.history import History
-from league.standings.meta_game import Game, game_of, max_gini_cce, max_gini_ce, max_welfare_cce, nash_bargaining_cce
-from league.standings.payoffs import Shrunk, complete, shrink
+from league.standings.meta_game import (
+    MetaGame,
+    game_of,
+    max_gini_cce,
+    max_gini_ce,
+    max_welfare_cce,
+    nash_bargaining_cce,
+)
+from league.standings.ratings import Payoffs, Shrunk, complete, shrink
 from league.tasks.values import Entrant, Meeting, Member
 
 if TYPE_CHECKING:
@@ -75,8 +81,8 @@ def meetings_of(
         opponents,
         [_kind(learner.name, members[place]) for place in opponents],
         [members[place].born for place in opponents],
-        reached=history.cross.cells.reached() if rules & BY_WHAT_IS_REACHABLE else None,
-        rounds=history.rounds_of(learner.name, names) if "learning_progress" in rules else None,
+        reached=history.cross.best_reached() if rules & BY_WHAT_IS_REACHABLE else None,
+        rounds=history.scores_by_round(learner.name, names) if "learning_progress" in rules else None,
         shrunk=history.cross.shrunk(),
     )
     known = known._replace(**_snapshots(history, opponents)) if "skill_levels" in rules else known
@@ -112,9 +118,9 @@ def prospects(
 ) -> Prospects:
     """What the cells say of ``opponents`` to ``learner``, members by number; ``kinds[N]`` and ``born[N]`` of them.
 
-    Points are shrunk (:func:`league.standings.payoffs.shrink`). ``reached``: as
-    :meth:`league.standings.cells.Cells.reached`. It is not known unless given; ``rounds[R, N]`` and ``mixture[N]`` are
-    empty and 0 unless given. ``shrunk``: the payoffs, where they are shrunk already.
+    Points are shrunk (:func:`league.standings.ratings.shrink`), or taken from ``shrunk``. ``reached``: see
+    :meth:`league.standings.crossplay.Cells.best_reached`; unknown by default. ``rounds[R, N]`` is empty and
+    ``mixture[N]`` 0 by default.
     """
     shrunk, others = shrink(payoffs) if shrunk is None else shrunk, list(opponents)
     met = payoffs.games[learner][:, others].T > 0  # [N, 2]
@@ -258,14 +264,14 @@ def _mixture(league: LeagueConfig, history: History, oracle: str, opponents: Seq
     return shares
 
 
-def solution(solver: MetaSolver, game: Game, drawn: tuple[float, float] = (0.0, 0.0)) -> tuple[Floats, Floats]:
+def solution(solver: MetaSolver, game: MetaGame, drawn: tuple[float, float] = (0.0, 0.0)) -> tuple[Floats, Floats]:
     """How often each member sits in seat_0, ``[A]``, and in seat_1, ``[B]``, in a solution of the meta-game.
 
     ``replicator``: projected replicator dynamics (Lanctot et al. 2017, section 3.1); ``max_gini_ce``: who sits opposite
     a seat to which one of its members, the one at ``drawn`` (0..1), is recommended by a correlated equilibrium; the
     marginals of a coarse one otherwise (Marris et al. 2021), but for ``uniform``.
     """
-    from league.standings.evolution import replicator
+    from league.standings.meta_game import replicator
 
     if solver == "uniform":
         return np.full(len(game.first), 1 / len(game.first)), np.full(len(game.second.T), 1 / len(game.second.T))
@@ -273,6 +279,6 @@ def solution(solver: MetaSolver, game: Game, drawn: tuple[float, float] = (0.0, 
         drift = replicator(game, floor=EXPLORED)
         return drift.first, drift.second
     if solver == "max_gini_ce":
-        return max_gini_ce(game).met(drawn)
+        return max_gini_ce(game).conditionals(drawn)
     solve = {"max_gini": max_gini_cce, "max_welfare": max_welfare_cce, "nash_bargaining": nash_bargaining_cce}[solver]
     return solve(game).mixtures

@@ -4,7 +4,7 @@ An exploiter *takes* from a main where it has more points of the main than the m
 main *loses* to it is what is known to be reachable against the exploiter, less what the main scores there: as with
 regret (:func:`league.rounds.matchmaking.regret`), losing to who leaves nobody more is no loss. Reachable is what an
 exact best response to the exploiter's likeliest acts earns, where there is one, and otherwise the most that some member
-is known to earn (:func:`league.standings.payoffs.surely_reached`).
+is known to earn (:func:`league.standings.ratings.surely_reached`).
 
 While somebody takes and the main loses more than a margin to it, the share ``league.repair`` of the main's practice is
 with those, by the squares of what is lost beyond the margin. A part of that share, :data:`VERIFICATION`, always stays
@@ -26,7 +26,7 @@ from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
 from league.standings.history import History
-from league.standings.payoffs import surely_reached
+from league.standings.ratings import surely_reached
 from league.tasks.seating import SEATING
 from league.tasks.values import Decision, Entrant, Member, Place
 
@@ -121,7 +121,7 @@ def exactly_reachable(opponents: Sequence[Entrant], env: EnvConfig, place: Place
 
 @lru_cache(maxsize=1024)
 def _response(blob: str, env: EnvConfig, place: Place) -> tuple[float, float]:
-    from league.standings.best_response_values import exact_responses
+    from league.standings.references import exact_responses
     from league.tasks.blobs import read_blob  # PyTorch is loaded only where somebody learns
     from partners.network.partner import NetworkPartner
 

@@ -20,12 +20,11 @@ from league.rounds.watching import LeagueLog, Pace, Watcher
 from league.settings.read import UNUSED, Config, dump, other_settings, parse
 from league.settings.sections import BackendConfig, EnvConfig
 from league.standings.as_csv import write_crossplay, write_curves, write_findings, write_ladder
-from league.standings.best_response_values import known_responses, responses_of
 from league.standings.crossplay import CrossPlay
-from league.standings.curves import CurvePoint, learning_curves
 from league.standings.findings import Findings, findings_of
-from league.standings.history import History, history_of
+from league.standings.history import CurvePoint, History, history_of, learning_curves
 from league.standings.ladder import Responses, ladder_of
+from league.standings.references import responses_of, stored_responses
 from league.tasks.devices import check_devices
 from league.tasks.provenance import check_league_provenance
 from league.tasks.seating import SEATING
@@ -81,7 +80,7 @@ def run_league(
         finally:  # also of a run that is stopped: its committed rounds have tables too
             _write_tables(config, directory, ledger, history.cross)
         responses = responses_of(config)
-        if responses != known_responses(config):
+        if responses != stored_responses(config):
             write_ladder(directory.path / "ladder.csv", ladder_of(history.cross, config.league.confidence, responses))
         findings, final = _end(config, directory, ledger, history, watcher) if config.league.evaluate else (None, None)
         curves = learning_curves(ledger, config.league.confidence)
@@ -108,7 +107,7 @@ def _end(
 
 def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross: CrossPlay) -> None:
     confidence = config.league.confidence
-    write_ladder(directory.path / "ladder.csv", ladder_of(cross, confidence, known_responses(config)))
+    write_ladder(directory.path / "ladder.csv", ladder_of(cross, confidence, stored_responses(config)))
     write_crossplay(directory.path / "crossplay.csv", cross, confidence)
     if config.learners:
         write_curves(directory.path / "learning.csv", learning_curves(ledger, confidence))
@@ -242,7 +241,7 @@ def _play_round(
     now = time.perf_counter()
     ledger.commit_round(done_round, now - began, (started - began) + (now - finished))
     _forget(config, place, before, follows.states)
-    history.admit(follows.born)
+    history.add_members(follows.born)
     return done_round
 
 

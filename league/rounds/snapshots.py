@@ -20,7 +20,7 @@ from league.rounds.gates import NOTHING, Verdict, judge
 from league.rounds.matches import gate_pool
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
-from league.standings.history import History, points_of
+from league.standings.history import History, points_by_seats
 from league.tasks.values import Decision, LearnerState, Leg, Member
 
 
@@ -114,7 +114,7 @@ def _judged(
     age: int,
 ) -> Verdict:
     assert learner.gate is not None
-    points = points_of(scenarios, legs)
+    points = points_by_seats(scenarios, legs)
 
     def scored(name: str, opponent: str) -> NDArray[np.float64] | None:
         """Points of ``name`` and of its opponent in each seat, ``[2, 2, K]``; ``None``: they did not meet."""

@@ -1,7 +1,6 @@
-"""The files of a league's standings: tables as CSV, and the meta-game as JSON, with every figure's bounds.
+"""Files of a league's standings: tables as CSV and the meta-game as JSON, every figure with its bounds.
 
-Points are points of ten. What is not known is an empty field, or ``null``; the ladder, the cells and the curves write
-``nan``.
+Points are points of ten. An unknown value is an empty field, or ``null``; ladder, cross-play and curves write ``nan``.
 """
 
 from __future__ import annotations
@@ -20,55 +19,55 @@ from dond_marl.game import SEATS
 from dond_marl.records.files import atomic_replace, write_atomically
 from dond_marl.statistics import Estimates
 from league.standings.crossplay import CrossPlay
-from league.standings.curves import CurvePoint
 from league.standings.findings import Findings, Solution
+from league.standings.history import CurvePoint
 from league.standings.ladder import Standing
 from league.tasks.answers import CAUSES
 
 RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE = "ratings.csv", "meta_game.csv", "meta_game.json"
-FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001  # what a formula may begin with; some spreadsheets fold widths
+FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001  # first letters of formulas; some spreadsheets fold widths
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?(e[+-]?\d+)?|inf|nan)", re.ASCII)
 LEAST_SHARE = 0.005  # of a mixture: members and pairs of members below it are not listed
 
 
-def inert(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula: one that could be gets an apostrophe before it; numbers stay."""
+def escape_formula(text: str) -> str:
+    """A cell that no spreadsheet reads as a formula: such a text gets an apostrophe before it; numbers stay."""
     return f"'{text}" if text.lstrip("'")[:1] in FORMULA and not NUMBER.fullmatch(text) else text
 
 
-def as_named(cell: str) -> str:
-    """The text that :func:`inert` made a cell of."""
-    return cell[1:] if cell[:1] == "'" and inert(cell[1:]) == cell else cell
+def unescape_formula(cell: str) -> str:
+    """The text of a cell written by :func:`escape_formula`."""
+    return cell[1:] if cell[:1] == "'" and escape_formula(cell[1:]) == cell else cell
 
 
 def write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    """Rows of text, the header first; every cell is inert. The file is written whole or not at all."""
+    """Write rows of text, the header first, with formulas escaped; the file is replaced atomically."""
     with atomic_replace(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([inert(cell) for cell in row] for row in rows)
+        csv.writer(file).writerows([escape_formula(cell) for cell in row] for row in rows)
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """A document of plain values; every number in it must be finite."""
+    """Write a document of plain values; every number in it must be finite."""
     write_atomically(path, json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
-def digits(*values: SupportsFloat) -> list[str]:
-    """Numbers with six decimals, empty where they are ``nan``."""
+def format_digits(*values: SupportsFloat) -> list[str]:
+    """Numbers with six decimals; empty for ``nan``."""
     return ["" if math.isnan(value) else f"{value:.6f}" for value in map(float, values)]
 
 
-def known(value: SupportsFloat) -> float | None:
-    """A number, ``None`` where it is ``nan``."""
+def finite_or_none(value: SupportsFloat) -> float | None:
+    """A number; ``None`` for ``nan``."""
     return None if math.isnan(float(value)) else float(value)
 
 
-def bounded(value: SupportsFloat, low: SupportsFloat, high: SupportsFloat) -> dict[str, float | None]:
+def interval_json(value: SupportsFloat, low: SupportsFloat, high: SupportsFloat) -> dict[str, float | None]:
     """A number with its interval as JSON values."""
-    return {"value": known(value), "low": known(low), "high": known(high)}
+    return {"value": finite_or_none(value), "low": finite_or_none(low), "high": finite_or_none(high)}
 
 
 def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
-    """The ladder, a row per member; no rank where none of its games counts, and then why."""
+    """Write the ladder, a row per member; members without games that count have no rank but a reason."""
     header = ["rank", "member", "games"]
     header += [f"{name}{end}" for name in ("points", *SEATS, "of_nash", "of_response") for end in ("", "_low", "_high")]
     header += ["of_response_games", "left_to_partner", "deal_rate", "points_agreed", "turns", "self_play"]
@@ -80,15 +79,22 @@ def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
         estimates = [row.points, *row.as_seat, row.of_nash, row.of_response]
         figures = [f"{v:.6f}" for e in estimates for v in (e.mean, e.low, e.high)]
         rest = [f"{v:.6f}" for v in (row.left, row.deals, row.agreed, row.turns, row.self_play)]
-        own = row.answers
-        counts = (own.decisions, own.own_decisions, own.fallbacks, *own.causes, own.left_out, row.failed)
+        answers = row.answers
+        counts = (
+            answers.decisions,
+            answers.own_decisions,
+            answers.fallbacks,
+            *answers.causes,
+            answers.left_out,
+            row.failed,
+        )
         counted = [str(row.of_response.n), *rest, *map(str, counts), row.unranked_because]
         rows.append([str(rank) if row.ranked else "", row.member, str(row.points.n), *figures, *counted])
     write_csv(path, rows)
 
 
 def write_crossplay(path: Path, cross: CrossPlay, confidence: float) -> None:
-    """Every cell: what ``member`` scores against ``against``, mean of both seats."""
+    """Write every cell: points of ``member`` against ``against``, mean of both seats."""
     rows = [["member", "against", "games", "points", "points_low", "points_high"]]
     for row in cross.members:
         for column in cross.members:
@@ -98,7 +104,7 @@ def write_crossplay(path: Path, cross: CrossPlay, confidence: float) -> None:
 
 
 def write_curves(path: Path, curves: Sequence[CurvePoint]) -> None:
-    """The learning curves, a row per learner and round; ``after_rounds`` of practice, 0 being the start."""
+    """Write the learning curves, a row per learner and round; ``after_rounds`` of practice, 0 being the start."""
     rows = [["after_rounds", "member", "decisions", "games", "points", "points_low", "points_high"]]
     for point in curves:
         mean, n, low, high = point.points
@@ -108,7 +114,7 @@ def write_curves(path: Path, curves: Sequence[CurvePoint]) -> None:
 
 
 def write_findings(directory: Path, findings: Findings) -> list[str]:
-    """``ratings.csv``, ``meta_game.csv`` and ``meta_game.json`` in a run's folder; their names."""
+    """Write ``ratings.csv``, ``meta_game.csv`` and ``meta_game.json`` to a run's folder; returns their names."""
     write_csv(directory / RATINGS_FILE, ratings_rows(findings))
     write_csv(directory / META_GAME_TABLE, _meta_game_rows(findings))
     write_json(directory / META_GAME_FILE, meta_game_document(findings))
@@ -116,26 +122,26 @@ def write_findings(directory: Path, findings: Findings) -> list[str]:
 
 
 def meta_game_document(findings: Findings) -> dict[str, Any]:
-    """The meta-game as plain JSON values: worth, mixtures and the pairs that have a chance."""
+    """The meta-game as plain JSON values: values, mixtures and the pairs with a chance."""
     return {
         "members": list(findings.members),
         "confidence": findings.confidence,
         "replicates": findings.replicates,
         "cells_played": findings.played,
         "units": {"values": "points of ten", "welfare": "points of ten", "regret_gap": "points of ten"},
-        "solutions": {solution.name: _solution(findings, solution) for solution in findings.solutions},
+        "solutions": {solution.name: _solution_json(findings, solution) for solution in findings.solutions},
         "alpha_rank": _by_member(findings, findings.alpha_rank),
     }
 
 
-def _solution(findings: Findings, solution: Solution) -> dict[str, Any]:
+def _solution_json(findings: Findings, solution: Solution) -> dict[str, Any]:
     chances = solution.chances
     listed = np.argwhere(chances >= LEAST_SHARE)
     listed = listed[np.argsort(-chances[listed[:, 0], listed[:, 1]], kind="stable")]
     return {
-        "values": {seat: bounded(*solution.values.at(place)) for place, seat in enumerate(SEATS)},
-        "welfare": bounded(*solution.welfare),
-        "regret_gap": bounded(*solution.gap),
+        "values": {seat: interval_json(*solution.values.at(place)) for place, seat in enumerate(SEATS)},
+        "welfare": interval_json(*solution.welfare),
+        "regret_gap": interval_json(*solution.gap),
         "shares": {seat: _by_member(findings, solution.shares.at(place)) for place, seat in enumerate(SEATS)},
         "support": [
             {"seat_0": findings.members[a], "seat_1": findings.members[b], "chance": float(chances[a, b])}
@@ -145,7 +151,7 @@ def _solution(findings: Findings, solution: Solution) -> dict[str, Any]:
 
 
 def _by_member(findings: Findings, rated: Estimates) -> dict[str, Any]:
-    return {member: bounded(*rated.at(place)) for place, member in enumerate(findings.members)}
+    return {member: interval_json(*rated.at(place)) for place, member in enumerate(findings.members)}
 
 
 def ratings_rows(findings: Findings) -> Iterator[list[str]]:
@@ -158,18 +164,18 @@ def ratings_rows(findings: Findings) -> Iterator[list[str]]:
     }
     yield ["member", *(f"{name}{end}" for name in ratings for end in ("", "_low", "_high"))]
     for place, member in enumerate(findings.members):
-        yield [member, *(text for rating in ratings.values() for text in digits(*rating.at(place)))]
+        yield [member, *(text for rating in ratings.values() for text in format_digits(*rating.at(place)))]
 
 
 def _meta_game_rows(findings: Findings) -> Iterator[list[str]]:
     yield ["solution", "figure", "seat", "member", "value", "low", "high"]
     for solution in findings.solutions:
         for place, seat in enumerate(SEATS):
-            yield [solution.name, "points of ten", seat, "", *digits(*solution.values.at(place))]
-        yield [solution.name, "welfare", "", "", *digits(*solution.welfare)]
-        yield [solution.name, "regret gap", "", "", *digits(*solution.gap)]
+            yield [solution.name, "points of ten", seat, "", *format_digits(*solution.values.at(place))]
+        yield [solution.name, "welfare", "", "", *format_digits(*solution.welfare)]
+        yield [solution.name, "regret gap", "", "", *format_digits(*solution.gap)]
         for place, seat in enumerate(SEATS):
             for number, member in enumerate(findings.members):
-                yield [solution.name, "share", seat, member, *digits(*solution.shares.at(place, number))]
+                yield [solution.name, "share", seat, member, *format_digits(*solution.shares.at(place, number))]
     for number, member in enumerate(findings.members):
-        yield ["alpha-rank", "share", "", member, *digits(*findings.alpha_rank.at(number))]
+        yield ["alpha-rank", "share", "", member, *format_digits(*findings.alpha_rank.at(number))]

@@ -1,11 +1,10 @@
-"""Duplicate match points: who does better with the same cards, as a rating by maximum likelihood, with an interval.
+"""Duplicate rating: maximum-likelihood comparison of members on the same scenarios, seat and partner, with intervals.
 
-As in duplicate bridge, only members compare that held the same values in the same seat against the same partner; how
-much better counts for nothing. On each scenario of such a table every two of its entrants compare once: more own points
-win, as many are half a win for both. The rating is what makes all comparisons of a league likeliest together (Bradley &
-Terry 1952), so that neither the order of rounds nor of rows matters. Intervals come from a Bayesian bootstrap
-(Rubin 1981) in which the scenarios of all tables get random weights. N = members, k = entrants of a table,
-K = scenarios, R = replicates.
+As in duplicate bridge, members are compared only if they had the same values in the same seat against the same partner;
+the size of a difference does not count. On each scenario of such a table every two of its entrants are compared once:
+more own points win, equal points are half a win for both. The rating maximises the likelihood of all comparisons of a
+league (Bradley & Terry 1952), so the order of rounds and rows does not matter. Intervals come from a Bayesian bootstrap
+(Rubin 1981) over the scenarios of all tables. N = members, k = entrants of a table, K = scenarios, R = replicates.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from dond_marl.statistics import GROUPS, Estimates, scenario_groups
 from league.standings.ratings import Table, scenario_weights, with_interval
 from league.tasks.values import Leg
 
-PRIOR = 1.0  # comparisons that every member is taken to have tied with a member of rating 0, so that all stay finite
-CLOSE = 1e-7  # log-odds; a step as short is the last, for the error is as small as its square
+PRIOR = 1.0  # tied comparisons of every member with a member of rating 0, added so that ratings stay finite
+CLOSE = 1e-7  # log-odds; the length of the last step, whose error is about its square
 TINY = 1e-300
-COMPARED_AT_ONCE = 2**24  # bounds the memory that a round takes
+COMPARED_AT_ONCE = 2**24  # bounds the memory for a round
 
 
 class Session(NamedTuple):
-    """Everybody who sat in one seat against one partner on one block: a duplicate tournament at one table."""
+    """A duplicate tournament at one table: all members in one seat against one partner on one block of scenarios."""
 
     entrants: tuple[int, ...]  # ascending
     points: NDArray[np.int16]  # [k, K] own scores
@@ -39,9 +38,9 @@ class Session(NamedTuple):
 
 
 def sessions(scenarios: Scenarios, legs: Iterable[Leg], place: Mapping[str, int]) -> list[Session]:
-    """The sessions of a round by seat and partner; a partner that met one member in a seat compares nobody.
+    """The sessions of a round by seat and partner, with at least two entrants each.
 
-    ``place`` gives each member's number. A scenario on which a game counts for nobody is left out of the session.
+    ``place`` is each member's number. A scenario with a game that does not count is left out of the session.
     """
     tables: dict[tuple[int, int], dict[int, NDArray[np.int16]]] = defaultdict(dict)
     counted: dict[tuple[int, int], Bools] = {}
@@ -55,11 +54,11 @@ def sessions(scenarios: Scenarios, legs: Iterable[Leg], place: Mapping[str, int]
     for at, table in sorted(tables.items()):
         if len(table) > 1:
             entrants = tuple(sorted(table))
-            points, kept = np.stack([table[entrant] for entrant in entrants]), counted.get(at)
-            if kept is None:
+            points, valid = np.stack([table[entrant] for entrant in entrants]), counted.get(at)
+            if valid is None:
                 played.append(Session(entrants, points, groups))
-            elif kept.any():
-                played.append(Session(entrants, points[:, kept], groups[kept]))
+            elif valid.any():
+                played.append(Session(entrants, points[:, valid], groups[valid]))
     return played
 
 
@@ -72,22 +71,22 @@ def duplicate_rating(
     replicates: int,
     confidence: float,
 ) -> Estimates:
-    """Log-odds ``[N]`` from the sessions of each round; ``nan``: in none.
+    """Log-odds ``[N]`` from the sessions of each round; ``nan`` for members in none.
 
     Of two members that differ by d the better gets ``1 / (1 + exp(-d))`` of the match points between them: 0.1 is
-    52.5 %, 1 is 73 %. 0 is a member that is as often ahead of others as behind. Of members that are ``live``, and so
-    change between rounds, only the last round in which they sat counts. One round is held at a time.
+    52.5 %, 1 is 73 %. A member with 0 is as often ahead of others as behind. ``live`` members change between rounds:
+    only their last round counts. One round is in memory at a time.
     """
     won, weights = match_points(rounds, members, live), scenario_weights(generator, replicates)
-    value = likeliest(won.sum(axis=2, dtype=np.float64))
-    again = np.stack([weights @ own.T.astype(np.float64) for own in won], axis=1)  # [R, N, N]
+    value = fit_ratings(won.sum(axis=2, dtype=np.float64))
+    again = np.stack([weights @ points.T.astype(np.float64) for points in won], axis=1)  # [R, N, N]
     return with_interval(
-        value, likeliest(again, value), confidence, enough=int(np.count_nonzero(won.any(axis=(0, 1)))) > 1
+        value, fit_ratings(again, value), confidence, enough=int(np.count_nonzero(won.any(axis=(0, 1)))) > 1
     )
 
 
 def match_points(rounds: Iterable[Sequence[Session]], members: int, live: Sequence[int] = ()) -> NDArray[np.float32]:
-    """How often each member was ahead of each other by group of scenarios, ties half: ``[N, N, GROUPS]``."""
+    """Number of wins of each member over each other by group of scenarios, ties half: ``[N, N, GROUPS]``."""
     won = np.zeros((members, members, GROUPS), dtype=np.float32)
     for played in rounds:
         changed = np.intersect1d(live, [entrant for session in played for entrant in session.entrants]).astype(np.int64)
@@ -101,40 +100,40 @@ def match_points(rounds: Iterable[Sequence[Session]], members: int, live: Sequen
     return won
 
 
-def likeliest(won: Table, start: Table | None = None) -> Table:
-    """The ratings under which match points are likeliest, ``won[..., N, N]`` to ``[..., N]``, of whom compared at all.
+def fit_ratings(won: Table, start: Table | None = None) -> Table:
+    """The maximum-likelihood ratings ``[..., N]`` of match points ``won[..., N, N]``; ``nan`` without comparisons.
 
-    Besides, each has tied ``PRIOR`` comparisons with a member whose rating is 0. ``start[N]``: ratings to begin with.
-    Newton's method for all tables at once; its steps are as long as never overshoots (Sun & Tran-Dinh 2019,
-    *Generalized Self-Concordant Functions*, theorem 2; the third derivative of a logistic is at most its second).
+    ``PRIOR`` ties with a member of rating 0 are added for each. ``start[N]``: initial ratings. Newton's method for all
+    tables at once, with steps that never overshoot (Sun & Tran-Dinh 2019, *Generalized Self-Concordant Functions*,
+    theorem 2; the third derivative of a logistic is at most its second).
     """
-    met = np.flatnonzero((won + np.swapaxes(won, -1, -2)).reshape(-1, *won.shape[-2:]).any(axis=(0, 2)))
+    compared = np.flatnonzero((won + np.swapaxes(won, -1, -2)).reshape(-1, *won.shape[-2:]).any(axis=(0, 2)))
     rating = np.full(won.shape[:-1], np.nan)
-    if not len(met):
+    if not len(compared):
         return rating
-    won = won[..., met[:, None], met]
-    games, places = won + np.swapaxes(won, -1, -2), np.arange(len(met))
-    fit = np.zeros(won.shape[:-1]) if start is None else np.broadcast_to(start[met], won.shape[:-1]).copy()
+    won = won[..., compared[:, None], compared]
+    games, places = won + np.swapaxes(won, -1, -2), np.arange(len(compared))
+    fit = np.zeros(won.shape[:-1]) if start is None else np.broadcast_to(start[compared], won.shape[:-1]).copy()
     step = np.full(fit.shape, math.inf)
     while np.abs(step).max() > CLOSE:
-        behind = 1 / (1 + np.exp(fit[..., :, None] - fit[..., None, :]))  # the chance to be
-        own = 1 / (1 + np.exp(fit))
+        behind = 1 / (1 + np.exp(fit[..., :, None] - fit[..., None, :]))  # probability of being behind
+        behind_zero = 1 / (1 + np.exp(fit))
         gained = won * behind
-        slope = (gained - np.swapaxes(gained, -1, -2)).sum(axis=-1) + PRIOR * (own - 0.5)
+        slope = (gained - np.swapaxes(gained, -1, -2)).sum(axis=-1) + PRIOR * (behind_zero - 0.5)
         curved = -games * behind * (1 - behind)
         curved[..., places, places] = 0.0
-        curved[..., places, places] = PRIOR * own * (1 - own) - curved.sum(axis=-1)
+        curved[..., places, places] = PRIOR * behind_zero * (1 - behind_zero) - curved.sum(axis=-1)
         step = np.linalg.solve(curved, slope[..., None])[..., 0]
         apart = np.maximum(np.maximum(step.max(axis=-1), 0) - np.minimum(step.min(axis=-1), 0), TINY)
         fit += step * (np.log1p(apart) / apart)[..., None]
-    rating[..., met] = fit
+    rating[..., compared] = fit
     return rating
 
 
 def _compare(won: NDArray[np.float32], tables: Sequence[Session]) -> None:
     """Add every comparison of sessions on the same scenarios."""
     members, groups = len(won), tables[0].groups
-    together = np.zeros((members, members), dtype=np.int16)  # tables at which both sat
+    together = np.zeros((members, members), dtype=np.int16)  # number of tables with both
     seats = [np.ix_(session.entrants, session.entrants) for session in tables]
     for both in seats:
         together[both] += 1
@@ -144,7 +143,7 @@ def _compare(won: NDArray[np.float32], tables: Sequence[Session]) -> None:
         ahead = np.zeros((members, members, len(groups[some])), dtype=np.int16)
         for both, session in zip(seats, tables, strict=True):
             points = session.points[:, some]
-            if len(points) == members:  # in order: a part of the table need not be copied
+            if len(points) == members:  # all members in order: no copy of a part
                 ahead += points[:, None] > points
             else:
                 ahead[both] += points[:, None] > points

@@ -1,10 +1,9 @@
-"""Findings of a league: each member's ratings and the stable mixtures of members, all with intervals.
+"""Findings of a league: ratings of its members and the stable mixtures of members, all with intervals.
 
-Everything is a fold over the ledger: ratings (:mod:`league.standings.ratings`,
-:mod:`league.standings.duplicate_rating` and :func:`league.standings.meta_game.deviation_rating`) and the meta-game
-(:mod:`league.standings.meta_game`, :mod:`league.standings.evolution`). Intervals are over scenarios: groups of them get
-random weights, every table of means is made again, and so is all that follows from it. Cells that were never played
-are predicted as in :func:`league.standings.payoffs.complete`. N = members that have played.
+Computed from the ledger: ratings (:mod:`league.standings.ratings`, :mod:`league.standings.duplicate_rating`) and the
+meta-game (:mod:`league.standings.meta_game`). Intervals are over scenarios: groups of them get random weights, and
+every table of means and all that follows from it is computed again. Cells without games are predicted
+(:func:`league.standings.ratings.complete`). N = members that have played.
 """
 
 from __future__ import annotations
@@ -13,42 +12,43 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dond_marl.randomness import generator
 from dond_marl.statistics import TEN, Estimates
 from league.ledger.ledger import Ledger
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import Session, duplicate_rating, sessions
-from league.standings.evolution import Drift, alpha_rank, replicators
 from league.standings.linear_programs import Pairs
 from league.standings.meta_game import (
+    Drift,
     Equilibria,
-    Game,
-    Joint,
+    JointMixture,
+    MetaGame,
+    alpha_rank,
     deviation_rating,
     game_of,
     max_welfare_cce,
     nash_bargaining_cce,
+    replicators,
 )
 from league.standings.ratings import Table, distinctness, scenario_weights, take_give, with_interval, with_wide_interval
 
 REPLICATES = 100
-MANY, FEWER = 64, 40  # members, and the replicates among more of them: a game of 200 takes seconds to solve
+MANY, FEWER = 64, 40  # above this many members, fewer replicates: a game of 200 takes seconds to solve
 Bounds = tuple[float, float]
-WithDoubt = Callable[[Table, Sequence[Table], Bounds], Estimates]  # value, draws and bounds -> interval
 POINTS, BOTH, SHARE = (0.0, TEN), (0.0, 2 * TEN), (0.0, 1.0)
 WELFARE, NASH, DRIFT = "max-welfare CCE", "Nash-bargaining CCE", "replicator"
 
 
 class Solution(NamedTuple):
-    """A mixture of pairs of members, and what it is worth."""
+    """A mixture of pairs of members, with its values."""
 
     name: str
     values: Estimates  # [2] of the seats, points of ten
     welfare: Estimates  # [] of both together
     gap: Estimates  # [] a seat's gain from committing to one member; summed over seats for independent mixtures
-    shares: Estimates  # [2, N] how often each member sits in each seat
+    shares: Estimates  # [2, N] share of each member in each seat
     chances: Table  # [N, N] of seat_0's member and seat_1's
 
 
@@ -62,26 +62,46 @@ class Findings(NamedTuple):
     deviation: Estimates  # points of ten, at most 0
     solutions: tuple[Solution, ...]
     alpha_rank: Estimates  # shares
-    played: float  # share of the cells that were played; the others are predicted
+    played: float  # share of the cells with games; the others are predicted
     replicates: int
     confidence: float
 
 
-class _Solved(NamedTuple):
-    """The game of one table of means, and what solves it."""
+class _SolvedGame(NamedTuple):
+    """The meta-game of one table of means, with its equilibria and ratings."""
 
-    game: Game
-    welfare: Joint
-    nash: Joint
+    game: MetaGame
+    welfare: JointMixture
+    nash: JointMixture
     deviation: Table  # [2, N]
     alpha_rank: Table  # [N]
-    looked_at: Pairs  # with a chance in one of the two equilibria
+    pairs: Pairs  # with a chance in one of the two equilibria
+
+
+class _Samples(NamedTuple):
+    """The table of means of the members that have played, and its bootstrap replicates, all ``[N, 2, N]``."""
+
+    games: Table
+    weights: Table  # [N] see :func:`league.standings.ratings.distinctness`
+    mean: Table
+    resampled: list[Table]
+    confidence: float
+    enough: bool  # whether there are groups of scenarios to resample
+
+    def interval(self, value: Table, draws: Sequence[Table], within: Bounds) -> Estimates:
+        """A figure of the point table and of each replicate, with an interval within the range of the figure."""
+        return with_wide_interval(value, np.stack(draws), self.confidence, enough=self.enough, within=within)
+
+    def filled(self, table: Table) -> Table:
+        """A table with its missing cells predicted."""
+        played = ~np.isnan(table)
+        return table if played.all() else np.where(played, table, take_give(table, self.games).predictions())
 
 
 def findings_of(
     ledger: Ledger, cross: CrossPlay, *, seed: int, confidence: float, replicates: int | None = None
 ) -> Findings | None:
-    """The findings of a ledger and of its fold; ``None`` where nothing was played."""
+    """The findings of a ledger and its cross-play table; ``None`` if nothing was played."""
     live, place = [member.name for member in ledger.members() if member.live], cross.place
     rounds = (  # one at a time
         sessions(ledger.scenarios(number), (leg for leg in ledger.legs(number) if place.keys() >= {*leg.seats}), place)
@@ -101,40 +121,17 @@ def findings(
 ) -> Findings | None:
     """The findings of ``cross`` and of the sessions of each round, whose entrants are numbered as in ``cross``.
 
-    ``live`` members have changed from round to round. Takes 5 s among 20 or 50 members.
+    ``live`` members have changed from round to round. Takes 5 s for 20 or 50 members. ``None`` if nothing was played.
     """
-    payoffs = cross.payoffs()
-    met = np.flatnonzero(payoffs.games.any(axis=(1, 2)))
-    if not len(met):
+    members = np.flatnonzero(cross.payoffs().games.any(axis=(1, 2)))
+    if not len(members):
         return None
     if replicates is None:
-        replicates = REPLICATES if len(met) <= MANY else FEWER
-    part = np.ix_(met, np.arange(2), met)
-    games, counted = payoffs.games[part], distinctness(type(payoffs)(*(table[part] for table in payoffs)))
-
-    def filled(table: Table) -> Table:
-        played = ~np.isnan(table)
-        return table if played.all() else np.where(played, table, take_give(table, games).predicted())
-
-    def rated(table: Table) -> Table:
-        fit = take_give(table, games, counted)
-        return np.stack([fit.take, fit.give])
-
-    enough = cross.cells.occupied > 1
-
-    def with_doubt(value: Table, draws: Sequence[Table], within: Bounds) -> Estimates:
-        return with_wide_interval(value, np.stack(draws), confidence, enough=enough, within=within)
-
-    weights = scenario_weights(generator(seed, "findings"), replicates)
-    mean = payoffs.mean[part]
-    value, solved = rated(mean), _solved(filled(mean))
-    rates, draws = [], []
-    for table in cross.cells.resampled(weights):
-        rates.append(rated(table[part]))
-        draws.append(_solved(filled(table[part]), solved.looked_at))
-    take, give = (
-        with_interval(value[row], np.stack([rate[row] for rate in rates]), confidence, enough=enough) for row in (0, 1)
-    )
+        replicates = REPLICATES if len(members) <= MANY else FEWER
+    samples = _samples(cross, members, scenario_weights(generator(seed, "findings"), replicates), confidence)
+    point = _solve_game(samples.filled(samples.mean))
+    draws = [_solve_game(samples.filled(table), point.pairs) for table in samples.resampled]
+    take, give = _take_give_ratings(samples)
     duplicates = duplicate_rating(
         rounds,
         len(cross.members),
@@ -143,43 +140,59 @@ def findings(
         replicates=replicates,
         confidence=confidence,
     )
-    drift, *drifts = replicators([solved.game, *(draw.game for draw in draws)])
-    joints = {
-        WELFARE: (solved.welfare, [draw.welfare for draw in draws]),
-        NASH: (solved.nash, [draw.nash for draw in draws]),
-        DRIFT: (_joint(drift), [_joint(drawn) for drawn in drifts]),
-    }
     return Findings(
-        members=tuple(cross.members[number] for number in met),
+        members=tuple(cross.members[number] for number in members),
         take=take,
         give=give,
-        duplicates=Estimates(*(bound[met] for bound in duplicates)),
-        deviation=with_doubt(solved.deviation, [draw.deviation for draw in draws], (-TEN, 0.0)),
-        solutions=tuple(_solution(name, joint, drawn, with_doubt) for name, (joint, drawn) in joints.items()),
-        alpha_rank=with_doubt(solved.alpha_rank, [draw.alpha_rank for draw in draws], SHARE),
-        played=float(np.count_nonzero(games)) / games.size,
+        duplicates=Estimates(*(bound[members] for bound in duplicates)),
+        deviation=samples.interval(point.deviation, [draw.deviation for draw in draws], (-TEN, 0.0)),
+        solutions=_solutions(samples, point, draws),
+        alpha_rank=samples.interval(point.alpha_rank, [draw.alpha_rank for draw in draws], SHARE),
+        played=float(np.count_nonzero(samples.games)) / samples.games.size,
         replicates=replicates,
         confidence=confidence,
     )
 
 
-def _solved(table: Table, start: Pairs | None = None) -> _Solved:
-    """Everything about the game of a full table ``[N, 2, N]``; ``start``: pairs that mattered in one much like it."""
-    equilibria = Equilibria(game_of(table), start)
-    welfare, nash = max_welfare_cce(equilibria), nash_bargaining_cce(equilibria)
-    strictest = np.stack(deviation_rating(equilibria))
-    ranked = alpha_rank(table.mean(axis=1))
-    return _Solved(equilibria.game, welfare, nash, strictest, ranked, np.flatnonzero(welfare.chances + nash.chances))
+def _samples(cross: CrossPlay, members: NDArray[np.int64], weights: Table, confidence: float) -> _Samples:
+    """The tables of ``members``, with one replicate per row of ``weights[replicates, GROUPS]``."""
+    payoffs, part = cross.payoffs(), np.ix_(members, np.arange(2), members)
+    return _Samples(
+        payoffs.games[part],
+        distinctness(type(payoffs)(*(table[part] for table in payoffs))),
+        payoffs.mean[part],
+        [table[part] for table in cross.resampled_means(weights)],
+        confidence,
+        cross.occupied_groups > 1,
+    )
 
 
-def _joint(drift: Drift) -> Joint:
-    """Independent mixtures as a distribution over pairs."""
-    return Joint(np.outer(drift.first, drift.second), drift.values, drift.gap)
+def _take_give_ratings(samples: _Samples) -> tuple[Estimates, Estimates]:
+    def fit(table: Table) -> Table:
+        rating = take_give(table, samples.games, samples.weights)
+        return np.stack([rating.take, rating.give])
+
+    value, draws = fit(samples.mean), [fit(table) for table in samples.resampled]
+    take, give = (
+        with_interval(value[row], np.stack([draw[row] for draw in draws]), samples.confidence, enough=samples.enough)
+        for row in (0, 1)
+    )
+    return take, give
 
 
-def _solution(name: str, joint: Joint, draws: Sequence[Joint], with_doubt: WithDoubt) -> Solution:
-    def figure(of: Callable[[Joint], ArrayLike], within: Bounds) -> Estimates:
-        return with_doubt(np.array(of(joint)), [np.array(of(drawn)) for drawn in draws], within)
+def _solutions(samples: _Samples, point: _SolvedGame, draws: Sequence[_SolvedGame]) -> tuple[Solution, ...]:
+    """Both equilibria and the end of replicator dynamics, with intervals."""
+    drift, *drifts = replicators([point.game, *(draw.game for draw in draws)])
+    return (
+        _solution(samples, WELFARE, point.welfare, [draw.welfare for draw in draws]),
+        _solution(samples, NASH, point.nash, [draw.nash for draw in draws]),
+        _solution(samples, DRIFT, _independent(drift), list(map(_independent, drifts))),
+    )
+
+
+def _solution(samples: _Samples, name: str, joint: JointMixture, draws: Sequence[JointMixture]) -> Solution:
+    def figure(of: Callable[[JointMixture], ArrayLike], within: Bounds) -> Estimates:
+        return samples.interval(np.array(of(joint)), [np.array(of(draw)) for draw in draws], within)
 
     return Solution(
         name,
@@ -189,3 +202,19 @@ def _solution(name: str, joint: Joint, draws: Sequence[Joint], with_doubt: WithD
         figure(lambda joint: joint.mixtures, SHARE),
         joint.chances,
     )
+
+
+def _solve_game(table: Table, start: Pairs | None = None) -> _SolvedGame:
+    """Equilibria and ratings of a full table ``[N, 2, N]``; ``start``: pairs with a chance in a similar game."""
+    equilibria = Equilibria(game_of(table), start)
+    welfare, nash = max_welfare_cce(equilibria), nash_bargaining_cce(equilibria)
+    strictest = np.stack(deviation_rating(equilibria))
+    ranked = alpha_rank(table.mean(axis=1))
+    return _SolvedGame(
+        equilibria.game, welfare, nash, strictest, ranked, np.flatnonzero(welfare.chances + nash.chances)
+    )
+
+
+def _independent(drift: Drift) -> JointMixture:
+    """Independent mixtures of both seats as a distribution over pairs."""
+    return JointMixture(np.outer(drift.first, drift.second), drift.values, drift.gap)

@@ -1,6 +1,6 @@
-"""The ladder: what every member scores against all others, with intervals.
+"""Ladder: every member's points against all others, with intervals.
 
-Points are points of ten; every opponent and seat weighs the same, however often they met.
+Points are points of ten; every opponent and seat has the same weight, however many games were played.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ ROUNDING = 1e-6  # points of ten
 
 
 class Standing(NamedTuple):
-    """One member's row of the ladder, over all others in both seats; figures are ``nan`` where nothing was played."""
+    """One member's row of the ladder, over all others in both seats; figures are ``nan`` without games."""
 
     member: str
     points: Estimate  # own points of ten
     of_nash: Estimate  # points as a share of those at the Nash points of the same scenarios
     of_response: Estimate  # points as a share of a best response's, against the members to which that is known
     as_seat: tuple[Estimate, Estimate]
-    left: float  # points of ten that its partners got
+    left: float  # points of ten of its partners
     deals: float  # share of games with a deal
-    agreed: float  # own points of ten where a deal closed
+    agreed: float  # own points of ten in games with a deal
     turns: float  # acts of both seats per game
     self_play: float  # own points of ten against itself
-    answers: Answers  # who answered for it, in its failed matches too
-    failed: int  # matches that failed by its fault
-    impossible: bool  # its games are said to have paid more than there is: a bug
+    answers: Answers  # own decisions and fallbacks, failed matches included
+    failed: int  # failed matches by its fault
+    impossible: bool  # its games are recorded as paying more than is possible: a bug
 
     @property
     def ranked(self) -> bool:
-        """Whether a game of it counts; it has no rank where none does, and stands at the foot of the ladder."""
+        """Whether any of its games counts; members without a rank come last."""
         return not math.isnan(self.points.mean)
 
     @property
     def unranked_because(self) -> str:
-        """Why it has no rank, in words; empty where it has one."""
+        """The reason why it has no rank; empty if it has one."""
         if self.ranked:
             return ""
         if not self.failed:
-            return "it has met nobody"
+            return "it has not played"
         failed = f"all its matches failed ({self.failed:,})"
         return f"{failed}: it {self.answers}" if self.answers.left_out else failed
 
@@ -56,45 +56,49 @@ class Standing(NamedTuple):
 def ladder_of(cross: CrossPlay, confidence: float, responses: Responses | None = None) -> list[Standing]:
     """Every member's standing against all others, best own points first, equal ones by name.
 
-    ``confidence`` is two-sided, in (0, 1). ``responses``: what a best response earns against some of the members.
+    ``confidence`` is two-sided, in (0, 1). ``responses``: points of best responses to some of the members.
     """
     standings = [_standing(cross, i, confidence, responses or {}) for i in range(len(cross.members))]
     return sorted(standings, key=lambda row: (math.isnan(row.points.mean), -row.points.mean, row.member))
 
 
 def _standing(cross: CrossPlay, i: int, confidence: float, responses: Responses) -> Standing:
-    rows, seats = cross.cells.met(i, [j for j in range(len(cross.members)) if j != i] or [i])
-    legs, place = cross.cells.totals[rows], np.arange(len(rows))
+    rows, seats = cross.legs_of(i, [j for j in range(len(cross.members)) if j != i] or [i])
+    legs, place = cross.totals[rows], np.arange(len(rows))
 
     def mean(totals: NDArray[np.float64]) -> float:
-        """Over cells, each weighing the same, as in the points."""
+        """The mean over cells with equal weights, as for the points."""
         return float((totals / legs["games"]).mean()) if len(legs) else math.nan
 
     def as_seat(seat: int) -> Estimate:
-        return cross.cells.points(rows[seats == seat], seats[seats == seat], confidence)
+        return cross.mean_points(rows[seats == seat], seats[seats == seat], confidence)
 
-    own, deals, left = mean(legs["points"][place, seats]), mean(legs["deals"]), mean(legs["points"][place, 1 - seats])
-    member, points = cross.members[i], cross.cells.points(rows, seats, confidence)
+    points, deals, left = (
+        mean(legs["points"][place, seats]),
+        mean(legs["deals"]),
+        mean(legs["points"][place, 1 - seats]),
+    )
+    member, estimate = cross.members[i], cross.mean_points(rows, seats, confidence)
     return Standing(
         member=member,
-        points=points,
-        of_nash=share(points, mean(legs["nash"][place, seats])),
-        of_response=_of_response(cross, i, confidence, responses),
+        points=estimate,
+        of_nash=share(estimate, mean(legs["nash"][place, seats])),
+        of_response=_share_of_response(cross, i, confidence, responses),
         as_seat=(as_seat(0), as_seat(1)),
         left=left,
         deals=deals,
-        agreed=own / deals if deals else math.nan,
+        agreed=points / deals if deals else math.nan,
         turns=mean(legs["turns"]),
         self_play=cross.cell(member, member, confidence).mean,
         answers=cross.answers.get(member, Answers()),
         failed=cross.failed[member],
-        impossible=own + left > mean(legs["most"]) + ROUNDING,
+        impossible=points + left > mean(legs["most"]) + ROUNDING,
     )
 
 
-def _of_response(cross: CrossPlay, i: int, confidence: float, responses: Responses) -> Estimate:
-    """The share of a best response's points, over the cells whose best response is known."""
-    known = {cross.place[name]: values for name, values in responses.items() if cross.place.get(name, i) != i}
-    values = [value[seat] for j, value in known.items() for seat in cross.cells.met(i, [j])[1]]
-    points = cross.cells.points(*cross.cells.met(i, list(known)), confidence)
+def _share_of_response(cross: CrossPlay, i: int, confidence: float, responses: Responses) -> Estimate:
+    """Points as a share of the best response's, over the opponents in ``responses``."""
+    others = {cross.place[name]: values for name, values in responses.items() if cross.place.get(name, i) != i}
+    values = [value[seat] for j, value in others.items() for seat in cross.legs_of(i, [j])[1]]
+    points = cross.mean_points(*cross.legs_of(i, list(others)), confidence)
     return share(points, float(np.mean(values)) if values else math.nan)

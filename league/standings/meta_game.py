@@ -1,54 +1,73 @@
-"""The meta-game of a league: every member is a strategy of a two-seat general-sum game, the cross-play table.
+"""Meta-game of a league: every member is a strategy of a two-seat general-sum game, the cross-play table.
 
-Which mixtures of members are stable, which of the stable ones is best for all, and what each member is worth there.
-Everything is a function of two payoff tables, one per seat: bargaining is general-sum, and the seats differ.
+Equilibria, the best of them for both seats, ratings of the members in them, and dynamics of imitation (replicator
+dynamics, alpha-rank). All are functions of two payoff tables, one per seat: bargaining is general-sum, and the seats
+differ.
 
-A coarse correlated equilibrium (CCE) is a distribution over pairs of members from which neither seat gains by naming
-another member before it sees the draw (Moulin & Vial 1978). From a correlated equilibrium (CE) it does not gain after
-it has seen its own part of the draw either (Aumann 1974). Both sets are polytopes, so that linear programs find the
-best one. A = members of seat_0, B = of seat_1. Dynamics on the same game: :mod:`league.standings.evolution`.
+A coarse correlated equilibrium (CCE) is a distribution over pairs of members in which no seat gains by committing to a
+member before the draw (Moulin & Vial 1978). In a correlated equilibrium (CE) no seat gains by another member after it
+has seen its own part of the draw either (Aumann 1974). Both sets are polytopes, so linear programs find the best one;
+they are solved by column generation (:mod:`league.standings.linear_programs`), because findings with intervals need
+hundreds of them: with 64 members a program over all pairs takes 0.2 s, and this way 0.02 s. The dynamics promise no
+equilibrium: on random two-seat games plain replicator dynamics end points of regret away from one, so their result
+includes the gap. A = members of seat_0, B = of seat_1, N = members.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.statistics import TEN
-from league.standings.linear_programs import Deviations, Pairs, Solved, Swaps, Table, least, least_gain, nearest_to_even
+from league.standings.linear_programs import (
+    Deviations,
+    Pairs,
+    ProgramSolution,
+    Swaps,
+    Table,
+    least,
+    least_gain,
+    nearest_to_even,
+)
 
-SETTLED = 1e-9  # relative growth of the Nash product that another vertex promises: too little to search on
-MOST_VERTICES = 100  # of the planar image of the polytope; each search adds one, a dozen are many
-BINDING = 1e-7  # a shadow price above it, of prices that add up to 1, is of a constraint that binds in every solution
+SETTLED = 1e-9  # relative growth of the Nash product at which the search for vertices ends
+MOST_VERTICES = 100  # of the planar image of the polytope; each search adds one, a dozen is much
+BINDING = 1e-7  # shadow price, of prices that add up to 1, above which a constraint binds in every solution
 NOISE = 1e-9  # points of ten; smaller gains of a deviation are rounding
-CLEAR = 1e-6  # a distribution that keeps all gains this far below nothing may be begun with
-DETERMINED = 1e-9  # tenths; a gain that varies less over all solutions is known
-STEEP = 1e3  # a gain that rests on others this many times over is not read off them, for their rounding
-UNBOUND = 10.0  # tenths; more than anything gains
-MOST_COMPARED = 2000  # pairs among which gains are compared for that: more take longer than another program
+STEP = 0.05  # of an exponential step of the replicator per point of ten of advantage
+AT_REST = 1e-12  # points of ten; a smaller gain of the best single member ends the dynamics
+CHECK_EVERY = 50  # steps between two checks of that
+POPULATION = 50  # individuals: Omidshafiei et al. 2019, section 3
+SELECTION = 10.0  # per point of ten: near the limit in which the better of two members always takes over
+CLEAR = 1e-6  # a distribution with all gains this far below 0 is a feasible start
+DETERMINED = 1e-9  # tenths; a gain that varies less over all solutions is determined
+STEEP = 1e3  # largest sum of coefficients with which a gain is derived from others, for their rounding
+UNBOUND = 10.0  # tenths; above every possible gain
+MOST_COMPARED = 2000  # largest number of pairs for that derivation: with more, another program is faster
 
 
 class MetaGameError(InputError):
-    """The tables are no game: their shapes differ or are not ``[A, B]``, or a cell holds no number."""
+    """The payoff tables are invalid: their shapes differ or are not ``[A, B]``, or a cell is not finite."""
 
 
-class Game(NamedTuple):
-    """What each seat gets, points of ten, when seat_0's member ``a`` meets seat_1's member ``b``: two ``[A, B]``."""
+class MetaGame(NamedTuple):
+    """Payoffs of each seat, points of ten, for seat_0's member ``a`` and seat_1's member ``b``: two ``[A, B]``."""
 
     first: Table
     second: Table
 
 
-class Joint(NamedTuple):
-    """A distribution over pairs of members, and what it is worth."""
+class JointMixture(NamedTuple):
+    """A distribution over pairs of members, with its values and its distance from equilibrium."""
 
     chances: Table  # [A, B], adds up to 1
     values: tuple[float, float]  # of seat_0 and seat_1, points of ten
-    # The most that a seat gains by naming one member beforehand, or, of a CE, instead of one that was drawn for it
-    # (times the chance of that draw): 0 in an equilibrium, up to rounding.
+    # Largest gain of a seat by committing to one member before the draw or, for a CE, by playing another member than
+    # the one drawn for it (times the chance of that draw): 0 in an equilibrium, up to rounding.
     gap: float
 
     @property
@@ -58,30 +77,30 @@ class Joint(NamedTuple):
 
     @property
     def mixtures(self) -> tuple[Table, Table]:
-        """How often each member sits in seat_0, ``[A]``, and in seat_1, ``[B]``."""
+        """Marginal shares of the members in seat_0, ``[A]``, and in seat_1, ``[B]``."""
         return self.chances.sum(axis=1), self.chances.sum(axis=0)
 
-    def met(self, drawn: tuple[float, float]) -> tuple[Table, Table]:
-        """Who sits in seat_0, ``[A]``, and in seat_1, ``[B]``, opposite somebody who was told its part of the draw.
+    def conditionals(self, drawn: tuple[float, float]) -> tuple[Table, Table]:
+        """Shares of opponents in seat_0, ``[A]``, and in seat_1, ``[B]``, given the member drawn for the other seat.
 
-        ``drawn``: a number in [0, 1) for the part that seat_1 was told, and one for that of seat_0.
+        ``drawn``: a number in [0, 1) that selects the member drawn for seat_1, and one for that of seat_0.
         """
         pairs = zip(self.mixtures, drawn[::-1], strict=True)
-        told = [int(np.count_nonzero(np.cumsum(mixture) <= at * mixture.sum())) for mixture, at in pairs]
-        rows, columns = self.chances[:, told[1]], self.chances[told[0]]
+        picked = [int(np.count_nonzero(np.cumsum(mixture) <= at * mixture.sum())) for mixture, at in pairs]
+        rows, columns = self.chances[:, picked[1]], self.chances[picked[0]]
         return rows / rows.sum(), columns / columns.sum()
 
 
-def game_of(mean: Table) -> Game:
+def game_of(mean: Table) -> MetaGame:
     """The game of a cross-play table ``mean[member, seat, opponent]``, points of ten.
 
-    Raises :class:`MetaGameError` where a cell was not played: see :func:`league.standings.payoffs.complete`.
+    Raises :class:`MetaGameError` if a cell has no games: see :func:`league.standings.ratings.complete`.
     """
-    return checked(Game(mean[:, 0, :], mean[:, 1, :].T))
+    return check_game(MetaGame(mean[:, 0, :], mean[:, 1, :].T))
 
 
-def checked(game: Game) -> Game:
-    """The game itself, if its tables can be solved; raises :class:`MetaGameError`."""
+def check_game(game: MetaGame) -> MetaGame:
+    """The game itself, if its tables are valid; raises :class:`MetaGameError`."""
     first, second = game
     if first.ndim != 2 or first.shape != second.shape or not first.size:
         raise MetaGameError(f"two tables [A, B] are needed, got {first.shape} and {second.shape}")
@@ -92,15 +111,15 @@ def checked(game: Game) -> Game:
 
 
 class Equilibria:
-    """The CCEs of one game; pairs that mattered in one are looked at first in the next."""
+    """CCEs of one game; each program starts from the pairs with a chance in earlier ones (``start`` for the first)."""
 
-    def __init__(self, game: Game, start: Pairs | None = None) -> None:
-        self.game, self.deviations = checked(game), Deviations(*game)
+    def __init__(self, game: MetaGame, start: Pairs | None = None) -> None:
+        self.game, self.deviations = check_game(game), Deviations(*game)
         self.pairs = self.deviations.likely() if start is None else np.union1d(start, self.deviations.likely())
-        self._within: Table | None = None  # what deviations may gain, once pairs are known that keep to it
-        self._best: dict[tuple[float, float], Joint] = {}
+        self._within: Table | None = None  # bound of the gains of deviations, once feasible pairs are found
+        self._best: dict[tuple[float, float], JointMixture] = {}
 
-    def best(self, weights: tuple[float, float]) -> Joint:
+    def best(self, weights: tuple[float, float]) -> JointMixture:
         """The CCE that maximizes the weighted sum of both seats' values."""
         if weights not in self._best:
             value = (weights[0] * self.game.first + weights[1] * self.game.second).ravel()
@@ -109,7 +128,7 @@ class Equilibria:
         return self._best[weights]
 
     def _bound(self) -> Table:
-        """No gain at all; some distribution over the known pairs keeps to that, or to it within rounding."""
+        """The bound 0 for all gains, or within rounding of it; some distribution over ``self.pairs`` satisfies it."""
         if self._within is None:
             rows = self.deviations.rows
             every, none = np.ones(rows, dtype=bool), np.zeros(rows)
@@ -117,75 +136,75 @@ class Equilibria:
             self.pairs, self._within = solved.pairs, np.full(rows, max(float(solved.gains.max()), 0.0))
         return self._within
 
-    def joint(self, solved: Solved) -> Joint:
-        """The distribution that a program found, and what it is worth."""
+    def joint(self, solved: ProgramSolution) -> JointMixture:
+        """The distribution found by a program, with its values and gap."""
         self.pairs = np.union1d(self.pairs, solved.pairs)
         table = np.zeros(self.game.first.size)
         table[solved.pairs] = solved.chances
         values = float(table @ self.game.first.ravel()), float(table @ self.game.second.ravel())
-        return Joint(table.reshape(self.game.first.shape), values, max(TEN * float(solved.gains.max()), 0.0))
+        return JointMixture(table.reshape(self.game.first.shape), values, max(TEN * float(solved.gains.max()), 0.0))
 
 
-def max_welfare_cce(game: Game | Equilibria) -> Joint:
+def max_welfare_cce(game: MetaGame | Equilibria) -> JointMixture:
     """The CCE with the most points of ten for both seats together.
 
     Source: Marris et al. 2021, *Multi-Agent Training beyond Zero-Sum with Correlated Equilibrium Meta-Solvers*
     (maximum welfare CCE). Raises :class:`MetaGameError`.
     """
-    return _of(game).best((1.0, 1.0))
+    return _equilibria_of(game).best((1.0, 1.0))
 
 
-def max_gini_cce(game: Game) -> Joint:
+def max_gini_cce(game: MetaGame) -> JointMixture:
     """The CCE that is spread most evenly over pairs of members: the greatest Gini impurity, ``1 - sum of squares``.
 
-    There is exactly one, and members that nobody gains by naming are in it too.
+    It is unique; members that are no profitable deviation are in it too.
     Source: Marris et al. 2021 (maximum Gini coarse correlated equilibrium). Raises :class:`MetaGameError`.
     """
-    return _most_even(game, Deviations(*checked(game)))
+    return _most_even(game, Deviations(*check_game(game)))
 
 
-def max_gini_ce(game: Game) -> Joint:
+def max_gini_ce(game: MetaGame) -> JointMixture:
     """The CE that is spread most evenly over pairs of members, as :func:`max_gini_cce`; its ``gap`` is a CE's.
 
     Source: Marris et al. 2021 (maximum Gini correlated equilibrium). Raises :class:`MetaGameError`.
     """
-    return _most_even(game, Swaps(*checked(game)))
+    return _most_even(game, Swaps(*check_game(game)))
 
 
-def _most_even(game: Game, deviations: Deviations | Swaps) -> Joint:
+def _most_even(game: MetaGame, deviations: Deviations | Swaps) -> JointMixture:
     chances = nearest_to_even(deviations)
     values = float(chances @ game.first.ravel()), float(chances @ game.second.ravel())
-    gap = max(TEN * float(deviations.gained(chances).max()), 0.0)
-    return Joint(chances.reshape(game.first.shape), values, gap)
+    gap = max(TEN * float(deviations.expected(chances).max()), 0.0)
+    return JointMixture(chances.reshape(game.first.shape), values, gap)
 
 
-def strictest_cce(game: Game | Equilibria) -> Joint:
-    """The CCE in which the greatest gain of any deviation is least: who names a member beforehand loses the most.
+def strictest_cce(game: MetaGame | Equilibria) -> JointMixture:
+    """The CCE with the smallest greatest gain of any deviation: committing to a member loses the most.
 
     Source: Marris et al. 2021 (CCE of minimum epsilon). Raises :class:`MetaGameError`.
     """
-    equilibria = _of(game)
+    equilibria = _equilibria_of(game)
     deviations = equilibria.deviations
     every, none = np.ones(deviations.rows, dtype=bool), np.zeros(deviations.rows)
     return equilibria.joint(least_gain(deviations, every, none, deviations.pairs, equilibria.pairs, -math.inf))
 
 
-def nash_bargaining_cce(game: Game | Equilibria, disagreement: tuple[float, float] = (0.0, 0.0)) -> Joint:
-    """The CCE with the greatest product of what both seats gain over ``disagreement`` (no deal: nothing).
+def nash_bargaining_cce(game: MetaGame | Equilibria, disagreement: tuple[float, float] = (0.0, 0.0)) -> JointMixture:
+    """The CCE with the greatest product of both seats' gains over ``disagreement`` (no deal: 0).
 
     Frank-Wolfe on ``log`` of the product with the linear program as oracle, fully corrective: the product depends on
     the pair of values alone, so that the best point of the hull of all vertices found lies on a segment between two of
-    them and has a closed form. Stops when no vertex promises to multiply the product by more than ``1 + SETTLED``.
-    Where no CCE gives both seats more than ``disagreement``, every product is nothing: the max-welfare CCE then.
+    them and has a closed form. Stops when no vertex can multiply the product by more than ``1 + SETTLED``.
+    If no CCE gives both seats more than ``disagreement``, every product is 0: the max-welfare CCE then.
     Source: Nash 1950; Frank & Wolfe 1956; Jaggi 2013, section 3 (fully corrective). Raises :class:`MetaGameError`.
     """
-    equilibria, floor = _of(game), np.array(disagreement)
+    equilibria, floor = _equilibria_of(game), np.array(disagreement)
     widest = best = equilibria.best((1.0, 1.0))
     vertices = [widest]
 
-    def better(best: Joint, vertex: Joint) -> Joint:
-        """The greatest product of the hull of all vertices found and one more."""
-        tried = [best, vertex, *(_between(vertex, other, floor) for other in vertices)]
+    def better(best: JointMixture, vertex: JointMixture) -> JointMixture:
+        """The greatest product in the hull of all vertices so far and one more."""
+        tried = [best, vertex, *(_best_on_segment(vertex, other, floor) for other in vertices)]
         vertices.append(vertex)
         return max(tried, key=lambda joint: _product(joint, floor))
 
@@ -202,34 +221,36 @@ def nash_bargaining_cce(game: Game | Equilibria, disagreement: tuple[float, floa
     return best
 
 
-def _between(start: Joint, end: Joint, floor: Table) -> Joint:
+def _best_on_segment(start: JointMixture, end: JointMixture, floor: Table) -> JointMixture:
     """The greatest product on the segment between two distributions."""
     above, step = np.array(start.values) - floor, np.array(end.values) - start.values
     curved = float(step.prod())  # along the segment the product is a parabola, concave where the seats disagree
     share = -float(above @ step[::-1]) / (2 * curved) if curved < 0 else float(step.sum() > 0)
     share = min(max(share, 0.0), 1.0)
     first, second = (1 - share) * np.array(start.values) + share * np.array(end.values)
-    return Joint(
+    return JointMixture(
         (1 - share) * start.chances + share * end.chances,
         (float(first), float(second)),
         (1 - share) * start.gap + share * end.gap,
     )
 
 
-def _product(joint: Joint, floor: Table) -> float:
+def _product(joint: JointMixture, floor: Table) -> float:
     return float(np.maximum(np.array(joint.values) - floor, 0.0).prod())
 
 
-def deviation_rating(game: Game | Equilibria) -> tuple[Table, Table]:
-    """What naming each member gains in the strictest CCE, ``[A]`` and ``[B]`` points of ten, at most 0; more is better.
+def deviation_rating(game: MetaGame | Equilibria) -> tuple[Table, Table]:
+    """Deviation rating: gain of a deviation to each member in the strictest CCE, ``[A]`` and ``[B]``, points of ten.
 
-    The greatest gain of any deviation is made as small as it can be, deviations that must gain that much are set
-    aside, the greatest of the others is made as small as it can be, and so on: unique, and unmoved by clones,
-    mixtures of members and constants added to an opponent's column. A member that is never worth naming rates low.
+    At most 0; more is better.
+
+    The greatest gain of any deviation is minimised, deviations that must gain that much are fixed, the greatest gain of
+    the others is minimised, and so on: unique, and invariant to clones, mixtures of members and constants added to an
+    opponent's column. A member that is never a good deviation rates low.
     At most A + B linear programs, of which the first is by far the largest. Source: Marris et al. 2025, *Deviation
     Ratings: A General, Clone-Invariant Rating Method*, arXiv 2502.11645. Raises :class:`MetaGameError`.
     """
-    equilibria = _of(game)
+    equilibria = _equilibria_of(game)
     deviations, allowed = equilibria.deviations, equilibria.deviations.pairs
     rating, pairs = np.full(deviations.rows, math.nan), equilibria.pairs
     bound = np.full(deviations.rows, UNBOUND)
@@ -237,31 +258,142 @@ def deviation_rating(game: Game | Equilibria) -> tuple[Table, Table]:
         solved = least_gain(deviations, open_, np.where(open_, 0.0, bound), allowed, pairs, -math.inf)
         binding = open_ & (solved.prices > BINDING)
         rating[binding] = bound[binding] = solved.gains[open_].max()
-        bound = np.maximum(bound, solved.gains)  # within rounding: what was found keeps to the bounds of what follows
-        # A pair that costs something has no chance in any solution (complementary slackness): the programs shrink.
+        bound = np.maximum(bound, solved.gains)  # within rounding: keeps the next program feasible
+        # A pair with a positive reduced cost has no chance in any solution (complementary slackness): programs shrink.
         free, pairs = allowed[solved.reduced[allowed] <= BINDING], solved.pairs
         allowed = np.union1d(free, pairs[solved.chances > 0])
-        _read_off(deviations, rating, allowed, solved)
+        _fix_determined(deviations, rating, allowed, solved)
     a = len(equilibria.game.first)
     return TEN * rating[:a], TEN * rating[a:]
 
 
-def _read_off(deviations: Deviations, rating: Table, allowed: Pairs, solved: Solved) -> None:
-    """Set aside every deviation that gains the same in all solutions that are left, for it follows from what is known.
+def _fix_determined(deviations: Deviations, rating: Table, allowed: Pairs, solved: ProgramSolution) -> None:
+    """Fix every deviation whose gain is the same in all remaining solutions, in place of programs of their own.
 
-    What is known: chances of ``allowed`` pairs add up to 1, and deviations that are set aside gain what they gain.
-    Such a deviation needs no bound of its own in the programs that follow.
+    Known: chances of ``allowed`` pairs add up to 1, and the gains of deviations that are fixed already. A gain that is
+    a linear combination of these is determined.
     """
     open_ = np.isnan(rating)
     if not open_.any() or len(allowed) > MOST_COMPARED:
         return
-    gains = deviations.of(allowed)
-    known, asked = np.vstack([np.ones(len(allowed)), gains[~open_]]), gains[open_]
-    shares = np.linalg.lstsq(known.T, asked.T, rcond=None)[0]  # [known, asked]
-    follows = np.abs(asked - shares.T @ known).max(axis=1) <= DETERMINED
+    gains = deviations.gains_on(allowed)
+    known, others = np.vstack([np.ones(len(allowed)), gains[~open_]]), gains[open_]
+    shares = np.linalg.lstsq(known.T, others.T, rcond=None)[0]  # [known, others]
+    follows = np.abs(others - shares.T @ known).max(axis=1) <= DETERMINED
     follows &= np.abs(shares).sum(axis=0) <= STEEP
     rating[np.flatnonzero(open_)[follows]] = solved.gains[open_][follows]
 
 
-def _of(game: Game | Equilibria) -> Equilibria:
+def _equilibria_of(game: MetaGame | Equilibria) -> Equilibria:
     return game if isinstance(game, Equilibria) else Equilibria(game)
+
+
+class Drift(NamedTuple):
+    """The mixtures at the end of replicator dynamics, with their values and gap."""
+
+    first: Table  # [A] shares of the members in seat_0
+    second: Table  # [B] in seat_1
+    values: tuple[float, float]  # of both seats there, points of ten
+    gap: float  # gain of the best single member of each seat there, both seats added: 0 at a Nash equilibrium
+
+
+def replicator(
+    game: MetaGame, *, steps: int = 20_000, floor: float = 0.0, start: tuple[Table, Table] | None = None
+) -> Drift:
+    """Replicator dynamics of two populations, one per seat: shares grow with the payoff above the average.
+
+    No share falls below ``floor / members``, ``floor`` at least 0 and less than 1 (as projected replicator dynamics:
+    Lanctot et al. 2017, section 3.1); ``start`` is uniform unless given. In exponential steps of ``STEP`` (Hofbauer &
+    Sigmund 1998, chapter 7). Raises :class:`MetaGameError`.
+    """
+    first, second = check_game(game)
+    begin = tuple(np.full(size, 1.0 / size) for size in first.shape) if start is None else start
+    return _run_dynamics(first[None], second[None], steps, floor, (begin[0][None], begin[1][None]))[0]
+
+
+def replicators(games: Sequence[MetaGame], *, steps: int = 20_000) -> list[Drift]:
+    """:func:`replicator` of several games of one shape, from uniform mixtures and without a floor, in one sweep."""
+    first, second = (np.stack(tables) for tables in zip(*map(check_game, games), strict=True))
+    start = tuple(np.full((len(games), size), 1.0 / size) for size in first.shape[1:])
+    return _run_dynamics(first, second, steps, 0.0, (start[0], start[1]))
+
+
+def _run_dynamics(first: Table, second: Table, steps: int, floor: float, start: tuple[Table, Table]) -> list[Drift]:
+    """The ends of the dynamics of G games ``[G, A, B]``, from mixtures ``[G, A]`` and ``[G, B]``.
+
+    A game at rest, in which no single member would gain, leaves the batch.
+    """
+    ends: list[Drift | None] = [None] * len(first)
+    moving, (x, y) = np.arange(len(first)), start
+    for step in range(steps + 1):
+        opening, answering = (first @ y[:, :, None])[:, :, 0], (x[:, None, :] @ second)[:, 0]
+        if step % CHECK_EVERY == 0 or step == steps:
+            values = (x * opening).sum(axis=1), (y * answering).sum(axis=1)
+            gaps = np.maximum(opening.max(axis=1) - values[0] + answering.max(axis=1) - values[1], 0.0)
+            still = gaps > AT_REST if step < steps else np.zeros(len(gaps), dtype=bool)
+            for row in np.flatnonzero(~still).tolist():
+                value = float(values[0][row]), float(values[1][row])
+                ends[moving[row]] = Drift(x[row], y[row], value, float(gaps[row]))
+            if not still.all():
+                moving, first, second, x, y = moving[still], first[still], second[still], x[still], y[still]
+                opening, answering = opening[still], answering[still]
+            if not len(moving):
+                break
+        x, y = _replicator_step(x, opening, floor), _replicator_step(y, answering, floor)
+    return [end for end in ends if end is not None]
+
+
+def _replicator_step(shares: Table, worth: Table, floor: float) -> Table:
+    """The next shares ``[G, A]`` of members with payoffs ``worth[G, A]``."""
+    grown = shares * np.exp(STEP * (worth - worth.max(axis=1, keepdims=True)))
+    least = floor / shares.shape[1]
+    above = np.maximum(grown / grown.sum(axis=1, keepdims=True) - least, 0.0)
+    moved: Table = least + (1 - floor) * above / above.sum(axis=1, keepdims=True)
+    return moved
+
+
+def alpha_rank(payoff: Table, *, selection: float = SELECTION, population: int = POPULATION) -> Table:
+    """Alpha-rank: long-run share of time of an imitating population with each member, ``[N]``, adds up to 1.
+
+    ``payoff[i, j]`` is the payoff of ``i`` against ``j``, points of ten, the mean of both seats: one population sits in
+    either seat. Now and then one individual tries another member, which takes over or dies out before the next does;
+    ``selection`` is the selection intensity per point. Everything is summed in logarithms, so that no ``selection``
+    underflows. Source: Omidshafiei et al. 2019, *alpha-Rank*, equations 4 to 9 (one population, general-sum). Raises
+    :class:`MetaGameError`.
+    """
+    if payoff.ndim != 2 or payoff.shape[0] != payoff.shape[1] or not np.isfinite(payoff).all() or not payoff.size:
+        raise MetaGameError(f"alpha-rank needs a full table [N, N], got {payoff.shape}; complete it first")
+    return _stationary(_log_takeover(payoff, selection, population))
+
+
+def _log_takeover(payoff: Table, selection: float, population: int) -> Table:
+    """The logarithm of the chance that one individual of ``j`` takes a population of ``i`` over, ``[i, j]``."""
+    against_itself = np.diagonal(payoff)
+    total = np.zeros_like(payoff)  # of log(1 + sum over l of the product over k <= l of the odds of dying out)
+    odds = np.zeros_like(payoff)
+    for newcomers in range(1, population):
+        others = population - newcomers
+        new = ((newcomers - 1) * against_itself[None, :] + others * payoff.T) / (population - 1)
+        old = (newcomers * payoff + (others - 1) * against_itself[:, None]) / (population - 1)
+        odds = odds + selection * (old - new)
+        total = np.logaddexp(total, odds)
+    return -total
+
+
+def _stationary(log_rates: Table) -> Table:
+    """The long-run shares of a chain whose rates to other states are given in logarithms; the diagonal is not read.
+
+    Grassmann, Taksar & Heyman 1985: states are taken out one by one, with no subtraction that could cancel.
+    """
+    rates = log_rates.copy()
+    np.fill_diagonal(rates, -np.inf)
+    size = len(rates)
+    for last in range(size - 1, 0, -1):
+        leaving = np.logaddexp.reduce(rates[last, :last])
+        rates[:last, last] -= leaving
+        rates[:last, :last] = np.logaddexp(rates[:last, :last], rates[:last, last, None] + rates[last, :last])
+    shares = np.zeros(size)
+    for state in range(1, size):
+        shares[state] = np.logaddexp.reduce(shares[:state] + rates[:state, state])
+    chances: Table = np.exp(shares - np.logaddexp.reduce(shares))
+    return chances

@@ -1,8 +1,11 @@
-"""What a member takes and what it leaves to whom it meets, points of ten, and intervals over scenarios for any rating.
+"""Payoff tables of a league and ratings from them: shrunk cells, take and give, distinctness, bootstrap intervals.
 
-Two other ratings suit bargaining: :mod:`league.standings.duplicate_rating` asks who does better with the same cards,
-:func:`league.standings.meta_game.deviation_rating` whom it is worth to name. Intervals come from a Bayesian bootstrap
-(Rubin 1981): groups of scenarios, the unit of doubt, get random weights and the rating is made again. N = members.
+A cell with few games is shrunk towards the additive prediction of :func:`take_give` (what its member takes, what its
+opponent gives, and the seat), never towards a constant; the strength is estimated from the accuracy of that prediction
+(empirical Bayes: Efron & Morris 1975; Morris 1983). Intervals come from a Bayesian bootstrap (Rubin 1981): groups of
+scenarios, the sampling units, get random weights and the rating is computed again. Two other ratings are
+:mod:`league.standings.duplicate_rating` and :func:`league.standings.meta_game.deviation_rating`. Points of ten.
+N = members.
 """
 
 from __future__ import annotations
@@ -12,36 +15,107 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.statistics import GROUPS, Estimates
-from league.standings.cells import Payoffs
+from dond_marl.statistics import GROUPS, TEN, Estimates
 
 Table = NDArray[np.float64]
-RIDGE = 0.5  # cells that say "like everybody else": a member of 11 opponents in both seats is pulled by 2 %
-RELIABLE = 8.0  # games with which a cell weighs half; see league.payoffs.STRENGTH
-ALIKE = 0.25  # points of ten; members whose cells lie further apart than this are two members
+STRENGTH = 8.0  # weight of the prediction in games, if there are too few cells to estimate it
+STRENGTHS = (1.0, 200.0)  # bounds of the estimated weight, in games
+POPOVICIU = TEN**2 / 4  # the largest variance of points between 0 and 10 (Popoviciu 1935)
+RIDGE = 0.5  # ridge penalty in cells: a member with 11 opponents in both seats is shrunk by 2 %
+RELIABLE = 8.0  # games with which a cell has half its full weight
+ALIKE = 0.25  # points of ten; a root mean square distance of cells from which two members count as two
+
+
+class Payoffs(NamedTuple):
+    """The figures of every cell, ``[N, 2, N]`` by member, its seat and its opponent; ``nan``: unknown."""
+
+    mean: NDArray[np.float64]  # points of ten
+    games: NDArray[np.float64]  # effective: (sum of weights)**2 / sum of squared weights; 0 if never played
+    variance: NDArray[np.float64]  # of one game's points
+    error: NDArray[np.float64]  # variance of the mean, over groups of scenarios
+    won: NDArray[np.float64]  # share of the games that the member won, 0..1; a draw is half a win
+
+
+class Shrunk(NamedTuple):
+    """Expected points of every cell, ``[N, 2, N]``, also of cells without games."""
+
+    mean: Table  # nan only if no cell has games
+    strength: float  # weight of the prediction, in games
+
+
+def shrink(payoffs: Payoffs) -> Shrunk:
+    """The posterior mean of every cell: ``(n * mean + strength * prediction) / (n + strength)``, n effective games.
+
+    ``strength`` is estimated from the cells.
+    """
+    played = payoffs.games > 0
+    if not played.any():
+        return Shrunk(np.full(payoffs.mean.shape, np.nan), STRENGTH)
+    prediction = take_give(payoffs.mean, payoffs.games).predictions()
+    strength = _estimated_strength(payoffs, prediction, _pooled_variance(payoffs))
+    share = payoffs.games / (payoffs.games + strength)
+    return Shrunk(share * np.nan_to_num(payoffs.mean) + (1 - share) * prediction, strength)
+
+
+def surely_reached(payoffs: Payoffs) -> Table:
+    """Points that some member reliably gets against each member, ``[2, N]`` by the seat it sits in; ``nan``: no games.
+
+    The largest of all members' means minus one standard error each, so that it is not the luck of the best of many. A
+    lower bound of the points of a best response that a known policy attains.
+    """
+    sure = np.where(payoffs.games > 0, payoffs.mean - np.sqrt(payoffs.error), np.nan)
+    best = np.where(np.isnan(sure), -np.inf, sure).max(axis=0)  # nan: an unknown error
+    return np.where(np.isinf(best), np.nan, best)
+
+
+def complete(payoffs: Payoffs) -> Table:
+    """The table of means ``[N, 2, N]`` for :mod:`league.standings.meta_game`; cells without games are predicted."""
+    return np.where(payoffs.games > 0, payoffs.mean, shrink(payoffs).mean)
+
+
+def _pooled_variance(payoffs: Payoffs) -> float:
+    """The variance of one game around its cell's mean, pooled over all cells."""
+    freedom = np.where(np.isnan(payoffs.variance), 0.0, payoffs.games - 1)
+    if freedom.sum() <= 0:
+        return POPOVICIU
+    return float((freedom * np.nan_to_num(payoffs.variance)).sum() / freedom.sum())
+
+
+def _estimated_strength(payoffs: Payoffs, prediction: Table, pooled: float) -> float:
+    """The variance of a game divided by that of true means around the prediction (method of moments), in STRENGTHS."""
+    played = payoffs.games > 0
+    members = np.count_nonzero(played.any(axis=(1, 2)) | played.any(axis=(0, 1)))
+    freedom = np.count_nonzero(played) - 2 * members  # degrees of freedom: cells minus fitted parameters
+    if freedom <= 0:
+        return STRENGTH
+    squares = float(((payoffs.mean - prediction)[played] ** 2).sum()) / freedom
+    between = squares - pooled * float((1 / payoffs.games[played]).mean())
+    if between <= 0:
+        return STRENGTHS[1]
+    return min(max(pooled / between, STRENGTHS[0]), STRENGTHS[1])
 
 
 class TakeGive(NamedTuple):
-    """``base + seat[s] + take[i] + give[j]``: what ``i`` scores in seat ``s`` against ``j``, points of ten."""
+    """Additive fit ``base + seat[s] + take[i] + give[j]`` of the points of ten of ``i`` in seat ``s`` against ``j``."""
 
     base: float
     seat: Table  # [2], of seat_0 and seat_1; adds up to 0
-    take: Table  # [N], what a member gets more than others do; nan where it met nobody
-    give: Table  # [N], what others get more from it; take + give is what it adds to welfare
+    take: Table  # [N], a member's own points above the mean; nan without games
+    give: Table  # [N], its opponents' points above the mean; take + give is what it adds to welfare
 
-    def predicted(self) -> Table:
-        """Every cell ``[N, 2, N]``; a member that met nobody is like everybody else."""
+    def predictions(self) -> Table:
+        """Every cell ``[N, 2, N]``; a member without games is predicted as the mean member."""
         take, give = np.nan_to_num(self.take), np.nan_to_num(self.give)
         cells: Table = self.base + self.seat[None, :, None] + take[:, None, None] + give[None, None, :]
         return cells
 
 
 def take_give(mean: Table, games: Table, shares: Table | None = None) -> TakeGive:
-    """Fit what members take and leave to ``mean[N, 2, N]`` of ``games[N, 2, N]`` (0: not played, ``nan`` there).
+    """Fit take and give to ``mean[N, 2, N]`` with ``games[N, 2, N]`` (0: not played, ``nan`` there).
 
     Ridge regression (Hoerl & Kennard 1970) in which a cell weighs ``games / (games + RELIABLE)``, so that opponents
-    count about the same however often they were met. ``shares[N]`` above 0 say how much each member counts, alike if
-    they are left out: see :func:`distinctness`. At least one cell must be played.
+    count about equally however many games they played. ``shares[N]`` above 0 are weights of members, equal if left
+    out: see :func:`distinctness`. At least one cell must be played.
     """
     weight = np.where(np.isnan(mean), 0.0, games / (games + RELIABLE))
     assert weight.any(), "no cell was played"
@@ -62,25 +136,25 @@ def take_give(mean: Table, games: Table, shares: Table | None = None) -> TakeGiv
     points, advantage = weight * np.nan_to_num(mean), seat * np.nan_to_num(mean)
     sums = np.concatenate([[points.sum(), advantage.sum()], points.sum(axis=(1, 2)), points.sum(axis=(0, 1))])
     fit = np.linalg.solve(squares, sums)
-    met = weight.any(axis=(1, 2)) | weight.any(axis=(0, 1))
-    take, give = (np.where(met, part, np.nan) for part in (fit[2 : 2 + size], fit[2 + size :]))
+    played = weight.any(axis=(1, 2)) | weight.any(axis=(0, 1))
+    take, give = (np.where(played, part, np.nan) for part in (fit[2 : 2 + size], fit[2 + size :]))
     return TakeGive(float(fit[0]), fit[1] * np.array([0.5, -0.5]), take, give)
 
 
 def distinctness(payoffs: Payoffs) -> Table:
-    """How much each member counts, ``[N]`` in (0, 1]: members that play alike share one member's weight.
+    """Weight of each member, ``[N]`` in (0, 1]: members that play alike share the weight of one.
 
-    So clones, and snapshots that hardly differ, do not decide what the others take and leave. Two members are alike by
-    one less their mean squared distance over all cells that both have played, beyond what chance makes of it, in
+    So clones, and snapshots that hardly differ, do not decide what the others take and give. The similarity of two
+    members is one minus their mean squared distance over all cells that both have played, beyond sampling error, in
     squares of ``ALIKE`` (similarity-sensitive abundance: Leinster & Cobbold 2012).
     """
     cells = np.concatenate([payoffs.mean, payoffs.mean.transpose(2, 1, 0)], axis=1).reshape(len(payoffs.mean), -1)
     errors = np.concatenate([payoffs.error, payoffs.error.transpose(2, 1, 0)], axis=1).reshape(cells.shape)
     errors = np.nan_to_num(errors)
     alike = np.zeros(len(cells))
-    for member, (own, doubt) in enumerate(zip(cells, errors, strict=True)):
-        both = ~np.isnan(own) & ~np.isnan(cells)
-        beyond = np.where(both, (own - cells) ** 2, 0.0) - both * (doubt + errors)
+    for member, (means, error) in enumerate(zip(cells, errors, strict=True)):
+        both = ~np.isnan(means) & ~np.isnan(cells)
+        beyond = np.where(both, (means - cells) ** 2, 0.0) - both * (error + errors)
         squares = np.maximum(beyond.sum(axis=1) / np.maximum(both.sum(axis=1), 1), 0.0)
         likeness = np.where(both.any(axis=1), np.maximum(1 - squares / ALIKE**2, 0.0), 0.0)
         likeness[member] = 1.0
@@ -95,7 +169,7 @@ def scenario_weights(generator: np.random.Generator, replicates: int) -> Table:
 
 
 def with_interval(value: Table, draws: Table, confidence: float, *, enough: bool) -> Estimates:
-    """A rating with the interval of its draws ``[replicates, ...]``, or none where there is not ``enough`` to tell."""
+    """A rating with the percentile interval of ``draws[replicates, ...]``; ``nan`` bounds unless ``enough`` groups."""
     if not enough:
         return Estimates(value, np.full(value.shape, np.nan), np.full(value.shape, np.nan))
     low, high = np.quantile(draws, [0.5 - confidence / 2, 0.5 + confidence / 2], axis=0)
@@ -105,13 +179,13 @@ def with_interval(value: Table, draws: Table, confidence: float, *, enough: bool
 def with_wide_interval(
     value: Table, draws: Table, confidence: float, *, enough: bool, within: tuple[float, float]
 ) -> Estimates:
-    """The same for a figure that turns where members are about equally good: what an equilibrium pays, who is in it.
+    """Interval of a discontinuous figure, such as the value of an equilibrium between about equally good members.
 
     There the draws lie to one side of the value, and their percentiles cover too little or miss the value itself. The
-    interval holds them and their reflection at the value (Davison & Hinkley 1997, *Bootstrap Methods*, section 5.2),
-    so that the value is always in it; it covers more often than it says. ``within``: what the figure can be.
+    interval contains the draws' interval and its reflection at the value (Davison & Hinkley 1997, *Bootstrap Methods*,
+    section 5.2), so it is conservative and always contains the value. ``within``: the range of the figure.
     """
     low, high = with_interval(value, draws, confidence, enough=enough)[1:]
     least, most = np.minimum(low, 2 * value - high), np.maximum(high, 2 * value - low)
-    # A value may lie beyond what it can be by rounding.
+    # A value may exceed its range by rounding.
     return Estimates(value, np.minimum(np.clip(least, *within), value), np.maximum(np.clip(most, *within), value))

@@ -1,15 +1,17 @@
-"""What could have been had against a partner: by seat and by part of the scenarios, exact or a certified upper bound.
+"""Best-response references: the points that a best response earns against a partner, stored or computed.
 
 A reference is a property of the partner alone: of the best response to it, which knows its program but not its values,
-over all 5,295 scenarios of ``lewis`` under the default rules. The policy that is judged, its snapshots, its parents and
-whoever learned against it have no part in it. ``dond ship references`` computes them and writes the file beside this
-module; whoever is not in it has none.
+over all 5,295 scenarios of ``lewis`` under the default rules, by seat and by part of the scenarios; exact or a
+certified upper bound. The evaluated policy, its snapshots and parents do not enter it. ``dond ship references``
+computes the file next to this module; partners without an entry have no reference. In the ladder, own points are also
+shown as a share of exact references; ``league.responses: exact`` computes the missing ones.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -22,9 +24,17 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.records.files import write_atomically
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import Scenarios, lewis_space
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space
 from dond_marl.scenarios.views import PARTS, view_parts
 from dond_marl.seats import Partner
+from dond_marl.yardsticks.adaptive import Adaptive, has_minds
+from dond_marl.yardsticks.best_response import OutOfReach, best_response_value, exact_by_answers
+from dond_marl.yardsticks.contexts import prior_contexts
+from dond_marl.yardsticks.solve import solve
+from dond_marl.yardsticks.values import prior_scenarios
+from league.settings.read import Config
+from league.standings.ladder import Responses
+from league.tasks.seating import SEATING
 from partners.provenance import identity
 
 STORED = Path(__file__).with_name("references.json")
@@ -34,10 +44,10 @@ DIGITS = 9
 
 
 class Side(NamedTuple):
-    """What one seat could have had: points of ten, over all scenarios and over each of their parts.
+    """A reference in one seat: points of ten, over all scenarios and over each of their parts.
 
-    ``high`` is the reference. Where it is exact it is what the best response earns, and ``low`` is the same; otherwise
-    no policy earns more, and ``low`` is what the best known response was seen to earn, at most as much.
+    ``high`` is the reference. If it is exact, the best response earns it and ``low`` is the same; otherwise it is an
+    upper bound for every policy, and ``low`` is the measured points of the best known response.
     """
 
     exact: bool
@@ -57,10 +67,10 @@ class Side(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """What could have been had against one partner in each seat; ``None`` where nothing is certain."""
+    """The references against one partner, by seat; ``None`` if neither exact points nor a bound are known."""
 
     seats: tuple[Side | None, Side | None]  # by the seat of the response
-    fingerprint: str  # of the partner's play, so that a changed program is noticed
+    fingerprint: str  # of the partner's play, to detect a changed program
 
     @property
     def exact(self) -> bool:
@@ -69,8 +79,8 @@ class Reference(NamedTuple):
 
 
 def stored_references(path: Path = STORED) -> Mapping[str, Reference]:
-    """The references of a file by the partner's identity; none where there is no file. Raises ``InputError``."""
-    return _read(path, path.stat().st_mtime_ns) if path.is_file() else {}
+    """The references of a file by the partner's identity; empty without a file. Raises ``InputError``."""
+    return _read_references(path, path.stat().st_mtime_ns) if path.is_file() else {}
 
 
 def reference_of(spec: Spec) -> Reference | None:
@@ -79,29 +89,29 @@ def reference_of(spec: Spec) -> Reference | None:
 
 
 def write_references(path: Path, references: Mapping[str, Reference]) -> None:
-    """The file of ``references`` by identity, sorted; :func:`stored_references` reads it back."""
+    """Write ``references``, by identity, as a file that :func:`stored_references` reads."""
     document = {
         "version": VERSION,
         "prior": PRIOR,
         "max_turns": Rules().max_turns,
         "disagree": Rules().disagree,
         "parts": list(PARTS),
-        "partners": {name: _document(references[name]) for name in sorted(references)},
+        "partners": {name: _reference_json(references[name]) for name in sorted(references)},
     }
     write_atomically(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 @lru_cache(maxsize=1)
 def part_sizes() -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """How many of the 5,295 scenarios lie in each part for each seat, ``[2, 3]``."""
+    """Number of the 5,295 scenarios in each part for each seat, ``[2, 3]``."""
     space = lewis_space()
     return np.stack([np.bincount(view_parts(space, seat), minlength=len(PARTS)) for seat in (0, 1)])
 
 
 def fingerprint_of(partner: Partner) -> str:
-    """16 hexadecimal digits of how a partner plays 353 scenarios against two others: the same program, the same digits.
+    """A digest of a partner's scores on 353 scenarios against two others, 16 hexadecimal digits.
 
-    A network's digits hold on one kind of machine: where it nearly doubts, another may round otherwise.
+    The digest of a network may differ between kinds of machines, by rounding between nearly equal actions.
     """
     space = lewis_space()
     some = Scenarios(*(array[::15] for array in space))
@@ -116,16 +126,14 @@ def fingerprint_of(partner: Partner) -> str:
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, _time: int) -> Mapping[str, Reference]:
+def _read_references(path: Path, _time: int) -> Mapping[str, Reference]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["version"] != VERSION:
             raise ValueError(f"version {document['version']}, not {VERSION}")
         return {name: _reference(row) for name, row in document["partners"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{path} holds no references that can be read ({error}); `dond ship references` writes it anew"
-        ) from None
+        raise InputError(f"{path} cannot be read ({error}); write it anew with `dond ship references`") from None
 
 
 def _reference(row: Mapping[str, Any]) -> Reference:
@@ -146,14 +154,14 @@ def _side(row: Mapping[str, Any]) -> Side:
     )
 
 
-def _document(reference: Reference) -> dict[str, Any]:
+def _reference_json(reference: Reference) -> dict[str, Any]:
     return {
-        **{seat: _of_side(side) for seat, side in zip(SEATS, reference.seats, strict=True)},
+        **{seat: _side_json(side) for seat, side in zip(SEATS, reference.seats, strict=True)},
         "fingerprint": reference.fingerprint,
     }
 
 
-def _of_side(side: Side | None) -> dict[str, Any] | None:
+def _side_json(side: Side | None) -> dict[str, Any] | None:
     if side is None:
         return None
     low, high = (
@@ -161,3 +169,70 @@ def _of_side(side: Side | None) -> dict[str, Any] | None:
         for whole, by_part in ((side.low, side.low_in), (side.high, side.high_in))
     )
     return {"exact": side.exact, "how": side.how, "low": low, "high": high, "seconds": round(side.seconds, 1)}
+
+
+def stored_responses(config: Config) -> Responses:
+    """Stored points by member; empty unless the config has ``lewis``, the default rules and hidden values."""
+    env = config.env
+    if SEATING.source(env).prior != PRIOR or env.rules() != Rules() or env.reveal_partner_utilities:
+        return {}
+    responses = {member.name: _stored_points(member.spec) for member in config.members}
+    return {name: values for name, values in responses.items() if values is not None}
+
+
+def responses_of(config: Config) -> Responses:
+    """Stored points by member and, with ``league.responses: exact``, those of other tractable members, computed now."""
+    responses = dict(stored_responses(config))
+    if config.league.responses == "exact" and not config.env.reveal_partner_utilities:
+        source = SEATING.source(config.env)
+        for member in config.members:
+            values = None if member.name in responses else exact_responses(member.spec, source, config.env.rules())
+            if values is not None:
+                responses[member.name] = values
+    return responses
+
+
+class ReferencePoints(NamedTuple):
+    """Two reference points of own points of ten against a partner, mean of both seats; ``nan`` if unknown."""
+
+    nash: float  # at the Nash points of the source's scenarios
+    response: float  # of a best response to the partner, under the source's prior
+
+
+NO_REFERENCES = ReferencePoints(math.nan, math.nan)
+
+
+def reference_points(partner: str, source: ScenarioSource, rules: Rules, revealed: bool) -> ReferencePoints:
+    """The reference points against ``partner``; the best response's only if stored. ``revealed``: values are public."""
+    nash = float(solve(prior_scenarios(source)).nash.point.mean())
+    ordinary = source.prior == PRIOR and rules == Rules() and not revealed
+    stored = _stored_points(partner) if ordinary else None
+    return ReferencePoints(nash, math.nan if stored is None else float(np.mean(stored)))
+
+
+def exact_responses(spec: str | Partner, source: ScenarioSource, rules: Rules) -> tuple[float, float] | None:
+    """Points of ten of an exact best response in each seat to ``spec``; ``None`` if it is out of reach."""
+    partner = seat_occupant(spec)
+    if source.table is None or not (exact_by_answers(partner, rules) or has_minds(partner, rules)):
+        return None
+    try:
+        contexts = [prior_contexts(source, seat) for seat in (0, 1)]
+        if not exact_by_answers(partner, rules):
+            games = [Adaptive(partner, each, seat, rules, source.prior).value() for seat, each in enumerate(contexts)]
+            return (games[0][0], games[1][0]) if all(exact for _, exact in games) else None
+        values = [best_response_value(partner, c, s, rules, prior=source.prior) for s, c in enumerate(contexts)]
+    except OutOfReach:
+        return None
+    return values[0], values[1]
+
+
+def _stored_points(spec: str) -> tuple[float, float] | None:
+    """The stored exact points of both seats; ``None`` without them."""
+    try:
+        reference = reference_of(spec)
+    except InputError:  # missing weights or an unknown name: reported where the member is seated
+        return None
+    first, second = (None, None) if reference is None else reference.seats
+    if first is None or second is None or not (first.exact and second.exact):
+        return None
+    return first.high, second.high

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from dond_marl.occupants import short_names
 from dond_marl.records.record import GameRecord
 from dond_marl.statistics import Estimate
-from league.standings.curves import CurvePoint
+from league.standings.history import CurvePoint
 
 Unit = Literal[
     "points", "share", "difference", "difference of shares", "count", "acts", "log-odds", "ratio", "nats", "p-value",

@@ -26,7 +26,7 @@ from dond_marl.statistics import Estimate, points_of_ten
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.replay import orders, played_again
 from league.ledger.run_directory import RunDirectory, named_run
-from league.standings.as_csv import inert
+from league.standings.as_csv import escape_formula
 from league.standings.findings import findings_of
 from league.standings.history import history_of
 from league.standings.ladder import ladder_of
@@ -201,12 +201,12 @@ def _payoff_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator
     rows = []
     for member in cross.members:
         for against in cross.members:
-            legs, seats = cross.cells.met(cross.place[member], [cross.place[against]])
+            legs, seats = cross.legs_of(cross.place[member], [cross.place[against]])
             for seat in (0, 1):
                 in_seat = seats == seat
                 if in_seat.any():
-                    points = cross.cells.points(legs[in_seat], seats[in_seat], config.league.confidence)
-                    deals = cross.cells.deals(legs[in_seat], config.league.confidence).mean
+                    points = cross.mean_points(legs[in_seat], seats[in_seat], config.league.confidence)
+                    deals = cross.deal_rate(legs[in_seat], config.league.confidence).mean
                     rows.append((member, seat, against, points.n, *map(_or_none, (*_with_bounds(points), deals))))
     yield _batch("payoffs", rows)
 
@@ -367,7 +367,7 @@ def _csv_text(cell: object) -> str:
     """A CSV cell: empty if unknown; texts that a spreadsheet would read as a formula are quoted."""
     if isinstance(cell, bool):
         return str(cell).lower()
-    return "" if cell is None else inert(cell) if isinstance(cell, str) else repr(cell)
+    return "" if cell is None else escape_formula(cell) if isinstance(cell, str) else repr(cell)
 
 
 def _write_jsonl(path: Path, columns: tuple[Column, ...], batches: Iterable[Columns]) -> None:

@@ -10,8 +10,8 @@ from dond_marl.game import SEATS
 from dond_marl.statistics import Estimate
 from league.standings.as_csv import LEAST_SHARE, meta_game_document, ratings_rows
 from league.standings.crossplay import CrossPlay
-from league.standings.curves import YARDSTICK, CurvePoint
 from league.standings.findings import DRIFT, NASH, WELFARE, Findings
+from league.standings.history import YARDSTICK, CurvePoint
 from league.standings.ladder import Standing
 from league.tables.blocks import (
     Cell,

@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 
 from dond_marl.records.files import write_atomically
 from league.ledger.trackers import Trackers
-from league.standings.best_response_values import References
+from league.standings.references import ReferencePoints
 from partners.learning.practice import Score
 
 CSV_NAME = "progress.csv"
@@ -32,7 +32,7 @@ class ProgressRow(NamedTuple):
     decisions: int
     games: int
     score: Score  # of the practice that made the update
-    references: References
+    references: ReferencePoints
     metrics: dict[str, float]  # of the learner
     hints: Counter[str]
     seconds: float

@@ -31,7 +31,7 @@ from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.settings.read import dump, other_settings, parse
 from league.settings.training import TrainConfig
-from league.standings.best_response_values import NOTHING_KNOWN, References, references
+from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
 from league.tasks.devices import device_of, on_device, practice_runner
 from league.tasks.hinters import hint_schedule, no_hint_warning
 from league.tasks.provenance import check_training_provenance, training_ancestry
@@ -95,7 +95,7 @@ class Training:
     score: Score | None = None  # of the latest update's practice
     seconds: float = 0.0  # of this process
     decisions_before: int = 0  # where this process began
-    references: References = NOTHING_KNOWN  # what its points are read against
+    references: ReferencePoints = NO_REFERENCES  # what its points are read against
     met: Ancestry = NO_PAST  # everybody whom it meets, transitively
 
     @cached_property
@@ -236,7 +236,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     check_game([partner], env.rules(), source)
     if anew:
         refuse_test_roster(met)
-    readings = references(env.partner, source, env.rules(), env.reveal_partner_utilities)
+    readings = reference_points(env.partner, source, env.rules(), env.reveal_partner_utilities)
     return Training(config, source, partner, learner, hint_schedule(config.hints), references=readings, met=met)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, counted, element, joined, svg
-from league.standings.curves import CurvePoint
+from league.standings.history import CurvePoint
 from league.tables.figures import with_margin
 
 HUES = 6  # different looks of a line; then they repeat

@@ -24,10 +24,9 @@ from league.ledger.run_directory import BLOBS, LEDGER, runs_in
 from league.rounds.curriculum import describe
 from league.settings.read import Config, ConfigError, parse
 from league.settings.sections import EnvConfig
-from league.standings.best_response_values import known_responses
-from league.standings.curves import YARDSTICK, CurvePoint, round_curves
-from league.standings.history import History, read_round
+from league.standings.history import YARDSTICK, CurvePoint, History, read_round, round_curves
 from league.standings.ladder import Responses, Standing, ladder_of
+from league.standings.references import stored_responses
 from league.tables.summaries import evaluation_summary, league_summary
 from league.tasks.seating import SEATING
 from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
@@ -170,7 +169,7 @@ class Follower:
             self._forget()
         if self._config is None or self._history is None:
             self._config, news = self._settings(), True
-            self._responses = known_responses(self._config)
+            self._responses = stored_responses(self._config)
             self._history = History(ledger.members(), self._config.league.decay)
         members = ledger.members()
         learners = [member.name for member in members if member.live]

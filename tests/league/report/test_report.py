@@ -33,7 +33,7 @@ from league.ledger.origin import command_line
 from league.ledger.run_directory import RunError, named_run
 from league.report.collect import collect
 from league.report.render import cell_parts, report_html, section_html, svg_link
-from league.standings.curves import CurvePoint
+from league.standings.history import CurvePoint
 from league.tables.blocks import Curves, Dialogue, Figure, Report, Section, Table, TableRow, number_cell, printable
 from league.tables.figures import format_cell
 from league.tables.markdown import report_markdown, section_markdown

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from league.rounds.diversity import added, from_mixtures, over_time
-from league.standings.cells import Payoffs
+from league.standings.ratings import Payoffs
 from league.tasks.values import Member
 
 FIXED = [Member("heuristic", "heuristic"), Member("conceder", "conceder"), Member("held", "held", split="heldout")]

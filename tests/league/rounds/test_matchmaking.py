@@ -16,7 +16,7 @@ from league.rounds.matchmaking import RULES, Prospects, Rule, coverage, learning
 from league.rounds.opponents import GROUPS_OF, Mix, mixed, prospects
 from league.settings.learners import Branch, RuleName
 from league.settings.sections import LeagueConfig
-from league.standings.cells import Cells
+from league.standings.crossplay import Cells
 from league.tasks.values import FACTS
 
 points = st.one_of(st.floats(0, 10), st.just(float("nan")))
@@ -132,7 +132,7 @@ def test_a_league_mixes_wins_and_losses_as_alphastar_does(rule):
         won = rng.permutation(2560) < 2560 * rates[opponent]
         for pair, scores in (((learner, 2 + opponent), won), ((2 + opponent, learner), ~won)):
             cells.add(scenarios, [pair], [facts(np.stack([10 * scores, 10 * ~scores], axis=1))])
-    figures = prospects(cells.payoffs(), 0, range(2, 7), ("fixed",) * 5, [0] * 5, reached=cells.reached())
+    figures = prospects(cells.payoffs(), 0, range(2, 7), ("fixed",) * 5, [0] * 5, reached=cells.best_reached())
     made = mixed([Branch(rule, 1.0)], figures, 0.0).chances
     hard, open_ = (1 - x) ** 2, x * (1 - x)
     expected = open_ / open_.sum() if rule == "variance" else hard / hard.sum()
@@ -148,7 +148,7 @@ def test_losing_to_somebody_who_leaves_nobody_more_is_no_regret():
             cells.add(scenarios, [pair], [facts(np.tile(scores, (50, 1)))])
     cells.add(scenarios, [(2, 1)], [facts(np.tile((2, 10), (50, 1)))])
     cells.add(scenarios, [(1, 2)], [facts(np.tile((9, 1), (50, 1)))])
-    figures = prospects(cells.payoffs(), 0, [1, 2], ("fixed", "fixed"), [0, 0], reached=cells.reached())
+    figures = prospects(cells.payoffs(), 0, [1, 2], ("fixed", "fixed"), [0, 0], reached=cells.best_reached())
     assert figures.reachable[0] == pytest.approx([2, 2]) and figures.reachable[1, 0] == 9
     chances = mixed([Branch("regret", 1.0)], figures, 0.0).chances
     assert chances[1] > 0.95
@@ -334,7 +334,7 @@ def test_prospects_are_read_off_the_cells_from_the_learners_chair():
         pair = np.column_stack([points_ + rng.integers(-1, 2, 40), 9 - points_ + rng.integers(-1, 2, 40)])
         cells.add(scenarios, [(a, b)], [facts(pair)])
     figures = prospects(
-        cells.payoffs(), 0, [1, 2, 3], ("fixed", "past_self", "snapshot"), [0, 2, 4], reached=cells.reached()
+        cells.payoffs(), 0, [1, 2, 3], ("fixed", "past_self", "snapshot"), [0, 2, 4], reached=cells.best_reached()
     )
     assert figures.scored[0] == pytest.approx([2, 6], abs=0.6)
     assert figures.reachable[0, 0] == pytest.approx(8, abs=1)  # member 2 gets 8 where the learner gets 2

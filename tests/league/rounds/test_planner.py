@@ -138,7 +138,7 @@ def test_the_ledger_folds_to_the_history_that_the_run_kept(ledger):
     again = History(ledger.members(), config.league.decay)
     for number in range(ledger.next_round):
         if number:
-            again.admit(member for member in ledger.members() if member.born == number)
+            again.add_members(member for member in ledger.members() if member.born == number)
         legs = list(ledger.legs(number))
         again.add_round(ledger.stage(number), ledger.scenarios(number), legs, [], measured=number == 7)
     assert again.stages == whole.stages and again.members == whole.members
@@ -309,7 +309,7 @@ def oracle_of(solver: str) -> tuple[Config, History]:
     history = History(members_of(config), 0.5, oracles_of(config))
     for _ in range(3):
         history.add_round(0, few(4), [], [])
-    history.admit([Member("oracle@3", None, "snapshot", parent="oracle", born=3, blob="kept")])
+    history.add_members([Member("oracle@3", None, "snapshot", parent="oracle", born=3, blob="kept")])
     return config, history
 
 
@@ -379,7 +379,7 @@ def test_partners_of_co_play_are_kept_as_they_began_and_no_more_once_they_have_s
         new = [member.name for member in history.members if member.born == number > 0]
         assert [pair[:2] for pair in with_itself] == [(name, name) for name in new]
         history.add_round(0, few(4), [], [])
-        history.admit(births(config, history, before, after, first, few(4), []).born)
+        history.add_members(births(config, history, before, after, first, few(4), []).born)
     kept = {member.name: member.blob for member in history.members if member.role == "snapshot"}
     assert kept == {"seed@0": "0", "seed@3": "3", "seed@5": "5"}
     assert [rounds_of_practice(config, learner) for learner in config.learners] == [3, 5]

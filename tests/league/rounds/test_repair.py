@@ -11,9 +11,9 @@ from league.rounds.opponents import meetings_of
 from league.rounds.planner import first_states, members_of
 from league.rounds.repair import VERIFICATION, Repair, exactly_reachable, hunters_among, repair, repair_of
 from league.settings.read import Config, ConfigError, parse
-from league.standings.best_response_values import exact_responses
 from league.standings.history import History
-from league.standings.payoffs import surely_reached
+from league.standings.ratings import surely_reached
+from league.standings.references import exact_responses
 from league.tasks.seating import SEATING
 from league.tasks.values import FACTS, Entrant, Leg, Member, Place
 

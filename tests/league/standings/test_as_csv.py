@@ -8,28 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.standings.as_csv import FORMULA, NUMBER, as_named, inert, write_csv
+from league.standings.as_csv import FORMULA, NUMBER, escape_formula, unescape_formula, write_csv
 
 NAMES = st.text() | st.builds(str.__add__, st.sampled_from(["=", "+", "-", "@", "'", "''=", "\t", "＝"]), st.text())  # noqa: RUF001
 
 
 @given(NAMES)
 def test_no_cell_begins_like_a_formula_unless_it_is_a_number(text):
-    cell = inert(text)
+    cell = escape_formula(text)
     assert cell[:1] not in FORMULA or NUMBER.fullmatch(cell)
-    assert as_named(cell) == text
+    assert unescape_formula(cell) == text
 
 
 @given(st.floats() | st.integers())
 def test_numbers_stay_as_they_are(number):
-    assert inert(str(number)) == str(number)
+    assert escape_formula(str(number)) == str(number)
     if isinstance(number, float):
-        assert inert(f"{number:.6f}") == f"{number:.6f}"
+        assert escape_formula(f"{number:.6f}") == f"{number:.6f}"
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1+1", "-2+3", "@SUM(A1)", '=HYPERLINK("http://x")', "\t=1", "-", "-1e"])
 def test_formulas_get_an_apostrophe(name):
-    assert inert(name) == f"'{name}"
+    assert escape_formula(name) == f"'{name}"
 
 
 def test_a_file_is_read_back_with_the_same_names(tmp_path):
@@ -37,5 +37,5 @@ def test_a_file_is_read_back_with_the_same_names(tmp_path):
     write_csv(tmp_path / "names.csv", [["name"], *([name] for name in names)])
     with (tmp_path / "names.csv").open(newline="") as file:
         cells = [row[0] if row else "" for row in csv.reader(file)][1:]
-    assert [as_named(cell) for cell in cells] == names
+    assert [unescape_formula(cell) for cell in cells] == names
     assert cells[:4] == ["'=1+1", "''=1", "-5", "-0.25"]

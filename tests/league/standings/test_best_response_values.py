@@ -7,8 +7,7 @@ import pytest
 from dond_marl.game import Rules
 from dond_marl.scenarios.sources import open_source
 from league.settings.read import parse
-from league.standings.best_response_values import exact_responses, known_responses, references, responses_of
-from league.standings.references import reference_of
+from league.standings.references import exact_responses, reference_of, reference_points, responses_of, stored_responses
 
 # The third has no exact reference, the fourth none at all.
 SETTINGS = """
@@ -26,7 +25,7 @@ def stored(spec):
 
 
 def test_a_league_knows_what_is_stored_and_exact_under_whatever_name():
-    assert known_responses(settings()) == {"heuristic": stored("heuristic"), "my rival": stored("tough")}
+    assert stored_responses(settings()) == {"heuristic": stored("heuristic"), "my rival": stored("tough")}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +38,7 @@ def test_a_league_knows_what_is_stored_and_exact_under_whatever_name():
 )
 def test_under_other_rules_nothing_is_known(line):
     config = parse(SETTINGS.replace("env: {scenarios: lewis, split: train}", line), "settings")
-    assert known_responses(config) == {}
+    assert stored_responses(config) == {}
 
 
 def test_exact_computes_what_is_missing_where_it_can():
@@ -60,6 +59,6 @@ def test_partners_that_remember_are_computed_too_under_any_rules_in_which_a_refu
 
 def test_marks_of_a_training_hold_the_stored_response():
     source = open_source("lewis", split="train")
-    found = references("heuristic", source, Rules(), False)
+    found = reference_points("heuristic", source, Rules(), False)
     assert found.response == pytest.approx(sum(stored("heuristic")) / 2) and found.nash > 5
-    assert references("heuristic", source, Rules(9), False).response != found.response  # nan: nothing is stored
+    assert reference_points("heuristic", source, Rules(9), False).response != found.response  # nan: nothing is stored

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from dond_marl.statistics import GROUPS, Estimates
-from league.standings.duplicate_rating import Session, duplicate_rating, likeliest, match_points
-from league.standings.evolution import alpha_rank, replicator
-from league.standings.meta_game import Equilibria, deviation_rating, game_of, max_welfare_cce
+from league.standings.duplicate_rating import Session, duplicate_rating, fit_ratings, match_points
+from league.standings.meta_game import Equilibria, alpha_rank, deviation_rating, game_of, max_welfare_cce, replicator
 from league.standings.ratings import scenario_weights, take_give, with_interval, with_wide_interval
 
 pytestmark = pytest.mark.slow
@@ -38,7 +37,7 @@ def tables(rng: np.random.Generator, sessions: int, scenarios: int, groups: int)
 def test_the_duplicate_rating(scenarios):
     rng = np.random.default_rng(scenarios)
     many = [tables(rng, 1, 4_000, 4_000) for _ in range(60)]  # every scenario a game of its own
-    truth = likeliest(match_points(many, len(MEMBERS)).sum(axis=2, dtype=np.float64))
+    truth = fit_ratings(match_points(many, len(MEMBERS)).sum(axis=2, dtype=np.float64))
     hits = []
     for _ in range(300):
         played = [tables(rng, 4, scenarios, 300)]

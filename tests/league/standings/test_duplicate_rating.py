@@ -1,4 +1,4 @@
-"""Duplicate match points: tables, the likeliest ratings of all comparisons, and their intervals over scenarios."""
+"""Duplicate match points: tables, the fit_ratings ratings of all comparisons, and their intervals over scenarios."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source, pack
 from dond_marl.statistics import GROUPS, Estimates
-from league.standings.duplicate_rating import PRIOR, Session, duplicate_rating, likeliest, match_points, sessions
+from league.standings.duplicate_rating import PRIOR, Session, duplicate_rating, fit_ratings, match_points, sessions
 from league.tasks.values import FACTS, Leg
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
@@ -96,7 +96,7 @@ def test_the_ratings_are_the_likeliest_that_a_general_optimizer_finds(seed, memb
         prior = PRIOR / 2 * (np.logaddexp(0, -rating) + np.logaddexp(0, rating)).sum()
         return float((won * np.logaddexp(0, -apart)).sum() + prior)
 
-    found = likeliest(won)
+    found = fit_ratings(won)
     met = (won + won.T).any(axis=1)
     assert (np.isnan(found) == ~met).all()
     best = minimize(unlikely, np.zeros(members), method="BFGS", options={"gtol": 1e-8})
@@ -116,23 +116,23 @@ def test_as_choix_has_it_with_a_member_of_rating_0_at_the_table(seed, members):
     table[-1, -1] = 0
     fit = ilsr_pairwise_dense(table, max_iter=100_000, tol=1e-11)
     met = (won + won.T).any(axis=1)
-    assert likeliest(won)[met] == pytest.approx((fit[:-1] - fit[-1])[met], abs=1e-5)
+    assert fit_ratings(won)[met] == pytest.approx((fit[:-1] - fit[-1])[met], abs=1e-5)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12))
 def test_all_tables_at_once_are_each_as_if_alone(seed, members):
     won = np.random.default_rng(seed).exponential(1, (4, members, members)) * 10.0 ** np.arange(4)[:, None, None]
-    together = likeliest(won)
+    together = fit_ratings(won)
     for table, found in zip(won, together, strict=True):
-        assert likeliest(table) == pytest.approx(found, abs=1e-9)
-        assert likeliest(table, found + 1) == pytest.approx(found, abs=1e-9)  # wherever it begins
+        assert fit_ratings(table) == pytest.approx(found, abs=1e-9)
+        assert fit_ratings(table, found + 1) == pytest.approx(found, abs=1e-9)  # wherever it begins
 
 
 @pytest.mark.parametrize("scenarios", [1, 100, 10_000])
 def test_who_won_or_lost_every_comparison_has_a_finite_rating(scenarios):
     found = rated([[session([[9] * min(scenarios, 500), [5] * min(scenarios, 500), [1] * min(scenarios, 500)])]], 3)
     assert np.isfinite(found.value).all() and found.value[0] > found.value[1] > found.value[2]
-    lone = likeliest(np.array([[0.0, scenarios], [0.0, 0.0]]))
+    lone = fit_ratings(np.array([[0.0, scenarios], [0.0, 0.0]]))
     assert np.isfinite(lone).all() and lone[0] == pytest.approx(-lone[1], abs=1e-9) and lone[0] > 0
 
 
@@ -188,7 +188,7 @@ def test_the_share_of_match_points_between_two_is_what_a_unit_says():
     """A log-odds of 1 between two is 73 % of their match points."""
     share = 1 / (1 + math.exp(-1))
     won = np.array([[0, share], [1 - share, 0]]) * 1e6
-    assert np.diff(likeliest(won)) == pytest.approx([-1], abs=1e-5)
+    assert np.diff(fit_ratings(won)) == pytest.approx([-1], abs=1e-5)
 
 
 def test_no_session_rates_nobody():

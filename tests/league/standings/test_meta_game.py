@@ -9,33 +9,35 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog, nnls
 
-from league.standings.evolution import alpha_rank, replicator, replicators
 from league.standings.linear_programs import Deviations
 from league.standings.meta_game import (
     Equilibria,
-    Game,
+    MetaGame,
     MetaGameError,
+    alpha_rank,
     deviation_rating,
     game_of,
     max_gini_cce,
     max_gini_ce,
     max_welfare_cce,
     nash_bargaining_cce,
+    replicator,
+    replicators,
     strictest_cce,
 )
 
 
-def game(first: list[list[float]], second: list[list[float]]) -> Game:
-    return Game(np.array(first, dtype=float), np.array(second, dtype=float))
+def game(first: list[list[float]], second: list[list[float]]) -> MetaGame:
+    return MetaGame(np.array(first, dtype=float), np.array(second, dtype=float))
 
 
 PRISONERS = game([[3, 0], [5, 1]], [[3, 5], [0, 1]])  # cooperate, defect
 SEXES = game([[3, 0], [0, 2]], [[2, 0], [0, 3]])
 CYCLE = np.array([[0.0, -1, 1], [1, 0, -1], [-1, 1, 0]])  # rock, paper, scissors
-ROCK = Game(CYCLE, -CYCLE)
+ROCK = MetaGame(CYCLE, -CYCLE)
 # Tough, fair and soft bargainers: two tough ones break every deal.
 BARGAINERS = np.array([[0, 8, 9], [5.5, 7, 8], [4, 6, 7]])
-BARGAINING = Game(BARGAINERS, BARGAINERS.T)
+BARGAINING = MetaGame(BARGAINERS, BARGAINERS.T)
 # Two drivers dare or give way (Aumann 1974's chicken); seat_0 may also give way late, which is always a bit worse.
 CHICKEN = game([[0, 7], [2, 6]], [[0, 2], [7, 6]])
 LATE = game([[0, 7], [2, 6], [1.5, 5.5]], [[0, 2], [7, 6], [7, 6]])
@@ -44,7 +46,7 @@ ULTIMATUM = game([[8, 0], [5, 5]], [[2, 0], [5, 5]])
 TABLES = arrays(np.float64, (3, 3), elements=st.integers(0, 10).map(float))
 
 
-def gains_of(played: Game) -> np.ndarray:
+def gains_of(played: MetaGame) -> np.ndarray:
     """What every deviation gains on every pair, points of ten ``[A + B, A * B]``, written out in full."""
     (first, second), (a, b) = played, played.first.shape
     rows = (first[:, None, :] - first[None, :, :]).reshape(a, a * b)
@@ -54,7 +56,7 @@ def gains_of(played: Game) -> np.ndarray:
 
 def test_the_gain_of_a_deviation_is_worked_by_hand():
     deviations = Deviations(*PRISONERS)
-    gains = 10 * deviations.of(deviations.pairs)  # pairs cc, cd, dc, dd
+    gains = 10 * deviations.gains_on(deviations.pairs)  # pairs cc, cd, dc, dd
     by_hand = [[0, 0, -2, -1], [2, 1, 0, 0], [0, -2, 0, -1], [2, 0, 1, 0]]
     assert gains == pytest.approx(np.array(by_hand)) and gains_of(PRISONERS).tolist() == by_hand
 
@@ -86,12 +88,12 @@ def test_in_the_battle_of_the_sexes_welfare_is_indifferent_and_nash_bargaining_t
 def test_the_strictest_equilibrium_is_the_one_that_a_deviation_loses_most_in():
     """In the battle of the sexes it takes turns: who names one evening beforehand misses the other half the time."""
     joint = strictest_cce(SEXES)
-    gains = Deviations(*SEXES).of(np.arange(4)) @ joint.chances.ravel()
+    gains = Deviations(*SEXES).gains_on(np.arange(4)) @ joint.chances.ravel()
     rating = deviation_rating(SEXES)
     assert gains.max() * 10 == pytest.approx(max(rating[0].max(), rating[1].max()), abs=1e-9)
     assert gains.max() < -0.01
     assert joint.gap == 0.0
-    best = Deviations(*SEXES).of(np.arange(4)) @ max_welfare_cce(SEXES).chances.ravel()
+    best = Deviations(*SEXES).gains_on(np.arange(4)) @ max_welfare_cce(SEXES).chances.ravel()
     assert gains.max() <= best.max() + 1e-9
     np.testing.assert_allclose(strictest_cce(PRISONERS).chances, [[0, 0], [0, 1]], atol=1e-9)
 
@@ -121,7 +123,7 @@ def test_among_bargainers_points_lead_to_welfare_and_wins_to_no_deal_at_all():
     assert drift.first == pytest.approx([2 / 13, 11 / 13, 0], abs=1e-6) and drift.gap < 1e-6
     assert sum(drift.values) > 13.5
     won = (np.sign(BARGAINERS - BARGAINERS.T) + 1) / 2
-    by_wins = replicator(Game(won, won.T))
+    by_wins = replicator(MetaGame(won, won.T))
     assert by_wins.first[0] > 0.999
     assert by_wins.first @ BARGAINERS @ by_wins.second < 0.01
     best = nash_bargaining_cce(BARGAINING)
@@ -158,8 +160,8 @@ def test_alpha_rank_underflows_at_no_selection_and_takes_hundreds_of_members():
 @given(TABLES, TABLES, st.lists(st.integers(0, 2), min_size=1, max_size=3))
 def test_clones_move_no_deviation_rating(first, second, cloned):
     index = np.array([0, 1, 2, *cloned])
-    before = deviation_rating(Game(first, second))
-    after = deviation_rating(Game(first[np.ix_(index, index)], second[np.ix_(index, index)]))
+    before = deviation_rating(MetaGame(first, second))
+    after = deviation_rating(MetaGame(first[np.ix_(index, index)], second[np.ix_(index, index)]))
     for old, new in zip(before, after, strict=True):
         assert np.abs(new - old[index]).max() <= 1e-6
 
@@ -167,9 +169,9 @@ def test_clones_move_no_deviation_rating(first, second, cloned):
 @settings(max_examples=40, deadline=None)
 @given(TABLES, TABLES, arrays(np.float64, 3, elements=st.integers(-5, 5).map(float)))
 def test_deviation_ratings_are_at_most_0_never_prefer_the_dominated_and_heed_no_constant(first, second, constants):
-    rating, other = deviation_rating(Game(first, second))
+    rating, other = deviation_rating(MetaGame(first, second))
     assert max(rating.max(), other.max()) <= 1e-8
-    moved = deviation_rating(Game(first + constants, second))[0]  # a constant per opponent
+    moved = deviation_rating(MetaGame(first + constants, second))[0]  # a constant per opponent
     assert np.abs(moved - rating).max() <= 1e-6
     for a in range(3):
         for b in range(3):
@@ -180,7 +182,7 @@ def test_deviation_ratings_are_at_most_0_never_prefer_the_dominated_and_heed_no_
 @settings(max_examples=40, deadline=None)
 @given(TABLES, TABLES)
 def test_what_is_solved_is_an_equilibrium_and_nobody_does_better_in_its_own_measure(first, second):
-    played = Game(first, second)
+    played = MetaGame(first, second)
     welfare, nash = max_welfare_cce(played), nash_bargaining_cce(played)
     for joint in (welfare, nash):
         assert joint.chances.min() >= 0 and joint.chances.sum() == pytest.approx(1)
@@ -197,7 +199,7 @@ def test_what_is_solved_is_an_equilibrium_and_nobody_does_better_in_its_own_meas
 
 
 def test_a_game_in_which_nobody_ever_deals_is_solved_too():
-    nothing = Game(np.zeros((3, 3)), np.zeros((3, 3)))
+    nothing = MetaGame(np.zeros((3, 3)), np.zeros((3, 3)))
     assert nash_bargaining_cce(nothing).values == max_welfare_cce(nothing).values == (0, 0)
     assert deviation_rating(nothing)[0].tolist() == [0, 0, 0]
     assert alpha_rank(np.zeros((4, 4))) == pytest.approx([0.25] * 4)
@@ -225,7 +227,7 @@ def test_a_table_with_holes_is_refused_with_what_to_do():
 
 def test_the_best_equilibrium_of_20_members_is_found_at_once():
     rng = np.random.default_rng(0)
-    joint = max_welfare_cce(Game(10 * rng.random((20, 20)), 10 * rng.random((20, 20))))
+    joint = max_welfare_cce(MetaGame(10 * rng.random((20, 20)), 10 * rng.random((20, 20))))
     assert joint.gap < 1e-8 and joint.welfare > 18
 
 
@@ -235,10 +237,10 @@ def test_few_pairs_at_a_time_give_what_all_pairs_at_once_give(seed):
     """The linear program written out in full: every pair a variable, every deviation a row."""
     rng = np.random.default_rng(seed)
     shape = rng.integers(1, 8, 2)
-    played = Game(*rng.integers(0, 11, (2, *shape)).astype(float))
+    played = MetaGame(*rng.integers(0, 11, (2, *shape)).astype(float))
     gains = gains_of(played)
     deviations = Deviations(*played)
-    assert deviations.of(deviations.pairs) == pytest.approx(gains / 10)
+    assert deviations.gains_on(deviations.pairs) == pytest.approx(gains / 10)
     prices = rng.random(len(gains))
     assert deviations.priced(prices) == pytest.approx(prices @ gains / 10)
     welfare = (played.first + played.second).ravel()
@@ -258,7 +260,7 @@ def test_few_pairs_at_a_time_give_what_all_pairs_at_once_give(seed):
 def test_what_was_found_of_one_game_helps_with_the_next_and_changes_nothing():
     rng = np.random.default_rng(3)
     tables = 10 * rng.random((2, 12, 12))
-    fresh, known = Game(*tables), Equilibria(Game(*(tables + rng.normal(0, 0.1, tables.shape))))
+    fresh, known = MetaGame(*tables), Equilibria(MetaGame(*(tables + rng.normal(0, 0.1, tables.shape))))
     nash_bargaining_cce(known)
     helped = Equilibria(fresh, known.pairs)
     assert nash_bargaining_cce(helped).values == pytest.approx(nash_bargaining_cce(fresh).values, abs=1e-5)
@@ -269,7 +271,7 @@ def test_200_members_are_solved_in_little_memory():
     rng = np.random.default_rng(0)
     take = rng.normal(0, 1, 200)
     first = 5 + take[:, None] - 0.6 * take + rng.normal(0, 0.3, (200, 200))
-    played = Game(first, first.T)
+    played = MetaGame(first, first.T)
     joint = max_welfare_cce(played)
     assert joint.gap < 1e-8 and joint.chances.sum() == pytest.approx(1)
     strictest = deviation_rating(played)
@@ -278,7 +280,7 @@ def test_200_members_are_solved_in_little_memory():
 
 def test_many_games_drift_as_each_does_alone():
     rng = np.random.default_rng(0)
-    games = [Game(*(10 * rng.random((2, 4, 5)))) for _ in range(8)]
+    games = [MetaGame(*(10 * rng.random((2, 4, 5)))) for _ in range(8)]
     for one, alone in zip(replicators(games, steps=500), (replicator(game, steps=500) for game in games), strict=True):
         assert one.first == pytest.approx(alone.first, abs=1e-12) and one.gap == pytest.approx(alone.gap, abs=1e-12)
         assert one.values == pytest.approx(alone.values)
@@ -293,7 +295,7 @@ def test_programs_in_which_a_solver_loses_its_way_are_solved_by_another(noise):
         index = np.concatenate([np.arange(size), rng.integers(0, size, 4)])
         tables = 10 * rng.random((2, size, size)) * (rng.random((size, size)) < 0.6)
         first, second = (table[np.ix_(index, index)] for table in tables)
-        played = Equilibria(Game(first + rng.normal(0, noise, first.shape), second))
+        played = Equilibria(MetaGame(first + rng.normal(0, noise, first.shape), second))
         assert max(max_welfare_cce(played).gap, nash_bargaining_cce(played).gap) <= 1e-6
         for rating in deviation_rating(played):
             assert max(np.ptp(rating[index == member]) for member in range(size)) <= 1e-6 + 100 * noise
@@ -310,7 +312,7 @@ def test_the_most_even_equilibrium_of_games_with_one_or_with_all_of_them():
 def test_the_most_even_equilibrium_is_the_nearest_point_of_the_polytope(seed):
     """Beside another method: least distance programming by non-negative least squares (Lawson & Hanson 1974, 23.4)."""
     rng = np.random.default_rng(seed)
-    drawn = Game(10 * rng.random((4, 5)), 10 * rng.random((4, 5)))
+    drawn = MetaGame(10 * rng.random((4, 5)), 10 * rng.random((4, 5)))
     made, pairs = max_gini_cce(drawn), 20
     inside = np.vstack([-gains_of(drawn) / 10, np.eye(pairs), np.ones((1, pairs))])  # at least 0, and a sum of 1
     target = np.append(np.zeros(pairs), 1.0)
@@ -336,7 +338,7 @@ def test_what_is_never_worth_playing_is_recommended_by_a_coarse_equilibrium_alon
 @pytest.mark.parametrize("seed", range(4))
 def test_the_most_even_correlated_equilibrium_is_the_nearest_point_of_its_polytope(seed):
     rng = np.random.default_rng(seed)
-    drawn = Game(10 * rng.random((3, 4)), 10 * rng.random((3, 4)))
+    drawn = MetaGame(10 * rng.random((3, 4)), 10 * rng.random((3, 4)))
     gains = []  # of every "told this, play that", written out
     for seat, table in enumerate(drawn):
         own = np.moveaxis(table, seat, 0)
@@ -357,7 +359,7 @@ def test_the_most_even_correlated_equilibrium_is_the_nearest_point_of_its_polyto
 
 def test_who_was_told_its_part_of_a_draw_meets_those_who_are_drawn_beside_it():
     made = max_gini_ce(CHICKEN)
-    opens, answers = made.met((0.0, 0.5))  # seat_1 is told to dare; seat_0, 19 of 34 of whose draws give way, that
+    opens, answers = made.conditionals((0.0, 0.5))  # seat_1 draws dare; seat_0 gives way
     assert opens == pytest.approx([5 / 15, 10 / 15], abs=1e-6) and answers == pytest.approx([10 / 19, 9 / 19], abs=1e-6)
-    often = [made.met(((k + 0.5) / 340, 0.0))[0][0] for k in range(340)]
+    often = [made.conditionals(((k + 0.5) / 340, 0.0))[0][0] for k in range(340)]
     assert np.mean(often) == pytest.approx(15 / 34, abs=0.01), "over all draws: how often seat_0 dares"

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import Scenarios, open_source, pack
 from dond_marl.statistics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
-from league.standings import cells as cells_module
-from league.standings.cells import Cells, Payoffs
-from league.standings.payoffs import STRENGTH, STRENGTHS, complete, shrink
-from league.standings.ratings import take_give
+from league.standings import crossplay as cells_module
+from league.standings.crossplay import Cells
+from league.standings.ratings import STRENGTH, STRENGTHS, Payoffs, complete, shrink, take_give
 from league.tasks.values import FACTS
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))  # worth 10 to each seat
@@ -77,7 +76,7 @@ def test_one_group_of_scenarios_has_no_error_and_two_legs_add_up():
 def test_cells_equal_counting_every_game_again_however_many_are_added_at_once(monkeypatch, at_once):
     monkeypatch.setattr(cells_module, "GAMES_AT_ONCE", at_once)
     rng, cells, games = np.random.default_rng(0), Cells(2), {}
-    cells.admit(3)
+    cells.resize(3)
     for _ in range(3):
         scenarios = open_source("uniform").draw(rng, 40)
         legs = random_legs(rng, 3, scenarios)
@@ -118,7 +117,7 @@ def test_decay_weighs_games_of_a_live_learner_less_once_and_leaves_all_others_al
     cells.decay([0], 0.0)
     assert cells.payoffs().games[0].sum() == cells.payoffs().games[:, :, 0].sum() == 0
     assert np.isnan(cells.payoffs().mean[0]).all() and cells.payoffs().games[1, 0, 2] > 0
-    assert not len(cells.met(0, [1])[0]) and cells.met(1, [2])[1].tolist() == [0, 1]
+    assert not len(cells.legs_of(0, [1])[0]) and cells.legs_of(1, [2])[1].tolist() == [0, 1]
 
 
 def test_memory_goes_with_the_pairs_that_met_not_with_all_that_could():
@@ -133,7 +132,7 @@ def test_a_resampled_table_with_equal_weights_is_the_table():
     rng, cells = np.random.default_rng(0), Cells(3)
     scenarios = open_source("lewis").draw(rng, 50)
     add(cells, scenarios, {pair: scores for pair, scores in random_legs(rng, 3, scenarios).items() if pair != (2, 2)})
-    for table in cells.resampled(np.ones((2, GROUPS))):
+    for table in cells.resampled_means(np.ones((2, GROUPS))):
         assert table == pytest.approx(cells.payoffs().mean, nan_ok=True, abs=1e-5)
         assert math.isnan(table[2, 0, 2])
 
@@ -146,7 +145,7 @@ def test_a_cell_shrunk_by_hand():
     mean = np.full((2, 2, 2), 5.0)
     mean[0, 0, 1] = 9.0
     games = np.full((2, 2, 2), 6.0)
-    prediction = take_give(mean, games).predicted()
+    prediction = take_give(mean, games).predictions()
     # The means' squared distances from it, four fewer than cells, less what 6 games that vary by 4 make of them.
     strength = 4 / (((mean - prediction) ** 2).sum() / (8 - 4) - 4 / 6)
     shrunk = shrink(payoffs_of(mean, games, variance=4.0))
@@ -212,7 +211,7 @@ def test_whatever_was_played_every_expectation_is_a_number(data):
 def test_what_is_reachable_is_the_best_game_of_anybody_on_each_scenario_in_that_seat():
     cells = Cells(4)
     add(cells, pack([SCENARIO, SCENARIO, OTHER]), {(0, 2): [(4, 1), (6, 1), (3, 5)], (1, 2): [(5, 2), (2, 9), (7, 0)]})
-    reached = cells.reached()
+    reached = cells.best_reached()
     assert reached[0, 2] == pytest.approx((2 * 6 + 7) / 3)  # as often as each was played
     assert reached[1, 0] == pytest.approx((2 * 1 + 5) / 3) and reached[1, 1] == pytest.approx((2 * 9 + 0) / 3)
     assert np.isnan(reached[:, 3]).all() and np.isnan(reached[0, :2]).all() and np.isnan(reached[1, 2])
@@ -222,20 +221,20 @@ def test_what_was_reached_on_a_scenario_holds_for_its_renamings_and_not_for_its_
     renamed = Scenario((3, 1, 1), ((1, 4, 3), (2, 1, 3)))
     cells = Cells(2)
     add(cells, pack([SCENARIO, renamed]), {(0, 1): [(2, 8), (9, 0)]})
-    assert cells.reached()[0, 1] == 9
+    assert cells.best_reached()[0, 1] == 9
     cells = Cells(2)
     add(cells, pack([SCENARIO, Scenario((1, 1, 3), SCENARIO.utilities[::-1])]), {(0, 1): [(2, 8), (9, 0)]})
-    assert cells.reached()[0, 1] == pytest.approx((2 + 9) / 2)
+    assert cells.best_reached()[0, 1] == pytest.approx((2 + 9) / 2)
 
 
 def test_what_was_reached_against_a_member_that_has_changed_since_is_forgotten():
     cells = Cells(3)
     add(cells, pack([SCENARIO]), {(0, 1): [(6, 3)], (2, 1): [(8, 2)], (1, 2): [(5, 5)]})
     cells.decay([0], 0.5)
-    reached = cells.reached()
+    reached = cells.best_reached()
     assert reached[0, 1] == 8 and np.isnan(reached[1, 0]) and reached[0, 2] == 5
     cells.decay([2], 0.5)
-    assert cells.reached()[0, 1] == 8  # what a learner could once do against another can be done
+    assert cells.best_reached()[0, 1] == 8  # what a learner could once do against another can be done
 
 
 def test_payoffs_are_worked_out_once_between_two_changes_and_are_what_they_would_be_anew():
@@ -244,15 +243,15 @@ def test_payoffs_are_worked_out_once_between_two_changes_and_are_what_they_would
     changes = [
         lambda: add(cells, pack([SCENARIO, OTHER]), {(0, 1): [(4, 1), (6, 1)], (1, 2): [(5, 2), (2, 9)]}),
         lambda: cells.decay([0], 0.5),
-        lambda: cells.admit(4),
+        lambda: cells.resize(4),
         lambda: add(cells, pack([SCENARIO]), {(3, 1): [(9, 0)]}),
     ]
     before: list[bytes] = []
     for change in changes:
         change()
-        payoffs, reached = cells.payoffs(), cells.reached()
-        assert cells.payoffs() is payoffs and cells.reached() is reached
-        anew = [*cells._worked_out(), cells._most_reached()]
+        payoffs, reached = cells.payoffs(), cells.best_reached()
+        assert cells.payoffs() is payoffs and cells.best_reached() is reached
+        anew = [*cells._payoff_tables(), cells._best_reached_table()]
         now = [table.tobytes() for table in (*payoffs, reached)]
         assert now == [table.tobytes() for table in anew] and now != before
         before = now

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.statistics import GROUPS, Estimates
-from league.standings.cells import Cells, Payoffs
+from league.standings.crossplay import Cells
 from league.standings.meta_game import deviation_rating, game_of
-from league.standings.ratings import RELIABLE, RIDGE, distinctness, scenario_weights, take_give, with_interval
+from league.standings.ratings import RELIABLE, RIDGE, Payoffs, distinctness, scenario_weights, take_give, with_interval
 from league.tasks.values import FACTS
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
@@ -42,7 +42,7 @@ def test_what_is_additive_is_found_again_though_cells_are_missing(seed):
     games = np.where(rng.random((size, 2, size)) < 0.8, 1000.0, 0.0)
     fit = take_give(np.where(games > 0, mean, np.nan), games)
     assert fit.take == pytest.approx(take, abs=0.15) and fit.give == pytest.approx(give, abs=0.15)
-    assert np.abs(fit.predicted() - mean).max() < 0.4
+    assert np.abs(fit.predictions() - mean).max() < 0.4
 
 
 def test_a_tough_member_takes_and_a_soft_one_leaves():
@@ -57,7 +57,7 @@ def test_a_member_that_met_nobody_has_no_rating_and_is_expected_to_be_like_every
     mean[2], mean[:, :, 2], games[2], games[:, :, 2] = np.nan, np.nan, 0, 0
     fit = take_give(mean, games)
     assert np.isnan(fit.take).tolist() == np.isnan(fit.give).tolist() == [False, False, True]
-    assert fit.predicted()[2, 0, 0] == pytest.approx(5)
+    assert fit.predictions()[2, 0, 0] == pytest.approx(5)
 
 
 def table_of(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -112,7 +112,7 @@ def test_members_that_share_no_cell_are_not_alike():
 def test_seats_played_in_one_order_only_do_not_confuse_the_fit():
     mean, games = np.full((2, 2, 2), np.nan), np.zeros((2, 2, 2))
     mean[0, 0, 1], games[0, 0, 1] = 6.0, 10.0
-    assert np.isfinite(take_give(mean, games).predicted()).all()
+    assert np.isfinite(take_give(mean, games).predictions()).all()
 
 
 def facts(scores: np.ndarray) -> np.ndarray:
@@ -143,8 +143,8 @@ def bootstrapped(
     confidence: float = 0.9,
 ) -> Estimates:
     """A function of the table of means with its interval, put together as the findings put theirs."""
-    draws = np.stack([statistic(table) for table in cells.resampled(scenario_weights(rng, replicates))])
-    return with_interval(statistic(cells.payoffs().mean), draws, confidence, enough=cells.occupied > 1)
+    draws = np.stack([statistic(table) for table in cells.resampled_means(scenario_weights(rng, replicates))])
+    return with_interval(statistic(cells.payoffs().mean), draws, confidence, enough=cells.occupied_groups > 1)
 
 
 @pytest.mark.slow

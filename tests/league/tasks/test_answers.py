@@ -28,7 +28,7 @@ from league.settings.learners import Gate
 from league.settings.read import Config, dump, parse
 from league.standings.crossplay import CrossPlay
 from league.standings.duplicate_rating import sessions
-from league.standings.history import History, history_of, points_of
+from league.standings.history import History, history_of, points_by_seats
 from league.standings.ladder import ladder_of
 from league.tasks.answers import CAUSES
 from league.tasks.match_task import play_match
@@ -141,7 +141,7 @@ def test_every_fold_says_the_same_as_if_the_games_had_not_been_played(place):
         assert (
             one.entrants == other.entrants and (one.points == other.points).all() and (one.groups == other.groups).all()
         )
-    points = points_of(scenarios, [left_out(legs[0], gone)])[legs[0].seats]
+    points = points_by_seats(scenarios, [left_out(legs[0], gone)])[legs[0].seats]
     assert np.isnan(points[gone]).all() and not np.isnan(points[kept]).any()
 
 
@@ -150,7 +150,7 @@ def test_a_leg_in_which_nobody_was_reached_scores_a_learner_nothing_and_warns_of
     first, second = play_match(match(seat("tough"), seat("nice"), size=16), place).legs
     history.add_round(0, scenarios, [left_out(first, np.arange(16)), second], ())
     history.add_round(0, scenarios, [left_out(first, np.arange(8)), second], ())
-    silent, heard = history.rounds_of("tough", ["nice"])[:, 0]
+    silent, heard = history.scores_by_round("tough", ["nice"])[:, 0]
     assert np.isnan(silent) and 0 <= heard <= 10
 
 

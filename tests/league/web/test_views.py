@@ -38,7 +38,7 @@ from league.display.svg.frontier import drawing, ending_text, plane_of, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger
-from league.standings.curves import learning_curves
+from league.standings.history import learning_curves
 from league.web.arena.view import figures_table, landing_chart, meet
 from league.web.elements import in_a_sentence
 from league.web.league.follower import NEWEST, Follower, Leagues, RunViewError
