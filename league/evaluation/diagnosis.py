@@ -21,13 +21,13 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Turns, worth
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
+from partners.llm.budget import list_price
 from partners.llm.cache import uncached_client
 from partners.llm.client import Client
 from partners.llm.diagnosis.beliefs import StatedBeliefs, belief_client, elicit_beliefs
 from partners.llm.diagnosis.worths import ActValues
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.prices import listed
 
 _AGAIN = 1  # the index of the second copy's luck
 _BINS = 5  # of a calibration
@@ -229,7 +229,7 @@ def _a_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str
     prompt, completion = spent.get("prompt_tokens", 0), spent.get("completion_tokens", 0)
     client, usd = uncached_client(player.client), 0.0
     if isinstance(client, RemoteClient):
-        of, known = client.settings, listed(client.settings.url, client.settings.name)
+        of, known = client.settings, list_price(client.settings.url, client.settings.name)
         first, second = of.prompt_price, of.completion_price
         if first is None and second is None and known is not None:
             first, second = known.price.prompt, known.price.completion

@@ -63,11 +63,11 @@ def try_positions(partner: LLMPartner, number: int) -> Iterator[Tried]:
     client = client_of(partner)
     for turns in positions(number):
         ask = _ask(partner, turns)
-        before = client.latest if isinstance(client, RemoteClient) else None
+        before = client.last_request if isinstance(client, RemoteClient) else None
         began = time.monotonic()
         (reply,) = client.complete([ask])
         seconds = time.monotonic() - began
-        latest = client.latest if isinstance(client, RemoteClient) else None
+        latest = client.last_request if isinstance(client, RemoteClient) else None
         latest = None if latest is before else latest  # nothing was sent
         status = None if latest is None else latest.status
         yield Tried(turns, reply, partner.read(ask, reply), seconds if latest is None else latest.seconds, status)

@@ -24,7 +24,7 @@ from partners.judges.yes_no_model import YesNoClient
 from partners.llm.budget import Cost, Limits
 from partners.llm.cache import CachedClient, Mode
 from partners.llm.client import Client, Failure, ModelReply, Query, query_all
-from partners.llm.local.model import Dtype
+from partners.llm.local.client import Dtype
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, Reading, unwrap
 from partners.llm.service import ServiceSettings

@@ -16,12 +16,12 @@ import numpy as np
 from dond_marl.errors import quote
 from dond_marl.seats import Doubles
 from partners.llm.client import ModelReply, Query, SetupError, Usage
-from partners.llm.local.model import DTYPES, Dtype
+from partners.llm.local.client import Dtype
 from partners.parameters import check_whole_number
 
 if TYPE_CHECKING:
     from partners.llm.local.model import LocalModel
-    from partners.llm.local.reading import KeyValueState
+    from partners.llm.local.key_values import KeyValueState
 
 _WORDS = ("Yes", "No")
 _STEP = 32  # tokens: a beginning is kept in whole steps, so that calls mostly share it; a shorter one is not kept
@@ -107,7 +107,7 @@ class YesNoClient:
 
     def _beginning(self, prompts: Sequence[list[int]]) -> tuple[int, KeyValueState | None]:
         """How many tokens all prompts begin with, and what the model made of them; 0 where it is not worth keeping."""
-        from partners.llm.local.reading import KeyValueState, allows_gaps, shares
+        from partners.llm.local.key_values import KeyValueState, allows_gaps, shares
 
         first, last = min(prompts, default=[]), max(prompts, default=[])  # what these two share, all share
         same = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
@@ -127,7 +127,7 @@ class YesNoClient:
         """The probability of yes against no after each prompt, ``[B]``."""
         import torch
 
-        from partners.llm.local.reading import KeyValueState
+        from partners.llm.local.key_values import KeyValueState
 
         _, yes, no = self._answers
         same, begun = beginning

@@ -1,27 +1,34 @@
-"""What may be spent on language models: checked before every request, with the most that it could cost.
+"""Budgets and prices of language models.
 
-A request first reserves its worst case and is not sent if that does not fit; afterwards the reserve becomes what it
-really took.
+A request first reserves its worst case and is not sent if the budget does not cover it; afterwards the reservation is
+replaced by the real cost. ``prices.json`` is a dated table of list prices, for estimates; a limit in dollars uses the
+user's own ``prompt_price`` and ``completion_price``, as prices change and a server at another address has its own.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf
+from pathlib import Path
 from typing import NamedTuple, NoReturn
+from urllib.parse import urlsplit
 
 from partners.parameters import check_number, check_whole_number
 
 _PICO = 10**12  # money is counted in whole millionths of a millionth of a dollar: sums of floats drift
+_PRICES = Path(__file__).with_name("prices.json")
+_HOSTS = {"api.groq.com": "groq", "api.openai.com": "openai"}
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What tokens cost, in US dollars per million. Raises ``ValueError``."""
+    """Prices of tokens, in US dollars per million. Raises ``ValueError``."""
 
     prompt: float = 0.0
     completion: float = 0.0
@@ -31,12 +38,13 @@ class Price:
         check_number("the price of completion tokens", self.completion, 0)
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> Cost:
+        """The cost of one request with so many tokens."""
         pico = prompt_tokens * round(self.prompt * 10**6) + completion_tokens * round(self.completion * 10**6)
         return Cost(1, prompt_tokens + completion_tokens, pico)
 
 
 class Cost(NamedTuple):
-    """What one or more requests take."""
+    """The cost of one or more requests."""
 
     requests: int = 0
     tokens: int = 0
@@ -55,9 +63,9 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that may be spent, ``None`` for no limit. Raises ``ValueError``.
+    """Upper limits of a budget, ``None`` for no limit. Raises ``ValueError``.
 
-    ``seconds``: time in which somebody waited for a model, however many requests were in flight.
+    ``seconds``: wall-clock time spent waiting for models; requests in flight together count once.
     """
 
     requests: int | None = None
@@ -75,7 +83,7 @@ class Limits:
 
 
 class Budget:
-    """Limits and what is left of them; safe to use from several threads. It lives in one process."""
+    """Counts the spending against its limits; thread-safe. It lives in one process."""
 
     def __init__(self, limits: Limits = Limits(), *, now: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
@@ -91,7 +99,7 @@ class Budget:
         raise TypeError("a budget lives in one process: give each process a part of it, by limits of its own")
 
     def reserve(self, worst: Cost) -> bool:
-        """Set ``worst`` aside; False, and nothing set aside, where it does not fit."""
+        """Reserve ``worst``; False, with nothing reserved, if the limits do not cover it."""
         with self._lock:
             after = self.spent.plus(self._reserved).plus(worst)
             fits = self.seconds_left > 0 and all(amount <= most for amount, most in zip(after, self._most, strict=True))
@@ -100,14 +108,14 @@ class Budget:
             return fits
 
     def settle(self, worst: Cost, taken: Cost) -> None:
-        """Replace what was set aside by what it really took."""
+        """Replace the reservation ``worst`` by the cost ``taken``."""
         with self._lock:
             self._reserved = self._reserved.minus(worst)
             self.spent = self.spent.plus(taken)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """While somebody waits for a model: the time in this block counts as ``seconds``, once for all threads."""
+        """Count the time in this block as ``seconds``, once for all threads that wait together."""
         with self._lock:
             if self._waiting == 0:
                 self._since = self._now()
@@ -122,9 +130,31 @@ class Budget:
 
     @property
     def seconds(self) -> float:
+        """Seconds waited so far."""
         return self._waited + (self._now() - self._since if self._waiting else 0.0)
 
     @property
     def seconds_left(self) -> float:
         """Seconds that may still be waited; infinite without a limit."""
         return (inf if self.limits.seconds is None else self.limits.seconds) - self.seconds
+
+
+class ListPrice(NamedTuple):
+    """The list price of one model, and its source."""
+
+    price: Price
+    date: str  # ISO 8601, on which the page had this price
+    page: str
+
+
+def list_price(url: str, model: str) -> ListPrice | None:
+    """The list price of ``model`` at the service at ``url``, ``None`` for another service or an unlisted model."""
+    return _list_prices().get((_HOSTS.get(urlsplit(url).hostname or "", ""), model))
+
+
+@lru_cache(maxsize=1)
+def _list_prices() -> dict[tuple[str, str], ListPrice]:
+    return {
+        (row["provider"], row["model"]): ListPrice(Price(row["prompt"], row["completion"]), row["date"], row["page"])
+        for row in json.loads(_PRICES.read_text(encoding="utf-8"))["prices"]
+    }

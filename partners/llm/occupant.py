@@ -8,7 +8,7 @@ from typing import Any
 from partners.llm.cache import Mode
 from partners.llm.lineage import lineage_of
 from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.model import Dtype
+from partners.llm.local.client import Dtype
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
 from partners.llm.prompt import HISTORY_CAP, Shipped, load_template, openings
 from partners.llm.remote.client import RemoteClient

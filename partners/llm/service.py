@@ -148,6 +148,11 @@ class ServiceSettings:
         return self.key_env if self.key_env is not None or not self.groq else GROQ_KEY
 
     @property
+    def total_s(self) -> float:
+        """Seconds for all attempts of a query, with the waits between them."""
+        return 2 * self.timeout_s if self.deadline_s is None else self.deadline_s
+
+    @property
     def limits(self) -> Limits:
         return Limits(self.max_requests, self.max_total_tokens, self.max_usd, self.max_seconds)
 

@@ -16,7 +16,7 @@ from dond_marl.scenarios.sources import pack
 from partners.llm.client import ModelReply
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import SHIPPED, load_template
-from partners.llm.remote.forms import legal_schema
+from partners.llm.remote.chat import legal_schema
 from partners.llm.reply import Legal, LegalReply, Reason, legal_rows, read_reply
 from partners.llm.serving.reading import UnreadPrompt, read_prompt
 from partners.llm.serving.server import PolicyServer

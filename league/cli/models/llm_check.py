@@ -34,10 +34,10 @@ from league.evaluation.model_check import Summary, Tried, client_of, free_words,
 from league.settings.read import Config, load_config
 from partners.llm.client import Failure
 from partners.llm.partner import LLMPartner, LocalLLMPartner
+from partners.llm.remote.chat import STRUCTURES
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.forms import STRUCTURES
-from partners.llm.remote.retry import RateLimits
-from partners.llm.remote.words import duration_text
+from partners.llm.remote.failures import duration_text
+from partners.llm.remote.limiter import RateLimits
 from partners.llm.reply import LegalReply
 from partners.llm.service import ServiceSettings
 
@@ -139,11 +139,11 @@ def _server(client: RemoteClient) -> None:
     best = client.probe_structures()
     used = best if settings.probes_structure else settings.structure_mode
     for form in STRUCTURES:
-        if form in client.forms or form == used:
-            said = client.forms.get(form, "needs nothing of the server")
+        if form in client.probe_results or form == used:
+            said = client.probe_results.get(form, "needs nothing of the server")
             say(f"  {form:20}{said}{'; used' if form == used else ''}")
-    assert client.latest is not None
-    say(f"  rates told: {_rates(client.latest.rates)}")
+    assert client.last_request is not None
+    say(f"  rates told: {_rates(client.last_request.rates)}")
 
 
 def _position(number: int, of: int, one: Tried) -> None:

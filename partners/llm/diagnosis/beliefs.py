@@ -112,5 +112,5 @@ def belief_client(player: LLMPartner) -> Client:
     if not isinstance(client, RemoteClient):
         return client
     settings = replace(client.settings, system=SYSTEM, structure="text")
-    apart = RemoteClient(settings, policy=client.policy, budget=client.budget)
+    apart = RemoteClient(settings, budget=client.budget)
     return apart if cached is None else CachedClient(apart, cached.cache, cached.mode)

@@ -15,7 +15,7 @@ from partners.llm.local.client import LocalClient
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from partners.llm.local.reading import KeyValueState
+    from partners.llm.local.key_values import KeyValueState
 
 _BATCH = 8
 _BEGUN = "The type is"  # what its answer begins with
@@ -41,7 +41,7 @@ class WordProbabilityClient:
         """One reply per ask, in order. Raises :class:`SetupError`."""
         import torch
 
-        from partners.llm.local.reading import KeyValueState
+        from partners.llm.local.key_values import KeyValueState
 
         read = self.local.load()
         words = read.encode([f" {word}" for word in self.words])

@@ -1,6 +1,6 @@
-"""A language model on this machine: it can write nothing but legal lines, and knows how likely each of them is.
+"""A language model on this machine, which can write nothing but legal lines.
 
-The confidence in a reply is the model's own probability of the line among the legal ones (:mod:`legal_lines`), not a
+The confidence in a reply is the model's own probability of the line among the legal ones (:mod:`.legal_lines`), not a
 number that it makes up. The model is loaded for the first prompt; nothing is ever sent anywhere.
 """
 
@@ -12,73 +12,85 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from dond_marl.errors import quote
+from dond_marl.errors import shown
 from dond_marl.seats import Doubles
 from partners.llm.client import ModelReply, Query, SetupError, Usage
 from partners.llm.local.legal_lines import LegalLines, TokenError, legal_lines
-from partners.llm.local.model import DTYPES, Dtype
 from partners.llm.reply import Legal, reply_line
 from partners.parameters import check_number, check_whole_number
 
 if TYPE_CHECKING:
-    from partners.llm.local.beginnings import Batch, Beginnings
+    from partners.llm.local.decoding import PrefixCache
     from partners.llm.local.model import LocalModel
 
-_GOLDEN = 0.6180339887498949  # multiples of it, less their whole part, fill [0, 1) evenly
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+_GOLDEN = 0.6180339887498949  # the fractional parts of its multiples fill [0, 1) evenly
 _DIGITS = 6  # of a confidence: more would show the rounding of a batch's width
-_MOST_POOLS = 4096
+_MAX_POOLS = 4096  # whose legal lines are cached
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
-    """Which model, and how it is asked. Raises ``ValueError``.
+    """Settings of a language model on this machine. Raises ``ValueError``.
 
-    ``model``: a folder with ``config.json`` and ``*.safetensors``, a GGUF file or a folder with one, or a name in the
-    local Hugging Face cache; with ``download`` also one on the hub, at ``revision``. ``temperature``: of sampling, 0
-    for the likeliest token each time (the line that comes of it need not be the likeliest as a whole). ``dtype``: of
-    the numbers that are computed with, by default what the folder says; a CPU takes float32 in place of float16, which
-    it is slow with. ``memory_mb``: megabytes (2^20 bytes) that reading may take beside the weights, by an estimate;
-    what does not fit together is read in smaller batches. ``adapter``: a folder with what a training of the model
-    left, in the format of the library peft; its weights are added to the model's when it is read.
+    Parameters
+    ----------
+    model
+        A folder with ``config.json`` and ``*.safetensors``, a GGUF file or a folder with one, or a name in the local
+        Hugging Face cache; with ``download`` also a name on the hub.
+    temperature
+        Of sampling; 0 takes the likeliest token each time (the resulting line need not be the likeliest as a whole).
+    batch
+        Prompts read at once. Fewer take less memory.
+    remembered
+        Replies cached in memory.
+    device
+        PyTorch device.
+    download
+        Fetch a missing model from the hub.
+    revision
+        Revision on the hub.
+    dtype
+        Number type of the computation, by default that of the folder; a CPU takes float32 in place of the slow float16.
+    adapter
+        Folder of a trained adapter in the format of the library peft; its weights are added to the model's.
     """
 
     model: str
     temperature: float = 0.0
-    batch: int = 64  # prompts read at once
-    remembered: int = 100_000  # answers kept in memory
+    batch: int = 64
+    remembered: int = 100_000
     device: str = "cpu"
     download: bool = False
     revision: str | None = None
     dtype: Dtype = "auto"
-    memory_mb: int = 1024
     adapter: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model.strip():
-            raise ValueError(f"model must be the path of a model's folder; got {quote(self.model)}")
+            raise ValueError(f"model must be the path of a model's folder; got {shown(self.model)}")
         check_number("temperature", self.temperature, 0, 2)
         check_whole_number("batch", self.batch, 1, 100_000)
         check_whole_number("remembered", self.remembered, 0, 10**9)
-        check_whole_number("memory_mb", self.memory_mb, 1, 10**7)
-        if self.dtype not in DTYPES:
-            raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {quote(self.dtype)}")
+        if self.dtype not in get_args(Dtype):
+            raise ValueError(f"dtype must be one of {', '.join(get_args(Dtype))}; got {shown(self.dtype)}")
         if self.adapter is not None and (not isinstance(self.adapter, str) or not self.adapter.strip()):
-            raise ValueError(f"adapter must be the path of an adapter's folder; got {quote(self.adapter)}")
+            raise ValueError(f"adapter must be the path of an adapter's folder; got {shown(self.adapter)}")
         if self.revision is not None and not self.download:
-            raise ValueError("revision says what to fetch from the hub, so it needs download")
+            raise ValueError("revision is a revision on the hub, so it needs download")
 
 
 class LocalClient:
-    """Asks a model of Hugging Face on this machine; a pickle holds the settings alone.
+    """Queries a Hugging Face model on this machine; a pickle holds the settings only.
 
-    ``find`` gives the path of the model's folder when it is first needed, by default ``settings.model``. ``openings``:
-    texts that prompts begin with, :func:`partners.llm.prompt.openings`; what the model makes of them is kept, and only
-    the rest of such a prompt is read. ``tally`` counts ``replies``, ``remembered`` ones, ``prompt_tokens``,
-    ``completion_tokens`` and ``read_tokens``, those that went through the model.
+    ``find`` returns the path of the model's folder when it is first needed, by default ``settings.model``.
+    ``openings``: texts that prompts begin with, :func:`partners.llm.prompt.openings`; the model reads each of them once
+    (:class:`~partners.llm.local.decoding.PrefixCache`). ``tally`` counts ``replies``, ``remembered`` ones,
+    ``prompt_tokens``, ``completion_tokens`` and ``read_tokens``, the tokens that the model processed.
     """
 
     remote = False
@@ -89,154 +101,164 @@ class LocalClient:
         self.settings, self.openings = settings, tuple(openings)
         self.tally: Counter[str] = Counter()
         self._find = find
-        self._read: LocalModel | None = None
+        self._model: LocalModel | None = None
         self._lines: dict[Legal, LegalLines] = {}
-        self._known: dict[tuple[bytes, Legal, int], ModelReply] = {}
-        self._beginnings: Beginnings | None = None
+        self._replies: dict[tuple[bytes, Legal, int], ModelReply] = {}
+        self._prefixes: PrefixCache | None = None
 
     def __reduce__(self) -> tuple[type[LocalClient], tuple[object, ...]]:
         return type(self), (self.settings, self._find, self.openings)
 
     @cached_property
     def identity(self) -> Mapping[str, object]:
-        """The model by the SHA-256 of its files, wherever they are, and every parameter that shapes its answers."""
+        """The SHA-256 of the model's files, wherever they are, and every parameter that shapes its answers."""
         from partners.llm.local.model import fingerprint
 
-        of = self.settings
-        told = {"model": fingerprint(self._source()), "constrained": True, "temperature": of.temperature}
-        more = {"dtype": None if of.dtype == "auto" else of.dtype, "adapter": of.adapter and fingerprint(of.adapter)}
-        return {**told, **{name: value for name, value in more.items() if value is not None}}
+        settings = self.settings
+        identity: dict[str, object] = {
+            "model": fingerprint(self._source()),
+            "constrained": True,
+            "temperature": settings.temperature,
+        }
+        if settings.dtype != "auto":
+            identity["dtype"] = settings.dtype
+        if settings.adapter is not None:
+            identity["adapter"] = fingerprint(settings.adapter)
+        return identity
 
     def load(self) -> LocalModel:
-        """The model, loaded if it was not yet; the project's own is made first. Raises :class:`SetupError`."""
-        if self._read is None:
+        """The model, loaded on the first call; the project's own is trained first. Raises :class:`SetupError`."""
+        if self._model is None:
             from partners.llm.local.model import load_model
 
-            of = self.settings
-            self._read = load_model(
+            settings = self.settings
+            self._model = load_model(
                 self._source(),
-                download=of.download,
-                revision=of.revision,
-                device=of.device,
-                dtype=of.dtype,
-                adapter=of.adapter,
+                download=settings.download,
+                revision=settings.revision,
+                device=settings.device,
+                dtype=settings.dtype,
+                adapter=settings.adapter,
             )
-        return self._read
+        return self._model
 
-    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
-        """One reply per ask, in order; always a legal line. Raises :class:`SetupError`."""
-        keys = [(_digest(ask.prompt), ask.legal, ask.sample if self.settings.temperature else 0) for ask in asks]
-        new = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in self._known}
-        self.tally.update(replies=len(asks), remembered=len(asks) - len(new))
+    def complete(self, queries: Sequence[Query]) -> list[ModelReply]:
+        """One reply per query, in order; always a legal line. Raises :class:`SetupError`."""
+        keys = [
+            (_digest(query.prompt), query.legal, query.sample if self.settings.temperature else 0) for query in queries
+        ]
+        new = {key: query for key, query in zip(keys, queries, strict=True) if key not in self._replies}
+        self.tally.update(replies=len(queries), remembered=len(queries) - len(new))
         replies = dict(zip(new, self._complete(list(new.values())), strict=True))
-        answers = [replies[key] if key in replies else self._known[key] for key in keys]
-        if len(self._known) + len(replies) > self.settings.remembered:
-            self._known.clear()
-        self._known.update(list(replies.items())[: self.settings.remembered])
+        answers = [replies[key] if key in replies else self._replies[key] for key in keys]
+        if len(self._replies) + len(replies) > self.settings.remembered:
+            self._replies.clear()
+        self._replies.update(list(replies.items())[: self.settings.remembered])
         return answers
 
-    def complete_unconstrained(self, asks: Sequence[Query]) -> list[ModelReply]:
-        """What the model writes to each ask where nothing holds it (:mod:`free`). Raises :class:`SetupError`."""
-        from partners.llm.local.free import MOST_TOKENS, written
+    def complete_unconstrained(self, queries: Sequence[Query]) -> list[ModelReply]:
+        """The model's likeliest text after each prompt, legal or not, to measure how often it is legal.
 
-        read, prompts, _ = self._posed(asks)
-        replies = [ModelReply()] * len(asks)
-        for batch in self._batches(read, prompts, [MOST_TOKENS] * len(asks)):
-            for row, reply in zip(batch.rows, written(read, prompts, batch), strict=True):
+        Raises :class:`SetupError`.
+        """
+        from partners.llm.local.decoding import MAX_FREE_TOKENS, generate_text
+
+        model, prompts, _ = self._encode(queries)
+        replies = [ModelReply()] * len(queries)
+        longest = [len(prompt) + MAX_FREE_TOKENS for prompt in prompts]
+        for batch in self._prefix_cache(model).batches(prompts, longest, self.settings.batch):
+            for row, reply in zip(batch.rows, generate_text(model, batch), strict=True):
                 replies[row] = reply
         return replies
 
-    def scores(self, asks: Sequence[Query]) -> list[Doubles]:
-        """The exact probability of every legal action, in the order of :meth:`Legal.actions`, for each ask.
+    def scores(self, queries: Sequence[Query]) -> list[Doubles]:
+        """The exact probability of every legal action, in the order of :meth:`Legal.actions`, for each query.
 
         At ``temperature`` 0 all of it is on the line that is replied. Raises :class:`SetupError`.
         """
-        from partners.llm.local.decoding import MOST_LINES, score
+        from partners.llm.local.decoding import score
 
-        if not asks:
+        if not queries:
             return []
-        read, prompts, lines = self._posed(asks)
-        scores = [np.zeros(len(of.actions)) for of in lines]
+        model, prompts, lines = self._encode(queries)
+        scores = [np.zeros(len(of_query.actions)) for of_query in lines]
         temperature = self.settings.temperature
         if not temperature:
-            for probs, (line, _) in zip(scores, self._chosen(read, prompts, lines, [0] * len(asks)), strict=True):
+            choices = self._choose(model, prompts, lines, [0] * len(queries))
+            for probs, (line, _) in zip(scores, choices, strict=True):
                 probs[line] = 1.0
             return scores
-        for batch in self._batches(read, prompts, [max(of.lengths) for of in lines], scored=True):
-            rest, longest = batch.rest(prompts), max(max(lines[row].lengths) for row in batch.rows)
-            most = batch.plan.most_lines(len(rest), max(map(len, rest)), longest)
-            scored = score(
-                read.model, rest, [lines[row] for row in batch.rows], temperature,
-                most_lines=min(most, MOST_LINES), begun=batch.begun, tally=self.tally,
-            )  # fmt: skip
-            for row, probs in zip(batch.rows, scored, strict=True):
+        for batch in self._prefix_cache(model).batches(prompts, _text_lengths(prompts, lines), self.settings.batch):
+            of_batch = score(model.model, batch, [lines[row] for row in batch.rows], temperature, tally=self.tally)
+            for row, probs in zip(batch.rows, of_batch, strict=True):
                 scores[row] = probs
         return scores
 
-    def _complete(self, asks: Sequence[Query]) -> list[ModelReply]:
-        if not asks:
+    def _complete(self, queries: Sequence[Query]) -> list[ModelReply]:
+        if not queries:
             return []
-        read, prompts, lines = self._posed(asks)
-        chosen = self._chosen(read, prompts, lines, [ask.sample for ask in asks])
+        model, prompts, lines = self._encode(queries)
+        choices = self._choose(model, prompts, lines, [query.sample for query in queries])
         replies = []
-        for prompt, legal, (line, probability) in zip(prompts, lines, chosen, strict=True):
+        for prompt, legal, (line, probability) in zip(prompts, lines, choices, strict=True):
             usage = Usage(len(prompt), legal.lengths[line])
             self.tally.update(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
             replies.append(ModelReply(reply_line(legal.actions[line], round(probability, _DIGITS)), usage=usage))
         return replies
 
-    def _chosen(
-        self, read: LocalModel, prompts: list[list[int]], lines: list[LegalLines], samples: list[int]
+    def _choose(
+        self, model: LocalModel, prompts: list[list[int]], lines: list[LegalLines], samples: list[int]
     ) -> list[tuple[int, float]]:
         """The line that is replied to each prompt, and its probability."""
         from partners.llm.local.decoding import choose
 
         line, probability = np.zeros(len(prompts), dtype=np.int64), np.zeros(len(prompts))
         uniforms = (np.array(samples) * _GOLDEN + 0.5) % 1.0
-        for batch in self._batches(read, prompts, [max(of.lengths) for of in lines]):
+        for batch in self._prefix_cache(model).batches(prompts, _text_lengths(prompts, lines), self.settings.batch):
             rows = batch.rows
             line[rows], probability[rows] = choose(
-                read.model, batch.rest(prompts), [lines[row].tree for row in rows],
-                self.settings.temperature, uniforms[rows], begun=batch.begun, tally=self.tally,
+                model.model, batch, [lines[row].tree for row in rows], self.settings.temperature, uniforms[rows],
+                tally=self.tally,
             )  # fmt: skip
         return list(zip(line.tolist(), probability.tolist(), strict=True))
 
-    def _posed(self, asks: Sequence[Query]) -> tuple[LocalModel, list[list[int]], list[LegalLines]]:
+    def _encode(self, queries: Sequence[Query]) -> tuple[LocalModel, list[list[int]], list[LegalLines]]:
         """The model, each prompt as tokens, and its legal lines. Raises :class:`SetupError`."""
-        read = self.load()
-        prompts = read.prompts([ask.prompt for ask in asks])
-        lines = [self._legal(read, ask.legal) for ask in asks]
-        if read.longest is not None:
-            most = max(len(prompt) + max(legal.lengths) for prompt, legal in zip(prompts, lines, strict=True))
-            if most > read.longest:
-                raise SetupError(
-                    f"the model {read.source} reads at most {read.longest} tokens, and a prompt with its reply takes "
-                    f"{most}: lower history_cap, use a shorter prompt, or another model"
-                )
-        return read, prompts, lines
+        model = self.load()
+        prompts = model.prompts([query.prompt for query in queries])
+        lines = [self._legal_lines(model, query.legal) for query in queries]
+        most = max(_text_lengths(prompts, lines), default=0)
+        if model.longest is not None and most > model.longest:
+            raise SetupError(
+                f"the model {model.source} reads at most {model.longest} tokens, and a prompt with its reply takes "
+                f"{most}: lower history_cap, use a shorter prompt, or another model"
+            )
+        return model, prompts, lines
 
-    def _batches(
-        self, read: LocalModel, prompts: list[list[int]], longest: list[int], *, scored: bool = False
-    ) -> list[Batch]:
-        """The prompts in batches that fit the memory, with answers so long. Raises :class:`SetupError`."""
-        from partners.llm.local.beginnings import Beginnings
+    def _prefix_cache(self, model: LocalModel) -> PrefixCache:
+        from partners.llm.local.decoding import PrefixCache
 
-        if self._beginnings is None:
-            self._beginnings = Beginnings(read, self.openings, self.settings.memory_mb, self.tally)
-        return self._beginnings.batches(prompts, longest, self.settings.batch, scored=scored)
+        if self._prefixes is None:
+            self._prefixes = PrefixCache(model, self.openings, self.tally)
+        return self._prefixes
 
-    def _legal(self, read: LocalModel, legal: Legal) -> LegalLines:
+    def _legal_lines(self, model: LocalModel, legal: Legal) -> LegalLines:
         if legal not in self._lines:
-            if len(self._lines) >= _MOST_POOLS:
+            if len(self._lines) >= _MAX_POOLS:
                 self._lines.clear()
             try:
-                self._lines[legal] = legal_lines(legal, read.encode)
+                self._lines[legal] = legal_lines(legal, model.encode)
             except TokenError as error:
-                raise SetupError(f"the model {read.source} cannot be used: {error}; use another model") from None
+                raise SetupError(f"the model {model.source} cannot be used: {error}; use another model") from None
         return self._lines[legal]
 
     def _source(self) -> str:
         return self.settings.model if self._find is None else str(self._find())
+
+
+def _text_lengths(prompts: Sequence[Sequence[int]], lines: Sequence[LegalLines]) -> list[int]:
+    """Tokens of each prompt with its longest legal line."""
+    return [len(prompt) + max(legal.lengths) for prompt, legal in zip(prompts, lines, strict=True)]
 
 
 def _digest(prompt: str) -> bytes:

@@ -1,10 +1,10 @@
-"""Decoding held to the tree of legal lines: one padded batch, and at each branch one choice, or all of them at once.
+"""Decoding with a local model: constrained to the tree of legal lines, or unconstrained for comparison.
 
-Prompts stand at the right of the batch, and from then on all rows read equally many tokens, so that no gap is left
-inside of a text: models that look back by distance, or through a sliding window, count right. Only where a gap does no
-harm (:func:`partners.llm.local.reading.allows_gaps`) what all prompts begin with is read before, and once. What is
-certain is read without asking, and rows whose line is settled leave the batch. A row depends on the others by rounding
-alone.
+Prompts are aligned at the right of a padded batch, and from then on all rows read equally many tokens, so that no gap is
+left inside a text: models with relative positions or a sliding window count correctly. Where gaps do no harm
+(:func:`~partners.llm.local.key_values.allows_gaps`), the common beginning of all prompts is read once, by a
+:class:`PrefixCache`. Forced tokens are read without a choice, and rows whose line is settled leave the batch. Rows
+influence each other by rounding only.
 """
 
 from __future__ import annotations
@@ -19,16 +19,80 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.seats import Doubles
+from partners.llm.client import ModelReply, Usage
+from partners.llm.local.key_values import KeyValueState, allows_gaps, shares_prefixes
 from partners.llm.local.legal_lines import Branch, LegalLines
-from partners.llm.local.reading import KeyValueState
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-MOST_LINES = 4096  # followed at once
+    from partners.llm.local.model import LocalModel
+
+MAX_FREE_TOKENS = 96  # of an unconstrained reply; a legal line takes about 30
+_MIN_PREFIX = 32  # tokens: a shorter beginning is read again with each prompt
+_MAX_TOKENS = 1 << 18  # of all lines that are scored at once, each counted with its prompt: bounds the memory
 
 
-class Chosen(NamedTuple):
+class Batch(NamedTuple):
+    """Prompts that are read together."""
+
+    rows: list[int]  # their places among all prompts
+    prefix: KeyValueState | None  # the common beginning, read before
+    rests: list[list[int]]  # the tokens of each prompt after it
+    longest: int  # tokens of the longest prompt with its reply
+
+    def read(self, model: PreTrainedModel, texts: Sequence[Sequence[int]]) -> tuple[KeyValueState, Tensor]:
+        """Read ``texts`` after the prefix: the state, and the logits ``[R, V]`` of the next token."""
+        state = KeyValueState(model) if self.prefix is None else self.prefix.fork()
+        return state, state.go_on(texts, None if self.prefix is None else [0] * len(texts))
+
+
+class PrefixCache:
+    """Makes batches of prompts, and reads the beginnings that many prompts share once.
+
+    A prompt of the shipped template has the same first hundreds of tokens in every position; reading them each time
+    would take most of the time. Only tokens decide: a prompt whose tokens do not begin with those of an opening, or
+    whose model needs texts without a gap, is read from its start. ``tally`` counts ``read_tokens``.
+    """
+
+    def __init__(self, local: LocalModel, openings: Sequence[str], tally: Counter[str]) -> None:
+        self._model, self._tally = local.model, tally
+        self._states: dict[tuple[int, ...], KeyValueState | None] = {}  # None until it is needed
+        if openings and shares_prefixes(local.model):
+            prefixes = local.common_prefixes(openings)
+            self._states = dict.fromkeys(tuple(tokens) for tokens in prefixes if len(tokens) >= _MIN_PREFIX)
+
+    def batches(self, prompts: Sequence[list[int]], longest: Sequence[int], size: int) -> Iterator[Batch]:
+        """Batches of at most ``size`` prompts of one prefix and about one length.
+
+        ``longest``: tokens of each prompt with its longest reply.
+        """
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for row, prompt in enumerate(prompts):
+            groups.setdefault(self._prefix(prompt, longest[row]), []).append(row)
+        for prefix, rows in groups.items():
+            ordered = sorted(rows, key=lambda row: len(prompts[row]))
+            for start in range(0, len(ordered), size):
+                part = ordered[start : start + size]
+                rests = [prompts[row][len(prefix) :] for row in part]
+                yield Batch(part, self._state(prefix), rests, max(longest[row] for row in part))
+
+    def _prefix(self, prompt: list[int], longest: int) -> tuple[int, ...]:
+        if not self._states or not allows_gaps(self._model, longest):
+            return ()
+        own = [tokens for tokens in self._states if len(prompt) > len(tokens) and tuple(prompt[: len(tokens)]) == tokens]
+        return max(own, key=len, default=())
+
+    def _state(self, prefix: tuple[int, ...]) -> KeyValueState | None:
+        if prefix and self._states[prefix] is None:
+            state = KeyValueState(self._model)
+            state.go_on([prefix])
+            self._tally["read_tokens"] += state.tokens
+            self._states[prefix] = state
+        return self._states[prefix] if prefix else None
+
+
+class ChosenLines(NamedTuple):
     """One line per row."""
 
     line: NDArray[np.int64]  # [B] in the order of Legal.actions
@@ -36,11 +100,11 @@ class Chosen(NamedTuple):
 
 
 class _Path(NamedTuple):
-    """How far a row, or one of its possible continuations, has come."""
+    """A position on the way of one row down its tree."""
 
     row: int
     branch: Branch
-    ahead: tuple[int, ...]  # of the way to the branch, what is not read yet
+    ahead: tuple[int, ...]  # tokens on the way to the branch that are not read yet
     log_prob: float
     first: int  # the first line below the branch, in the order of the tree
 
@@ -48,131 +112,154 @@ class _Path(NamedTuple):
 Pick = Callable[[list[_Path], Doubles], list[Sequence[int]]]  # which branches below each path are walked, [R]
 
 
-class _Read(NamedTuple):
+class _ReadPrompts(NamedTuple):
     """Prompts that were read up to their first choice."""
 
-    reading: KeyValueState
-    rows: list[int]  # those where there is a choice; the others need no model
-    logits: Tensor  # [rows, V] of what comes next
-
-    def places(self) -> dict[int, int]:
-        return {row: place for place, row in enumerate(self.rows)}
+    state: KeyValueState
+    rows: list[int]  # those with a choice; the others need no model
+    logits: Tensor  # [rows, V] of the next token
 
 
 def choose(
     model: PreTrainedModel,
-    prompts: Sequence[Sequence[int]],
+    batch: Batch,
     trees: Sequence[Branch],
     temperature: float,
     uniforms: Doubles,
     *,
-    begun: KeyValueState | None = None,
-    tally: Counter[str] | None = None,
-) -> Chosen:
+    tally: Counter[str],
+) -> ChosenLines:
     """The line that ``model`` replies to each prompt, ``[B]``, its likeliest token each time at ``temperature`` 0.
 
     That is no search: another line may be likelier as a whole. Above 0 each row is drawn by its one uniform in [0, 1):
-    the choice at every branch takes from it what it needs, so that over all uniforms every line has exactly its
-    probability. The probability in the result is that of ``temperature``, at 0 that of temperature 1. ``begun``: what
-    all prompts begin with, read already; ``prompts`` are then the rest of them. ``tally`` counts ``read_tokens``.
+    the choice at every branch uses up its part of it, so that over all uniforms every line has exactly its probability.
+    The probability in the result is that of ``temperature``, at 0 that of temperature 1. ``tally`` counts
+    ``read_tokens``.
     """
     left = np.array(uniforms, dtype=np.float64)
 
     def pick(paths: list[_Path], log_probs: Doubles) -> list[Sequence[int]]:
         rows = [path.row for path in paths]
-        picked = _drawn(log_probs, left, rows) if temperature else log_probs.argmax(axis=1)
+        picked = _draw(log_probs, left, rows) if temperature else log_probs.argmax(axis=1)
         return [(child,) for child in picked.tolist()]
 
-    line, log_prob = np.zeros(len(prompts), dtype=np.int64), np.zeros(len(prompts))
+    line, log_prob = np.zeros(len(trees), dtype=np.int64), np.zeros(len(trees))
     for row, tree in enumerate(trees):
         line[row] = tree.line  # -1 where there is a choice
-    counted: Counter[str] = Counter() if tally is None else tally
-    read = _read(model, prompts, trees, begun, counted)
+    read = _read_prompts(model, batch, trees, tally)
     if read is not None:
-        for row, number, reached in _walk(read, read.rows, trees, temperature or 1.0, pick, counted):
+        for row, number, reached in _walk(read, read.rows, trees, temperature or 1.0, pick, tally):
             line[row], log_prob[row] = number, reached
-    return Chosen(line, np.exp(np.minimum(log_prob, 0.0)))
+    return ChosenLines(line, np.exp(np.minimum(log_prob, 0.0)))
 
 
 def score(
     model: PreTrainedModel,
-    prompts: Sequence[Sequence[int]],
+    batch: Batch,
     lines: Sequence[LegalLines],
     temperature: float = 1.0,
     *,
-    most_lines: int = MOST_LINES,
-    begun: KeyValueState | None = None,
-    tally: Counter[str] | None = None,
+    tally: Counter[str],
+    max_tokens: int = _MAX_TOKENS,
 ) -> list[Doubles]:
     """The probability of every legal action after each prompt, in the order of its ``lines``, summing to 1.
 
-    At most ``most_lines`` are followed at once. The others are as in :func:`choose`.
+    ``max_tokens`` limits the lines that are followed at once, each counted with its prompt.
     """
-    trees = [of.tree for of in lines]
+    trees = [legal.tree for legal in lines]
     scores = [np.ones(1) if tree.line >= 0 else np.zeros(tree.size) for tree in trees]
-    counted: Counter[str] = Counter() if tally is None else tally
-    read = _read(model, prompts, trees, begun, counted)
+    read = _read_prompts(model, batch, trees, tally)
     if read is None:
         return scores
-    for share in _shares([(row, trees[row].size) for row in read.rows], most_lines):
+    sizes = [(row, trees[row].size) for row in read.rows]
+    for share in _shares(sizes, max(1, max_tokens // batch.longest)):
 
         def within(paths: list[_Path], _log_probs: Doubles, share: dict[int, range] = share) -> list[Sequence[int]]:
             return [_children_within(path, share[path.row]) for path in paths]
 
-        for row, number, reached in _walk(read, list(share), trees, temperature, within, counted):
+        for row, number, reached in _walk(read, list(share), trees, temperature, within, tally):
             scores[row][number] = np.exp(reached)
     return [probs / probs.sum() for probs in scores]
 
 
-def _read(
-    model: PreTrainedModel,
-    prompts: Sequence[Sequence[int]],
-    trees: Sequence[Branch],
-    begun: KeyValueState | None,
-    counted: Counter[str],
-) -> _Read | None:
+def generate_text(local: LocalModel, batch: Batch, most: int = MAX_FREE_TOKENS) -> list[ModelReply]:
+    """The model's likeliest text after each prompt of ``batch``; not ``finished`` if cut off after ``most`` tokens."""
+    stop = getattr(local.model.generation_config, "eos_token_id", None)
+    stops = ({stop} if isinstance(stop, int) else set(stop or ())) | {local.tokenizer.eos_token_id} - {None}
+    texts = [list[int]() for _ in batch.rows]
+    state, logits = batch.read(local.model, batch.rests)
+    active = list(range(len(batch.rows)))  # the texts that go on, one row of the state each
+    for length in range(1, most + 1):
+        tokens = logits.argmax(dim=1).tolist()
+        going = [place for place, token in enumerate(tokens) if token not in stops]
+        for place in going:
+            texts[active[place]].append(tokens[place])
+        active = [active[place] for place in going]
+        if not active or length == most:
+            break
+        logits = state.go_on([[tokens[place]] for place in going], going)
+    return [
+        ModelReply(
+            str(local.tokenizer.decode(tokens, skip_special_tokens=True)),
+            finished=row not in active,
+            usage=Usage(len(batch.rests[row]), len(tokens)),
+        )
+        for row, tokens in enumerate(texts)
+    ]
+
+
+def _read_prompts(
+    model: PreTrainedModel, batch: Batch, trees: Sequence[Branch], tally: Counter[str]
+) -> _ReadPrompts | None:
     """The prompts read up to the first choice; ``None`` where there is none in any row."""
     rows = [row for row, tree in enumerate(trees) if tree.line < 0]
     if not rows:
         return None
-    reading = KeyValueState(model) if begun is None else begun.fork()
-    texts = [(*prompts[row], *trees[row].run) for row in rows]
-    logits = reading.go_on(texts, None if begun is None else [0] * len(rows))
-    counted["read_tokens"] += reading.tokens
-    return _Read(reading, rows, logits)
+    state, logits = batch.read(model, [(*batch.rests[row], *trees[row].run) for row in rows])
+    tally["read_tokens"] += state.tokens
+    return _ReadPrompts(state, rows, logits)
 
 
 def _walk(
-    read: _Read, rows: Sequence[int], trees: Sequence[Branch], temperature: float, pick: Pick, counted: Counter[str]
+    read: _ReadPrompts, rows: Sequence[int], trees: Sequence[Branch], temperature: float, pick: Pick, tally: Counter[str]
 ) -> Iterator[tuple[int, int, float]]:
-    """Row, line and log-probability of every line of ``rows`` that ``pick`` comes to."""
-    places = read.places()
+    """Row, line and log-probability of every line of ``rows`` that ``pick`` selects."""
+    # All paths are walked at once, one row of the key-value state each:
+    #
+    #     tree of a row       {"act_type": 0, "oA": [ 1 , 0 ...     paths that stand at a branch choose its children;
+    #                                       |       2 , 1 ...     a child that is one line is yielded (its remaining
+    #                                       3, "oA": [0, 0, 0]    tokens are forced), the others go on
+    #
+    # A child's forced tokens (``ahead``) are read before its next choice. Every step reads as many tokens as the
+    # shortest ``ahead`` has, for all paths: rows keep one width, so a row with more left reads on in the next step.
+    # ``parents`` maps each path to its row of the state: after a choice several paths continue the same row.
+    places = {row: place for place, row in enumerate(read.rows)}
     parents = [places[row] for row in rows]
     paths = [_Path(row, trees[row], (), 0.0, 0) for row in rows]
-    reading, logits = read.reading.fork(), read.logits[parents]
+    state, logits = read.state.fork(), read.logits[parents]
     while True:
-        parting = [place for place, path in enumerate(paths) if not path.ahead]
+        choosing = [place for place, path in enumerate(paths) if not path.ahead]
         ahead = [(parents[place], path) for place, path in enumerate(paths) if path.ahead]
-        if parting:
-            there = [paths[place] for place in parting]
-            log_probs = _open_log_probs(logits[parting], [path.branch for path in there], temperature)
-            for place, path, odds, children in zip(parting, there, log_probs, pick(there, log_probs), strict=True):
+        if choosing:
+            here = [paths[place] for place in choosing]
+            log_probs = _open_log_probs(logits[choosing], [path.branch for path in here], temperature)
+            for place, path, odds, children in zip(choosing, here, log_probs, pick(here, log_probs), strict=True):
                 for child in children:
-                    went = _down(path, child, float(odds[child]))
-                    if went.branch.line >= 0:
-                        yield path.row, went.branch.line, went.log_prob
+                    below = _descend(path, child, float(odds[child]))
+                    if below.branch.line >= 0:
+                        yield path.row, below.branch.line, below.log_prob
                     else:
-                        ahead.append((parents[place], went))
+                        ahead.append((parents[place], below))
         if not ahead:
-            counted["read_tokens"] += reading.tokens
+            tally["read_tokens"] += state.tokens
             return
         width = min(len(path.ahead) for _, path in ahead)
-        logits = reading.go_on([path.ahead[:width] for _, path in ahead], [parent for parent, _ in ahead])
+        logits = state.go_on([path.ahead[:width] for _, path in ahead], [parent for parent, _ in ahead])
         paths = [path._replace(ahead=path.ahead[width:]) for _, path in ahead]
         parents = list(range(len(paths)))
 
 
-def _down(path: _Path, child: int, log_prob: float) -> _Path:
+def _descend(path: _Path, child: int, log_prob: float) -> _Path:
     """``path`` after its choice of the branch ``child``."""
     branch = path.branch.below[child]
     first = path.first + sum(below.size for below in path.branch.below[:child])
@@ -190,7 +277,7 @@ def _children_within(path: _Path, lines: range) -> list[int]:
 
 
 def _shares(sizes: Sequence[tuple[int, int]], most: int) -> Iterator[dict[int, range]]:
-    """The lines of each row, ``(row, lines)``, in shares of at most ``most`` together, by row."""
+    """Split the lines of all rows, given as ``(row, number)``, into shares of at most ``most`` lines."""
     share: dict[int, range] = {}
     room = most
     for row, size in sizes:
@@ -208,7 +295,7 @@ def _shares(sizes: Sequence[tuple[int, int]], most: int) -> Iterator[dict[int, r
 
 
 def _open_log_probs(logits: Tensor, branches: Sequence[Branch], temperature: float) -> Doubles:
-    """The log-probabilities of the tokens open at each branch, in its order, ``[R, W]``; then minus infinity."""
+    """Log-probabilities of the tokens at each branch, in its order, ``[R, W]``, filled up with minus infinity."""
     width = max(len(branch.tokens) for branch in branches)
     tokens = np.zeros((len(branches), width), dtype=np.int64)
     open_ = np.zeros((len(branches), width), dtype=bool)
@@ -219,8 +306,8 @@ def _open_log_probs(logits: Tensor, branches: Sequence[Branch], temperature: flo
     return picked.masked_fill(torch.from_numpy(~open_), -torch.inf).log_softmax(dim=1).numpy()
 
 
-def _drawn(log_probs: Doubles, left: Doubles, rows: Sequence[int]) -> NDArray[np.int64]:
-    """The choice whose share of the line holds each row's uniform, which is then what is left of it, in [0, 1)."""
+def _draw(log_probs: Doubles, left: Doubles, rows: Sequence[int]) -> NDArray[np.int64]:
+    """Draw a choice per row: the one whose interval holds the uniform, which becomes its place there, in [0, 1)."""
     ends = np.exp(log_probs).cumsum(axis=1)
     ends /= ends[:, -1:]
     uniform = left[rows]

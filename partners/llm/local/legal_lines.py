@@ -1,8 +1,8 @@
-"""The legal replies as a tree of tokens: a model that walks it cannot write anything else.
+"""The legal replies of a position as a tree of tokens, for constrained decoding.
 
-Each legal action is one line, up to its confidence, which is the probability of the path. A *branch* begins with all
-the tokens that are certain, and ends where the lines part. Walking it with the probabilities of the open tokens alone,
-each time made to sum to 1, is grammar-constrained decoding; the grammar is the list of lines.
+Each legal action is one line, up to its confidence, which is the probability of the path. A *branch* begins with its
+forced tokens, and ends where the lines differ. Walking the tree with the probabilities of the next tokens, renormalised
+at each branch, is grammar-constrained decoding; the grammar is the list of lines.
 
 Source: the tree of tokens as in ``prefix_allowed_tokens_fn`` of De Cao et al. 2021 (Autoregressive Entity Retrieval,
 section 3.2).
@@ -23,18 +23,18 @@ from dond_marl.game import Action
 from partners.llm.reply import Legal, reply_line
 
 Encode = Callable[[list[str]], list[list[int]]]  # texts to their tokens, nothing added
-_STAND_IN = 0.0  # a confidence, cut off with what follows it
+_STAND_IN = 0.0  # a confidence, which is cut off again
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Where lines part."""
+    """A node of the tree: forced tokens, then a choice."""
 
-    run: tuple[int, ...]  # the tokens that lead here from the last choice, that choice included
+    run: tuple[int, ...]  # the forced tokens from the last choice to here, that choice included
     tokens: NDArray[np.int64]  # the first token of each branch below, ascending; empty at the end of a line
     below: tuple[Branch, ...]
     line: int  # at the end of a line: which, in the order of Legal.actions; otherwise -1
-    size: int  # lines that go on from here
+    size: int  # lines below this node
 
 
 class LegalLines(NamedTuple):
@@ -46,7 +46,7 @@ class LegalLines(NamedTuple):
 
 
 class TokenError(InputError):
-    """A tokenizer that cannot write the legal lines apart from each other."""
+    """A tokenizer that writes two legal lines with the same tokens."""
 
 
 def line_stem(action: Action) -> str:
@@ -60,19 +60,19 @@ def legal_lines(legal: Legal, encode: Encode) -> LegalLines:
     lines = encode([line_stem(action) for action in actions])
     ordered = sorted((tuple(tokens), number) for number, tokens in enumerate(lines))
     texts = [tokens for tokens, _ in ordered]
-    # Sorted, a line that begins another stands right before one that it begins.
+    # In sorted order a line that is the beginning of another comes right before such a line.
     if any(longer[: len(shorter)] == shorter for shorter, longer in pairwise(texts)):
         raise TokenError("it writes two different replies with the same tokens")
     return LegalLines(actions, _branch(ordered, 0), tuple(map(len, lines)))
 
 
 def _branch(lines: Sequence[tuple[tuple[int, ...], int]], start: int) -> Branch:
-    """The branch of ``lines``, sorted, which agree up to ``start`` and were separated by the token before it."""
+    """The branch of ``lines``, sorted, which agree up to ``start`` and were separated from others by the token before it."""
     first, last = lines[0][0], lines[-1][0]
     if len(lines) == 1:
         return Branch(first[start:], np.zeros(0, dtype=np.int64), (), lines[0][1], 1)
     end = start
-    while first[end] == last[end]:  # sorted: what the first and the last share, all share
+    while first[end] == last[end]:  # sorted: tokens that the first and the last share, all share
         end += 1
     groups: dict[int, list[tuple[tuple[int, ...], int]]] = {}
     for line in lines:

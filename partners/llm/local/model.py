@@ -13,37 +13,34 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from partners.llm.client import SetupError
-from partners.llm.local.gguf import convert_gguf, find_gguf, place_of
-from partners.llm.local.packed import PACKED
+from partners.llm.local.client import Dtype
+from partners.llm.local.files import PACKED, convert_gguf, find_gguf, locate_model
 from partners.llm.prompt import SYSTEM
-
-Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-DTYPES: tuple[str, ...] = get_args(Dtype)
 _HASHED = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.gguf")  # what a model's answers depend on
 _BLOCK = 1 << 20
-_FOLLOWING = ("0", "10", "x", " ", "\n", "(", "")  # what a prompt may go on with
+_FOLLOWING = ("0", "10", "x", " ", "\n", "(", "")  # possible continuations of a prompt
 
 
 @dataclass
 class LocalModel:
-    """A model that has been read, and how it is spoken to."""
+    """A loaded model with its tokenizer and chat template."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
-    source: str  # in messages
+    source: str  # its name in messages
 
     @cached_property
     def longest(self) -> int | None:
-        """The most tokens that it can read, ``None`` if it does not say."""
+        """The most tokens of a text, ``None`` if its config names no limit."""
         longest = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         return int(longest) if longest else None
 
@@ -55,35 +52,35 @@ class LocalModel:
     def prompts(self, texts: Sequence[str]) -> list[list[int]]:
         """Prompts as tokens: as a user's message where the model has a chat template, otherwise as they are.
 
-        A template that knows no system message gets both messages in one.
+        If the template has no system message, both messages are one.
         """
         if not texts:
             return []
         if self.tokenizer.chat_template is None:
-            tokens: list[list[int]] = self.tokenizer(list(texts))["input_ids"]  # with what the model wants at the start
+            tokens: list[list[int]] = self.tokenizer(list(texts))["input_ids"]  # with the model's first token, if any
             end = self.tokenizer.eos_token_id
             return [row[:-1] if row and row[-1] == end else row for row in tokens]
         return self.encode([self._chat(text) for text in texts])
 
-    def beginnings(self, openings: Sequence[str]) -> list[list[int]]:
-        """The tokens that all prompts begin with that begin with each of the texts ``openings``.
+    def common_prefixes(self, openings: Sequence[str]) -> list[list[int]]:
+        """For each text of ``openings``, the tokens that all prompts beginning with it have in common.
 
-        What follows may change how the last characters are written: those tokens are left out. Whether a prompt does
-        begin with them must be looked up all the same, in the tokens of the whole prompt.
+        The text after an opening may change the tokens of its last characters: those are left out. The caller must
+        still compare them with the tokens of the whole prompt.
         """
-        begun = []
+        prefixes = []
         for opening in openings:
             first, *others = self.prompts([opening + more for more in _FOLLOWING])
-            shared = min(_same(first, other) for other in others)
-            begun.append(first[:shared])
-        return begun
+            shared = min(_common_length(first, other) for other in others)
+            prefixes.append(first[:shared])
+        return prefixes
 
     def _chat(self, text: str) -> str:
-        user = {"role": "user", "content": text if self._knows_system else f"{SYSTEM}\n\n{text}"}
-        return self.templated([{"role": "system", "content": SYSTEM}, user] if self._knows_system else [user])
+        user = {"role": "user", "content": text if self._has_system_message else f"{SYSTEM}\n\n{text}"}
+        return self.templated([{"role": "system", "content": SYSTEM}, user] if self._has_system_message else [user])
 
     @cached_property
-    def _knows_system(self) -> bool:
+    def _has_system_message(self) -> bool:
         from jinja2 import TemplateError
 
         try:
@@ -92,8 +89,8 @@ class LocalModel:
             return False
 
     def templated(self, messages: list[dict[str, str]]) -> str:
-        """A chat as one text, up to where the model answers; for a model with a chat template."""
-        # enable_thinking: models that can think first are asked to answer at once; other templates do not read it.
+        """A chat as one text, up to the model's answer; for a model with a chat template."""
+        # enable_thinking: reasoning models answer at once; other templates ignore it.
         return str(self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
         ))  # fmt: skip
@@ -110,17 +107,16 @@ def load_model(
 ) -> LocalModel:
     """The model in the folder ``source``, or of that name in the local cache; with ``download`` also one on the hub.
 
-    ``source`` may be a GGUF file too, a folder with nothing but one in it, the name of an installed package that holds
-    one (:mod:`partners.llm.local.gguf`), or of one that ``dond get-model`` keeps (:mod:`partners.llm.local.packed`).
-    ``dtype``: of the weights and of all that is computed, by default the one that they are kept in. A CPU computes in
-    float32 what is kept in float16, which it has no fast products of.
-    ``adapter``: the folder of a trained adapter, added to the weights. Raises :class:`SetupError`.
+    ``source`` may also be a GGUF file, a folder with nothing but one in it, the name of an installed package with one,
+    or a name that ``dond get-model`` fetched (:mod:`partners.llm.local.files`). ``dtype``: of the weights and the
+    computation, by default that of the folder; a CPU computes float16 weights in float32, as it has no fast float16
+    products. ``adapter``: the folder of a trained adapter, added to the weights. Raises :class:`SetupError`.
     """
     import torch
     from huggingface_hub import snapshot_download
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    folder = place_of(source)
+    folder = locate_model(source)
     file = find_gguf(folder)
     if file is not None:
         with hide_progress_bars():
@@ -135,7 +131,7 @@ def load_model(
     try:
         with hide_progress_bars():
             where = str(folder) if folder.is_dir() else source
-            if not download and not folder.is_dir():  # of a mere name transformers asks the hub
+            if not download and not folder.is_dir():  # given a name, transformers would contact the hub
                 where = snapshot_download(source, local_files_only=True)
             tokenizer = AutoTokenizer.from_pretrained(where, **options)
             model = AutoModelForCausalLM.from_pretrained(where, **options, use_safetensors=True, dtype=dtype)
@@ -144,8 +140,8 @@ def load_model(
         model.to(torch.device(device))  # type: ignore[arg-type]  # wrapped without types
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001  # what libraries say of damaged files is of every kind
-        more = "" if folder.is_dir() or download else " (it is looked for on this machine alone: see download)"
+    except Exception as error:  # noqa: BLE001  # libraries raise errors of every kind for damaged files
+        more = "" if folder.is_dir() or download else " (it is searched on this machine only: see download)"
         raise SetupError(f"the model {source} cannot be used{more}: {_reason(error)}") from None
     if adapter is not None:
         model = with_adapter(model, adapter)  # type: ignore[assignment]  # with a wider type
@@ -165,14 +161,14 @@ def with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
             merged = PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001  # what the library says of an adapter of another model is of every kind
+    except Exception as error:  # noqa: BLE001  # the library raises errors of every kind for an adapter of another model
         raise SetupError(f"the adapter {adapter} does not fit the model: {_reason(error)}") from None
-    return merged  # type: ignore[no-any-return]  # told as a module
+    return merged  # type: ignore[no-any-return]  # typed as a module
 
 
 def fingerprint(source: str | Path) -> str:
-    """The SHA-256 of the files that a model's answers depend on, ``source``: a file, or those in it; else its name."""
-    folder = place_of(source)
+    """The SHA-256 of the model file ``source`` or of the model files in that folder; a name without files is returned."""
+    folder = locate_model(source)
     if not folder.is_dir() and not folder.is_file():
         return str(source)
     files = [folder] if folder.is_file() else {path for pattern in _HASHED for path in folder.glob(pattern)}
@@ -185,8 +181,8 @@ def fingerprint(source: str | Path) -> str:
     return digest.hexdigest()
 
 
-def _same(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two texts have in common at their beginnings."""
+def _common_length(one: Sequence[int], other: Sequence[int]) -> int:
+    """The number of tokens that two texts have in common at the beginning."""
     both = min(len(one), len(other))
     return next((place for place in range(both) if one[place] != other[place]), both)
 
@@ -198,7 +194,7 @@ def _reason(error: Exception) -> str:
 
 @contextmanager
 def ignore_future_warnings() -> Iterator[None]:
-    """Without what peft calls that transformers will rename."""
+    """Hide the warnings about functions that peft calls and transformers will rename."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
@@ -206,7 +202,7 @@ def ignore_future_warnings() -> Iterator[None]:
 
 @contextmanager
 def hide_progress_bars() -> Iterator[None]:
-    """Without the progress bars of transformers, which would run through ours."""
+    """Hide the progress bars of transformers, which would mix with ours."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()

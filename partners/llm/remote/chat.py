@@ -1,8 +1,10 @@
 """OpenAI's chat completion over HTTP, which Groq, vLLM, llama.cpp and ``transformers serve`` share.
 
-Where the server supports it, the legal acts go along as a JSON schema (:mod:`.forms`): an act that is open, and a split
-of this pool, as oA counts for offers alone. Services differ in what they leave out of an answer, so that only what is
-needed is read. Some repeat the key in an error: it is left out of what is quoted.
+A request can carry the legal acts as a JSON schema: the open acts, and the splits of this pool (oA counts for offers
+only). OpenAI's structured output is the commonest; llama.cpp and vLLM had modes of their own before it, and still do. A
+server that lacks a mode refuses it, or ignores it silently, so a mode is probed by a request whose answer cannot be
+right by chance: a greeting, under a schema that allows a single act. Services differ in what they leave out of an
+answer: only what is needed is read. Some repeat the key in an error: it is removed from what is quoted.
 """
 
 from __future__ import annotations
@@ -14,88 +16,151 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from partners.llm.client import Failure, ModelReply, Query, SetupError, Usage
 from partners.llm.prompt import SYSTEM_SAY
-from partners.llm.remote.forms import form_fields, is_about_form, legal_schema
-from partners.llm.remote.retry import RateLimits, RequestFailure
-from partners.llm.remote.words import first_words, one_line
+from partners.llm.remote.failures import RequestFailure, first_words, one_line, parse_json
+from partners.llm.remote.limiter import RateLimits
+from partners.llm.reply import KEYS, SAY, Legal, LegalReply, read_reply
 from partners.llm.service import ServiceSettings, Structure
 
 if TYPE_CHECKING:
     import httpx
 
-_TEMPLATE_TOKENS = 512  # the most that a service's chat template adds to what is sent
-_PASSING = (408, 409, 498)  # besides 429 and 5xx; 498 is Groq's "no capacity now"
-_MOST_TEXT = 65_536  # characters kept of a reply; the reader refuses far shorter ones
-_OVERLOAD = (429, 498, 503)  # what another request would get too
+STRUCTURES: tuple[Structure, ...] = (  # modes of structured output, the strictest first
+    "json_schema",  # OpenAI, Groq, vLLM, llama.cpp, Ollama, LM Studio
+    "json_object_schema",  # llama.cpp's older mode, llama-cpp-python
+    "json_schema_field",  # llama.cpp
+    "structured_outputs",  # vLLM since 0.10
+    "guided_json",  # vLLM before that
+    "json_object",  # any JSON object
+    "text",
+)
+PROBE = Query("Say hello. (If you were told to answer in JSON, answer in JSON.)", Legal((1, 0, 0), (3,)))
+_MAX_SPLITS = 250  # in a schema; services refuse very large ones, and pools of up to 5 of each type stay below
+_TEMPLATE_TOKENS = 512  # the most that a service's chat template adds
+_TRANSIENT = (408, 409, 498)  # besides 429 and 5xx; 498 is Groq's "no capacity now"
+_MAX_TEXT = 65_536  # characters of a reply; the reader refuses far shorter ones
+_SCHEMA_WORDS = (  # in the error of a server that lacks a mode, whatever status it gives
+    "response_format", "json_schema", "json_object", "schema", "grammar", "guided", "structured", "input should be",
+    "validation", "unsupported", "not supported", "extra_forbidden", "extra inputs",
+)  # fmt: skip
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "": 1.0}  # in seconds
 _SPAN_PART = re.compile(r"(\d+(?:\.\d*)?)(ms|[dhms]|)", re.ASCII)
-_WHOLE = re.compile(r"\d{1,15}", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"\d{1,15}", re.ASCII)
+_HELP = {
+    401: "the service refused the key in {key} (401): check it, or make a new one, and set it again",
+    402: "the service wants to be paid (402): add credit to the account of the key in {key}",
+    403: "the key in {key} may not use {model!r} (403): allow it in the service's console, or name another model",
+    404: "the service has no model {model!r}, or nothing is served at this address (404): check model and base_url",
+}
 
 
-def request_body(settings: ServiceSettings, ask: Query, form: Structure | None = None) -> dict[str, Any]:
-    """The JSON that asks for one reply in this form, by default the one that is known."""
+def request_body(settings: ServiceSettings, query: Query, structure: Structure | None = None) -> dict[str, Any]:
+    """The JSON of a request in this mode, by default ``settings.structure_mode``; null in ``extra`` removes a field."""
     body: dict[str, Any] = {
         "model": settings.name,
         "messages": [
-            {"role": "system", "content": settings.system + (SYSTEM_SAY if ask.legal.say else "")},
-            {"role": "user", "content": ask.prompt},
+            {"role": "system", "content": settings.system + (SYSTEM_SAY if query.legal.say else "")},
+            {"role": "user", "content": query.prompt},
         ],
         "temperature": settings.temperature,
-        # OpenAI's name since 2024, and Groq's; other servers know the older one alone.
+        # OpenAI's name since 2024, and Groq's; other servers have the older one only.
         "max_completion_tokens" if settings.groq else "max_tokens": settings.max_tokens,
-        "seed": ask.sample,
+        "seed": query.sample,
         **settings.request_fields,
-        **form_fields(form or settings.structure_mode, legal_schema(ask.legal)),
+        **structure_fields(structure or settings.structure_mode, legal_schema(query.legal)),
     }
-    return {name: value for name, value in body.items() if value is not None}  # null in ``extra`` takes a field away
+    return {name: value for name, value in body.items() if value is not None}
 
 
-def most_prompt_tokens(body: Mapping[str, Any]) -> int:
-    """The most tokens that ``body`` can be: no tokenizer makes more than one of a byte."""
+def structure_fields(structure: Structure, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a request that demand an answer of ``schema`` in this mode."""
+    fields: dict[str, dict[str, Any]] = {
+        "json_schema": {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "act", "strict": True, "schema": schema},
+            }
+        },
+        "json_object_schema": {"response_format": {"type": "json_object", "schema": schema}},
+        "json_schema_field": {"json_schema": schema},
+        "structured_outputs": {"structured_outputs": {"json": schema}},
+        "guided_json": {"guided_json": schema},
+        "json_object": {"response_format": {"type": "json_object"}},
+        "text": {},
+    }
+    return fields[structure]
+
+
+def legal_schema(legal: Legal) -> dict[str, Any]:
+    """The JSON schema of the legal replies; of well-formed ones where the splits of the pool are too many to list."""
+    if prod(count + 1 for count in legal.counts) <= _MAX_SPLITS:
+        splits = Legal(legal.counts, (0,))
+        oA: dict[str, Any] = {"enum": [list(action.oA) for action in splits.actions()]}
+    else:
+        count = {"type": "integer", "enum": list(range(max(legal.counts) + 1))}
+        oA = {"type": "array", "items": count, "minItems": 3, "maxItems": 3}
+    say = {SAY: {"type": "string", "maxLength": legal.say}} if legal.say else {}
+    return {
+        "type": "object",
+        "properties": {
+            "act_type": {"type": "integer", "enum": list(legal.acts)},
+            "oA": oA,
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+            **say,
+        },
+        "required": [*KEYS, *say],
+        "additionalProperties": False,
+    }
+
+
+def is_enforced(structure: Structure, text: str) -> bool:
+    """Whether the answer to :data:`PROBE` shows that the server has this mode; JSON mode promises any object."""
+    if structure == "json_object":
+        return isinstance(parse_json(text), dict)
+    return isinstance(read_reply(text, PROBE.legal), LegalReply)
+
+
+def max_prompt_tokens(body: Mapping[str, Any]) -> int:
+    """An upper bound of the tokens of a request: no tokenizer makes more than one of a byte."""
     return len(json.dumps(body).encode()) + _TEMPLATE_TOKENS
 
 
 def read_answer(
-    answer: httpx.Response, *, model: str, key: str, secret: str, wall_s: float
+    answer: httpx.Response, settings: ServiceSettings, *, secret: str, wall_s: float
 ) -> ModelReply | RequestFailure:
-    """What ``answer`` means, received at ``wall_s`` (seconds since 1970). Raises :class:`SetupError`.
+    """The meaning of ``answer``, received at ``wall_s`` (seconds since 1970). Raises :class:`SetupError`.
 
-    ``model`` and ``key`` (where the key is from) are for the message of an error; ``secret``, the key itself, is left
-    out of it.
+    ``secret`` is the key, which is removed from the text of errors.
     """
-    status = answer.status_code
+    status, words = answer.status_code, first_words(answer.text, secret)
     if 200 <= status < 300:
-        read = _completion(answer.text)
-        return (
-            read
-            if isinstance(read, ModelReply)
-            else replace(read, status=status, words=first_words(answer.text, secret))
-        )
-    words = first_words(answer.text, secret)
+        reply = _completion(answer.text)
+        return reply if isinstance(reply, ModelReply) else replace(reply, status=status, words=words)
     if status in _HELP:
-        raise SetupError(_HELP[status].format(model=model, key=key) + (f"; it says: {words}" if words else ""))
-    if status == 400:
-        rejected = _rejected_generation(answer.text)
-        if rejected is not None:
-            return ModelReply(rejected)  # the model's own bad line, which the service's schema check stopped
-    wait = retry_after(answer.headers, wall_s)
-    bad_request = status == 500 and is_about_form(words)  # what llama-cpp-python says where others say 422
-    if (status in _PASSING or status == 429 or status >= 500) and not bad_request:
+        key = f"${settings.key_variable}" if settings.key_variable else "key_env"
+        message = _HELP[status].format(model=settings.name, key=key)
+        raise SetupError(message + (f"; its message: {words}" if words else ""))
+    error = _get(parse_json(answer.text), "error")
+    if status == 400 and _get(error, "code") == "json_validate_failed":  # Groq's check of the schema
+        return ModelReply(_text(_get(error, "failed_generation")))
+    # llama-cpp-python answers 500 where others answer 422: the request will never do
+    is_bad_request = status == 500 and any(word in words.lower() for word in _SCHEMA_WORDS)
+    if (status in _TRANSIENT or status == 429 or status >= 500) and not is_bad_request:
         failure = Failure.RATE_LIMIT if status == 429 else Failure.SERVER
-        everyone = status in _OVERLOAD or wait is not None
-        return RequestFailure(failure, everyone=everyone, wait_s=wait, status=status, words=words)
+        return RequestFailure(failure, wait_s=retry_after(answer.headers, wall_s), status=status, words=words)
     if 300 <= status < 400:
-        words = f"it sends on to {one_line(answer.headers.get('location', ''), secret)}, which is not followed"
+        words = f"it redirects to {one_line(answer.headers.get('location', ''), secret)}, which is not followed"
     return RequestFailure(Failure.REFUSED, retry=False, status=status, words=words)
 
 
 def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
-    """The seconds to wait that a service asks for, in milliseconds, seconds or as a date; ``None`` if it does not.
+    """Seconds to wait that a service demands, given in milliseconds, seconds or as a date; ``None`` without a demand.
 
-    Source: RFC 9110, section 10.2.3. A date is measured against the answer's own Date, so that clocks need not agree.
+    Source: RFC 9110, section 10.2.3. A date is compared with the answer's own Date, so that clocks need not agree.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
@@ -111,15 +176,14 @@ def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
     return max(0.0, until - (wall_s if sent is None else sent))
 
 
-def rates(headers: Mapping[str, str]) -> RateLimits:
-    """What the ``x-ratelimit-*`` headers say, as OpenAI and Groq write them (``2m59.56s``, ``7.66s``, ``20ms``)."""
-    said = []
+def rate_limits(headers: Mapping[str, str]) -> RateLimits:
+    """The ``x-ratelimit-*`` headers, as OpenAI and Groq write them (``2m59.56s``, ``7.66s``, ``20ms``)."""
+    limits: list[Any] = []
     for name in ("requests", "tokens"):
         left = headers.get(f"x-ratelimit-remaining-{name}", "")
-        said.append(
-            (int(left) if _WHOLE.fullmatch(left) else None, _span(headers.get(f"x-ratelimit-reset-{name}", "")))
-        )
-    return RateLimits(*said[0], *said[1])
+        limits.append(int(left) if _WHOLE_NUMBER.fullmatch(left) else None)
+        limits.append(_span(headers.get(f"x-ratelimit-reset-{name}", "")))
+    return RateLimits(*limits)
 
 
 def _span(text: str) -> float | None:
@@ -132,63 +196,40 @@ def _span(text: str) -> float | None:
 
 def _date(text: str | None) -> float | None:
     """An HTTP date as seconds since 1970."""
-    if text is None:
-        return None
     try:
-        date = parsedate_to_datetime(text)
+        date = parsedate_to_datetime(text or "")
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
 
 
 def _completion(body: str) -> ModelReply | RequestFailure:
-    document = _json(body)
-    choice = _at(document, "choices", 0)
-    message = _at(choice, "message")
+    document = parse_json(body)
+    choice = _get(document, "choices", 0)
+    message = _get(choice, "message")
     if not isinstance(message, dict):
         return RequestFailure(Failure.GARBLED)
-    prompt, completion = (_at(document, "usage", name) for name in ("prompt_tokens", "completion_tokens"))
-    counted = type(prompt) is int and type(completion) is int and min(prompt, completion) >= 0
+    prompt, completion = (_get(document, "usage", name) for name in ("prompt_tokens", "completion_tokens"))
+    is_counted = type(prompt) is int and type(completion) is int and min(prompt, completion) >= 0
     return ModelReply(
         _text(message.get("content")),
         finished=choice.get("finish_reason") != "length",
-        usage=Usage(prompt, completion) if counted else Usage(),
+        usage=Usage(prompt, completion) if is_counted else Usage(),
     )
-
-
-def _rejected_generation(body: str) -> str | None:
-    """The model's reply, if that is why the request was refused (Groq's ``json_validate_failed``)."""
-    error = _at(_json(body), "error")
-    return _text(_at(error, "failed_generation")) if _at(error, "code") == "json_validate_failed" else None
 
 
 def _text(content: object) -> str:
     """The text of a reply, storable; empty where it is null or no text."""
     if not isinstance(content, str):
         return ""
-    return content[:_MOST_TEXT].encode("utf-8", "replace").decode()  # JSON can hold halves of characters
+    return content[:_MAX_TEXT].encode("utf-8", "replace").decode()  # JSON can hold halves of characters
 
 
-def _at(document: Any, *path: str | int) -> Any:
-    """What stands there in a JSON document, ``None`` if nothing does."""
+def _get(document: Any, *path: str | int) -> Any:
+    """The value at ``path`` in a JSON document, ``None`` if there is none."""
     for step in path:
         try:
             document = document[step]
         except (KeyError, IndexError, TypeError):
             return None
     return document
-
-
-def _json(body: str) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-
-
-_HELP = {
-    401: "the service refused the key in {key} (401): check it, or make a new one, and set it again",
-    402: "the service wants to be paid (402): add credit to the account whose key is in {key}",
-    403: "the key in {key} may not use {model!r} (403): allow it in the service's console, or name another model",
-    404: "the service knows no model {model!r}, or nothing is served at this address (404): check model and base_url",
-}

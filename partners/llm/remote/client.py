@@ -1,40 +1,50 @@
 """Remote language models: Groq, and any server that speaks the OpenAI chat protocol.
 
-Many prompts are in flight at once, as many as the service answers without making them wait for each other; what fails
-is tried again where that can help, and told once. The key is read when the first prompt is sent; it is in no setting,
-message, reply or pickle.
+Queries run concurrently in an event loop in a thread of the client's own (the caller may run in a loop too, as in a
+notebook), within the rates and pauses of a :class:`~partners.llm.remote.limiter.Limiter` and a budget. A failed request
+is repeated where that can help. The key is read for the first query; it is in no setting, message, reply or pickle.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
+import weakref
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from partners.llm.budget import Budget, Cost
 from partners.llm.client import Failure, ModelReply, Query, SetupError
-from partners.llm.remote.chat import most_prompt_tokens, rates, read_answer, request_body
-from partners.llm.remote.forms import PROBE, STRUCTURES, is_enforced
-from partners.llm.remote.notices import Notices
-from partners.llm.remote.retry import Clock, Paced, RateLimits, RequestFailure, RetryPolicy, SystemClock
-from partners.llm.remote.session import Session, open_session, policy_of
-from partners.llm.remote.wire import NO_KEY
+from partners.llm.remote.chat import (
+    PROBE,
+    STRUCTURES,
+    is_enforced,
+    max_prompt_tokens,
+    rate_limits,
+    read_answer,
+    request_body,
+)
+from partners.llm.remote.failures import FailureNotices, RequestFailure
+from partners.llm.remote.limiter import Clock, Limiter, RateLimits, Ticket
+from partners.llm.remote.wire import Wire
 from partners.llm.service import ServiceSettings, Structure
 
 Result = TypeVar("Result")
-_IDLE = Cost(requests=1)  # a request that no model has worked on
-_SPENT = RequestFailure(Failure.BUDGET, retry=False)
-_NOT_THIS_FORM = (400, 405, 413, 415, 422, 500, 501)  # a refusal of the probe, which is a good request otherwise
 ENFORCED = "enforced"
-_TOLD_EVERY_S = 0.5  # seconds in which what fails is told, while others are still asked
+_UNUSED = Cost(requests=1)  # a request that no model has worked on
+_OVER_BUDGET = RequestFailure(Failure.BUDGET, retry=False)
+_PAUSED = RequestFailure(Failure.PAUSED, retry=False)
+_LACKS_MODE = (400, 405, 413, 415, 422, 500, 501)  # status of a refused probe, which is a good request otherwise
+_WARN_EVERY_S = 0.5  # seconds between warnings while queries are in flight
+_FIRST_WAIT_S, _MAX_WAIT_S, _JITTER = 0.5, 8.0, 0.25  # between attempts; up to a quarter less, to spread requests
 
 
 class LastRequest(NamedTuple):
-    """The newest request: the HTTP status (``None`` without an answer), its seconds, and the rates that it told."""
+    """The newest request: its HTTP status (``None`` without an answer), its seconds, and the reported rates."""
 
     status: int | None
     seconds: float
@@ -42,104 +52,104 @@ class LastRequest(NamedTuple):
 
 
 class RemoteClient:
-    """Asks a service over HTTP, many prompts in flight at once, within a budget.
+    """Sends prompts to a service over HTTP, many in flight, within a budget; by default to Groq.
 
-    ``policy`` is by default what the settings say. ``tally`` counts ``requests``, ``retries``, ``bad_<failure>``
-    (requests that brought no reply), ``failed_<failure>`` (asks given up), ``replies``, ``prompt_tokens``,
-    ``completion_tokens``, and ``probes``, the asks that found out which form of structured output the server has:
-    ``forms`` has what came of each, ``form`` the one in use. Close it after use.
+    Each query has at most ``settings.max_attempts`` requests of ``timeout_s`` seconds, in ``deadline_s`` seconds with
+    the waits between them. A wait that the service demands (Retry-After) is obeyed exactly, and if it ends after the
+    deadline the query fails at once; otherwise waits are 0.5, 1, 2, 4, 8, 8, ... seconds. A request that took too long
+    is not sent again: the service may still work on it.
+
+    ``tally`` counts ``requests``, ``retries``, ``bad_<failure>`` (requests without a reply), ``failed_<failure>``
+    (queries given up), ``replies``, ``prompt_tokens``, ``completion_tokens``, and ``probes``, the requests that found
+    out the server's mode of structured output: ``probe_results`` has the result for each mode, ``structure`` the one in
+    use. Close it after use.
     """
 
     remote = True
 
     def __init__(
-        self,
-        settings: ServiceSettings | None = None,
-        *,
-        policy: RetryPolicy | None = None,
-        budget: Budget | None = None,
-        clock: Clock | None = None,
+        self, settings: ServiceSettings | None = None, *, budget: Budget | None = None, clock: Clock | None = None
     ) -> None:
         self.settings = ServiceSettings() if settings is None else settings
-        self.policy = policy_of(self.settings) if policy is None else policy
         self.budget = Budget(self.settings.limits) if budget is None else budget
         self.tally: Counter[str] = Counter()
-        self.forms: dict[Structure, str] = {}
-        self.form: Structure | None = self.settings.structure_mode if not self.settings.probes_structure else None
-        self.latest: LastRequest | None = None
-        self._clock: Clock = SystemClock() if clock is None else clock
-        self._notices = Notices(f"the model {self.settings.name!a} at {self.settings.url}", self.policy)
-        self._session: Session | None = None
-        self._refused: str | None = None  # what a person must mend first
+        self.probe_results: dict[Structure, str] = {}
+        self.structure = None if self.settings.probes_structure else self.settings.structure_mode
+        self.last_request: LastRequest | None = None
+        self._clock = Clock() if clock is None else clock
+        self._notices = FailureNotices(self.settings)
+        self._session: _Session | None = None
+        self._setup_error: str | None = None  # to be corrected by the user first
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a remote client lives in one process: make it from its settings there")
 
     @property
     def identity(self) -> Mapping[str, object]:
+        """The parameters that shape the answers (:meth:`ServiceSettings.identity`)."""
         return self.settings.identity()
 
-    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
-        """One reply per ask, in order. Raises :class:`SetupError`, from then on without a request."""
-        if not asks:
+    def complete(self, queries: Sequence[Query]) -> list[ModelReply]:
+        """One reply per query, in order. Raises :class:`SetupError`, from then on without a request."""
+        if not queries:
             return []
-        if self._refused is not None:
-            raise SetupError(self._refused)
-        session = self._opened()
+        if self._setup_error is not None:
+            raise SetupError(self._setup_error)
         try:
+            session = self._open()
             with self.budget.waiting():
-                return self._waited(session.portal.start_task_soon(self._all, session, asks))
+                return self._wait(session.start(self._complete(session, queries)))
         except SetupError as error:
-            self._refused = str(error)
+            self._setup_error = str(error)
             raise
 
     def probe_structures(self) -> Structure:
-        """Ask the server which forms of structured output it has, whatever the settings say, and which would be used.
+        """Probe the server's modes of structured output, whatever the settings are; the strictest that it has.
 
-        ``forms`` has the words. Raises :class:`SetupError`, also where the server does not answer.
+        The findings are in ``probe_results``. Raises :class:`SetupError`, also where the server does not answer.
         """
-        session = self._opened()
-        form = self._waited(session.portal.start_task_soon(self._best_form, session))
-        if isinstance(form, Failure):
-            raise SetupError(f"the server could not be asked what it has ({form})")
-        return form
+        session = self._open()
+        structure = self._wait(session.start(self._probe(session)))
+        if isinstance(structure, Failure):
+            raise SetupError(f"the server could not be probed ({structure})")
+        return structure
 
     def close(self) -> None:
-        """Close the connections; a later ask opens new ones."""
+        """Close the connections; a later query opens new ones."""
         if self._session is not None:
             self._session.end()
             self._session = None
 
-    def _waited(self, future: Future[Result]) -> Result:
-        """The result, while what fails is told. An interrupt of the wait ends the requests too."""
+    def _wait(self, future: Future[Result]) -> Result:
+        """The result, with warnings of failures meanwhile. An interrupt of the wait cancels the requests too."""
         try:
             while True:
                 try:
-                    return future.result(timeout=_TOLD_EVERY_S)
+                    return future.result(timeout=_WARN_EVERY_S)
                 except TimeoutError:
                     if future.done():  # at that very moment, or with a time-out of its own
                         return future.result()
-                    self._notices.tell()
+                    self._notices.warn()
         except BaseException:
             future.cancel()
             raise
         finally:
-            self._notices.tell()
+            self._notices.warn()
 
-    def _opened(self) -> Session:
-        """The session, begun with the first ask. Raises :class:`SetupError`."""
+    def _open(self) -> _Session:
+        """The open session. Raises :class:`SetupError`."""
         if self._session is None:
-            self._session = open_session(self, self.settings, self.policy, self._clock)
+            self._session = _Session(self, self._clock)
         return self._session
 
-    async def _all(self, session: Session, asks: Sequence[Query]) -> list[ModelReply]:
-        async with session.asking_forms:
-            form = self.form or await self._best_form(session)
-        if isinstance(form, Failure):
-            self.tally[f"failed_{form}"] += len(asks)
-            return [ModelReply(failure=form)] * len(asks)
-        self.form = form
-        tasks = [asyncio.ensure_future(self._one(session, ask, form)) for ask in asks]
+    async def _complete(self, session: _Session, queries: Sequence[Query]) -> list[ModelReply]:
+        async with session.probing:
+            structure = self.structure or await self._probe(session)
+        if isinstance(structure, Failure):
+            self.tally[f"failed_{structure}"] += len(queries)
+            return [ModelReply(failure=structure)] * len(queries)
+        self.structure = structure
+        tasks = [asyncio.ensure_future(self._reply(session, query, structure)) for query in queries]
         try:
             return await asyncio.gather(*tasks)
         finally:  # where one error stops all, the others have ended before it is raised
@@ -147,141 +157,157 @@ class RemoteClient:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _best_form(self, session: Session) -> Structure | Failure:
-        """The form that enforces the most of those that the server has, found out once; or why it cannot be known."""
-        for form in STRUCTURES[:-1]:
-            if form not in self.forms:
+    async def _probe(self, session: _Session) -> Structure | Failure:
+        """The strictest mode that the server has, each probed once; or why that cannot be found out."""
+        for structure in STRUCTURES[:-1]:
+            if structure not in self.probe_results:
                 self.tally["probes"] += 1
-                async with session.slots:
-                    answer = await self._tries(session, PROBE, form)
-                if isinstance(answer, RequestFailure) and answer.status not in _NOT_THIS_FORM:
-                    self._notices.given_up(answer)
-                    return answer.failure
-                if isinstance(answer, RequestFailure):
-                    self.forms[form] = f"refused ({answer.status}){answer.words and ': '}{answer.words}"
+                answer = await self._attempts(session, PROBE, structure)
+                if isinstance(answer, ModelReply):
+                    is_kept = is_enforced(structure, answer.text)
+                    self.probe_results[structure] = ENFORCED if is_kept else "accepted, but not enforced"
+                elif answer.status in _LACKS_MODE:
+                    refusal = f"refused ({answer.status}){answer.words and ': '}{answer.words}"
+                    self.probe_results[structure] = refusal
                 else:
-                    self.forms[form] = ENFORCED if is_enforced(form, answer.text) else "taken, and not kept to"
-            if self.forms[form] == ENFORCED:
-                return form
+                    self._notices.add_query(answer)
+                    return answer.failure
+            if self.probe_results[structure] == ENFORCED:
+                return structure
         return STRUCTURES[-1]
 
-    async def _one(self, session: Session, ask: Query, form: Structure) -> ModelReply:
-        async with session.slots:
-            reply = await self._tries(session, ask, form)
-        if isinstance(reply, RequestFailure):
-            self.tally[f"failed_{reply.failure}"] += 1
-            self._notices.given_up(reply)
-            return ModelReply(failure=reply.failure)
+    async def _reply(self, session: _Session, query: Query, structure: Structure) -> ModelReply:
+        answer = await self._attempts(session, query, structure)
+        if isinstance(answer, RequestFailure):
+            self.tally[f"failed_{answer.failure}"] += 1
+            self._notices.add_query(answer)
+            return ModelReply(failure=answer.failure)
         self._notices.answered = True
         self.tally["replies"] += 1
-        self.tally["prompt_tokens"] += reply.usage.prompt_tokens
-        self.tally["completion_tokens"] += reply.usage.completion_tokens
-        return reply
-
-    async def _tries(self, session: Session, ask: Query, form: Structure) -> ModelReply | RequestFailure:
-        policy, clock = self.policy, self._clock
-        request = self._prepared(ask, form)
-        deadline, trouble = clock.now() + policy.deadline_s, RequestFailure(Failure.PAUSED)
-        for attempt in range(1, policy.max_attempts + 1):
-            if self.budget.seconds_left <= 0:
-                return _SPENT
-            if session.gate.shut(deadline):
-                return trouble
-            patience = self.budget.seconds_left if attempt == 1 else deadline - clock.now()
-            paced = await session.pace.take(request.worst.tokens, patience)
-            if paced is None:
-                return _SPENT if attempt == 1 else trouble
-            if attempt == 1:  # waiting for one's own rate is no fault of the service
-                deadline = clock.now() + min(policy.deadline_s, self.budget.seconds_left)
-            answer = await self._through(session, request, attempt, deadline, paced)
-            if answer is None:
-                return trouble
-            if isinstance(answer, ModelReply):
-                return answer
-            trouble, wait = answer, answer.wait_s or 0.0
-            if not answer.retry or attempt == policy.max_attempts or clock.now() + wait > deadline:
-                return trouble
-            self.tally["retries"] += 1
-            if not answer.everyone:  # otherwise the gate waits, for all
-                await clock.sleep(wait)
-        raise AssertionError("the last attempt returns")
-
-    async def _through(
-        self, session: Session, request: _Request, attempt: int, deadline: float, paced: Paced
-    ) -> ModelReply | RequestFailure | None:
-        """One request, once the gate lets it out; a :class:`Trouble` comes with the seconds to wait."""
-
-        async def send() -> ModelReply | RequestFailure:
-            answer = await self._request(session, request, deadline, paced)
-            if isinstance(answer, ModelReply) or answer.failure is Failure.BUDGET:
-                return answer
-            self.tally[f"bad_{answer.failure}"] += 1
-            if request.counts:
-                self._notices.heard(answer)
-            if answer.wait_s is not None:
-                return answer
-            return replace(answer, wait_s=self.policy.wait(attempt, request.share(attempt)), asked=False)
-
-        answer = await session.gate.through(send, deadline)
-        if answer is None or (isinstance(answer, RequestFailure) and answer.failure is Failure.BUDGET):
-            session.pace.give_back(paced)
+        self.tally["prompt_tokens"] += answer.usage.prompt_tokens
+        self.tally["completion_tokens"] += answer.usage.completion_tokens
         return answer
 
-    async def _request(
-        self, session: Session, request: _Request, deadline: float, paced: Paced
+    async def _attempts(self, session: _Session, query: Query, structure: Structure) -> ModelReply | RequestFailure:
+        """The reply to one query, or its last failure."""
+        body = request_body(self.settings, query, structure)
+        worst = self.settings.price.cost(max_prompt_tokens(body), self.settings.max_tokens)
+        request = _Request(body, worst, is_probe=query is PROBE)
+        async with session.limiter:
+            for attempt in range(1, self.settings.max_attempts):
+                answer = await self._attempt(session, request)
+                if isinstance(answer, ModelReply) or not answer.retry:
+                    return answer
+                # The jitter is not drawn: it is spread over queries and attempts, and the same in every run.
+                share = zlib.crc32(f"{query.sample} {attempt} {query.prompt}".encode()) / 2**32
+                backoff = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _MAX_WAIT_S) * (1 - _JITTER * share)
+                wait = backoff if answer.wait_s is None else answer.wait_s
+                if self._clock.now() + wait > (request.deadline or 0.0):
+                    return answer
+                self.tally["retries"] += 1
+                if wait:
+                    await self._clock.sleep(wait)
+            return await self._attempt(session, request)
+
+    async def _attempt(self, session: _Session, request: _Request) -> ModelReply | RequestFailure:
+        """One request, once the limiter admits it; if it never does, the failure before."""
+        now, left_s = self._clock.now(), self.budget.seconds_left
+        if left_s <= 0:
+            return _OVER_BUDGET
+        patience_s = left_s if request.deadline is None else request.deadline - now
+        ticket = await session.limiter.admit(request.worst.tokens, patience_s, request.deadline)
+        if isinstance(ticket, Failure):
+            is_first = request.deadline is None and ticket is Failure.RATE_LIMIT
+            return _OVER_BUDGET if is_first else replace(request.failure, retry=False)
+        if request.deadline is None:  # waiting for one's own rate is no fault of the service
+            request.deadline = self._clock.now() + min(self.settings.total_s, self.budget.seconds_left)
+        answer = await self._send(session, request, ticket, request.deadline)
+        if isinstance(answer, RequestFailure):
+            request.failure = answer
+            if answer.failure is not Failure.BUDGET:
+                self.tally[f"bad_{answer.failure}"] += 1
+                if not request.is_probe:
+                    self._notices.add_request(answer)
+        return answer
+
+    async def _send(
+        self, session: _Session, request: _Request, ticket: Ticket, deadline: float
     ) -> ModelReply | RequestFailure:
+        """Send one request if the budget covers its worst case, and book what it really took."""
         if not self.budget.reserve(request.worst):
-            return _SPENT
+            session.limiter.record(ticket, None, 0)
+            return _OVER_BUDGET
         self.tally["requests"] += 1
-        taken = request.worst  # unless the answer has a count
-        began, full = self._clock.now(), session.slots.depart()
-        read: ModelReply | RequestFailure | None = None
+        began, spent, rates = self._clock.now(), request.worst, RateLimits()  # worst case unless the answer has a count
+        status: int | None = None
+        answer: ModelReply | RequestFailure | None = None
         try:
-            answer = await session.wire.post(request.body, min(self.policy.timeout_s, deadline - began))
-            if isinstance(answer, RequestFailure):
-                taken = request.worst if answer.sent else _IDLE
-                self.latest = LastRequest(None, self._clock.now() - began, RateLimits())
-                read = answer
-                return read
-            if answer.status_code >= 300:
-                taken = _IDLE
-            told = rates(answer.headers)
-            self.latest = LastRequest(answer.status_code, self._clock.now() - began, told)
-            read = read_answer(
-                answer,
-                model=self.settings.name,
-                key=f"${self.settings.key_variable}" if self.settings.key_variable else "key_env",
-                secret="" if session.key == NO_KEY else session.key,
-                wall_s=self._clock.wall(),
-            )
-            session.pace.heed(told, sum(read.usage) if isinstance(read, ModelReply) else 0, session.slots.flying - 1)
-            if isinstance(read, RequestFailure):
-                return read
-            taken = self.settings.price.cost(*read.usage) if any(read.usage) else request.worst
-            text = read.text if session.key == NO_KEY else read.text.replace(session.key, "[key]")  # some repeat it
-            return read._replace(text=text)
+            response = await session.wire.post(request.body, min(self.settings.timeout_s, deadline - began))
+            if isinstance(response, RequestFailure):
+                answer, spent = response, request.worst if response.sent else _UNUSED
+                return answer
+            status, rates = response.status_code, rate_limits(response.headers)
+            spent = request.worst if status < 300 else _UNUSED
+            secret = session.wire.secret
+            answer = read_answer(response, self.settings, secret=secret, wall_s=self._clock.wall())
+            if isinstance(answer, ModelReply):
+                spent = self.settings.price.cost(*answer.usage) if any(answer.usage) else request.worst
+                if secret:  # some services repeat the key
+                    answer = answer._replace(text=answer.text.replace(secret, "[key]"))
+            return answer
         finally:
-            good = not isinstance(read, RequestFailure) or not read.fault
-            session.slots.arrive(full, self._clock.now() - began, good=good)
-            self.budget.settle(request.worst, taken)
-            paced.tokens = taken.tokens
-
-    def _prepared(self, ask: Query, form: Structure) -> _Request:
-        body = request_body(self.settings, ask, form)
-        worst = self.settings.price.cost(most_prompt_tokens(body), self.settings.max_tokens)
-        number = zlib.crc32(f"{ask.sample} {ask.prompt}".encode())
-        return _Request(body, worst, number, counts=ask is not PROBE)
+            self.last_request = LastRequest(status, self._clock.now() - began, rates)
+            self.budget.settle(request.worst, spent)
+            session.limiter.record(ticket, answer, spent.tokens, rates)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Request:
-    """What is sent for one ask, the most it can cost, and a number of its own; ``counts``: it is not a probe."""
+    """The request of one query, and the state of its attempts."""
 
     body: Mapping[str, Any]
-    worst: Cost
-    number: int
-    counts: bool
+    worst: Cost  # the most that it can cost
+    is_probe: bool
+    deadline: float | None = None  # set when the first attempt is admitted
+    failure: RequestFailure = _PAUSED  # of the newest attempt
 
-    def share(self, attempt: int) -> float:
-        """A number in [0, 1) for the jitter: spread over asks and attempts, and the same in every run."""
-        return zlib.crc32(f"{self.number} {attempt}".encode()) / 2**32
+
+class _Session:
+    """An event loop in a thread, with the connection and the limiter in it. Raises :class:`SetupError`.
+
+    It ends by ``end()``, at the latest when its ``owner`` is collected or the interpreter exits.
+    """
+
+    def __init__(self, owner: RemoteClient, clock: Clock) -> None:
+        self.wire = Wire(owner.settings)
+        self.limiter = Limiter(owner.settings, clock)
+        self.probing = asyncio.Lock()
+        self._loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=_run, args=(self._loop, self.wire), name="language model", daemon=True)
+        thread.start()
+        self.end = weakref.finalize(owner, _end, self._loop, thread)
+
+    def start(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """Run a coroutine in the loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+
+def _run(loop: asyncio.AbstractEventLoop, wire: Wire) -> None:
+    """Run ``loop`` until it is stopped, then cancel its tasks and close the connection."""
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(wire.close())
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        loop.close()
+
+
+def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    loop.call_soon_threadsafe(loop.stop)
+    if threading.current_thread() is not thread:  # the owner may be collected by its own loop, which cannot join itself
+        thread.join()

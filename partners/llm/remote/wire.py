@@ -1,9 +1,9 @@
-"""One request over HTTP, by Groq's SDK: what came back, whole, in bounded time and memory, or what went wrong.
+"""One HTTP request by Groq's SDK: the whole answer, in bounded time and memory, or the failure.
 
 The SDK serves every server, by raw calls: its typed call adds a second ``/openai/v1`` to other servers' addresses. Its
-own retries are off, as they would multiply with ours, and nothing is redirected: a key goes to the address that it was
-set for and to no other. The SDK's errors hold requests, with the key in a header, so none of them leaves here, not even
-as the cause of another.
+own retries are off (:mod:`.client` repeats requests, as each must fit the budget), and redirects are not followed: the
+key goes to the address that it was set for and to no other. The SDK's errors hold requests, with the key in a header,
+so none of them leaves this module, not even as the cause of another.
 """
 
 from __future__ import annotations
@@ -11,59 +11,59 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import Mapping
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from partners.llm.client import Failure, SetupError
-from partners.llm.remote.retry import RequestFailure
-from partners.llm.remote.words import one_line
+from partners.llm.remote.failures import RequestFailure, one_line
+from partners.llm.service import ServiceSettings
 
 if TYPE_CHECKING:
     import httpx
 
-NO_KEY = "none"  # what a server that needs no key is sent
-_WRONG_NAME = (
-    "the service at {url} has a certificate that cannot be trusted ({why}): check base_url, or the certificate"
-)
+MAX_BYTES = 2_000_000  # of an answer, unpacked; a reply of a hundred thousand tokens has less
+_NO_KEY = "none"  # sent to a server that needs no key
+_ANY_ZLIB = 47  # gzip or zlib, whichever the header of the data says
+_ENCODINGS = ("gzip", "x-gzip", "deflate")
 
 
 class Wire:
-    """A connection to the service at ``url``, which is sent ``key``; it belongs to one event loop.
+    """A connection to the service of ``settings``; it belongs to one event loop. Raises :class:`SetupError`.
 
-    ``groq``: whether it is Groq's, or a gateway to it, for which ``$GROQ_CUSTOM_HEADERS`` are meant.
+    ``secret`` is the key, empty for a server that needs none. ``$GROQ_CUSTOM_HEADERS`` go to Groq, or a gateway to it.
     """
 
-    def __init__(self, url: str, key: str, *, groq: bool) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.secret, self._url = read_key(settings.key_variable), settings.url
         try:
             from groq import AsyncGroq, DefaultAsyncHttpxClient, Omit
         except ImportError:
             raise SetupError("remote models need the package groq: pip install groq") from None
-        from partners.llm.remote.body import bounded
-
-        self.url, self._secret = url, "" if key == NO_KEY else key
-        headers: dict[str, Any] = {"Accept-Encoding": "identity"}
-        if not groq:
-            headers |= {name: Omit() for name in _groqs_headers()} | {"Authorization": f"Bearer {key}"}
+        key, headers = self.secret or _NO_KEY, dict[str, Any]()
+        headers["Accept-Encoding"] = "identity"
+        if not settings.groq:
+            headers |= {name: Omit() for name in _groq_headers()} | {"Authorization": f"Bearer {key}"}
+        client = DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [_limit_body]})
         self._sdk = AsyncGroq(
-            api_key=key,
-            base_url=url,
-            max_retries=0,
-            default_headers=headers,
-            http_client=DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [bounded]}),
+            api_key=key, base_url=self._url, max_retries=0, default_headers=headers, http_client=client
         )
 
     async def post(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | RequestFailure:
-        """The service's answer, within ``timeout_s`` seconds of now. Raises :class:`SetupError`."""
-        answer = await self._posted(body, timeout_s)
-        if isinstance(answer, _Untrusted):
-            raise SetupError(_WRONG_NAME.format(url=self.url, why=answer))
+        """The service's answer within ``timeout_s`` seconds. Raises :class:`SetupError` (untrusted certificate)."""
+        answer = await self._post(body, timeout_s)
+        if isinstance(answer, str):  # raised here, so that no error of the SDK is its context
+            raise SetupError(
+                f"the service at {self._url} has a certificate that cannot be trusted ({answer}): check base_url, or "
+                "the certificate"
+            )
         return answer
 
-    async def _posted(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | RequestFailure | _Untrusted:
+    async def _post(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | RequestFailure | str:
+        """As :meth:`post`; for an untrusted certificate the reason."""
         import groq
         import httpx
-
-        from partners.llm.remote.body import TooLong
 
         try:
             async with asyncio.timeout(timeout_s):  # the SDK's own is per piece: a trickle would never end
@@ -76,44 +76,91 @@ class Wire:
             return RequestFailure(Failure.TIMEOUT, retry=False)
         except (groq.APIConnectionError, httpx.HTTPError, httpx.StreamError) as error:
             cause = error.__cause__ or error
-            if isinstance(cause, TooLong):
+            if isinstance(cause, _stream_types()[0]):
                 return RequestFailure(Failure.GARBLED, retry=False, words=str(cause))
-            untrusted = _certificate(cause)
+            untrusted = _certificate_error(cause)
             if untrusted is not None:
-                return _Untrusted(one_line(untrusted.verify_message, self._secret))
+                return one_line(untrusted.verify_message, self.secret)
             sent = not isinstance(cause, httpx.ConnectError)
-            return RequestFailure(Failure.CONNECTION, sent=sent, words=one_line(str(cause), self._secret))
+            return RequestFailure(Failure.CONNECTION, sent=sent, words=one_line(str(cause), self.secret))
 
     async def close(self) -> None:
         await self._sdk.close()
 
 
-class _Untrusted(str):
-    """Why a certificate is not trusted."""
-
-
 def read_key(variable: str | None) -> str:
-    """The key in an environment variable. Raises :class:`SetupError`, without showing it."""
+    """The key in an environment variable, empty for ``None``. Raises :class:`SetupError`, without showing it."""
     if variable is None:
-        return NO_KEY
+        return ""
     key = os.environ.get(variable, "").strip()
     if not key:
         raise SetupError(f"there is no key in ${variable}: export {variable}=..., or choose a model that needs none")
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise SetupError(f"what is in ${variable} is no key: it has spaces or characters that no key has")
+        raise SetupError(f"the value of ${variable} is no key: it has spaces or characters that no key has")
     return key
 
 
-def _groqs_headers() -> list[str]:
-    """The names of the headers that the SDK would send to any address: they may hold keys of Groq's."""
+def _groq_headers() -> list[str]:
+    """The names of the headers that the SDK would send to any address: they may hold keys for Groq."""
     lines = os.environ.get("GROQ_CUSTOM_HEADERS", "").split("\n")
     return [line.partition(":")[0].strip() for line in lines if ":" in line]
 
 
-def _certificate(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
-    """The refusal of a certificate that ``error`` comes from."""
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return error
+def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    """The certificate error in the chain of causes of ``error``."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
         error = error.__cause__ or error.__context__
-    return None
+    return error
+
+
+async def _limit_body(response: httpx.Response) -> None:
+    """A response hook of httpx: at most :data:`MAX_BYTES` of the body can be read.
+
+    Answers are requested uncompressed. If a service compresses one all the same, it is decompressed here, piece by
+    piece: httpx itself would make a thousand bytes of one before they could be counted.
+    """
+    encoding = response.headers.pop("content-encoding", "identity").strip().lower()
+    response.stream = _stream_types()[1](response.stream, encoding)
+
+
+@cache
+def _stream_types() -> tuple[type[Exception], Callable[..., httpx.AsyncByteStream]]:
+    """The error for a body that is too long or unreadable, and the bounded body; made here as httpx loads slowly."""
+    import httpx
+
+    class BodyError(httpx.StreamError):
+        """A body that is longer than any reply, or compressed in a way that was not requested."""
+
+    class BoundedStream(httpx.AsyncByteStream):
+        def __init__(self, stream: httpx.AsyncByteStream, encoding: str) -> None:
+            self._stream, self._encoding = stream, encoding
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left, decompress = MAX_BYTES, self._decompressor()
+            async for piece in self._stream:
+                plain = decompress(piece, left + 1)
+                left -= len(plain)
+                if left < 0:
+                    raise BodyError(f"the answer is longer than {MAX_BYTES:,} bytes")
+                yield plain
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+        def _decompressor(self) -> Callable[[bytes, int], bytes]:
+            """A function that turns a piece into at most so many plain bytes."""
+            if self._encoding in ("", "identity"):
+                return lambda piece, _most: piece
+            if self._encoding not in _ENCODINGS:
+                raise BodyError(f"the answer is compressed as {self._encoding!a:.40}, which was not requested")
+            reader = zlib.decompressobj(_ANY_ZLIB)
+
+            def decompress(piece: bytes, most: int) -> bytes:
+                try:
+                    return reader.decompress(piece, most)
+                except zlib.error:
+                    raise BodyError(f"the answer is not compressed as {self._encoding}, as its header says") from None
+
+            return decompress
+
+    return BodyError, BoundedStream

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from partners.llm.client import SetupError
-from partners.llm.local.model_cache import CACHE, cache_folder
+from partners.llm.local.files import CACHE, cache_folder
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.llm.student.recipe import CARD, Recipe
 

@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from partners.llm.budget import Budget, Cost, Limits, Price
+from partners.llm.budget import Budget, Cost, Limits, Price, list_price
+from partners.llm.service import GROQ_MODEL, GROQ_URL, STRICT
 
 ONE = Cost(1, 100, 0)
 
@@ -103,3 +104,12 @@ def test_limits_that_cannot_be_are_refused(given):
 def test_a_budget_cannot_be_copied_into_another_process():
     with pytest.raises(TypeError, match="lives in one process"):
         pickle.dumps(Budget())
+
+
+def test_list_prices_belong_to_the_service_that_published_them():
+    for model in {GROQ_MODEL, *STRICT}:
+        assert list_price(GROQ_URL, model).price.prompt > 0
+        assert list_price("http://127.0.0.1:8000/v1", model) is None
+    assert list_price(GROQ_URL, "openai/gpt-oss-20b").price == Price(0.075, 0.30)
+    assert list_price(GROQ_URL, "unlisted") is None
+    assert list_price("https://api.openai.com/v1", GROQ_MODEL) is None

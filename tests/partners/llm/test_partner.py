@@ -24,7 +24,7 @@ from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import Template
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.retry import RetryPolicy
+
 from partners.llm.reply import Legal, reply_line
 from partners.llm.service import ServiceSettings
 from partners.scripted.heuristic import Heuristic, Tough
@@ -317,7 +317,7 @@ def test_a_storm_of_429s_costs_the_model_its_turns_and_nothing_else(monkeypatch)
     quiet = rollout((Heuristic(), Tough()), SCENARIOS, seed=1)
     try:
         settings = ServiceSettings("openai", "m", service.url, structure="text")
-        with closing(RemoteClient(settings, policy=RetryPolicy(), clock=FakeClock())) as client:
+        with closing(RemoteClient(settings, clock=FakeClock())) as client:
             partner = LLMPartner(client)
             with pytest.warns(RuntimeWarning, match=r"allows no more requests.* \(429\)\. This is told once"):
                 games = rollout((partner, Tough()), SCENARIOS, seed=1)

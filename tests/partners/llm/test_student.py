@@ -21,7 +21,7 @@ from experiments.distill import DistillConfig, imitation, moves_per_second
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
 from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.model_cache import cache_folder
+from partners.llm.local.files import cache_folder
 from partners.llm.occupant import llm
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template

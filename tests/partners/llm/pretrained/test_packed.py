@@ -14,7 +14,7 @@ from partners.judges.language_model import llm_judge
 from partners.llm.client import SetupError
 from partners.llm.local import packed
 from partners.llm.local.model import load_model
-from partners.llm.local.packed import PACKED, Packed, fetch_model, packed_place
+from partners.llm.local.files import PACKED, Packed, fetch_model, packed_place
 from partners.llm.occupant import llm
 from tests.command import in_process
 from tests.partners.llm.test_gguf import cache as cache
