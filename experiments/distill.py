@@ -20,7 +20,7 @@ from dond_marl.seats import Decisions, Partner, Traits, Turns
 from league.evaluation.matches import Result, Terms, score
 from league.settings.sections import Occupant, PathText, Section, wrong
 from partners.llm.partner import LocalLLMPartner
-from partners.llm.student.recipe import ITSELF, LESSON_GAMES, LessonGames, Recipe, StudentSettings
+from partners.llm.student import ITSELF, LESSON_GAMES, LessonGames, Recipe, StudentSettings
 
 IN_FLIGHT = 64  # games that are asked about at once
 _ROUNDS = 20  # of them
@@ -98,7 +98,7 @@ class DistillConfig(Section):
     threads: int = Field(default=_RECIPE.threads, ge=1, le=256, description="of the arithmetic")
 
     def recipe(self) -> Recipe:
-        """The argument of :func:`partners.llm.student.distill.distill`."""
+        """The argument of :func:`partners.llm.distill.distill`."""
         return Recipe(
             teacher=self.teacher,
             games=tuple(row.games() for row in self.games),

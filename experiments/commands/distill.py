@@ -22,12 +22,11 @@ from league.cli.shell import FILE, Command, Renamed, config_option, console_for_
 from league.settings.read import load_config
 from league.tables.figures import with_margin
 from partners.llm.client import SetupError
+from partners.llm.distill import distill
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
-from partners.llm.student.distill import distill
-from partners.llm.student.own_model import is_complete, own_model_folder
-from partners.llm.student.recipe import Recipe
+from partners.llm.student import Recipe, is_complete, own_model_folder
 
 AGAINST = "heuristic"
 

@@ -24,8 +24,7 @@ from league.evaluation.matches import Witness
 from partners.llm.budget import list_price
 from partners.llm.cache import uncached_client
 from partners.llm.client import Client
-from partners.llm.diagnosis.beliefs import StatedBeliefs, belief_client, elicit_beliefs
-from partners.llm.diagnosis.worths import ActValues
+from partners.llm.diagnosis import ActValues, StatedBeliefs, belief_client, elicit_beliefs
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
 

@@ -1,37 +1,41 @@
 """A language model as the judge: a task description, a few worked episodes, the episode, the question; yes or no.
 
-Only an answer whose first word is *yes* or *no* counts; equal episodes are asked about once. Source: Kwon et al. 2023
-(arXiv 2303.00001), section 3 and appendix A.1, for the parts of the prompt and their order; the words are ours.
+An answer counts if its first word is *yes* or *no*; equal episodes are queried once. Source: Kwon et al. 2023 (arXiv
+2303.00001), section 3 and appendix A.1, for the parts of the prompt and their order; the text is ours.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.errors import quote
-from dond_marl.seats import Int8s
+from dond_marl.errors import shown
+from dond_marl.seats import Doubles, Int8s
 from partners.judges.episodes import JUDGED, OTHER, describe_games, explain_label, worked_episodes
-from partners.judges.judge import JudgeReward, Verdict, count_verdicts
+from partners.judges.judge import EXAMPLES, JudgeReward, Verdict, count_verdicts
 from partners.judges.styles import Style, style_named
-from partners.judges.yes_no_model import YesNoClient
 from partners.llm.budget import Cost, Limits
-from partners.llm.cache import CachedClient, Mode
-from partners.llm.client import Client, Failure, ModelReply, Query, query_all
-from partners.llm.local.client import Dtype
+from partners.llm.cache import CachedClient, uncached_client
+from partners.llm.client import Client, Failure, ModelReply, Query, SetupError, Usage, query_all
+from partners.llm.local.client import LocalSettings
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, Reading, unwrap
-from partners.llm.service import ServiceSettings
+from partners.llm.service import ServiceSettings, select_settings, with_settings
 from partners.parameters import check_whole_number
 
+if TYPE_CHECKING:
+    from partners.llm.local.client import Dtype
+    from partners.llm.local.key_values import KeyValueState
+    from partners.llm.local.model import LocalModel
+
 Provider = Literal["groq", "openai", "hf"]
-EXAMPLES = 3  # worked episodes, as in the paper
 SYSTEM = (
     "You judge how people negotiate. Answer the last question with Yes or No as the first word, then give the reason "
     "in one short sentence."
@@ -44,40 +48,41 @@ TASK = (
 )
 NUDGE = "Your last reply did not begin with Yes or No. Begin with one of these two words."
 _NO_ACT = Legal((0, 0, 0), ())  # the question is not about an act
+_YES_NO = ("Yes", "No")
+_PREFIX_STEP = 32  # tokens: prefixes are cached in multiples of it, so that most calls share one; shorter ones are not
 _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)(\s*(?:/|\bor\b)\s*(?:yes|no)\b)?", re.IGNORECASE)
 
 
 def read_verdict(text: str) -> Verdict:
-    """The first word of a reply, whole, in any case. *Know* and *not* are no *no*; *yes or no* is no verdict."""
+    """The verdict by the first word of a reply, in any case. *Know* and *not* are no *no*; *yes or no* is none."""
     match = _FIRST_WORD.match(text)
     word = match[1].lower() if match and not match[2] else ""
     return {"yes": Verdict.YES, "no": Verdict.NO}.get(word, Verdict.NONE)
 
 
 def prompt_header(style: Style, examples: int = EXAMPLES, seed: int = 0) -> str:
-    """The beginning of every question about a style: the task, and ``examples`` worked episodes."""
+    """The common beginning of all prompts about a style: the task, and ``examples`` worked episodes."""
     worked = worked_episodes(style, examples, seed)
     parts = [TASK]
     for game, text in enumerate(describe_games(worked.games, worked.seat)):
         parts.append(
-            f"{_asked(game + 1, text, style)}\nAnswer: {explain_label(style, worked.games, game, worked.seat)}"
+            f"{_question(game + 1, text, style)}\nAnswer: {explain_label(style, worked.games, game, worked.seat)}"
         )
     return "\n\n".join(parts)
 
 
-def question(beginning: str, episode: str, style: Style, examples: int = EXAMPLES) -> str:
-    """The whole prompt about one episode, after :func:`header`."""
-    return f"{beginning}\n\n{_asked(examples + 1, episode, style)}\nAnswer:"
+def question(header: str, episode: str, style: Style, examples: int = EXAMPLES) -> str:
+    """The prompt about one episode, beginning with :func:`prompt_header`."""
+    return f"{header}\n\n{_question(examples + 1, episode, style)}\nAnswer:"
 
 
 class LLMJudge:
-    """Asks ``client()`` about each episode; made when the first is judged, so that naming a judge opens nothing.
+    """Queries a language model about each episode; ``client()`` is called for the first, so that a judge opens nothing.
 
-    ``examples``: worked episodes in the prompt, picked by ``seed``. ``re_asks``: how often an answer that is neither
-    yes nor no is asked for again. ``reading``: ``lenient`` lets one ``<think>...</think>`` and one code fence pass.
-    ``tally`` counts ``yes``, ``no``, ``episodes``, ``asked`` (different questions), ``re_asked``, ``unjudged_<cause>``
-    (a client's :class:`Failure`, or ``unreadable``), ``let_pass_fence``, ``let_pass_thinking``, and what the client
-    counts.
+    ``examples``: worked episodes in the prompt, drawn by ``seed``. ``re_asks``: further queries after an answer that is
+    neither yes nor no. ``reading``: ``lenient`` removes one ``<think>...</think>`` and one code fence. ``tally`` counts
+    ``yes``, ``no``, ``episodes``, ``asked`` (different questions), ``re_asked``, ``unjudged_<cause>`` (a client's
+    :class:`Failure`, or ``unreadable``), ``let_pass_fence``, ``let_pass_thinking``, and the counts of the client.
     """
 
     def __init__(
@@ -109,8 +114,8 @@ class LLMJudge:
 
     @property
     def spent(self) -> Cost:
-        """Requests, tokens and money since it was made; what a cache answered costs nothing."""
-        client = _behind_cache(self.__dict__.get("client"))
+        """Requests, tokens and money since its creation; replies from a cache cost nothing."""
+        client = uncached_client(self.client) if "client" in self.__dict__ else None
         return client.budget.spent if isinstance(client, RemoteClient) else Cost()
 
     def verdicts(self, games: Games, seat: int) -> Int8s:
@@ -118,7 +123,7 @@ class LLMJudge:
         prompts = [question(self.header, text, self.style, self.examples) for text in describe_games(games, seat)]
         different = list(dict.fromkeys(prompts))
         asks = [Query(prompt, _NO_ACT) for prompt in different]
-        results = query_all(self.client, asks, self._read, _reworded, re_asks=self.re_asks, tally=self._counted)
+        results = query_all(self.client, asks, self._read, _with_nudge, re_asks=self.re_asks, tally=self._counted)
         result_of = dict(zip(different, results, strict=True))
         self._counted.update(episodes=len(prompts), asked=len(different))
         verdicts = np.full(len(prompts), Verdict.NONE, dtype=np.int8)
@@ -146,69 +151,65 @@ class LLMJudge:
         client = self.__dict__.pop("client", None)
         if isinstance(client, CachedClient):
             client.cache.close()
-        service = _behind_cache(client)
+        service = None if client is None else uncached_client(client)
         if isinstance(service, RemoteClient):
             service.close()
 
 
+@with_settings(
+    ServiceSettings, LocalSettings,
+    omit=("system", "temperature", "structure", "remembered", "download", "revision", "adapter"),
+)  # fmt: skip
 def llm_judge(
     style: str,
     examples: int = EXAMPLES,
     seed: int = 0,
     provider: Provider = "groq",
     model: str | None = None,
-    base_url: str | None = None,
-    key_env: str | None = None,
     re_asks: int = 1,
     reading: Reading = "strict",
-    extra: dict[str, Any] | None = None,
-    max_tokens: int = 1024,
-    in_flight: int = 32,
-    timeout_s: float = 60.0,
-    deadline_s: float | None = None,
-    max_attempts: int = 4,
-    breaker_after: int = 5,
-    requests_per_minute: int | None = None,
-    tokens_per_minute: int | None = None,
-    max_requests: int | None = None,
-    max_total_tokens: int | None = None,
-    max_usd: float | None = None,
-    max_seconds: float | None = None,
-    prompt_price: float | None = None,
-    completion_price: float | None = None,
-    cache: str | None = None,
-    cache_mode: Mode = "off",
     batch: int = 8,
-    device: str = "cpu",
-    dtype: Dtype = "auto",
+    **settings: Any,
 ) -> JudgeReward:
-    """Ten points where a language model says that the learner negotiated in ``style``.
+    """A reward of 10 points where a language model judges that the learner negotiated in ``style``.
 
-    ``examples`` (1..20) worked episodes are in the prompt, chosen by ``seed``. ``provider``: ``groq``, with the key in
-    ``$GROQ_API_KEY``; ``openai`` for any server that speaks OpenAI's protocol at ``base_url``, with a key in
-    ``$key_env`` if it needs one; ``hf`` for the Hugging Face model ``model`` (a folder, a GGUF file or a name that
-    ``llm`` takes), read on ``device`` in ``dtype`` and in batches of ``batch`` questions. The rest is as for the
-    occupant ``llm``; a limit that is reached leaves episodes unjudged. Nothing is opened, read or sent before the first
-    episode is judged. Raises ``ValueError``.
+    Nothing is opened or sent before the first episode is judged. A limit that is reached leaves episodes without a
+    verdict. Other keywords are those of :class:`partners.llm.service.ServiceSettings` (``base_url``, ``max_tokens``,
+    ``cache``, ...), and for ``provider=hf`` ``device`` and ``dtype``. Raises ``ValueError``.
+
+    Parameters
+    ----------
+    style
+        ``versatile``, ``push_over``, ``competitive`` or ``stubborn``.
+    examples, seed
+        Number (1..20) of worked episodes in the prompt, and the seed that draws them.
+    provider
+        ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server that speaks OpenAI's protocol; ``hf`` for
+        the Hugging Face model ``model`` (a folder, a GGUF file or a name that ``llm`` takes).
+    model
+        Name of the model.
+    re_asks
+        Further queries after an answer that is neither yes nor no.
+    reading
+        ``strict``, or ``lenient`` to remove one ``<think>...</think>`` and one code fence.
+    batch
+        Questions read at once by a model on this machine.
     """
     judged_style = style_named("style", style)
     check_whole_number("examples", examples, 1, 20)
     check_whole_number("seed", seed, 0, 2**31 - 1)
     check_whole_number("re_asks", re_asks, 0, 10)
     if reading not in get_args(Reading):
-        raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {quote(reading)}")
+        raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {shown(reading)}")
     if provider not in get_args(Provider):
-        raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {quote(provider)}")
-    service = ServiceSettings(
-        provider, model, base_url, key_env, 0.0, max_tokens, "text", extra, in_flight, requests_per_minute,
-        tokens_per_minute, max_requests, max_total_tokens, max_usd, max_seconds, prompt_price, completion_price,
-        cache, cache_mode, SYSTEM, timeout_s, deadline_s, max_attempts, breaker_after,
-    )  # fmt: skip
+        raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {shown(provider)}")
+    given = select_settings(ServiceSettings, settings)
+    service = ServiceSettings(provider, model, structure="text", system=SYSTEM, **given)
     if provider == "hf" and model is None:
         raise ValueError("provider hf needs a model: the path of a folder with config.json and *.safetensors")
     if provider == "hf" and service.limits != Limits():
-        raise ValueError("limits of what may be spent are for services; a model of provider hf costs time alone")
-    local = YesNoClient("-" if model is None else model, SYSTEM, batch=batch, device=device, dtype=dtype)
+        raise ValueError("spending limits are for services; a model of provider hf costs time only")
+    local = YesNoClient(LocalSettings(model or "-", batch=batch, **select_settings(LocalSettings, settings)), SYSTEM)
 
     def client() -> Client:
         return service.with_cache(local if service.local else RemoteClient(service))
@@ -216,13 +217,120 @@ def llm_judge(
     return JudgeReward(LLMJudge(judged_style, client, examples=examples, seed=seed, re_asks=re_asks, reading=reading))
 
 
-def _behind_cache(client: Client | None) -> Client | None:
-    return client.client if isinstance(client, CachedClient) else client
-
-
-def _asked(number: int, episode: str, style: Style) -> str:
+def _question(number: int, episode: str, style: Style) -> str:
     return f"Episode {number}\n{episode}\nQuestion: Is {JUDGED} a {style.word} negotiator?"
 
 
-def _reworded(prompt: str, result: Verdict | Failure) -> str | None:
+def _with_nudge(prompt: str, result: Verdict | Failure) -> str | None:
     return f"{prompt}\n\n{NUDGE}" if result is Verdict.NONE else None
+
+
+class YesNoClient:
+    """A :class:`partners.llm.client.Client` that replies ``Yes`` or ``No``, whichever a local model finds likelier.
+
+    The model is loaded for the first question, and nothing is sent anywhere. ``system`` is put before the prompt where
+    the model has a chat template. The common beginning of all prompts of a call is read once, and cached for the next
+    call. ``tally`` counts ``replies``, ``prompt_tokens`` and ``read_tokens``, the tokens that the model processed.
+    """
+
+    remote = False
+
+    def __init__(self, settings: LocalSettings, system: str) -> None:
+        self.settings, self.system = settings, system
+        self.tally: Counter[str] = Counter()
+        self._prefix: tuple[list[int], KeyValueState | None] = ([], None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without the cached prefix, which a copy reads again."""
+        return {**self.__dict__, "_prefix": ([], None)}
+
+    @cached_property
+    def identity(self) -> Mapping[str, object]:
+        """The SHA-256 of the model's files, wherever they are, and its instructions."""
+        from partners.llm.local.model import fingerprint
+
+        model, dtype = fingerprint(Path(self.settings.model).expanduser()), self.settings.dtype
+        identity = {"model": model, "system": self.system, "answers": list(_YES_NO)}
+        return identity if dtype == "auto" else {**identity, "dtype": dtype}
+
+    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
+        """``Yes`` or ``No`` to each prompt, with its probability. Raises :class:`SetupError`."""
+        prompts = [self._tokens(ask.prompt) for ask in asks]
+        likely = np.zeros(len(asks))
+        prefix = self._common_prefix(prompts)
+        order = sorted(range(len(asks)), key=lambda row: len(prompts[row]))
+        for start in range(0, len(order), self.settings.batch):
+            rows = order[start : start + self.settings.batch]
+            likely[rows] = self._yes_probability([prompts[row] for row in rows], prefix)
+        self.tally.update(replies=len(asks), prompt_tokens=sum(map(len, prompts)))
+        return [
+            ModelReply(
+                f"{_YES_NO[0] if yes > 0.5 else _YES_NO[1]}. ({max(yes, 1 - yes):.4f})", usage=Usage(len(prompt), 1)
+            )
+            for yes, prompt in zip(likely.tolist(), prompts, strict=True)
+        ]
+
+    @property
+    def _local(self) -> LocalModel:
+        return _load(self.settings.model, self.settings.device, self.settings.dtype)
+
+    @cached_property
+    def _answers(self) -> tuple[list[int], int, int]:
+        """The tokens that both words begin with, and the first tokens in which yes and no differ."""
+        space = "" if self._local.tokenizer.chat_template else " "  # a prompt ends with a colon, a chat with a new line
+        yes, no = self._local.encode([space + word for word in _YES_NO])
+        differ = [place for place, tokens in enumerate(zip(yes, no, strict=False)) if len(set(tokens)) == 2]
+        if not differ:
+            raise SetupError(f"the model {self.settings.model} writes yes and no with the same tokens; name another")
+        return yes[: differ[0]], yes[differ[0]], no[differ[0]]
+
+    def _tokens(self, prompt: str) -> list[int]:
+        if self._local.tokenizer.chat_template:
+            prompt = self._local.templated([{"role": "user", "content": f"{self.system}\n\n{prompt}"}])
+        tokens = [*self._local.encode([prompt])[0], *self._answers[0]]
+        longest = self._local.longest
+        if longest is not None and len(tokens) > longest:
+            raise SetupError(
+                f"the model {self.settings.model} reads at most {longest} tokens, and a judge's question takes "
+                f"{len(tokens)}: use fewer examples, or name another model"
+            )
+        return tokens
+
+    def _common_prefix(self, prompts: Sequence[list[int]]) -> tuple[int, KeyValueState | None]:
+        """The number of first tokens that all prompts share, and their state; 0 if too few to cache."""
+        from partners.llm.local.key_values import KeyValueState, allows_gaps, shares_prefixes
+
+        first, last = min(prompts, default=[]), max(prompts, default=[])  # tokens that these two share, all share
+        same = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
+        model = self._local.model
+        same -= same % _PREFIX_STEP
+        if not same or not shares_prefixes(model) or not allows_gaps(model, max(map(len, prompts))):
+            return 0, None
+        tokens, begun = self._prefix
+        if begun is None or first[:same] != tokens:
+            tokens, begun = first[:same], KeyValueState(model)
+            begun.go_on([tokens])
+            self.tally["read_tokens"] += begun.tokens
+            self._prefix = tokens, begun
+        return len(tokens), begun
+
+    def _yes_probability(self, prompts: Sequence[list[int]], prefix: tuple[int, KeyValueState | None]) -> Doubles:
+        """The probability of yes against no after each prompt, ``[B]``."""
+        import torch
+
+        from partners.llm.local.key_values import KeyValueState
+
+        _, yes, no = self._answers
+        same, begun = prefix
+        state = KeyValueState(self._local.model) if begun is None else begun.fork()
+        rest = [prompt[same:] for prompt in prompts]
+        logits = state.go_on(rest, None if begun is None else [0] * len(rest))[:, [yes, no]]
+        self.tally["read_tokens"] += state.tokens
+        return torch.softmax(logits.double(), dim=1)[:, 0].cpu().numpy()
+
+
+@lru_cache(maxsize=1)  # judges of several styles and seeds share one model
+def _load(model: str, device: str, dtype: Dtype) -> LocalModel:
+    from partners.llm.local.model import load_model
+
+    return load_model(model, device=device, dtype=dtype)

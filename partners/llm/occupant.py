@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from partners.llm.cache import Mode
-from partners.llm.lineage import lineage_of
+from dond_marl.occupants import spec_name
 from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.client import Dtype
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
 from partners.llm.prompt import HISTORY_CAP, Shipped, load_template, openings
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Reading
-from partners.llm.service import Provider, ServiceSettings, Structure
-from partners.llm.student.own_model import own_model_folder, trained_history_cap
-from partners.llm.student.recipe import Recipe
-from partners.provenance import declare_provenance
+from partners.llm.service import (
+    GROQ_MODEL,
+    Provider,
+    ServiceSettings,
+    resolve_provider,
+    select_settings,
+    with_settings,
+)
+from partners.llm.student import CARD, Recipe, own_model_folder, trained_history_cap
+from partners.provenance import NOT_KNOWN, Ancestry, Known, past_in, tells
 
 OWN = "the project's own"  # in place of a folder
+# Parameters in an occupant's identity: those that change replies; without addresses, so it is equal on all machines.
+_SHAPING = (
+    "history_cap", "re_asks", "fallback", "samples", "reading", "temperature", "max_tokens", "structure", "extra",
+    "revision",
+)  # fmt: skip
 
 
+def llm_provenance(given: Mapping[str, Any]) -> Known:
+    """Provenance of ``llm`` with these parameters: teacher and games for models distilled here, unknown for others."""
+    from partners.llm.local.model import fingerprint
+
+    defaults = {name: parameter.default for name, parameter in inspect.signature(llm).parameters.items()}
+    settings = {**defaults, **given}
+    provider = resolve_provider(settings["provider"])
+    template = load_template(settings["prompt_path"], settings["prompt"])
+    name, past = str(settings["model"] or GROQ_MODEL), NOT_KNOWN
+    if provider == "hf" and settings["model"] is None:
+        recipe = Recipe()
+        name, past = f"distilled {recipe.digest(template)}", recipe.ancestry()
+    elif provider == "hf":
+        name, past = _folder_provenance(name)
+        if settings["adapter"] is not None:  # an adapter's folder does not record its training opponents
+            name, past = f"{name} with {fingerprint(settings['adapter'])[:16]}", NOT_KNOWN
+    prompt = hashlib.sha256(template.text.encode()).hexdigest()
+    identity: dict[str, object] = {"kind": "llm", "provider": provider, "model": name, "prompt_sha256": prompt}
+    if settings["sorted_items"]:
+        identity["sorted_items"] = True
+    return Known(spec_name({**identity, **{name: settings[name] for name in _SHAPING}}), past)
+
+
+@tells(llm_provenance)
+@with_settings(ServiceSettings, LocalSettings, omit=("system", "remembered"))
 def llm(
     provider: Provider = "auto",
     model: str | None = None,
     base_url: str | None = None,
-    key_env: str | None = None,
     prompt: Shipped = "full",
     prompt_path: str | None = None,
     history_cap: int | None = None,
@@ -33,86 +71,80 @@ def llm(
     fallback: Fallback = "greedy",
     samples: int = 1,
     reading: Reading = "strict",
-    temperature: float = 0.0,
-    max_tokens: int = 1024,
-    structure: Structure = "auto",
-    extra: dict[str, Any] | None = None,
-    in_flight: int = 32,
-    timeout_s: float = 60.0,
-    deadline_s: float | None = None,
-    max_attempts: int = 4,
-    breaker_after: int = 5,
-    requests_per_minute: int | None = None,
-    tokens_per_minute: int | None = None,
-    max_requests: int | None = None,
-    max_total_tokens: int | None = None,
-    max_usd: float | None = None,
-    max_seconds: float | None = None,
-    prompt_price: float | None = None,
-    completion_price: float | None = None,
-    cache: str | None = None,
-    cache_mode: Mode = "off",
-    batch: int = 64,
-    device: str = "cpu",
-    download: bool = False,
-    revision: str | None = None,
-    dtype: Dtype = "auto",
-    memory_mb: int = 1024,
-    adapter: str | None = None,
     sorted_items: bool = False,
+    **settings: Any,
 ) -> LLMPartner:
-    """A language model that is asked what it would say: a service, or a model on this machine.
+    """A language model in a seat: of a service, or on this machine.
 
     Source: this project.
 
-    ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``, which goes to ``base_url``, a gateway, if one is given;
-    ``openai`` for any server that speaks OpenAI's protocol at ``base_url`` (up to its ``/v1``), with a key in
-    ``$key_env`` if it needs one; ``hf`` for the Hugging Face model in the folder or GGUF file ``model``, by default the
-    project's own, which is made on first use (see :mod:`partners.llm.student.own_model`); ``auto`` for ``groq`` if
-    there is a key, otherwise the project's own model. ``prompt``: ``full``, or ``short`` for less than half of it,
-    without worked examples, or ``brief`` for about half of that, without the history; ``prompt_path``: a file with
-    another. ``history_cap``: acts of the history in the prompt, by default as many as the model was made for.
-    ``cache``: the file that answers are recorded in, or replayed from.
+    Nothing is sent, and no model is loaded, before the first turn. Once the budget of a service is spent, the
+    ``fallback`` plays. Other keywords are those of :class:`partners.llm.service.ServiceSettings` (``temperature``,
+    ``max_tokens``, ``max_requests``, ``cache``, ...), and for ``provider=hf`` of
+    :class:`partners.llm.local.client.LocalSettings` (``batch``, ``device``, ``dtype``, ``adapter``, ...). Raises
+    ``ValueError``.
 
-    Once what may be spent on a service is spent, the ``fallback`` plays. ``batch``, ``device``, ``download``,
-    ``revision``, ``dtype``, ``memory_mb`` and ``adapter`` are those of
-    :class:`partners.llm.local.client.LocalSettings`, the others those of :class:`LLMPartner` and
-    :class:`partners.llm.service.ServiceSettings`. Nothing is sent, and no model is read, before the first turn.
+    Parameters
+    ----------
+    provider
+        ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server that speaks OpenAI's protocol; ``hf`` for
+        a Hugging Face model on this machine; ``auto`` for ``groq`` if there is a key, else the project's own model.
+    model
+        Name of the model; for ``hf`` a folder or GGUF file, by default the project's own model, which is made on first
+        use (:mod:`partners.llm.student`).
+    base_url
+        Address of the server, up to its ``/v1``; with ``groq`` a gateway, which gets Groq's key.
+    prompt
+        Shipped template: ``full``; ``short``, less than half of it, without worked examples; ``brief``, about half of
+        that, without the history.
+    prompt_path
+        File with another template.
+    history_cap
+        Acts of the history in the prompt, by default as many as the model was trained with.
+    re_asks, fallback, samples, reading, sorted_items
+        See :class:`~partners.llm.partner.LLMPartner`.
     """
-    service = ServiceSettings(
-        provider, model, base_url, key_env, temperature, max_tokens, structure, extra, in_flight, requests_per_minute,
-        tokens_per_minute, max_requests, max_total_tokens, max_usd, max_seconds, prompt_price, completion_price,
-        cache, cache_mode, timeout_s=timeout_s, deadline_s=deadline_s, max_attempts=max_attempts,
-        breaker_after=breaker_after,
-    )  # fmt: skip
+    service = ServiceSettings(provider, model, base_url, **select_settings(ServiceSettings, settings))
     template = load_template(prompt_path, prompt)
-    if adapter is not None and (model is None or not service.local):
+    if settings.get("adapter") is not None and (model is None or not service.local):
         raise ValueError(
             "an adapter belongs to the model that it was trained on: llm(provider=hf, model=..., adapter=...)"
         )
     if not service.local:
-        cap = HISTORY_CAP if history_cap is None else history_cap
-        remote = service.with_cache(RemoteClient(service))
         return LLMPartner(
-            remote, template, history_cap=cap, re_asks=re_asks, fallback=fallback, samples=samples, reading=reading,
+            service.with_cache(RemoteClient(service)),
+            template,
+            history_cap=HISTORY_CAP if history_cap is None else history_cap,
+            re_asks=re_asks,
+            fallback=fallback,
+            samples=samples,
+            reading=reading,
             sorted_items=sorted_items,
-        )  # fmt: skip
+        )
+    given = select_settings(LocalSettings, settings)
     if model is None:
         recipe = Recipe()
-        settings = LocalSettings(OWN, temperature, batch, device=device, dtype=dtype, memory_mb=memory_mb)
-        find, made_for = partial(own_model_folder, recipe, template), recipe.prompt_history()
-        local = LocalClient(settings, find, openings(template))
+        given |= {"download": False, "revision": None}
+        find, trained_with = partial(own_model_folder, recipe, template), recipe.prompt_history()
     else:
-        settings = LocalSettings(
-            model, temperature, batch, device=device, download=download, revision=revision, dtype=dtype,
-            memory_mb=memory_mb, adapter=adapter,
-        )  # fmt: skip
-        local, made_for = LocalClient(settings, openings=openings(template)), trained_history_cap(model)
-    cap = made_for if history_cap is None else history_cap
+        find, trained_with = None, trained_history_cap(model)
+    local = LocalClient(LocalSettings(model or OWN, **given), find, openings(template))
     return LocalLLMPartner(
-        service.with_cache(local), local, template, history_cap=cap, fallback=fallback, samples=samples,
+        service.with_cache(local),
+        local,
+        template,
+        history_cap=trained_with if history_cap is None else history_cap,
+        fallback=fallback,
+        samples=samples,
         sorted_items=sorted_items,
-    )  # fmt: skip
+    )
 
 
-declare_provenance(lineage_of(llm))(llm)
+def _folder_provenance(model: str) -> tuple[str, Ancestry]:
+    """The name of a model in a folder, and its past, unknown if it was not distilled here."""
+    folder = Path(model).expanduser()
+    try:
+        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        return f"distilled {card['name']}", past_in(card)
+    except (OSError, ValueError, KeyError, TypeError):
+        return folder.name if folder.exists() else model, NOT_KNOWN

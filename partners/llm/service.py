@@ -1,16 +1,21 @@
-"""How a language model is reached, by ``llm`` and ``llm_judge`` alike: which, where, for how much, from which cache."""
+"""Settings of a language model service, shared by the occupant ``llm`` and the reward ``llm_judge``.
+
+:func:`with_settings` gives both their flat keyword parameters from the fields declared here.
+"""
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
-from dond_marl.errors import quote
+from dond_marl.errors import shown
 from partners.llm.budget import Limits, Price
 from partners.llm.cache import CachedClient, CacheError, Mode, ReplyCache
 from partners.llm.client import Client
@@ -21,13 +26,14 @@ GROQ_URL = "https://api.groq.com/openai/v1"
 GROQ_KEY = "GROQ_API_KEY"
 GROQ_MODEL = "openai/gpt-oss-20b"  # served in November 2026; Groq's Llama models were shut down in August
 STRICT = ("openai/gpt-oss-20b", "openai/gpt-oss-120b")  # models that Groq decodes under a schema
-# What keeps a reasoning model brief, or reasoning eats the tokens of the answer. Source: Groq's documentation of
-# reasoning, November 2026: gpt-oss takes low, medium and high and can leave its reasoning out; Qwen 3 takes none.
+# Fields that make a reasoning model brief, or reasoning uses up the tokens of the answer. Source: Groq's documentation
+# of reasoning, November 2026: gpt-oss takes low, medium and high and can leave its reasoning out; Qwen 3 takes none.
 _BRIEF: dict[str, dict[str, Any]] = {
     "openai/gpt-oss-": {"reasoning_effort": "low", "include_reasoning": False},
     "qwen/qwen3": {"reasoning_effort": "none"},
 }
 
+Factory = TypeVar("Factory", bound=Callable[..., Any])
 Provider = Literal["auto", "groq", "openai", "hf"]
 Structure = Literal[
     "auto",
@@ -43,21 +49,49 @@ Structure = Literal[
 
 @dataclass(frozen=True)
 class ServiceSettings:
-    """Which model, where, how it is asked and what may be spent on it. Raises ``ValueError``.
+    """Settings of a language model: which model, where, how it is queried, and the budget. Raises ``ValueError``.
 
-    ``provider``: ``groq``; ``openai``, any OpenAI-compatible server at ``base_url`` (up to and including its ``/v1``);
-    ``hf``, a model on this machine, for which those about a service are checked but do nothing; or ``auto``, ``groq``
-    if there is a key and otherwise ``hf``. With ``groq``, ``base_url`` is a gateway that is asked in Groq's place, and
-    the key goes to it. ``key_env``: the environment variable with the key, by default Groq's for Groq and none for
-    other servers, so that no key goes to a server that it was not made for. ``temperature``: of sampling, 0 for none.
-    ``max_tokens``: of one answer, reasoning included. ``structure``: how the shape of answers is enforced
-    (:mod:`partners.llm.remote.forms`); by default what Groq's documentation says of the model, and what any other
-    server has when it is asked. ``extra``: further fields of the request, over those that keep a reasoning model
-    brief; null takes one away. ``in_flight``: the most requests at a time (:mod:`partners.llm.remote.slots`).
-    ``max_requests``, ``max_total_tokens``, ``max_usd`` and ``max_seconds``: what may be spent. The prices are in US
-    dollars per million tokens. ``system``: the system message of every request. ``timeout_s``, ``deadline_s`` (twice
-    ``timeout_s`` unless said), ``max_attempts`` and ``breaker_after``: see
-    :class:`partners.llm.remote.retry.RetryPolicy`.
+    Parameters
+    ----------
+    provider
+        ``groq``; ``openai``, any OpenAI-compatible server at ``base_url``; ``hf``, a model on this machine, for which
+        the fields about a service are checked but do nothing; or ``auto``: ``groq`` if there is a key, else ``hf``.
+    model
+        Name of the model, by default :data:`GROQ_MODEL`.
+    base_url
+        Address of the server, up to its ``/v1``; with ``groq`` a gateway that replaces Groq and gets its key.
+    key_env
+        Environment variable with the key, by default Groq's for Groq and none for other servers, so that no key goes to
+        a server that it was not made for.
+    temperature
+        Of sampling, 0 for none.
+    max_tokens
+        Of one answer, reasoning included.
+    structure
+        Mode of structured output (:mod:`partners.llm.remote.chat`); ``auto`` follows Groq's documentation for its
+        models, and probes any other server.
+    extra
+        Further fields of the request, in addition to those that make reasoning models brief; null removes a field.
+    in_flight
+        The most requests at a time (:class:`partners.llm.remote.limiter.Limiter`).
+    requests_per_minute, tokens_per_minute
+        Own rate limits, ``None`` for none.
+    max_requests, max_total_tokens, max_usd, max_seconds
+        Budget of each process, ``None`` for no limit; ``max_usd`` needs both prices.
+    prompt_price, completion_price
+        US dollars per million tokens.
+    cache, cache_mode
+        File of recorded replies; ``record`` adds missing replies, ``replay`` contacts no server, ``off`` uses no cache.
+    system
+        System message of every request.
+    timeout_s
+        Seconds for one request.
+    deadline_s
+        Seconds for all attempts of a query with the waits between them, by default twice ``timeout_s``.
+    max_attempts
+        Requests for one query.
+    breaker_after
+        Failures in a row after which the service is not contacted for a while.
     """
 
     provider: Provider = "groq"
@@ -88,37 +122,37 @@ class ServiceSettings:
     def __post_init__(self) -> None:
         provider, url = self.provider, self.base_url
         if provider not in get_args(Provider):
-            raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {quote(provider)}")
+            raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {shown(provider)}")
         if (provider == "openai" and url is None) or (provider in ("hf", "auto") and url is not None):
             raise ValueError(
                 f"provider openai needs a base_url, groq may have one, and no other takes one; "
-                f"got {provider} with {quote(url)}"
+                f"got {provider} with {shown(url)}"
             )
         if provider == "auto" and self.model is not None:
-            raise ValueError(f"model {quote(self.model)} needs a provider that it is of: groq, openai or hf")
+            raise ValueError(f"model {shown(self.model)} needs its provider: groq, openai or hf")
         if self.max_usd is not None and (self.prompt_price is None or self.completion_price is None):
             raise ValueError("max_usd needs prompt_price and completion_price, in US dollars per million tokens")
         with_file = isinstance(self.cache, str | Path)
         if self.cache_mode not in get_args(Mode) or (self.cache_mode != "off" and not with_file):
             raise ValueError(
                 f"cache_mode must be off, or record or replay with a cache, the path of a file; got "
-                f"{quote(self.cache_mode)} with cache {quote(self.cache)}"
+                f"{shown(self.cache_mode)} with cache {shown(self.cache)}"
             )
         if not isinstance(self.name, str) or not self.name.strip():
-            raise ValueError(f"model must be the name of a model, such as {GROQ_MODEL}; got {quote(self.model)}")
-        if self.base_url is not None:
-            _check_url(self.base_url)
+            raise ValueError(f"model must be the name of a model, such as {GROQ_MODEL}; got {shown(self.model)}")
+        if url is not None:
+            _check_url(url)
         if self.key_env is not None and not re.fullmatch(r"[A-Za-z_]\w*", self.key_env):
             # A key given in place of a name must not be shown.
             raise ValueError("key_env must be the name of an environment variable, not the key itself")
+        if self.structure not in get_args(Structure):
+            raise ValueError(f"structure must be one of {', '.join(get_args(Structure))}; got {shown(self.structure)}")
         check_number("temperature", self.temperature, 0, 2)
         check_whole_number("max_tokens", self.max_tokens, 16, 100_000)
         check_whole_number("in_flight", self.in_flight, 1, 1000)
         for name in ("requests_per_minute", "tokens_per_minute"):
             if getattr(self, name) is not None:
                 check_whole_number(name, getattr(self, name), 1, 10**9)
-        if self.structure not in get_args(Structure):
-            raise ValueError(f"structure must be one of {', '.join(get_args(Structure))}; got {quote(self.structure)}")
         check_whole_number("max_attempts", self.max_attempts, 1, 100)
         check_whole_number("breaker_after", self.breaker_after, 1, 1000)
         check_number("timeout_s", self.timeout_s, 0, 86_400, above=True)
@@ -162,7 +196,7 @@ class ServiceSettings:
 
     @property
     def structure_mode(self) -> Structure:
-        """The form that is known without asking; ``text`` also where a server is asked: a replay asks nobody."""
+        """The mode of structured output without probing; ``text`` for a server that is probed, also in a replay."""
         if self.structure != "auto":
             return self.structure
         if not self.groq:
@@ -171,17 +205,17 @@ class ServiceSettings:
 
     @property
     def request_fields(self) -> dict[str, Any]:
-        """Further fields of the request; ``None`` takes one away."""
+        """Further fields of the request; ``None`` removes one."""
         brief = next((fields for name, fields in _BRIEF.items() if self.groq and self.name.startswith(name)), {})
         return {**brief, **(self.extra or {})}
 
     @property
     def probes_structure(self) -> bool:
-        """Whether the server is asked what it has."""
+        """Whether the server is probed for its mode of structured output."""
         return self.structure == "auto" and not self.groq and not self.local
 
     def identity(self) -> dict[str, object]:
-        """What shapes a service's answers: everything that is sent but the prompt, the legal acts and the sample."""
+        """The parameters that shape a service's answers: all of a request but prompt, legal acts and sample."""
         return {
             "model": self.name,
             "system": self.system,
@@ -200,8 +234,46 @@ class ServiceSettings:
         return CachedClient(client, ReplyCache(self.cache, writes=self.cache_mode == "record"), self.cache_mode)
 
 
+def with_settings(*kinds: type, omit: tuple[str, ...] = ()) -> Callable[[Factory], Factory]:
+    """A decorator that replaces ``**settings`` in a signature by the fields of these dataclasses, without ``omit``.
+
+    Parameters of the function itself come first, and hide fields of their names. So users pass flat keywords, errors
+    and catalogues list them, and each is declared once.
+    """
+
+    def decorate(factory: Factory) -> Factory:
+        signature = inspect.signature(factory)
+        parameters = {
+            name: parameter
+            for name, parameter in signature.parameters.items()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        }
+        for field in (field for kind in kinds for field in fields(kind) if field.name not in omit):
+            if field.name not in parameters:
+                default = inspect.Parameter.empty if field.default is MISSING else field.default
+                parameters[field.name] = inspect.Parameter(
+                    field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field.type
+                )
+        flat = signature.replace(parameters=list(parameters.values()))
+
+        @wraps(factory)
+        def checked(*args: Any, **given: Any) -> Any:
+            flat.bind(*args, **given)  # raises TypeError for an unknown name
+            return factory(*args, **given)
+
+        checked.__signature__ = flat  # type: ignore[attr-defined]
+        return cast(Factory, checked)
+
+    return decorate
+
+
+def select_settings(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of ``settings`` that are fields of the dataclass ``kind``."""
+    return {field.name: settings[field.name] for field in fields(kind) if field.name in settings}
+
+
 def resolve_provider(provider: Provider) -> Provider:
-    """``provider``, and for ``auto`` the one that it is here and now."""
+    """``provider``, with ``auto`` replaced by the one for this machine and environment."""
     if provider != "auto":
         return provider
     return "groq" if os.environ.get(GROQ_KEY) else "hf"
@@ -211,7 +283,7 @@ def _check_url(url: str) -> None:
     rule = "base_url must be an http or https address such as http://127.0.0.1:8000/v1"
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises where that is no number
+        _ = parts.port  # raises if it is not a number
     except (ValueError, AttributeError):
         raise ValueError(rule) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:

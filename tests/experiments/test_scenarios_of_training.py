@@ -21,7 +21,7 @@ from league.settings.sections import EnvConfig, Section
 from league.settings.training import TrainConfig
 from league.training.clone import lessons
 from partners.judges.episodes import scripted_games
-from partners.llm.student.recipe import Recipe
+from partners.llm.student import Recipe
 from tests.command import dond
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,8 +18,7 @@ from partners.llm.partner import LLMPartner
 from partners.llm.prompt import SHIPPED, load_template
 from partners.llm.remote.chat import legal_schema
 from partners.llm.reply import Legal, LegalReply, Reason, legal_rows, read_reply
-from partners.llm.serving.reading import UnreadPrompt, read_prompt
-from partners.llm.serving.server import PolicyServer
+from partners.llm.serving import PolicyServer, UnreadPrompt, read_prompt
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 TALK = Rules(message_length=40)

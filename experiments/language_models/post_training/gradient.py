@@ -29,7 +29,7 @@ from experiments.language_models.post_training.packing import line_log_probs, pa
 from experiments.language_models.post_training.settings import PostTrainingConfig
 from experiments.language_models.post_training.trainee import Trainee
 from league.evaluation.matches import Witness
-from partners.llm.diagnosis.worths import ActValues, act_values_against
+from partners.llm.diagnosis import ActValues, act_values_against
 from partners.llm.prompt import Template
 from partners.llm.reply import Legal, legal_rows
 

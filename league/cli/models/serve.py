@@ -17,7 +17,7 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
 from league.cli.shell import Command, say, whole
-from partners.llm.serving.server import PolicyServer
+from partners.llm.serving import PolicyServer
 
 PORT = 8000
 

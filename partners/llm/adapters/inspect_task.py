@@ -21,7 +21,7 @@ from dond_marl.game import SEATS
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Partner
 from partners.llm.adapters.spoken import AS_SHIPPED, GameRow, Manner, SpokenGame, rows
-from partners.llm.diagnosis.worths import ActValues, act_values_against
+from partners.llm.diagnosis import ActValues, act_values_against
 from partners.llm.prompt import SYSTEM
 
 CLUSTER = "scenario"

@@ -1,7 +1,7 @@
 """Decoding with a local model: constrained to the tree of legal lines, or unconstrained for comparison.
 
-Prompts are aligned at the right of a padded batch, and from then on all rows read equally many tokens, so that no gap is
-left inside a text: models with relative positions or a sliding window count correctly. Where gaps do no harm
+Prompts are aligned at the right of a padded batch, and from then on all rows read equally many tokens, so that there is
+no gap inside a text: models with relative positions or a sliding window count correctly. Where gaps do no harm
 (:func:`~partners.llm.local.key_values.allows_gaps`), the common beginning of all prompts is read once, by a
 :class:`PrefixCache`. Forced tokens are read without a choice, and rows whose line is settled leave the batch. Rows
 influence each other by rounding only.
@@ -80,7 +80,9 @@ class PrefixCache:
     def _prefix(self, prompt: list[int], longest: int) -> tuple[int, ...]:
         if not self._states or not allows_gaps(self._model, longest):
             return ()
-        own = [tokens for tokens in self._states if len(prompt) > len(tokens) and tuple(prompt[: len(tokens)]) == tokens]
+        own = [
+            tokens for tokens in self._states if len(prompt) > len(tokens) and tuple(prompt[: len(tokens)]) == tokens
+        ]
         return max(own, key=len, default=())
 
     def _state(self, prefix: tuple[int, ...]) -> KeyValueState | None:
@@ -221,7 +223,12 @@ def _read_prompts(
 
 
 def _walk(
-    read: _ReadPrompts, rows: Sequence[int], trees: Sequence[Branch], temperature: float, pick: Pick, tally: Counter[str]
+    read: _ReadPrompts,
+    rows: Sequence[int],
+    trees: Sequence[Branch],
+    temperature: float,
+    pick: Pick,
+    tally: Counter[str],
 ) -> Iterator[tuple[int, int, float]]:
     """Row, line and log-probability of every line of ``rows`` that ``pick`` selects."""
     # All paths are walked at once, one row of the key-value state each:

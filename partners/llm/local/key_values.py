@@ -35,7 +35,7 @@ class KeyValueState:
         self._shares = shares_prefixes(model)
         self._past: Cache | None = None
         self._owner: Tensor | None = None  # [R] the rows of ``parent`` that the rows continue
-        self._mask = torch.zeros((0, 0), dtype=torch.long)  # [R, W] without the parent's part: 1 for a token, 0 for padding
+        self._mask = torch.zeros((0, 0), dtype=torch.long)  # [R, W] of its own part: 1 token, 0 padding
 
     def fork(self) -> KeyValueState:
         """A state that continues rows of this one, which does not change."""
@@ -43,7 +43,7 @@ class KeyValueState:
 
     @torch.inference_mode()
     def go_on(self, texts: Sequence[Sequence[int]], parents: Sequence[int] | None = None) -> Tensor:
-        """Read ``texts[R]`` after the rows ``parents[R]`` (``None``: at the start); logits of the next token, ``[R, V]``.
+        """Read ``texts[R]`` after the rows ``parents[R]`` (``None``: at the start); next-token logits ``[R, V]``.
 
         The rows are those of ``texts`` from then on; a parent may be named several times, or not at all. At the first
         call of a fork ``parents`` are rows of the state that it was forked from.

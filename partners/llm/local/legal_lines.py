@@ -67,7 +67,7 @@ def legal_lines(legal: Legal, encode: Encode) -> LegalLines:
 
 
 def _branch(lines: Sequence[tuple[tuple[int, ...], int]], start: int) -> Branch:
-    """The branch of ``lines``, sorted, which agree up to ``start`` and were separated from others by the token before it."""
+    """The branch of ``lines``, sorted, which agree up to ``start``; the token before it separated them from others."""
     first, last = lines[0][0], lines[-1][0]
     if len(lines) == 1:
         return Branch(first[start:], np.zeros(0, dtype=np.int64), (), lines[0][1], 1)

@@ -167,7 +167,7 @@ def with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
 
 
 def fingerprint(source: str | Path) -> str:
-    """The SHA-256 of the model file ``source`` or of the model files in that folder; a name without files is returned."""
+    """The SHA-256 of the model file ``source``, or of the model files in that folder; otherwise its name."""
     folder = locate_model(source)
     if not folder.is_dir() and not folder.is_file():
         return str(source)

@@ -93,7 +93,7 @@ def test_a_server_that_is_not_there_is_said_in_words(capfd):
     assert dond("llm-check", "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=m, max_attempts=1)") == 1
     told = capfd.readouterr()
     assert "it cannot be reached" in told.out
-    assert "could not be asked what it has (connection)" in told.err
+    assert "could not be probed (connection)" in told.err
 
 
 def test_only_a_language_model_is_checked(capfd):

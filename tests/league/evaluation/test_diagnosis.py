@@ -19,14 +19,12 @@ from league.display.evaluation import diagnosis_section
 from league.evaluation.diagnosis import diagnose
 from league.evaluation.matches import Terms, score
 from partners.llm.client import ModelReply, Query
-from partners.llm.diagnosis.beliefs import ITEM_NAMES, SYSTEM
-from partners.llm.diagnosis.words import WordProbabilityClient
-from partners.llm.diagnosis.worths import act_values_against
+from partners.llm.diagnosis import ITEM_NAMES, SYSTEM, WordProbabilityClient, act_values_against
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
 from partners.llm.service import ServiceSettings
-from partners.llm.serving.server import PolicyServer
+from partners.llm.serving import PolicyServer
 from tests.command import dond
 from tests.loopback import Service, completion, without_proxy_and_key
 from tests.tiny_models import tiny_model

@@ -14,11 +14,11 @@ from safetensors.torch import load_file, save_file
 from dond_marl.statistics import points_of_ten
 from partners.judges.episodes import describe_games, scripted_games
 from partners.judges.judge import Verdict
-from partners.judges.language_model import llm_judge, prompt_header, question, read_verdict
+from partners.judges.language_model import YesNoClient, llm_judge, prompt_header, question, read_verdict
 from partners.judges.styles import Style
-from partners.judges.yes_no_model import YesNoClient
 from partners.learning.rewards import reward_of
 from partners.llm.client import Client, Query, SetupError
+from partners.llm.local.client import LocalSettings
 from partners.llm.reply import Legal
 from tests.tiny_models import CHAT as LLAMA_CHAT
 from tests.tiny_models import tiny_model
@@ -28,6 +28,10 @@ LEGAL = Legal((0, 0, 0), ())
 CHAT = (
     "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
 )
+
+
+def yes_no(folder: Path, system: str = "system", **settings) -> YesNoClient:
+    return YesNoClient(LocalSettings(str(folder), **{"batch": 8, **settings}), system)
 
 
 def make(folder: Path, *, positions: int = 4096, chat: str | None = None) -> Path:
@@ -70,7 +74,7 @@ def asks(number: int = 12) -> list[Query]:
 
 def yes_by_hand(client: YesNoClient, prompt: str) -> float:
     """Read one prompt alone, with nothing filled up."""
-    read = client._read
+    read = client._local
     (tokens,) = read.encode([prompt + " "])
     logits = read.model(torch.tensor([tokens])).logits[0, -1].double()
     yes, no = read.encode(["Y", "N"])
@@ -78,30 +82,30 @@ def yes_by_hand(client: YesNoClient, prompt: str) -> float:
 
 
 def test_it_says_what_it_finds_likelier_whatever_it_is_asked_beside(folder):
-    client = YesNoClient(str(folder), "system", batch=5)
+    client = yes_no(folder, "system", batch=5)
     assert isinstance(client, Client)
     replies = client.complete(asks())
     for ask, reply in zip(asks(), replies, strict=True):
         yes = yes_by_hand(client, ask.prompt)
         assert read_verdict(reply.text) == (yes > 0.5)
         assert float(re.search(r"\((.*)\)", reply.text)[1]) == pytest.approx(max(yes, 1 - yes), abs=2e-4)
-        assert reply.usage == (len(client._read.encode([ask.prompt])[0]) + 1, 1)
-    assert YesNoClient(str(folder), "system", batch=1).complete(asks()[::-1]) == replies[::-1]
+        assert reply.usage == (len(client._local.encode([ask.prompt])[0]) + 1, 1)
+    assert yes_no(folder, "system", batch=1).complete(asks()[::-1]) == replies[::-1]
     assert client.tally["replies"] == 12 and client.tally["prompt_tokens"] == sum(r.usage[0] for r in replies)
     assert client.complete([]) == []
 
 
 def test_a_model_that_chats_is_told_the_system_message(tmp_path):
-    client = YesNoClient(str(make(tmp_path, chat=CHAT)), "You judge.")
+    client = yes_no(make(tmp_path, chat=CHAT), "You judge.")
     (tokens,) = [client._tokens("Well?")]
-    assert client._read.tokenizer.decode(tokens) == "<user>You judge.\n\nWell?<a>"
+    assert client._local.tokenizer.decode(tokens) == "<user>You judge.\n\nWell?<a>"
     assert read_verdict(client.complete([Query("Well?", LEGAL)])[0].text) is not Verdict.NONE
 
 
 def test_a_model_is_known_by_its_files_wherever_they_are(folder, tmp_path):
     elsewhere = make(tmp_path / "moved")
-    assert YesNoClient(str(folder), "s").identity == YesNoClient(str(elsewhere), "s").identity
-    assert YesNoClient(str(folder), "t").identity != YesNoClient(str(elsewhere), "s").identity
+    assert yes_no(folder, "s").identity == yes_no(elsewhere, "s").identity
+    assert yes_no(folder, "t").identity != yes_no(elsewhere, "s").identity
 
 
 def test_it_judges_as_a_reward_recorded_and_replayed(folder, tmp_path):
@@ -123,7 +127,7 @@ def test_it_judges_as_a_reward_recorded_and_replayed(folder, tmp_path):
     [
         ({}, "provider hf needs a model"),
         ({"model": "x", "base_url": "http://127.0.0.1/v1"}, "no other takes one"),
-        ({"model": "x", "max_usd": 1.0, "prompt_price": 1, "completion_price": 1}, "costs time alone"),
+        ({"model": "x", "max_usd": 1.0, "prompt_price": 1, "completion_price": 1}, "costs time only"),
         ({"model": "x", "batch": 0}, "batch must be"),
         ({"model": "x", "max_tokens": 3}, "max_tokens must be"),
         ({"model": " "}, "model must be"),
@@ -150,7 +154,7 @@ def test_what_all_questions_begin_with_is_read_once_and_changes_no_answer(tmp_pa
     folder = tiny_model(tmp_path / "model", chat=LLAMA_CHAT)
     kept = {name: value.bfloat16() for name, value in load_file(folder / "model.safetensors").items()}
     save_file(kept, folder / "model.safetensors", {"format": "pt"})
-    together, alone = (YesNoClient(str(folder), "system", batch=4, dtype="float32") for _ in range(2))
+    together, alone = (yes_no(folder, "system", batch=4, dtype="float32") for _ in range(2))
     asked = asks(9)
     replies = together.complete(asked)
     for one, other in zip(replies, [alone.complete([ask])[0] for ask in asked], strict=True):
@@ -160,13 +164,13 @@ def test_what_all_questions_begin_with_is_read_once_and_changes_no_answer(tmp_pa
     assert together.tally["read_tokens"] < 0.5 * together.tally["prompt_tokens"]
     read = together.tally["read_tokens"]
     assert together.complete(asked[:4]) and together.tally["read_tokens"] - read < 0.5 * read, "it was kept"
-    used, fresh = (YesNoClient(str(folder), "system", batch=4) for _ in range(2))
+    used, fresh = (yes_no(folder, "system", batch=4) for _ in range(2))
     used.complete(asked)
     assert used.complete(asked[:2]) == fresh.complete(asked[:2]), "an answer knows no earlier call"
-    assert used._kept[0] == fresh._kept[0]
+    assert used._prefix[0] == fresh._prefix[0]
     sent = pickle.dumps(together)
     assert len(sent) < 2_000, "without what was kept"
     assert pickle.loads(sent).complete(asked[:1]) == alone.complete(asked[:1])
-    assert together.identity != YesNoClient(str(folder), "system").identity
+    assert together.identity != yes_no(folder, "system").identity
     with pytest.raises(ValueError, match="dtype must be one of auto, float32"):
-        YesNoClient(str(folder), "system", dtype="int8")
+        yes_no(folder, "system", dtype="int8")

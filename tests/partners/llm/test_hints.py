@@ -31,10 +31,10 @@ from league.tasks.hinters import (
 )
 from league.training.training import begin
 from partners.llm.client import SetupError
+from partners.llm.distill import distill
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import load_template
-from partners.llm.student.distill import distill
-from partners.llm.student.recipe import LessonGames, Recipe, StudentSettings
+from partners.llm.student import LessonGames, Recipe, StudentSettings
 from partners.scripted.heuristic import Heuristic
 from tests.command import train_command
 from tests.loopback import Page, Service, completion
@@ -109,7 +109,7 @@ def test_the_same_run_gives_the_same_weights_and_a_resumed_one_too(tmp_path, mod
     ("page", "rc", "said"),
     [
         (Page(401), 1, "the service refused the key in $A_KEY (401)"),
-        (Page(404), 1, "knows no model 'm'"),
+        (Page(404), 1, "has no model 'm'"),
     ],
 )
 def test_what_a_person_must_mend_stops_the_run_with_one_line(page, rc, said, tmp_path, monkeypatch, capfd):

@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +27,16 @@ from dond_marl.seats import Cause, decide
 from dond_marl.splits import legal_action_mask
 from dond_marl.yardsticks.replies import Probable
 from partners.llm.client import Client, Query, SetupError
+from partners.llm.distill import prompt_tokenizer
 from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.decoding import choose, score
+from partners.llm.local.decoding import Batch, choose, score
 from partners.llm.local.legal_lines import Branch, TokenError, legal_lines
 from partners.llm.local.model import fingerprint, load_model
 from partners.llm.occupant import llm
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import SYSTEM, Template, load_template
 from partners.llm.reply import Legal, LegalReply, legal_rows, read_reply
-from partners.llm.student.network import prompt_tokenizer
-from partners.llm.student.recipe import StudentSettings
+from partners.llm.student import StudentSettings
 from partners.scripted.heuristic import Heuristic
 from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, UNLIKE, tiny_model, tiny_tokenizer
 
@@ -59,8 +60,8 @@ def asks(template: Template = SHORT, size: int = 12) -> list[Query]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A model that knows nothing, with the tokens of the shipped prompt: fast."""
+    from partners.llm.distill import new_student
     from partners.llm.local.model import hide_progress_bars
-    from partners.llm.student.network import new_student
 
     path = tmp_path_factory.mktemp("model")
     tokenizer = prompt_tokenizer(load_template())
@@ -119,6 +120,10 @@ def test_a_tokenizer_that_cannot_tell_two_replies_apart_is_refused():
 # ---------------------------------------------------------------- decoding
 
 
+def batch(prompts: list[list[int]]) -> Batch:
+    return Batch(list(range(len(prompts))), None, prompts, max(map(len, prompts)) + 40)
+
+
 def brute_force(model, prompt, tree: Branch, size: int) -> np.ndarray:
     """Every line's probability, one text at a time, all of it read anew at every step."""
     found = np.zeros(size)
@@ -147,10 +152,10 @@ def test_any_architecture_says_in_a_batch_what_it_says_alone(kind, tmp_path):
     asked[1] = asked[1]._replace(prompt=asked[1].prompt * 3)  # of another length
     prompts = read.prompts([ask.prompt for ask in asked])
     lines = [legal_lines(ask.legal, read.encode) for ask in asked]
-    scored = score(read.model, prompts, lines)
-    chosen = choose(read.model, prompts, [told.tree for told in lines], 0.0, np.zeros(4))
+    scored = score(read.model, batch(prompts), lines, tally=Counter())
+    chosen = choose(read.model, batch(prompts), [told.tree for told in lines], 0.0, np.zeros(4), tally=Counter())
     for row in range(4):
-        alone = score(read.model, prompts[row : row + 1], lines[row : row + 1])[0]
+        alone = score(read.model, batch(prompts[row : row + 1]), lines[row : row + 1], tally=Counter())[0]
         assert np.abs(alone - scored[row]).max() < 1e-5
         assert chosen.probability[row] == pytest.approx(scored[row][chosen.line[row]], abs=1e-6)
     exact = brute_force(read.model, prompts[1], lines[1].tree, len(scored[1]))
@@ -163,20 +168,21 @@ def test_draws_come_as_often_as_the_probabilities_say(folder):
     read = load_model(str(folder))
     (ask,) = asks(size=1)
     prompt, told = read.prompts([ask.prompt]), legal_lines(ask.legal, read.encode)
-    probs = score(read.model, prompt, [told], temperature=0.7)[0]
+    probs = score(read.model, batch(prompt), [told], 0.7, tally=Counter())[0]
     uniforms = (np.arange(500) + 0.5) / 500
-    said = choose(read.model, prompt * 500, [told.tree] * 500, 0.7, uniforms)
+    said = choose(read.model, batch(prompt * 500), [told.tree] * 500, 0.7, uniforms, tally=Counter())
     often = np.bincount(said.line, minlength=len(probs)) / 500
     assert np.abs(often - probs).max() <= 5 / 500
     assert np.allclose(said.probability, probs[said.line], atol=1e-5)
-    assert (np.abs(probs - score(read.model, prompt, [told])[0])).max() > 1e-3, "the temperature is heeded"
+    assert (np.abs(probs - score(read.model, batch(prompt), [told], tally=Counter())[0])).max() > 1e-3, (
+        "the temperature is heeded"
+    )
 
 
 def test_one_legal_line_needs_no_model():
     told = legal_lines(Legal((0, 0, 0), (4,)), lambda texts: [[ord(letter) for letter in text] for text in texts])
-    nobody = None
-    assert choose(nobody, [[1]], [told.tree], 0.0, np.zeros(1)).probability.tolist() == [1.0]
-    assert score(nobody, [[1]], [told])[0].tolist() == [1.0]
+    assert choose(None, batch([[1]]), [told.tree], 0.0, np.zeros(1), tally=Counter()).probability.tolist() == [1.0]
+    assert score(None, batch([[1]]), [told], tally=Counter())[0].tolist() == [1.0]
 
 
 # ---------------------------------------------------------------- in a seat
@@ -344,7 +350,7 @@ def test_nothing_is_sent_anywhere(folder, tmp_path):
     )  # fmt: skip
     first, second, third, tried = done.stdout.splitlines()
     assert (first, second, tried) == ("12", "12", "[]")
-    assert "looked for on this machine alone: see download" in third
+    assert "searched on this machine only: see download" in third
 
 
 def test_code_that_lies_beside_a_model_is_never_run(tmp_path):

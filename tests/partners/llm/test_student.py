@@ -20,6 +20,7 @@ from dond_marl.seats import Cause
 from experiments.distill import DistillConfig, imitation, moves_per_second
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
+from partners.llm.distill import Lesson, distill, lessons, new_student, prompt_tokenizer, train_student
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.files import cache_folder
 from partners.llm.occupant import llm
@@ -27,10 +28,16 @@ from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
 from partners.llm.reply import Legal, LegalReply, read_reply
 from partners.llm.service import resolve_provider
-from partners.llm.student.distill import distill, lessons
-from partners.llm.student.network import Lesson, new_student, prompt_tokenizer, train_student
-from partners.llm.student.own_model import is_complete, own_model_folder, trained_history_cap
-from partners.llm.student.recipe import CARD, ITSELF, LessonGames, Recipe, StudentSettings
+from partners.llm.student import (
+    CARD,
+    ITSELF,
+    LessonGames,
+    Recipe,
+    StudentSettings,
+    is_complete,
+    own_model_folder,
+    trained_history_cap,
+)
 from partners.network.occupants import supervised_path
 from partners.scripted.heuristic import Heuristic
 from tests.command import dond
@@ -85,7 +92,7 @@ def test_the_history_is_told_as_far_as_is_asked():
 
 
 def test_an_endless_source_needs_a_number():
-    with pytest.raises(ValueError, match="say how many"):
+    with pytest.raises(ValueError, match="set number"):
         shown(played=(LessonGames("random", 0.0, "uniform", None),))
 
 
@@ -288,7 +295,7 @@ def test_auto_is_groq_where_there_is_a_key_and_the_local_model_where_there_is_no
     assert resolve_provider("auto") == "groq" and llm().traits.remote
     assert "gsk_of_a_test" not in repr(llm().client.identity)
     assert not llm("hf").traits.remote, "what is asked for by name is not changed"
-    for given, why in (({"model": "m"}, "needs a provider"), ({"provider": "hal"}, "one of auto, groq, openai, hf")):
+    for given, why in (({"model": "m"}, "needs its provider"), ({"provider": "hal"}, "one of auto, groq, openai, hf")):
         with pytest.raises(ValueError, match=why):
             llm(**given)
 
@@ -297,7 +304,7 @@ def test_auto_is_groq_where_there_is_a_key_and_the_local_model_where_there_is_no
 
 
 def test_the_shipped_settings_are_the_defaults():
-    assert load_config(ROOT / "configs" / "distill.yaml", (), DistillConfig).recipe() == Recipe()
+    assert load_config(ROOT / "experiments" / "configs" / "distill.yaml", (), DistillConfig).recipe() == Recipe()
     assert DistillConfig().recipe() == Recipe()
 
 
@@ -306,7 +313,7 @@ def test_the_shipped_settings_are_the_defaults():
     [
         ("games=[]", "at least one entry"),
         ("games=[{against: hal}]", "no occupant is called 'hal'"),
-        ("games=[{scenarios: uniform}]", "say how many"),
+        ("games=[{scenarios: uniform}]", "set number"),
         ("games=[{scenarios: lewis, split: tset}]", "split of scenarios='lewis'"),
         ("student.heads=5", "must divide the width"),
         ("teacher=hal", "no occupant is called 'hal'"),
@@ -314,7 +321,7 @@ def test_the_shipped_settings_are_the_defaults():
 )
 def test_settings_that_cannot_be_followed_say_why(given, why):
     with pytest.raises(ConfigError, match=why):
-        load_config(ROOT / "configs" / "distill.yaml", [given], DistillConfig)
+        load_config(ROOT / "experiments" / "configs" / "distill.yaml", [given], DistillConfig)
 
 
 def test_the_command_makes_a_model_and_reports(tmp_path, capsys):

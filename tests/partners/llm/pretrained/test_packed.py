@@ -12,9 +12,9 @@ import pytest
 from league.cli.models import get_model
 from partners.judges.language_model import llm_judge
 from partners.llm.client import SetupError
-from partners.llm.local import packed
+from partners.llm.local import files as packed
+from partners.llm.local.files import PACKED, PackedModel, fetch_model, locate_model
 from partners.llm.local.model import load_model
-from partners.llm.local.files import PACKED, Packed, fetch_model, packed_place
 from partners.llm.occupant import llm
 from tests.command import in_process
 from tests.partners.llm.test_gguf import cache as cache
@@ -32,8 +32,8 @@ def wheel(made, cache, tmp_path, monkeypatch) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("holds_tiny/__init__.py", "raise RuntimeError('it was run')")
         archive.write(file, INSIDE)
-    known = Packed("holds-tiny", "1.0", "holds_tiny", "tiny.gguf", hashlib.sha256(file.read_bytes()).hexdigest(), "-")
-    monkeypatch.setitem(PACKED, "tiny", known)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    monkeypatch.setitem(PACKED, "tiny", PackedModel("holds-tiny", "1.0", "holds_tiny", "tiny.gguf", digest, "-"))
     monkeypatch.setattr(get_model.command.params[0], "type", click.Choice(list(PACKED)))
     return path
 
@@ -43,7 +43,7 @@ def test_it_is_kept_from_a_wheel_and_then_sits_and_judges_by_its_name(wheel, cac
         load_model("tiny")
     done = in_process("get-model", "tiny", "--wheel", wheel)
     assert done.returncode == 0 and "next: dond llm-check 'llm(provider=hf, model=tiny," in done.stdout
-    place = packed_place("tiny")
+    place = locate_model("tiny")
     assert (
         place is not None and place.is_relative_to(cache) and [path.name for path in place.iterdir()] == ["tiny.gguf"]
     )
@@ -57,7 +57,7 @@ def test_an_installed_package_is_enough(wheel, tmp_path, monkeypatch):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    assert packed_place("tiny") == tmp_path / "site" / "holds_tiny"
+    assert locate_model("tiny") == tmp_path / "site" / "holds_tiny"
 
 
 def test_another_file_is_not_kept_and_what_is_wrong_is_one_line(wheel, cache, tmp_path, monkeypatch):
@@ -65,7 +65,7 @@ def test_another_file_is_not_kept_and_what_is_wrong_is_one_line(wheel, cache, tm
     with zipfile.ZipFile(changed, "w") as archive:
         archive.writestr(INSIDE, b"GGUF, but another")
     for source, why in {
-        changed: "is another file than that of holds-tiny 1.0: not kept",
+        changed: "is not the file of holds-tiny 1.0",
         tmp_path / "nowhere.whl": "is no wheel with holds_tiny/tiny.gguf in it; name that of holds-tiny 1.0",
         tmp_path: "is no wheel with",
     }.items():

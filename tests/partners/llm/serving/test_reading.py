@@ -11,7 +11,7 @@ from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
 from partners.llm.prompt import SHIPPED, Template, load_template, with_correction
 from partners.llm.reply import Reason
-from partners.llm.serving.reading import UnreadPrompt, read_prompt
+from partners.llm.serving import UnreadPrompt, read_prompt
 
 START = State(Scenario((3, 1, 2), ((1, 7, 0), (2, 2, 1))))
 triples = st.tuples(*[st.integers(0, 10)] * 3)
@@ -62,7 +62,7 @@ def test_a_template_of_ones_own_is_read_if_it_says_what_is_needed():
     words = "{counts_csv}/{my_utils_csv}/{max_turns}/{disagree_rule}/{history_str}/{counts_csv}"
     own = Template(words, "mine")
     assert read_prompt(own.render(turn_of(START))[0], [own]).state.scenario.counts == (3, 1, 2)
-    with pytest.raises(UnreadPrompt, match="mine cannot be read back: it lacks history_str"):
+    with pytest.raises(UnreadPrompt, match="mine cannot be parsed: it lacks history_str"):
         read_prompt("", [Template(words.replace("/{history_str}", ""), "mine")])
 
 
@@ -75,7 +75,7 @@ def test_a_template_of_ones_own_is_read_if_it_says_what_is_needed():
         (("1. partner", "(2 earlier acts are not shown)\n3. partner"), "give it a longer history"),
         (("this one included: 9", "this one included: 8"), "do not fit"),
         (("of 10\n", "of 1000\n"), "no message holds a prompt"),
-        (("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "AGREE"), "tells of no game: AGREE needs"),
+        (("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "AGREE"), "AGREE needs"),
     ],
 )
 def test_a_text_that_tells_of_no_game_is_refused_in_words(changed, said):

@@ -18,7 +18,7 @@ from dond_marl.scenarios.sources import open_source
 from partners.llm.occupant import llm
 from partners.llm.prompt import load_template
 from partners.llm.reply import Legal, LegalReply, read_reply
-from partners.llm.serving.server import MOST_BYTES, PolicyServer
+from partners.llm.serving import MAX_BYTES, PolicyServer
 from tests.loopback import without_proxy_and_key
 
 NAMES = ("heuristic", "boulware", "frequency_model", "random")
@@ -136,7 +136,7 @@ def test_a_request_that_cannot_be_answered_is_told_why(server, changed, status, 
         ("POST", "/v1/chat/completions", b"[" * 100_000, {}, 400),
         ("POST", "/v1/chat/completions", [1], {}, 400),
         ("POST", "/v1/chat/completions", None, {"Content-Length": "x"}, 411),
-        ("POST", "/v1/chat/completions", None, {"Content-Length": str(MOST_BYTES + 1)}, 413),
+        ("POST", "/v1/chat/completions", None, {"Content-Length": str(MAX_BYTES + 1)}, 413),
         ("POST", "/v1/chat/completions", None, {"Content-Length": "9" * 5000}, 413),
         ("GET", "/v1/models", None, {"Host": "example.org"}, 403),
         ("GET", "/v1/models", None, {"Host": "[::1"}, 403),

@@ -1,0 +1,243 @@
+"""How well a language model bargains, measured exactly: the regret of its acts, and the quality of its beliefs.
+
+Regret: the value of every act against a partner with known policy, each position solved once (:class:`ActValues`).
+
+Beliefs: in a separate question, the model states which item type is worth the most to its partner, apiece, as three
+probabilities. They are compared with the truth (one type, or several that are equal) and with the exact posterior
+(:mod:`dond_marl.yardsticks.recognition`), which uses the partner's policy: no forecast has a lower Brier score (Brier
+1950) in expectation. K games.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
+from dond_marl.seats import Doubles, Int8s, Partner, Turns
+from dond_marl.statistics import TEN
+from dond_marl.yardsticks.beliefs import partner_beliefs
+from dond_marl.yardsticks.recognition import recognized
+from partners.best_response import BestResponse
+from partners.llm.cache import CachedClient
+from partners.llm.client import Client, Failure, ModelReply, Query, Usage, query_all
+from partners.llm.local.client import LocalClient
+from partners.llm.partner import LLMPartner, LocalLLMPartner
+from partners.llm.prompt import Template
+from partners.llm.remote.client import RemoteClient
+from partners.llm.reply import Legal, unwrap
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from partners.llm.local.key_values import KeyValueState
+
+ITEM_NAMES = ("books", "hats", "balls")
+QUESTION = Template(
+    "You bargain over books, hats and balls (lists are in this order). The pool is worth 10 points to each side.\n"
+    "Pool: {counts_csv}. Your values: {my_utils_csv}. What was said so far:\n{history_str}\n"
+    "Do not act now. Which type is worth the most points apiece to the partner? Reply with one JSON object on a single "
+    'line, the probability of each: {"books": 0.33, "hats": 0.33, "balls": 0.34}',
+    "the question about beliefs",
+)
+SYSTEM = "You watch a bargaining game. Reply with one JSON object on a single line and nothing else."
+_NO_ACT = Legal((0, 0, 0), ())  # the question is not about an act
+_TOLERANCE = 0.02  # of the sum of three probabilities
+_BATCH = 8  # prompts of a local model
+_ANSWER_START = "The type is"
+
+
+class ActValues:
+    """Values of acts against ``partner``, followed by a best response (:class:`BestResponse`); cached by position.
+
+    Raises ``ValueError`` for a partner whose policy cannot be enumerated, here or at the first value.
+    """
+
+    def __init__(self, partner: Partner, rules: Rules, prior: str) -> None:
+        self._best, self._rules, self._prior = BestResponse(partner), rules, prior
+        self._values: dict[State, dict[Action, float]] = {}
+
+    def after_acts(self, scenario: Scenario, acts: Int8s, oA: Int8s) -> dict[Action, float]:
+        """The values in the position after the acts ``[t]`` and claims ``[t, 3]``."""
+        return self.at_state(self.position(scenario, acts, oA))
+
+    def position(self, scenario: Scenario, acts: Int8s, oA: Int8s) -> State:
+        """The game over ``scenario`` after the acts ``[t]`` and claims ``[t, 3]``."""
+        state = State(scenario, self._rules)
+        for act, (a, b, c) in zip(acts.tolist(), oA.tolist(), strict=True):
+            state = apply(state, Action(Act(act), (a, b, c)))
+        return state
+
+    def at_state(self, state: State) -> dict[Action, float]:
+        """Expected points of every legal act, 0..the value of the mover's whole pool.
+
+        Only the part of the scenario that the mover sees matters, besides the final pay.
+        """
+        if state not in self._values:
+            self._values[state] = self._best.worth_of_acts(state, self._prior)
+        return self._values[state]
+
+    def regret_between(self, before: State, after: State) -> float:
+        """The :meth:`regret` of the first act from ``before`` to ``after``; a forfeit without an act pays 0."""
+        acts = after.history[len(before.history) :]
+        return self.regret(before, acts[0]) if acts else max(self.at_state(before).values()) * TEN / _pool_value(before)
+
+    def regret(self, state: State, action: Action) -> float:
+        """The value of the best act minus that of ``action``, in points of ten."""
+        values = self.at_state(state)
+        key = action if action.act_type.is_offer else Action(action.act_type)
+        return (max(values.values()) - values[key]) * TEN / _pool_value(state)
+
+
+def act_values_against(partner: Partner, rules: Rules, prior: str, example: Scenario) -> ActValues | None:
+    """:class:`ActValues` against ``partner``; ``None`` if its policy cannot be enumerated, tested on ``example``."""
+    try:
+        values = ActValues(partner, rules, prior)
+        values.at_state(State(example, rules))
+    except ValueError:
+        return None
+    return values
+
+
+class StatedBeliefs(NamedTuple):
+    """Probabilities that each item type is the partner's most valued, ``[K, 3]`` each; rows sum to 1."""
+
+    stated: Doubles  # by the model; nan without an answer
+    exact: Doubles  # posterior given the partner's policy
+    prior: Doubles  # given the pool and the own values only
+    truth: Doubles
+
+    def brier(self) -> tuple[Doubles, Doubles, Doubles]:
+        """Brier scores of the stated beliefs, the exact posterior and the prior, ``[K]`` each, 0 best, 2 worst."""
+        first, second, third = (
+            ((each - self.truth) ** 2).sum(axis=1) for each in (self.stated, self.exact, self.prior)
+        )
+        return first, second, third
+
+
+def elicit_beliefs(client: Client, partner: Partner, turns: Turns, partner_values: Int8s) -> StatedBeliefs:
+    """Query ``client`` on the rows of ``turns`` against ``partner``, whose values are ``partner_values[K, 3]``.
+
+    Raises ``ValueError`` for a partner whose policy cannot be enumerated, and what the client raises.
+    """
+    posterior = recognized([partner], turns)
+    chances = posterior.chances.sum(axis=1)[posterior.node]  # [K, types]
+    prior = partner_beliefs(turns)
+    queries = [Query(prompt, _NO_ACT) for prompt in QUESTION.render(turns)]
+    replies = query_all(
+        client, queries, lambda _, reply: parse_probabilities(reply), lambda *_: None, re_asks=0, tally=client.tally
+    )
+    stated = np.array([[math.nan] * 3 if isinstance(reply, Failure | None) else reply for reply in replies])
+    return StatedBeliefs(
+        stated.reshape(-1, 3),
+        (chances[:, :, None] * most_valued(posterior.types[posterior.node])).sum(axis=1),
+        (prior.weights[:, :, None] * most_valued(prior.types)).sum(axis=1),
+        most_valued(partner_values[:, None])[:, 0],
+    )
+
+
+def most_valued(types: Int8s) -> Doubles:
+    """Indicator of the most valued item, for values ``[..., 3]``: a 1, shared equally among equal values."""
+    most = types == types.max(axis=-1, keepdims=True)
+    share: Doubles = most / most.sum(axis=-1, keepdims=True)
+    return share
+
+
+def parse_probabilities(reply: ModelReply) -> Sequence[float] | Failure | None:
+    """Three probabilities, scaled to sum to 1; ``None`` for anything else. A fence or reasoning around is removed."""
+    if reply.failure is not None:
+        return reply.failure
+    try:
+        document = json.loads(unwrap(reply.text)[0][:1000])
+        chances = [float(document[name]) for name in ITEM_NAMES]
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        return None
+    total = sum(chances)
+    if not all(0 <= chance <= 1 for chance in chances) or abs(total - 1) > _TOLERANCE:
+        return None
+    return [chance / total for chance in chances]
+
+
+def belief_client(player: LLMPartner) -> Client:
+    """A client for the question about beliefs: the same model as ``player``'s, on the same budget and cache.
+
+    It differs from the client of the game in its system message and in that replies are not constrained to acts. Close
+    it after use.
+    """
+    if isinstance(player, LocalLLMPartner):
+        return WordProbabilityClient(player.local, SYSTEM, ITEM_NAMES)
+    cached = player.client if isinstance(player.client, CachedClient) else None
+    client = player.client if cached is None else cached.client
+    if not isinstance(client, RemoteClient):
+        return client
+    remote = RemoteClient(replace(client.settings, system=SYSTEM, structure="text"), budget=client.budget)
+    return remote if cached is None else CachedClient(remote, cached.cache, cached.mode)
+
+
+class WordProbabilityClient:
+    """A :class:`partners.llm.client.Client` that replies with the exact probability of each of a few ``words``.
+
+    A reply is one line of JSON. All tokens of a word count, and the probabilities of the words are scaled to sum to 1.
+    """
+
+    remote = False
+
+    def __init__(self, local: LocalClient, system: str, words: Sequence[str]) -> None:
+        self.local, self.system, self.words = local, system, tuple(words)
+        self.tally: Counter[str] = Counter()
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        return {**self.local.identity, "system": self.system, "answers": list(self.words)}
+
+    def complete(self, queries: Sequence[Query]) -> list[ModelReply]:
+        """One reply per query, in order. Raises :class:`SetupError`."""
+        import torch
+
+        from partners.llm.local.key_values import KeyValueState
+
+        local = self.local.load()
+        words = local.encode([f" {word}" for word in self.words])
+        texts = []
+        for query in queries:
+            text = f"{self.system}\n\n{query.prompt}"
+            chat = bool(local.tokenizer.chat_template)
+            texts.append(local.templated([{"role": "user", "content": text}]) if chat else text)
+        prompts = local.encode([f"{text}{_ANSWER_START}" for text in texts])
+        replies = []
+        for start in range(0, len(queries), _BATCH):
+            batch = prompts[start : start + _BATCH]
+            state = KeyValueState(local.model)
+            chances = torch.softmax(_word_log_probs(state, state.go_on(batch), words), dim=1).cpu().numpy()
+            for prompt, row in zip(batch, chances, strict=True):
+                line = json.dumps(dict(zip(self.words, np.round(row, 6).tolist(), strict=True)))
+                replies.append(ModelReply(line, usage=Usage(len(prompt), 1)))
+        self.tally.update(replies=len(queries), prompt_tokens=sum(map(len, prompts)))
+        return replies
+
+
+def _word_log_probs(state: KeyValueState, logits: Tensor, words: Sequence[Sequence[int]]) -> Tensor:
+    """Log-probability of each word, as tokens, after the texts of ``state``, ``[R, words]``; ``logits[R, V]``."""
+    import torch
+
+    rows, totals = list(range(len(logits))), []
+    for tokens in words:
+        after, here = state.fork(), logits
+        total = torch.zeros(len(logits), dtype=torch.float64, device=logits.device)
+        for place, token in enumerate(tokens):
+            total += here.double().log_softmax(dim=1)[:, token]
+            if place + 1 < len(tokens):
+                here = after.go_on([[token]] * len(rows), rows)
+        totals.append(total)
+    return torch.stack(totals, dim=1)
+
+
+def _pool_value(state: State) -> int:
+    """The value of the whole pool to the seat to move, at least 1."""
+    return max(state.scenario.whole(state.mover), 1)

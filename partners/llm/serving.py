@@ -1,0 +1,334 @@
+"""A server on this machine that offers occupants as language models, by OpenAI's chat protocol.
+
+``POST /v1/chat/completions`` takes the last message of the user, which must be a prompt of this game, and answers with
+one legal line of JSON; ``GET /v1/models`` lists the occupants. The server listens on the loopback address only, and
+refuses requests that name another host, as a page in a browser would. Source of the shapes: OpenAI's API reference,
+chat completions and models.
+
+A prompt is parsed by its own template, turned into a regular expression, so that the two cannot differ. Values that the
+prompt hides are zeros, as in the seat's own view. Messages are parsed; games with secret claims are not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from dond_marl.envs.turn import only_action, only_message, turn_for
+from dond_marl.errors import InputError, shown
+from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, as_integer, rest
+from dond_marl.rollout import Noise, one_line
+from dond_marl.seats import Partner
+from partners.llm.prompt import (
+    HIDDEN,
+    NONE_YET,
+    SHIPPED,
+    VARIABLES,
+    Template,
+    disagree_rule,
+    load_template,
+    parse_variant,
+)
+from partners.llm.reply import reply_line
+
+HOST = "127.0.0.1"
+MAX_BYTES = 1_000_000  # of a request's body
+TIMEOUT_S = 30.0  # seconds without data after which a connection is closed
+_LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
+
+_TRIPLE = r"\d{1,2}(?:,\d{1,2}){2}"
+_DISAGREE = {disagree_rule(rules): rules.disagree for rules in (Rules(), Rules(disagree="rejects"))}
+_PATTERNS = {
+    "counts_csv": _TRIPLE,
+    "my_utils_csv": _TRIPLE,
+    "last_partner_act_token": "[A-Z]{3,9}",
+    "last_offer_csv": f"{NONE_YET}|{_TRIPLE}",
+    "turns": r"\d{1,3}",
+    "p": f"{HIDDEN}|{_TRIPLE}",
+    "history_str": r'(?:[^"{}]|"(?:[^"\\\n]|\\.)*"){1,10000}?',  # a quoted message may hold braces, and counts as one
+    "max_turns": r"\d{1,3}",
+    "disagree_rule": "|".join(map(re.escape, _DISAGREE)),
+    "whole": r"\d{1,4}",
+    "offer_points": rf"{NONE_YET}|\d{{1,4}}",
+    "legal_acts": "[0-9A-Z, ]{1,80}",
+}
+assert set(_PATTERNS) == set(VARIABLES)
+_REQUIRED = ("counts_csv", "my_utils_csv", "max_turns", "disagree_rule", "history_str")
+_LINE = re.compile(
+    rf"(?P<turn>\d{{1,3}})\. (?P<side>you|partner): (?P<act>{'|'.join(act.name for act in Act)})"
+    rf"(?:, (?:you keep|partner keeps) (?P<keeps>{_TRIPLE}), (?:partner gets|you get) (?P<gets>{_TRIPLE}))?"
+    r'(?:, and said: (?P<message>"(?:[^"\\]|\\.)*"))?'
+)
+_EMPTY_HISTORY = "(nothing yet)"
+
+
+class UnreadPrompt(InputError):
+    """A text without a prompt of this game, or a prompt of an impossible position."""
+
+
+class RequestRefused(InputError):
+    """A request that is not answered; ``status`` is HTTP's."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPosition:
+    """The position in a prompt: the state, with zeros for hidden values, and whether the partner's are revealed."""
+
+    state: State
+    revealed: bool
+
+
+def read_prompt(text: str, templates: Sequence[Template] | None = None) -> PromptPosition:
+    """The position of the last prompt in ``text``, written by one of ``templates``, by default the shipped ones.
+
+    Raises :class:`UnreadPrompt`.
+    """
+    for template in _shipped_templates() if templates is None else templates:
+        if matches := list(_pattern(template).finditer(text)):
+            return _position(matches[-1].groupdict(), text[matches[-1].end() :])
+    raise UnreadPrompt(
+        "no message holds a prompt of this game: the last of the user must be the text of configs/llm_prompt.txt or "
+        f"configs/llm_prompt_short.txt, filled in for a position; got {shown(text)}"
+    )
+
+
+class PolicyServer(ThreadingHTTPServer):
+    """Serves ``occupants`` by name until :meth:`shutdown`; ``port`` 0 is any free one. Raises ``OSError``.
+
+    ``prior``: the scenario distribution's name, part of what the seats see. An occupant's random numbers are a function
+    of the request's ``seed`` and of the values and pool of its seat, so that one prompt has one answer.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, occupants: Mapping[str, Partner], port: int = 0, *, prior: str = "lewis") -> None:
+        self.occupants, self.prior = dict(occupants), prior
+        self._occupant_lock = threading.Lock()
+        super().__init__((HOST, port), _Handler)
+
+    @property
+    def url(self) -> str:
+        """The ``base_url`` for clients."""
+        return f"http://{HOST}:{self.server_address[1]}/v1"
+
+    def models(self) -> dict[str, Any]:
+        """The body of ``GET /v1/models``."""
+        entries = [{"id": name, "object": "model", "created": 0, "owned_by": "dond-marl"} for name in self.occupants]
+        return {"object": "list", "data": entries}
+
+    def completion(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a chat completion's body. Raises :class:`RequestRefused` and :class:`UnreadPrompt`."""
+        name = request.get("model")
+        if not isinstance(name, str) or name not in self.occupants:
+            raise RequestRefused(f"no model {shown(name)} is served here; there are {', '.join(self.occupants)}", 404)
+        if request.get("n", 1) not in (1, None):
+            raise RequestRefused(f"one prompt has one answer: leave out n; got {shown(request['n'])}")
+        seed = as_integer(request.get("seed") or 0)
+        if seed is None or seed < 0:
+            raise RequestRefused(f"seed must be a whole number from 0 up; got {shown(request['seed'])}")
+        line = self.line(self.occupants[name], _last_user_text(request.get("messages")), seed)
+        return {
+            "id": f"chatcmpl-{zlib.crc32(line.encode()):08x}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": name,
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": line},
+                    "logprobs": None,
+                    "finish_reason": "stop",
+                }
+            ],
+            "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        }
+
+    def line(self, occupant: Partner, prompt: str, seed: int = 0) -> str:
+        """The act of ``occupant`` in the position of ``prompt``, as a language model's reply."""
+        position = read_prompt(prompt)
+        state = position.state
+        view = repr((state.mover, state.scenario.counts, state.scenario.utilities[state.mover]))
+        noise = Noise(seed, (zlib.crc32(view.encode()),), 1)
+        turn = turn_for(occupant, state, noise, prior=self.prior, reveal_partner_utilities=position.revealed)
+        with self._occupant_lock:  # a network's forward pass takes the machine's cores by itself
+            decisions = occupant.act(turn)
+        message = only_message(decisions, state)
+        return reply_line(only_action(decisions), round(float(decisions.confidence[0]), 6), message)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: PolicyServer
+    protocol_version, server_version, sys_version = "HTTP/1.1", "dond-marl", ""
+    timeout = TIMEOUT_S
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        self._respond("GET")
+
+    def do_POST(self) -> None:
+        self._respond("POST")
+
+    def log_message(self, format: str, *_: Any) -> None:  # noqa: A002  # the name is its base's
+        """Log nothing of each request."""
+
+    def _respond(self, method: str) -> None:
+        kind = "application/json"
+        try:
+            status, body = 200, self._answer(method, self.path.partition("?")[0].rstrip("/"))
+            kind = "text/event-stream" if body.startswith(b"data:") else kind
+        except InputError as error:
+            status, body = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
+        except Exception as error:  # noqa: BLE001  # the occupant's
+            status, body = 500, _error(f"the occupant failed: {one_line(error)}", "server_error")
+        if status != 200:
+            self.close_connection = True  # its body may be unread
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _answer(self, method: str, path: str) -> bytes:
+        if _host(self.headers.get("Host", HOST)) not in _LOCAL_HOSTS:
+            raise RequestRefused("this server answers this machine only, under 127.0.0.1 or localhost", 403)
+        if (method, path) == ("GET", "/v1/models"):
+            return json.dumps(self.server.models()).encode()
+        if (method, path) != ("POST", "/v1/chat/completions"):
+            raise RequestRefused(f"{method} {shown(path)}: there are GET /v1/models and POST /v1/chat/completions", 404)
+        request = self._body()
+        completion = self.server.completion(request)
+        return _event_stream(completion) if request.get("stream") else json.dumps(completion).encode()
+
+    def _body(self) -> dict[str, Any]:
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()):
+            raise RequestRefused("a request needs its Content-Length", 411)
+        if len(length) > len(str(MAX_BYTES)) or int(length) > MAX_BYTES:
+            raise RequestRefused(f"a request has at most {MAX_BYTES:,} bytes", 413)
+        try:
+            body = json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            raise RequestRefused("the body is no JSON") from None
+        if not isinstance(body, dict):
+            raise RequestRefused("the body is no JSON object")
+        return body
+
+
+def _host(header: str) -> str | None:
+    """The name in a ``Host`` header without the port; ``None`` if it cannot be parsed."""
+    try:
+        return urlsplit(f"//{header}").hostname
+    except ValueError:
+        return None
+
+
+def _last_user_text(messages: object) -> str:
+    """The text of the user's last message, its parts joined. Raises :class:`RequestRefused`."""
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if isinstance(message, dict) and message.get("role") == "user":
+            content = message.get("content")
+            if isinstance(content, list):
+                parts = [part.get("text") for part in content if isinstance(part, dict)]
+                content = "".join(text for text in parts if isinstance(text, str))
+            if isinstance(content, str):
+                return content
+    raise RequestRefused("messages must be a list that holds a text of role user")
+
+
+def _event_stream(completion: Mapping[str, Any]) -> bytes:
+    """A completion as server-sent events, for clients that stream: the message, then the finish reason and usage."""
+    message = completion["choices"][0]["message"]
+    events = [({**message}, None, None), ({}, "stop", completion["usage"])]
+    chunks = [
+        {
+            **completion,
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}],
+            "usage": usage,
+        }
+        for delta, reason, usage in events
+    ]
+    return b"".join(f"data: {text}\n\n".encode() for text in (*map(json.dumps, chunks), "[DONE]"))
+
+
+def _error(message: str, kind: str) -> bytes:
+    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": None}}).encode()
+
+
+def _shipped_templates() -> list[Template]:
+    templates = [load_template(shipped=name) for name in SHIPPED]
+    return [template for template in templates if all(f"{{{name}}}" in template.text for name in _REQUIRED)]
+
+
+def _pattern(template: Template) -> re.Pattern[str]:
+    """The regular expression of ``template``; each variable is a group of its name. Raises :class:`UnreadPrompt`."""
+    parts = re.split(rf"\{{({'|'.join(VARIABLES)})\}}", template.text.strip())
+    missing = set(_REQUIRED) - set(parts[1::2])
+    if missing:
+        raise UnreadPrompt(f"{template.source} cannot be parsed: it lacks {', '.join(sorted(missing))}")
+    pattern, groups = "", set[str]()
+    for place, part in enumerate(parts):
+        if place % 2 == 0:
+            pattern += re.escape(part)
+        else:
+            pattern += f"(?P={part})" if part in groups else f"(?P<{part}>{_PATTERNS[part]})"
+            groups.add(part)
+    return re.compile(pattern)  # Python caches the last few hundred
+
+
+def _position(fields: dict[str, str], after: str) -> PromptPosition:
+    """The position with these values of the template's variables; ``after`` is the text after the prompt."""
+    length, is_secret = parse_variant(after)
+    if is_secret:
+        raise UnreadPrompt("prompts of games with secret claims are not parsed")
+    try:
+        rules = Rules(int(fields["max_turns"]), _DISAGREE[fields["disagree_rule"]], length)
+        actions = _actions(fields["history_str"], counts := _triple(fields["counts_csv"]))
+        hidden = fields.get("p", HIDDEN) == HIDDEN
+        mine, theirs = _triple(fields["my_utils_csv"]), (0, 0, 0) if hidden else _triple(fields["p"])
+        state = State(Scenario(counts, (mine, theirs) if len(actions) % 2 == 0 else (theirs, mine)), rules)
+        for action, message in actions:
+            state = apply(state, action, message)
+    except (IllegalAct, ValueError) as error:
+        raise UnreadPrompt(f"the prompt is of no possible position: {error}") from None
+    if state.over or fields.get("turns", str(state.turns_remaining)) != str(state.turns_remaining):
+        raise UnreadPrompt("the prompt is of no open game: its turns and its acts do not fit")
+    return PromptPosition(state, not hidden)
+
+
+def _actions(history: str, counts: Triple) -> list[tuple[Action, str]]:
+    """The acts of a history with their messages. Raises ``ValueError``."""
+    if history == _EMPTY_HISTORY:
+        return []
+    lines = history.split("\n")
+    actions = []
+    for number, line in enumerate(lines):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise ValueError(f"{shown(line)} is no act; the prompt must show all acts, so give it a longer history")
+        side = "you" if number % 2 == len(lines) % 2 else "partner"  # the seat to move is the next
+        act, keeps = Act[match["act"]], _triple(match["keeps"] or "0,0,0")
+        fits = match["keeps"] is None or rest(counts, keeps) == _triple(match["gets"])
+        is_numbered = int(match["turn"]) == number + 1 and match["side"] == side
+        if not is_numbered or act.is_offer != bool(match["keeps"]) or not fits:
+            raise ValueError(f"{shown(line)} cannot be act {number + 1} of {len(lines)}")
+        actions.append((Action(act, keeps), json.loads(match["message"] or '""')))
+    return actions
+
+
+def _triple(text: str) -> Triple:
+    a, b, c = map(int, text.split(","))
+    return a, b, c

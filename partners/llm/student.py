@@ -1,0 +1,134 @@
+"""The project's own small language model, distilled from a partner: its recipe, and where it is cached.
+
+It needs no download: the first process that needs it trains it (:mod:`partners.llm.distill`), in a cache folder named
+by a digest of everything that shapes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from dond_marl.occupants import seat_occupant
+from partners.llm.local.files import build_once, cache_folder
+from partners.llm.prompt import HISTORY_CAP, Template
+from partners.parameters import check_whole_number
+from partners.provenance import NOBODY, Ancestry, known, scenarios
+
+CARD = "distilled.json"
+ITSELF = "itself"  # the teacher, in the other seat
+FORMAT = 1  # raised whenever the same recipe would make another model
+MINUTES = "about two minutes of one core"
+_log = logging.getLogger("dond_marl.local_model")
+
+
+@dataclass(frozen=True, slots=True)
+class LessonGames:
+    """A set of games that provides lessons."""
+
+    against: str  # a partner by name, or ITSELF
+    strays: float  # probability that a random legal act is played in place of the teacher's
+    scenarios: str = "lewis"
+    split: str | None = "train"
+    number: int | None = None  # of scenarios; None: each scenario of a source that can be listed, once
+
+
+LESSON_GAMES = (
+    LessonGames("heuristic", 0.0),
+    LessonGames("heuristic", 0.1),
+    LessonGames("heuristic", 0.3),
+    LessonGames(ITSELF, 0.1),
+    LessonGames("mixture(of=zoo)", 0.1),
+    LessonGames("mixture(of=zoo)", 0.5),
+    LessonGames("random", 0.1),
+    LessonGames("heuristic", 0.1, "uniform", "near", 2000),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StudentSettings:
+    """Size and training of a student."""
+
+    width: int = 64
+    layers: int = 2
+    heads: int = 4
+    inner: int = 192  # width of the feed-forward layers
+    steps: int = 2_500
+    batch: int = 64  # lessons per step
+    lr: float = 3e-3  # after a short warm-up it falls along a cosine
+    decay: float = 0.01  # weight decay
+    grad_norm: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything that a distilled model depends on, besides the prompt.
+
+    ``history_cap``: acts of the history in its prompts, by default none if the teacher has no memory. ``threads`` of
+    PyTorch: another number makes a slightly different model.
+    """
+
+    teacher: str = "expert"  # the partner that is imitated, by name
+    games: tuple[LessonGames, ...] = LESSON_GAMES
+    history_cap: int | None = None
+    max_turns: int = 10
+    student: StudentSettings = field(default_factory=StudentSettings)
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.history_cap is not None:
+            check_whole_number("history_cap", self.history_cap, 0, 100)
+        check_whole_number("threads", self.threads, 1, 256)
+
+    def prompt_history(self) -> int:
+        """Acts of the history in the prompts."""
+        if self.history_cap is not None:
+            return self.history_cap
+        return 0 if seat_occupant(self.teacher).traits.memoryless else HISTORY_CAP
+
+    def ancestry(self) -> Ancestry:
+        """The provenance of the model: its teacher, the opponents in its games, and the opponents of those."""
+        others = dict.fromkeys(games.against for games in self.games if games.against != ITSELF)
+        held_out = [source for games in self.games for source in scenarios(games.scenarios, games.split)]
+        return NOBODY.descends(known(self.teacher)).meets([*map(known, others), *held_out])
+
+    def digest(self, template: Template) -> str:
+        """The name of the model: a hash of recipe, prompt and players (with their weights), 16 hex digits."""
+        inputs = {"format": FORMAT, "recipe": asdict(self), "prompt": template.text, "players": self.ancestry().met}
+        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def own_model_folder(recipe: Recipe, template: Template) -> Path:
+    """The folder of the model of ``recipe`` for prompts of ``template``, trained first if it is missing.
+
+    The training is logged, with its expected duration. Raises :class:`SetupError` if the folder cannot be written.
+    """
+    folder = cache_folder() / "models" / recipe.digest(template)
+
+    def build(temporary: Path) -> None:
+        from partners.llm.distill import distill
+
+        message = "making the local language model, which imitates %s: this takes %s, once; it will be stored in %s"
+        _log.warning(message, recipe.teacher, MINUTES, folder)  # first of all, as it takes a while
+        card = distill(recipe, template, temporary, lambda line: _log.warning("local language model: %s", line))
+        _log.warning("the local language model is made: %.0f s", card["seconds"])
+
+    return build_once(folder, CARD, build)
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether ``folder`` holds a distilled model; the card is moved there with it."""
+    return (folder / CARD).is_file()
+
+
+def trained_history_cap(folder: str | Path) -> int:
+    """Acts of the history that the model in ``folder`` was trained on; the prompt's default for other models."""
+    try:
+        card = json.loads((Path(folder).expanduser() / CARD).read_text(encoding="utf-8"))
+        return int(card["history_cap"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return HISTORY_CAP
