@@ -105,7 +105,7 @@ def statements(games: Games, seat: int) -> dict[str, Bools]:
     made, theirs = offers.made[:, seat], offers.made[:, 1 - seat]
     different, their_different = offers.different[:, seat], offers.different[:, 1 - seat]
     own, other = games.act[:, seat::2], games.act[:, 1 - seat :: 2]
-    wholes, items = games.scenarios.wholes, games.scenarios.counts.sum(axis=1, dtype=np.int64)
+    wholes, items = games.scenarios.pool_values, games.scenarios.counts.sum(axis=1, dtype=np.int64)
     agreed, won = games.deal, games.allocation.sum(axis=2, dtype=np.int64)
     demands = _demands(games, seat)
     return {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.seats import Doubles, Int8s
 from partners.judges.episodes import JUDGED, OTHER, describe_games, explain_label, worked_episodes
 from partners.judges.judge import EXAMPLES, JudgeReward, Verdict, count_verdicts
@@ -200,9 +200,9 @@ def llm_judge(
     check_whole_number("seed", seed, 0, 2**31 - 1)
     check_whole_number("re_asks", re_asks, 0, 10)
     if reading not in get_args(Reading):
-        raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {shown(reading)}")
+        raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {quote(reading)}")
     if provider not in get_args(Provider):
-        raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {shown(provider)}")
+        raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {quote(provider)}")
     given = select_settings(ServiceSettings, settings)
     service = ServiceSettings(provider, model, structure="text", system=SYSTEM, **given)
     if provider == "hf" and model is None:

@@ -240,4 +240,4 @@ def _word_log_probs(state: KeyValueState, logits: Tensor, words: Sequence[Sequen
 
 def _pool_value(state: State) -> int:
     """The value of the whole pool to the seat to move, at least 1."""
-    return max(state.scenario.whole(state.mover), 1)
+    return max(state.scenario.pool_value(state.mover), 1)

@@ -39,7 +39,7 @@ from partners.llm.local.model import hide_progress_bars
 from partners.llm.prompt import HIDDEN, NONE_YET, Template, disagree_rule, fixed_parts
 from partners.llm.reply import reply_line
 from partners.llm.student import CARD, FORMAT, ITSELF, LessonGames, Recipe, StudentSettings
-from partners.provenance import refuse_past
+from partners.provenance import refuse_test_roster
 from partners.scripted.chance import Random
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def distill(recipe: Recipe, template: Template, folder: Path, report: Callable[[
     :class:`partners.provenance.ProvenanceError` if the recipe has a partner of the roster test.
     """
     past = recipe.ancestry()
-    refuse_past(past, "the student")
+    refuse_test_roster(past, "the student")
     began = time.monotonic()
     with _threads(recipe.threads):
         cap = recipe.prompt_history()

@@ -25,7 +25,7 @@ from partners.llm.service import (
     with_settings,
 )
 from partners.llm.student import CARD, Recipe, own_model_folder, trained_history_cap
-from partners.provenance import NOT_KNOWN, Ancestry, Known, past_in, tells
+from partners.provenance import UNKNOWN_PAST, Ancestry, OccupantProvenance, declare_provenance, read_past
 
 OWN = "the project's own"  # in place of a folder
 # Parameters in an occupant's identity: those that change replies; without addresses, so it is equal on all machines.
@@ -35,7 +35,7 @@ _SHAPING = (
 )  # fmt: skip
 
 
-def llm_provenance(given: Mapping[str, Any]) -> Known:
+def llm_provenance(given: Mapping[str, Any]) -> OccupantProvenance:
     """Provenance of ``llm`` with these parameters: teacher and games for models distilled here, unknown for others."""
     from partners.llm.local.model import fingerprint
 
@@ -43,22 +43,22 @@ def llm_provenance(given: Mapping[str, Any]) -> Known:
     settings = {**defaults, **given}
     provider = resolve_provider(settings["provider"])
     template = load_template(settings["prompt_path"], settings["prompt"])
-    name, past = str(settings["model"] or GROQ_MODEL), NOT_KNOWN
+    name, past = str(settings["model"] or GROQ_MODEL), UNKNOWN_PAST
     if provider == "hf" and settings["model"] is None:
         recipe = Recipe()
         name, past = f"distilled {recipe.digest(template)}", recipe.ancestry()
     elif provider == "hf":
         name, past = _folder_provenance(name)
         if settings["adapter"] is not None:  # an adapter's folder does not record its training opponents
-            name, past = f"{name} with {fingerprint(settings['adapter'])[:16]}", NOT_KNOWN
+            name, past = f"{name} with {fingerprint(settings['adapter'])[:16]}", UNKNOWN_PAST
     prompt = hashlib.sha256(template.text.encode()).hexdigest()
     identity: dict[str, object] = {"kind": "llm", "provider": provider, "model": name, "prompt_sha256": prompt}
     if settings["sorted_items"]:
         identity["sorted_items"] = True
-    return Known(spec_name({**identity, **{name: settings[name] for name in _SHAPING}}), past)
+    return OccupantProvenance(spec_name({**identity, **{name: settings[name] for name in _SHAPING}}), past)
 
 
-@tells(llm_provenance)
+@declare_provenance(llm_provenance)
 @with_settings(ServiceSettings, LocalSettings, omit=("system", "remembered"))
 def llm(
     provider: Provider = "auto",
@@ -145,6 +145,6 @@ def _folder_provenance(model: str) -> tuple[str, Ancestry]:
     folder = Path(model).expanduser()
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-        return f"distilled {card['name']}", past_in(card)
+        return f"distilled {card['name']}", read_past(card)
     except (OSError, ValueError, KeyError, TypeError):
-        return folder.name if folder.exists() else model, NOT_KNOWN
+        return folder.name if folder.exists() else model, UNKNOWN_PAST

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from partners.llm.budget import Limits, Price
 from partners.llm.cache import CachedClient, CacheError, Mode, ReplyCache
 from partners.llm.client import Client
@@ -122,31 +122,31 @@ class ServiceSettings:
     def __post_init__(self) -> None:
         provider, url = self.provider, self.base_url
         if provider not in get_args(Provider):
-            raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {shown(provider)}")
+            raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {quote(provider)}")
         if (provider == "openai" and url is None) or (provider in ("hf", "auto") and url is not None):
             raise ValueError(
                 f"provider openai needs a base_url, groq may have one, and no other takes one; "
-                f"got {provider} with {shown(url)}"
+                f"got {provider} with {quote(url)}"
             )
         if provider == "auto" and self.model is not None:
-            raise ValueError(f"model {shown(self.model)} needs its provider: groq, openai or hf")
+            raise ValueError(f"model {quote(self.model)} needs its provider: groq, openai or hf")
         if self.max_usd is not None and (self.prompt_price is None or self.completion_price is None):
             raise ValueError("max_usd needs prompt_price and completion_price, in US dollars per million tokens")
         with_file = isinstance(self.cache, str | Path)
         if self.cache_mode not in get_args(Mode) or (self.cache_mode != "off" and not with_file):
             raise ValueError(
                 f"cache_mode must be off, or record or replay with a cache, the path of a file; got "
-                f"{shown(self.cache_mode)} with cache {shown(self.cache)}"
+                f"{quote(self.cache_mode)} with cache {quote(self.cache)}"
             )
         if not isinstance(self.name, str) or not self.name.strip():
-            raise ValueError(f"model must be the name of a model, such as {GROQ_MODEL}; got {shown(self.model)}")
+            raise ValueError(f"model must be the name of a model, such as {GROQ_MODEL}; got {quote(self.model)}")
         if url is not None:
             _check_url(url)
         if self.key_env is not None and not re.fullmatch(r"[A-Za-z_]\w*", self.key_env):
-            # A key given in place of a name must not be shown.
+            # A key given in place of a name must not be quote.
             raise ValueError("key_env must be the name of an environment variable, not the key itself")
         if self.structure not in get_args(Structure):
-            raise ValueError(f"structure must be one of {', '.join(get_args(Structure))}; got {shown(self.structure)}")
+            raise ValueError(f"structure must be one of {', '.join(get_args(Structure))}; got {quote(self.structure)}")
         check_number("temperature", self.temperature, 0, 2)
         check_whole_number("max_tokens", self.max_tokens, 16, 100_000)
         check_whole_number("in_flight", self.in_flight, 1, 1000)

@@ -22,9 +22,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dond_marl.envs.turn import only_action, only_message, turn_for
-from dond_marl.errors import InputError, shown
+from dond_marl.errors import InputError, error_line, quote
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, as_integer, rest
-from dond_marl.rollout import Noise, one_line
+from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
 from partners.llm.prompt import (
     HIDDEN,
@@ -99,7 +99,7 @@ def read_prompt(text: str, templates: Sequence[Template] | None = None) -> Promp
             return _position(matches[-1].groupdict(), text[matches[-1].end() :])
     raise UnreadPrompt(
         "no message holds a prompt of this game: the last of the user must be the text of configs/llm_prompt.txt or "
-        f"configs/llm_prompt_short.txt, filled in for a position; got {shown(text)}"
+        f"configs/llm_prompt_short.txt, filled in for a position; got {quote(text)}"
     )
 
 
@@ -131,12 +131,12 @@ class PolicyServer(ThreadingHTTPServer):
         """The answer to a chat completion's body. Raises :class:`RequestRefused` and :class:`UnreadPrompt`."""
         name = request.get("model")
         if not isinstance(name, str) or name not in self.occupants:
-            raise RequestRefused(f"no model {shown(name)} is served here; there are {', '.join(self.occupants)}", 404)
+            raise RequestRefused(f"no model {quote(name)} is served here; there are {', '.join(self.occupants)}", 404)
         if request.get("n", 1) not in (1, None):
-            raise RequestRefused(f"one prompt has one answer: leave out n; got {shown(request['n'])}")
+            raise RequestRefused(f"one prompt has one answer: leave out n; got {quote(request['n'])}")
         seed = as_integer(request.get("seed") or 0)
         if seed is None or seed < 0:
-            raise RequestRefused(f"seed must be a whole number from 0 up; got {shown(request['seed'])}")
+            raise RequestRefused(f"seed must be a whole number from 0 up; got {quote(request['seed'])}")
         line = self.line(self.occupants[name], _last_user_text(request.get("messages")), seed)
         return {
             "id": f"chatcmpl-{zlib.crc32(line.encode()):08x}",
@@ -190,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
         except InputError as error:
             status, body = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
         except Exception as error:  # noqa: BLE001  # the occupant's
-            status, body = 500, _error(f"the occupant failed: {one_line(error)}", "server_error")
+            status, body = 500, _error(f"the occupant failed: {error_line(error)}", "server_error")
         if status != 200:
             self.close_connection = True  # its body may be unread
         self.send_response(status)
@@ -207,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
         if (method, path) == ("GET", "/v1/models"):
             return json.dumps(self.server.models()).encode()
         if (method, path) != ("POST", "/v1/chat/completions"):
-            raise RequestRefused(f"{method} {shown(path)}: there are GET /v1/models and POST /v1/chat/completions", 404)
+            raise RequestRefused(f"{method} {quote(path)}: there are GET /v1/models and POST /v1/chat/completions", 404)
         request = self._body()
         completion = self.server.completion(request)
         return _event_stream(completion) if request.get("stream") else json.dumps(completion).encode()
@@ -318,13 +318,13 @@ def _actions(history: str, counts: Triple) -> list[tuple[Action, str]]:
     for number, line in enumerate(lines):
         match = _LINE.fullmatch(line)
         if match is None:
-            raise ValueError(f"{shown(line)} is no act; the prompt must show all acts, so give it a longer history")
+            raise ValueError(f"{quote(line)} is no act; the prompt must show all acts, so give it a longer history")
         side = "you" if number % 2 == len(lines) % 2 else "partner"  # the seat to move is the next
         act, keeps = Act[match["act"]], _triple(match["keeps"] or "0,0,0")
         fits = match["keeps"] is None or rest(counts, keeps) == _triple(match["gets"])
         is_numbered = int(match["turn"]) == number + 1 and match["side"] == side
         if not is_numbered or act.is_offer != bool(match["keeps"]) or not fits:
-            raise ValueError(f"{shown(line)} cannot be act {number + 1} of {len(lines)}")
+            raise ValueError(f"{quote(line)} cannot be act {number + 1} of {len(lines)}")
         actions.append((Action(act, keeps), json.loads(match["message"] or '""')))
     return actions
 

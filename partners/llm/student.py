@@ -16,7 +16,7 @@ from dond_marl.occupants import seat_occupant
 from partners.llm.local.files import build_once, cache_folder
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.parameters import check_whole_number
-from partners.provenance import NOBODY, Ancestry, known, scenarios
+from partners.provenance import NO_PAST, Ancestry, held_out_scenarios, provenance_of
 
 CARD = "distilled.json"
 ITSELF = "itself"  # the teacher, in the other seat
@@ -93,12 +93,17 @@ class Recipe:
     def ancestry(self) -> Ancestry:
         """The provenance of the model: its teacher, the opponents in its games, and the opponents of those."""
         others = dict.fromkeys(games.against for games in self.games if games.against != ITSELF)
-        held_out = [source for games in self.games for source in scenarios(games.scenarios, games.split)]
-        return NOBODY.descends(known(self.teacher)).meets([*map(known, others), *held_out])
+        held_out = [source for games in self.games for source in held_out_scenarios(games.scenarios, games.split)]
+        return NO_PAST.add_parent(provenance_of(self.teacher)).add_opponents([*map(provenance_of, others), *held_out])
 
     def digest(self, template: Template) -> str:
         """The name of the model: a hash of recipe, prompt and players (with their weights), 16 hex digits."""
-        inputs = {"format": FORMAT, "recipe": asdict(self), "prompt": template.text, "players": self.ancestry().met}
+        inputs = {
+            "format": FORMAT,
+            "recipe": asdict(self),
+            "prompt": template.text,
+            "players": self.ancestry().opponents,
+        }
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
 
 

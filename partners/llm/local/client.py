@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from dond_marl.errors import shown
+from dond_marl.errors import quote
 from dond_marl.seats import Doubles
 from partners.llm.client import ModelReply, Query, SetupError, Usage
 from partners.llm.local.legal_lines import LegalLines, TokenError, legal_lines
@@ -72,14 +72,14 @@ class LocalSettings:
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model.strip():
-            raise ValueError(f"model must be the path of a model's folder; got {shown(self.model)}")
+            raise ValueError(f"model must be the path of a model's folder; got {quote(self.model)}")
         check_number("temperature", self.temperature, 0, 2)
         check_whole_number("batch", self.batch, 1, 100_000)
         check_whole_number("remembered", self.remembered, 0, 10**9)
         if self.dtype not in get_args(Dtype):
-            raise ValueError(f"dtype must be one of {', '.join(get_args(Dtype))}; got {shown(self.dtype)}")
+            raise ValueError(f"dtype must be one of {', '.join(get_args(Dtype))}; got {quote(self.dtype)}")
         if self.adapter is not None and (not isinstance(self.adapter, str) or not self.adapter.strip()):
-            raise ValueError(f"adapter must be the path of an adapter's folder; got {shown(self.adapter)}")
+            raise ValueError(f"adapter must be the path of an adapter's folder; got {quote(self.adapter)}")
         if self.revision is not None and not self.download:
             raise ValueError("revision is a revision on the hub, so it needs download")
 

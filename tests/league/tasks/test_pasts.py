@@ -20,7 +20,7 @@ from league.ledger.ledger import Ledger
 from league.settings.read import Config, load_config
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.blobs import read_blob
-from league.tasks.pasts import learner_identity, past_of_learner, past_of_training, pasts_of_league
+from league.tasks.provenance import league_ancestries, learner_ancestry, learner_identity, training_ancestry
 from partners.llm.distill import distill
 from partners.llm.prompt import load_template
 from partners.llm.student import CARD, LessonGames, Recipe, StudentSettings
@@ -32,12 +32,12 @@ from partners.provenance import (
     Ancestry,
     ProvenanceError,
     ancestry,
-    held_out_in,
+    held_out_sources,
     identity,
-    known,
-    of_test_in,
-    past_in,
-    refuse_past,
+    provenance_of,
+    read_past,
+    refuse_test_roster,
+    roster_test_members,
 )
 from partners.rosters import TEST, roster
 from tests.command import dond, in_process
@@ -110,15 +110,15 @@ def snapshot(played, tmp_path_factory) -> str:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_nobody_who_learns_by_a_shipped_config_meets_the_test_roster(path):
     for name, past in _pasts(path).items():
-        refuse_past(past, name)
-        assert held_out_in(past) == [], name
+        refuse_test_roster(past, name)
+        assert held_out_sources(past) == [], name
 
 
 def test_what_ships_has_met_nobody_of_the_test_roster_and_says_whom_it_met():
     for artefact in ("expert", "llm(provider=hf)"):
         past = ancestry(artefact)
-        refuse_past(past, artefact)
-        assert past.unknown == () and len(past.met) > 10 and held_out_in(past) == []
+        refuse_test_roster(past, artefact)
+        assert past.unknown == () and len(past.opponents) > 10 and held_out_sources(past) == []
 
 
 def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
@@ -145,15 +145,15 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
         return {"the learner": _learner(load_config(path, overrides, StylesConfig))}
     if "league" in keys:
         league = load_config(path, overrides)
-        pasts = pasts_of_league(league)
+        pasts = league_ancestries(league)
         met = {identity(member.spec) for member in (*league.members, *league.gate)}
-        assert all(met <= set(past.met) for past in pasts.values())
+        assert all(met <= set(past.opponents) for past in pasts.values())
         return pasts
-    return {"the learner": past_of_training(load_config(path, overrides, TrainConfig))}
+    return {"the learner": training_ancestry(load_config(path, overrides, TrainConfig))}
 
 
 def _learner(config: ExperimentConfig | StylesConfig, hints: HintsConfig | None = None) -> Ancestry:
-    return past_of_learner(config.env, config.training.init_from, hints)
+    return learner_ancestry(config.env, config.training.init_from, hints)
 
 
 # ---------------------------------------------------------------- from settings to files
@@ -170,16 +170,19 @@ def test_a_learner_of_a_league_has_met_all_of_it_but_those_held_out(played):
     assert {name: set(notes[name]["met"]) for name in ("main", "main@1", "other")} == {
         "main": fixed | {other}, "main@1": fixed | {other}, "other": fixed | {main}
     }  # fmt: skip
-    assert past_in(notes["main"]).path(identity("linear")) == (other, identity("linear"))  # who whispered to the other
-    assert past_in(notes["main"]) == pasts_of_league(config)["main"]
+    assert read_past(notes["main"]).path(identity("linear")) == (
+        other,
+        identity("linear"),
+    )  # who whispered to the other
+    assert read_past(notes["main"]) == league_ancestries(config)["main"]
 
 
 def test_an_exported_member_notes_the_league_that_it_comes_from(played, snapshot):
     config = load_config(played.parent / "league.yaml")
     past = ancestry(snapshot)
     assert past.descends_from == (learner_identity(config, "main"),) and past.unknown == ()
-    assert {identity(spec) for spec in ("heuristic", "random", "pushover", "linear")} < set(past.met)
-    assert identity("stubborn") not in past.met
+    assert {identity(spec) for spec in ("heuristic", "random", "pushover", "linear")} < set(past.opponents)
+    assert identity("stubborn") not in past.opponents
 
 
 @pytest.mark.parametrize(("name", "words"), [("nobody", "it has main, other, main@1"), ("heuristic", "it has main")])
@@ -204,7 +207,9 @@ def test_a_training_notes_its_partner_and_what_it_began_as(snapshot, tmp_path):
     (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")
     past = ancestry(f"checkpoint(path={str(path)!r})")
     assert identity(snapshot) in past.descends_from and past.unknown == ()
-    assert {identity("nice"), identity("mixture(of=['nice', 'linear'])"), *ancestry(snapshot).met} < set(past.met)
+    assert {identity("nice"), identity("mixture(of=['nice', 'linear'])"), *ancestry(snapshot).opponents} < set(
+        past.opponents
+    )
 
 
 def test_whoever_practiced_on_views_that_are_held_out_notes_it_and_so_does_whoever_meets_it(tmp_path):
@@ -212,24 +217,26 @@ def test_whoever_practiced_on_views_that_are_held_out_notes_it_and_so_does_whoev
     assert dond("train", "--config", settings, "--set", "env.split=all", "--quiet") == 0
     (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")
     pupil = f"checkpoint(path={str(path)!r})"
-    assert held_out_in(ancestry(pupil)) == ["scenarios of lewis, split all"]
+    assert held_out_sources(ancestry(pupil)) == ["scenarios of lewis, split all"]
     line = provenance(of_spec(pupil, "pupil"), ["linear"])
     assert line.met == "known: 2 in its past; trained on views that are held out, in scenarios of lewis, split all"
     member = json.dumps({"kind": "checkpoint", "path": str(path), "name": "pupil"})
     config = load_config(league(tmp_path / "league", member))
-    assert all(held_out_in(past) == ["scenarios of lewis, split all"] for past in pasts_of_league(config).values())
+    assert all(
+        held_out_sources(past) == ["scenarios of lewis, split all"] for past in league_ancestries(config).values()
+    )
     assert provenance(of_spec("linear"), ["linear"]).met == "known: 0 in its past"
 
 
 def test_one_stage_of_a_league_on_other_scenarios_is_noted(tmp_path):
     written = league(tmp_path)
-    assert not any(map(held_out_in, pasts_of_league(load_config(written)).values()))
+    assert not any(map(held_out_sources, league_ancestries(load_config(written)).values()))
     config = load_config(written, ["stages=[{name: wide, rounds: 1, env: {scenarios: uniform}}, {name: league}]"])
-    assert [held_out_in(past) for past in pasts_of_league(config).values()] == [["scenarios of uniform"]] * 2
+    assert [held_out_sources(past) for past in league_ancestries(config).values()] == [["scenarios of uniform"]] * 2
     recipe = Recipe(
         games=(LessonGames("nice", 0.1, "uniform", None, 20), LessonGames("nice", 0.1, "uniform", "near", 20))
     )
-    assert held_out_in(recipe.ancestry()) == ["scenarios of uniform"]
+    assert held_out_sources(recipe.ancestry()) == ["scenarios of uniform"]
 
 
 def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_not_known(tmp_path):
@@ -242,18 +249,18 @@ def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_
     assert dond("train", "--resume", tmp_path / "0001", "--quiet") == 0
     *_, last = sorted((tmp_path / "0001" / "checkpoints").glob("*.json"))
     past = ancestry(f"checkpoint(path={str(last)!r})")
-    assert last != path and past.unknown == (ITSELF,) and identity("nice") in past.met
+    assert last != path and past.unknown == (ITSELF,) and identity("nice") in past.opponents
 
 
 def test_a_league_of_an_older_version_is_known_by_its_settings_but_not_by_its_files(played, snapshot, tmp_path):
     without_note = {"layout": "base"}
     config = load_config(played.parent / "league.yaml")
-    assert past_of_blob(without_note, config, "main").met == ancestry(snapshot).met
+    assert past_of_blob(without_note, config, "main").opponents == ancestry(snapshot).opponents
     named = f"heuristic, {json.dumps(snapshot)}"
     config = load_config(league(tmp_path, named))
     past = past_of_blob(without_note, config, "main")
     (unknown,) = past.unknown
-    assert parse_spec(unknown)[0] == "checkpoint" and identity("heuristic") in past.met
+    assert parse_spec(unknown)[0] == "checkpoint" and identity("heuristic") in past.opponents
 
 
 # ---------------------------------------------------------------- from file to file
@@ -267,12 +274,12 @@ def test_from_a_league_to_its_snapshot_to_a_student_nobody_is_forgotten(snapshot
     student = f"llm(provider=hf, model={str(tmp_path / 'student')!r})"
     past = ancestry(student)
     assert past.unknown == () and identity(snapshot) in past.descends_from
-    assert {identity(spec) for spec in ("nice", "heuristic", "random", "pushover", "linear")} < set(past.met)
+    assert {identity(spec) for spec in ("nice", "heuristic", "random", "pushover", "linear")} < set(past.opponents)
     assert str(tmp_path) not in identity(student) and str(tmp_path) not in json.dumps(past.note())
     # The league's main, its snapshot, the student: whoever meets the student has met whom the main met.
     with pytest.raises(ProvenanceError, match=r"main <- llm <- checkpoint \w{12} <- main <- pushover, which"):
-        refuse_past(Ancestry({}).meets([known(student)]), "main", ["pushover"])
-    assert of_test_in(past, ["stubborn"]) == []
+        refuse_test_roster(Ancestry({}).add_opponents([provenance_of(student)]), "main", ["pushover"])
+    assert roster_test_members(past, ["stubborn"]) == []
 
 
 # ---------------------------------------------------------------- what is refused, before anything is written
@@ -310,13 +317,13 @@ def test_a_league_may_hold_the_test_roster_out(tmp_path):
     settings.write_text(settings.read_text().replace("heldout: [stubborn]", "heldout: test"))
     config = load_config(settings)
     assert isinstance(config, Config) and [member.spec for member in config.heldout] == list(roster(TEST))
-    for name, past in pasts_of_league(config).items():
-        refuse_past(past, name)
+    for name, past in league_ancestries(config).items():
+        refuse_test_roster(past, name)
 
 
 def test_a_teacher_whose_ancestor_met_the_test_roster_is_refused_before_a_student_is_made(snapshot, tmp_path):
     weights = load_checkpoint(Path(parse_spec(snapshot)[1]["path"]))
-    tainted = past_in(weights.about).meets([known(member_of_test())])
+    tainted = read_past(weights.about).add_opponents([provenance_of(member_of_test())])
     save_checkpoint(tmp_path / "tainted.json", weights.tensors, {**weights.about, **tainted.note()})
     teacher = f"checkpoint(path={str(tmp_path / 'tainted.json')!r})"
     with pytest.raises(ProvenanceError, match=r"the student <- checkpoint \w{12} <- .*which is in the roster test"):

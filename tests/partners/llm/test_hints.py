@@ -21,13 +21,13 @@ from hints import ExpertHinter, HinterError, HintInjectorEnv, HintSchedule, Rand
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hinters import (
+    describe_hints,
     hint_provider,
     hint_schedule,
-    in_words,
+    hint_summary,
     league_hint_schedule,
     llm_spec,
     no_hint_warning,
-    summary,
 )
 from league.training.training import begin
 from partners.llm.client import SetupError
@@ -158,7 +158,7 @@ def test_hints_that_mostly_come_through_are_no_alarm():
     assert no_hint_warning(Counter(asked=10, available=1, illegal=9)) is None
     assert no_hint_warning(Counter()) is None
     assert "9 illegal, 1 budget" in str(no_hint_warning(Counter(asked=10, illegal=9, budget=1)))
-    assert summary(Counter(asked=4, available=3, illegal=1)) == "4 asked, 3 available (75.0%), 1 illegal"
+    assert hint_summary(Counter(asked=4, available=3, illegal=1)) == "4 requested, 3 available (75.0%), 1 illegal"
 
 
 # ---------------------------------------------------------------- settings
@@ -188,12 +188,12 @@ def test_the_settings_name_the_occupant_that_is_asked(monkeypatch):
     hints = HintsConfig(mode="llm", options={"history_cap": 4, "temperature": 0.5})
     asked = {"kind": "llm", "model": None, "prompt_path": None, "max_requests": 10_000, **hints.options}
     assert llm_spec(hints) == {**asked, "provider": "hf"}
-    assert in_words(hints) == "llm (hf: the project's own model), every 1"
+    assert describe_hints(hints) == "llm (hf: the project's own model), every 1"
     partner = hint_provider(hints).partner
     assert isinstance(partner, LLMPartner) and partner.history_cap == 4
     monkeypatch.setenv("GROQ_API_KEY", KEY)
     assert llm_spec(hints) == {**asked, "provider": "groq", "model": "openai/gpt-oss-20b"}
-    assert in_words(hints) == "llm (groq: openai/gpt-oss-20b), every 1"
+    assert describe_hints(hints) == "llm (groq: openai/gpt-oss-20b), every 1"
     config = TrainConfig(hints=hints)
     assert parse(dump(config), "again", TrainConfig) == config and KEY not in dump(config)
 
@@ -289,7 +289,7 @@ def test_withheld_hints_are_not_asked_and_are_counted():
 def test_all_or_none_can_be_withheld():
     turns = GameBatch(SCENARIOS).turns(np.zeros((30, 8)), np.zeros((30, 8)))
     never = HintSchedule(RandomHinter(), dropout=1)
-    assert not never.tell(turns).any() and +never.tally == Counter(withheld=30)
+    assert not never.hint_features(turns).any() and +never.tally == Counter(withheld=30)
     assert HintSchedule(RandomHinter()).hint_features(turns)[:, 9].all()
     for wrong in (-0.1, 1.1, True, "half"):
         with pytest.raises(ValueError, match="dropout is the probability"):

@@ -313,7 +313,7 @@ def test_the_shipped_settings_are_the_defaults():
     [
         ("games=[]", "at least one entry"),
         ("games=[{against: hal}]", "no occupant is called 'hal'"),
-        ("games=[{scenarios: uniform}]", "set number"),
+        ("games=[{scenarios: uniform}]", "number"),
         ("games=[{scenarios: lewis, split: tset}]", "split of scenarios='lewis'"),
         ("student.heads=5", "must divide the width"),
         ("teacher=hal", "no occupant is called 'hal'"),
