@@ -1,15 +1,16 @@
-"""Deal or No Deal over dialogue acts: the game, and playing it.
+"""Deal or No Deal over dialogue acts: the game and its environments.
 
-Importing the package enters the environment's names in the registries of Gymnasium and PettingZoo; everything else is
-imported when it is first used.
+Importing the package registers the environment with Gymnasium and PettingZoo. Everything else is imported on first use.
 """
 
 import importlib
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from dond_marl.envs.registration import register
-from dond_marl.public_names import alias, on_first_use
+import gymnasium
+import pettingzoo
+
+from dond_marl.public_names import on_first_use
 
 if TYPE_CHECKING:
     from dond_marl import deal_or_no_dialog_v0
@@ -20,24 +21,25 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = ["DealVectorEnv", "NegotiationEnv", "SingleAgentView", "__version__", "deal_or_no_dialog_v0"]
+GYMNASIUM_ID = "DealOrNoDialog-v0"
+PETTINGZOO_ID = "dond/DealOrNoDialog-v0"
 
-register()
-alias(
-    {
-        "dond_marl.data": "dond_marl.scenarios.data",
-        "dond_marl.env": "dond_marl.envs.aec",
-        "dond_marl.features": "dond_marl.envs.features",
-        "dond_marl.metrics": "dond_marl.statistics",
-        "dond_marl.openspiel_game": "dond_marl.envs.openspiel.game",
-        "dond_marl.openspiel_seat": "dond_marl.envs.openspiel.seat",
-        "dond_marl.policy_partner": "dond_marl.envs.policy_partner",
-        "dond_marl.record": "dond_marl.records.record",
-        "dond_marl.single_agent": "dond_marl.envs.single_agent",
-        "dond_marl.solve": "dond_marl.yardsticks.solve",
-        "dond_marl.spaces": "dond_marl.envs.spaces",
-        "dond_marl.views": "dond_marl.envs.views",
-    }
-)
+
+def _register() -> None:
+    """Register the environment's names, unless they are registered already (a reloaded package)."""
+    if GYMNASIUM_ID not in gymnasium.registry:
+        gymnasium.register(
+            GYMNASIUM_ID,
+            entry_point="dond_marl.envs.single_agent:make",
+            vector_entry_point="dond_marl.envs.vector:DealVectorEnv",
+        )
+    if PETTINGZOO_ID not in pettingzoo.aec_registry:
+        pettingzoo.register("aec", PETTINGZOO_ID, entry_point="dond_marl.deal_or_no_dialog_v0:env")
+    if PETTINGZOO_ID not in pettingzoo.parallel_registry:
+        pettingzoo.register("parallel", PETTINGZOO_ID, entry_point="dond_marl.deal_or_no_dialog_v0:parallel_env")
+
+
+_register()
 _on_first_use = on_first_use(__name__, "dond_marl.envs.aec", "dond_marl.envs.single_agent", "dond_marl.envs.vector")
 
 

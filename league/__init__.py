@@ -2,19 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from dond_marl.public_names import alias, on_first_use
+from dond_marl.public_names import on_first_use
 
 if TYPE_CHECKING:
     from league.display.python.calls import evaluate_pair, open_league, play_league, train
 
 __all__ = ["evaluate_pair", "open_league", "play_league", "train"]
 __getattr__ = on_first_use(__name__, "league.display.python.calls")
-
-alias(
-    {
-        "league.config": "league.settings.read",
-        "league.evaluate": "league.evaluation.evaluate",
-        "league.heldout_score": "league.evaluation.heldout_score",
-        "league.play_screen": "league.display.game",  # named in settings: {kind: human, interface: ...}
-    }
-)

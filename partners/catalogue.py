@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dond_marl.envs.negmas.occupant import NegMASPartner
+from dond_marl.envs.negmas_partner import NegMASPartner
 from dond_marl.occupants import Factory, Spec
 from dond_marl.seats import Partner
 from partners.best_response import BestResponse

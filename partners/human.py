@@ -13,7 +13,7 @@ import numpy as np
 
 from dond_marl.errors import quote
 from dond_marl.game import Act, Action, IllegalAct, Scenario, State, Triple, apply, rule_against
-from dond_marl.records.messages import as_message
+from dond_marl.records.transcript import as_message
 from dond_marl.seats import Decisions, Traits, Turns, decide
 
 

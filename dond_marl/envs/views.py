@@ -7,7 +7,7 @@
 ``observations="masked"``  ``{"observation": that vector, "action_mask": int8}``, as PettingZoo's classic games have it,
                            for discrete actions; ``key="observations"`` names the vector as RLlib's masking module does.
 ``infos="arrays"``         Numeric arrays alone, the same keys and shapes from ``reset`` to the end, for libraries that
-                           stack infos (TorchRL, Tianshou); :mod:`dond_marl.envs.infos` lists them.
+                           stack infos (TorchRL, Tianshou); :mod:`dond_marl.envs.views` lists them.
 ``"dict"``                 Actions, observations or infos as the environment has them.
 =========================  =========================================================================================
 
@@ -23,27 +23,26 @@ must leave them out over SuperSuit's vectors by ``info["active_agent"]``, see :m
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
+from numpy.typing import NDArray
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 
-from dond_marl.envs.actions import DiscreteActions, FlatActions
-from dond_marl.envs.actions import as_bools as as_bools  # users take it from here
 from dond_marl.envs.aec import NegotiationEnv, OrderError
 from dond_marl.envs.features import BaseLayout, ObservationEncoder
-from dond_marl.envs.infos import as_arrays
 from dond_marl.envs.parallel import ParallelNegotiationEnv, Results
 from dond_marl.envs.single_agent import SingleAgentView
-from dond_marl.envs.spaces import Info, Observation, agent_entry
+from dond_marl.envs.spaces import Info, InvalidAction, Observation, agent_entry, describe_value, read_integers
 from dond_marl.errors import quote
-from dond_marl.game import SEATS
+from dond_marl.game import ITEMS, SEATS, Act, State, as_integer
 from dond_marl.seats import Bools
-from dond_marl.splits import action_count
+from dond_marl.splits import action_at, action_count
 
 ActionView = Literal["flat", "discrete", "dict"]
 ObservationView = Literal["box", "masked", "dict"]
@@ -295,3 +294,102 @@ def _check_dict(space: object, what: str) -> None:
             f"a view is taken of the environment's own Dict {what}, but these are a {type(space).__name__} already: "
             "say both forms in one view(env, actions=..., observations=...)"
         )
+
+
+Arrays = dict[str, NDArray[Any]]
+_NOTHING = tuple((0,) * len(ITEMS) for _ in SEATS)
+_TOLD = frozenset(("action_mask", "active_agent", "outcome", "illegal", "seat"))  # said by the keys above
+
+
+def as_arrays(info: Info, state: State, seat: int) -> Arrays:
+    """The ``info`` that a view has for ``seat`` when the game stands at ``state``, as fresh arrays, without a mask."""
+    outcome = state.outcome
+    shown: dict[str, object] = {
+        "seat": seat,
+        "active_seat": state.mover if outcome is None else -1,
+        "ending": 0 if outcome is None else outcome.ending,
+        "allocation": _NOTHING if outcome is None or outcome.allocation is None else outcome.allocation,
+        "scores": (0, 0) if outcome is None else outcome.scores,
+    }
+    arrays: Arrays = {
+        "deal": np.array(outcome is not None and outcome.deal, dtype=np.int8),
+        "illegal": np.array(outcome is not None and outcome.rule_broken is not None, dtype=np.int8),
+        **{name: np.array(value, dtype=np.int64) for name, value in shown.items()},
+    }
+    for name, value in info.items():
+        if name not in _TOLD and isinstance(value, np.ndarray | np.generic | int | float):
+            array = np.array(value)
+            if array.dtype.kind in "biuf":
+                arrays[name] = array
+    return arrays
+
+
+class FlatActions:
+    """``[act type, oA]``. The mask is one array per entry, which says all there is to say: caps do not hang on acts."""
+
+    def __init__(self, max_count: int) -> None:
+        self._sizes = [len(Act), *[max_count + 1] * len(ITEMS)]
+
+    def space(self) -> spaces.Space[Any]:
+        return spaces.MultiDiscrete(self._sizes)
+
+    def read(self, action: object) -> object:
+        """The action as the environment takes it. Raises :class:`InvalidAction`."""
+        entries = read_integers(action, len(self._sizes))
+        if entries is None or not all(0 <= n < size for n, size in zip(entries, self._sizes, strict=True)):
+            raise InvalidAction(
+                f"a flat action is 4 whole numbers, the act type and oA, each less than {self._sizes}; "
+                f"got {describe_value(action)}"
+            )
+        return {"act_type": entries[0], "oA": entries[1:]}
+
+    def mask(self, mask: Any) -> tuple[NDArray[np.int8], ...]:
+        """The environment's mask as ``space().sample`` takes it: ``int8`` of the acts, and of each entry of ``oA``."""
+        return (mask["act_type"], *mask["oA"])
+
+    def idle(self) -> tuple[NDArray[np.int8], ...]:
+        """The mask of a seat that is not to move: the first action alone."""
+        return tuple(first_alone(size) for size in self._sizes)
+
+
+class DiscreteActions:
+    """Every act as one number, with a mask entry each."""
+
+    def __init__(self, max_count: int) -> None:
+        self._max_count, self._count = max_count, action_count(max_count)
+
+    def space(self) -> spaces.Space[Any]:
+        return spaces.Discrete(self._count)
+
+    def read(self, action: object) -> object:
+        number = as_integer(action)
+        if number is None or not 0 <= number < self._count:
+            top, text = self._count - 1, describe_value(action)
+            raise InvalidAction(f"a numbered action is one whole number in 0..{top}; got {text}")
+        act, oA = action_at(number, self._max_count)
+        return {"act_type": int(act), "oA": oA}
+
+    def mask(self, mask: Any) -> NDArray[np.int8]:
+        """``int8[2K + 3]``, K offers."""
+        first, second, third = mask["oA"]
+        within = (first[:, None, None] & second[:, None] & third).ravel()  # in the order of the grid
+        return np.concatenate([within, within, mask["act_type"][Act.AGREE :]])
+
+    def idle(self) -> NDArray[np.int8]:
+        return first_alone(self._count)
+
+
+def as_bools(mask: Any) -> Bools:
+    """A mask of any view as one bool vector, in the order of the action space's parts."""
+    if isinstance(mask, Mapping):
+        mask = (mask["act_type"], *mask["oA"])
+    return np.concatenate(mask).astype(bool) if isinstance(mask, tuple) else np.asarray(mask, dtype=bool)
+
+
+@lru_cache(maxsize=32)
+def first_alone(size: int) -> NDArray[np.int8]:
+    """A mask that leaves one action of ``size``, the first; shared and read-only."""
+    mask = np.zeros(size, dtype=np.int8)
+    mask[0] = 1
+    mask.flags.writeable = False
+    return mask

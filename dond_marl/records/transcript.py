@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
-from dond_marl.game import ITEMS, SEATS, Act, Action, Ending, Outcome, Rules, Scenario, State, Triple, rest, worth
+from dond_marl.game import (
+    ITEMS,
+    MESSAGE_CHARACTERS,
+    SEATS,
+    Act,
+    Action,
+    Ending,
+    Outcome,
+    Rules,
+    Scenario,
+    State,
+    Triple,
+    rest,
+    worth,
+)
 from dond_marl.records.record import GameRecord, InexactGame, replay
 
 
@@ -119,3 +134,73 @@ def _ending(state: State, outcome: Outcome) -> str:
         if outcome.ending is Ending.TURN_LIMIT:
             why = f"time is up and {why}"
     return f"No deal: {why}. Both get 0 points."
+
+
+_LIKE = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-", "\u2026": "..."}
+)
+_READ = 8  # characters looked at for each that may pass: text may be of any length
+
+
+def as_message(text: str, length: int) -> str:
+    """``text`` with letters without their accents, ``?`` for what ASCII has no like of, cut to ``length`` characters.
+
+    White space of any kind is one space; there is none at the ends.
+    """
+    plain = unicodedata.normalize("NFKD", text[: _READ * length].translate(_LIKE))
+    spaced = "".join(" " if letter.isspace() else letter for letter in plain if not unicodedata.combining(letter))
+    said = "".join(letter if letter in MESSAGE_CHARACTERS else "?" for letter in spaced)
+    return " ".join(said.split())[:length].rstrip()
+
+
+VARIANTS = 3  # how many wordings each act has
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")  # up to game.MAX_COUNT
+_OFFERS = {
+    Act.PROPOSE: (
+        "I'd like {mine}; you can have {rest}.",
+        "How about I take {mine} and you get {yours}?",
+        "You can have {yours} if I get {mine}.",
+    ),
+    Act.INSIST: (
+        "I insist: I'd like {mine}; you can have {rest}.",
+        "I insist that I take {mine} and you get {yours}.",
+        "I insist. You can have {yours} if I get {mine}.",
+    ),
+}
+_ANSWERS = {
+    Act.AGREE: ("Deal.", "Okay, agreed.", "That works for me."),
+    Act.DISAGREE: ("No, that doesn't work for me.", "I can't accept that.", "Sorry, no deal on that."),
+    Act.END: ("Enough talk: my last claim stands.", "Enough talk, let us choose.", "Enough talk from me."),
+}
+_WALKING_AWAY = ("No deal. I walk away.", "Then there is no deal.", "Sorry, no deal.")
+
+
+def phrase_act(action: Action, counts: Triple, *, variant: int = 0, final: bool = False) -> str:
+    """What the speaker of ``action`` says over the pool ``counts``, in wording ``variant`` modulo ``VARIANTS``.
+
+    ``final``: DISAGREE ends the game, so it is worded as walking away.
+    """
+    number = variant % VARIANTS
+    if action.act_type.is_offer:
+        mine, yours = action.oA, rest(counts, action.oA)
+        left = _share(yours, counts) if yours == counts or not any(yours) else "the rest"
+        line = _OFFERS[action.act_type][number]
+        return line.format(mine=_share(mine, counts), yours=_share(yours, counts), rest=left)
+    if action.act_type is Act.DISAGREE and final:
+        return _WALKING_AWAY[number]
+    return _ANSWERS[action.act_type][number]
+
+
+def _share(items: Triple, counts: Triple) -> str:
+    """``the two hats and one ball``: a type that is taken whole has the article."""
+    if items == counts:
+        return "everything"
+    named = [_named(*part) for part in zip(items, counts, ITEMS, strict=True) if part[0]]
+    return " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:]))) or "nothing"
+
+
+def _named(number: int, count: int, item: str) -> str:
+    plural = item if number == 1 else f"{item}s"
+    if number < count:
+        return f"{_NUMBERS[number]} {plural}"
+    return f"the {plural}" if number == 1 else f"the {_NUMBERS[number]} {plural}"

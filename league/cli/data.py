@@ -10,12 +10,11 @@ from pathlib import Path
 
 import click
 
-from dond_marl.dialogues.agreement import agreement, as_document
-from dond_marl.dialogues.agreement import as_lines as agreement_lines
 from dond_marl.dialogues.games import games
 from dond_marl.dialogues.human_line import as_lines, human_line, store, stored_human_line, to_json
-from dond_marl.dialogues.scores import HAND_LABELS, LabelError, annotator_report
-from dond_marl.envs.openspiel.instances import load_instances
+from dond_marl.dialogues.scores import HAND_LABELS, LabelError, agreement, annotator_report, as_document
+from dond_marl.dialogues.scores import as_lines as agreement_lines
+from dond_marl.envs.openspiel_bargaining import load_instances
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.files import read_lines, write_lines
@@ -23,7 +22,7 @@ from dond_marl.records.record import GameRecord, InexactGame, RecordError, recor
 from dond_marl.records.transcript import transcript
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import BASE_URL, DEFAULT_DATA_DIR, DIALOGUE_SPLITS, DataError
-from dond_marl.scenarios.fetch import fetch as bring
+from dond_marl.scenarios.data import fetch as bring
 from league.cli.shell import FILE, Command, Group, Number, say
 
 out_option = click.option("--out", type=FILE, required=True, metavar="FILE", help="where to write; replaces a file")

@@ -30,8 +30,7 @@ from dond_marl.game import (
     worth,
 )
 from dond_marl.records.record import GameRecord, replay
-from dond_marl.records.transcript import describe_items, describe_secret_act
-from dond_marl.records.wording import phrase_act
+from dond_marl.records.transcript import describe_items, describe_secret_act, phrase_act
 from league.display.sentences import AmbiguousLine, Misread
 from league.display.typed_lines import ReadAct, TableCommand, help_line, read_line
 from league.tables.figures import points

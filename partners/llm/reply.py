@@ -4,7 +4,7 @@ A reply is one JSON object with the keys ``act_type``, ``oA`` and ``confidence``
 free wherever JSON has it free: servers in JSON mode write the object over several lines. No intent is guessed from
 prose. A confidence outside 0..1 is clipped and counted, as nobody's legality depends on it and some servers' schemas do
 not hold it. In games with messages a fourth key, ``say``, may hold a text; it is cut and put into the characters that
-may pass (:mod:`dond_marl.records.messages`), and counted where that changes it. The standard JSON reader takes NaN,
+may pass (:mod:`dond_marl.records.transcript`), and counted where that changes it. The standard JSON reader takes NaN,
 duplicate keys and the like and stumbles over deep nesting and huge numbers, so that what it never needs to see is
 refused before.
 """
@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 
 from dond_marl.game import MAX_COUNT, Act, Action, Triple
-from dond_marl.records.messages import as_message
+from dond_marl.records.transcript import as_message
 from dond_marl.seats import Turns
 
 Reading = Literal["strict", "lenient"]

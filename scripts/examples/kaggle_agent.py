@@ -11,7 +11,7 @@ from statistics import mean, stdev
 
 from kaggle_environments import make
 
-from dond_marl.envs.openspiel.kaggle import agent
+from dond_marl.envs.openspiel_bargaining import agent
 from dond_marl.occupants import seat_occupant
 
 

@@ -10,7 +10,7 @@ from open_spiel.python.pytorch.ppo import PPO, PPOAgent
 from open_spiel.python.rl_environment import Environment, TimeStep
 from open_spiel.python.vector_env import SyncVectorEnv
 
-from dond_marl.envs.openspiel.game import DealGame, answer
+from dond_marl.envs.openspiel_game import DealGame, answer
 from dond_marl.envs.policy_partner import PolicyPartner
 from dond_marl.occupants import seat_occupant
 from league.evaluation.heldout_score import before_and_after

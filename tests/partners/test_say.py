@@ -10,7 +10,7 @@ import pytest
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.messages import as_message
+from dond_marl.records.transcript import as_message
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import pack
 from partners.llm.client import ModelReply

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl.envs.openspiel.instances import load_instances
+from dond_marl.envs.openspiel_bargaining import load_instances
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import check_spec, parse_spec, seat_occupant, spec_name

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dond_marl import __version__
-from dond_marl.envs.negmas.occupant import NegMASPartner
-from dond_marl.envs.negmas.process import NegMASWorker, worker_of
+from dond_marl.envs.negmas_partner import NegMASPartner, NegMASWorker, worker_of
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios

@@ -1,4 +1,4 @@
-// Acts in plain English, as dond_marl/records/wording.py words them, and what the page says of a game.
+// Acts in plain English, as dond_marl/records/transcript.py words them, and what the page says of a game.
 "use strict";
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];

@@ -9,8 +9,8 @@ from dataclasses import replace
 from nicegui import background_tasks, context, ui
 
 from dond_marl.game import Act, Action, State, apply
-from dond_marl.records.messages import as_message
 from dond_marl.records.record import GameRecord, replay
+from dond_marl.records.transcript import as_message
 from dond_marl.scenarios.sources import Scenarios
 from league.display.game import protocol
 from league.display.session import Sitting

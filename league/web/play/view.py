@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
-from dond_marl.records.transcript import describe_items, describe_secret_act
-from dond_marl.records.wording import phrase_act
+from dond_marl.records.transcript import describe_items, describe_secret_act, phrase_act
 from league.display.game import talk_would_end
 from league.display.svg.markup import points
 from league.web.play.live_game import Hint

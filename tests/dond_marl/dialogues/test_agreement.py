@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dond_marl.dialogues.agreement import (
+from dond_marl.dialogues.scores import (
     DRAWN,
     FIRST,
+    LABELS,
     SECOND,
+    LabelError,
     agreement,
     as_document,
     as_lines,
     kappa,
+    load_labels,
     places,
 )
-from dond_marl.dialogues.scores import LABELS, LabelError, load_labels
 from dond_marl.randomness import generator
 
 HEADER = "file,line,utterance,act,books,hats,balls\n"

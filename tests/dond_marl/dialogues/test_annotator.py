@@ -22,8 +22,7 @@ from dond_marl.dialogues.annotator import (
 )
 from dond_marl.dialogues.scores import HAND_LABELS, LABELS, LabelError, load_labels, score_labels, score_split
 from dond_marl.game import MAX_COUNT, Act, Action, Rules, Scenario, State, Triple, apply, legal_actions, rest
-from dond_marl.records.transcript import act_sentence
-from dond_marl.records.wording import VARIANTS, phrase_act
+from dond_marl.records.transcript import VARIANTS, act_sentence, phrase_act
 from dond_marl.scenarios.data import load_dialogues
 
 POOL: Triple = (1, 2, 3)  # a book, two hats, three balls

@@ -97,7 +97,7 @@ def test_both_registries_know_the_environment():
     assert isinstance(parallel, deal_or_no_dialog_v0.ParallelNegotiationEnv)
     with pytest.raises(TypeError, match=r"no setting 'parter' .did you mean 'partner'.*partner, seat, max_turns"):
         gymnasium.make("DealOrNoDialog-v0", parter="tough")
-    dond_marl.envs.registration.register()  # a second time changes nothing, and warns of nothing
+    dond_marl._register()  # a second time changes nothing, and warns of nothing
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from dond_marl.batch import Ending
-from dond_marl.envs.negmas import worker
-from dond_marl.envs.negmas.occupant import DEATHS, NegMASPartner
-from dond_marl.envs.negmas.process import NegMASAgent, NegMASWorker, worker_of
+from dond_marl.envs import negmas_worker as worker
+from dond_marl.envs.negmas_partner import DEATHS, NegMASAgent, NegMASPartner, NegMASWorker, worker_of
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import OccupantNameError, seat_occupant

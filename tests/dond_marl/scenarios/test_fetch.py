@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dond_marl.scenarios.data import CHECKSUMS, load_self_play
-from dond_marl.scenarios.fetch import FetchError, fetch
+from dond_marl.scenarios.data import CHECKSUMS, FetchError, fetch, load_self_play
 from tests.command import run_dond
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dond_marl.game import MAX_VALUE
 from dond_marl.scenarios.data import DataError, load_dialogue_scenarios, load_self_play
-from dond_marl.scenarios.paper import PAPER_TEST
 from dond_marl.scenarios.sources import ScenarioError, Scenarios, lewis_space, open_source, pack, value_vectors
+from dond_marl.scenarios.views import PAPER_TEST
 
 
 def rows(scenarios: Scenarios) -> list[bytes]:

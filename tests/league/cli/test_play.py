@@ -21,7 +21,7 @@ from dond_marl.conformance import check_partner
 from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.records.record import from_json, records_of, replay
-from dond_marl.records.wording import VARIANTS, phrase_act
+from dond_marl.records.transcript import VARIANTS, phrase_act
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
 from league.display.game import LeftTheTable, Terminal, frontier_table, opening, values_table

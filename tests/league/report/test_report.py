@@ -20,7 +20,7 @@ import pytest
 from dond_marl import __version__
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.records.record import from_json, replay
-from dond_marl.records.wording import phrase_act
+from dond_marl.records.transcript import phrase_act
 from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.efficiency import efficiency
 from league.cli.main import main

@@ -11,7 +11,7 @@ import pytest
 
 from dond_marl.game import Action, Ending, Rules, State, apply, may_agree
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.wording import phrase_act
+from dond_marl.records.transcript import phrase_act
 from dond_marl.rollout import Noise, rollout
 from dond_marl.scenarios.sources import open_source
 from league.cli.main import main

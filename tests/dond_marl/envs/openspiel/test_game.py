@@ -16,7 +16,7 @@ from dond_marl.splits import action_index
 pyspiel = pytest.importorskip("pyspiel", reason="pip install -e '.[examples]' brings OpenSpiel")
 pytestmark = pytest.mark.bench
 
-from dond_marl.envs.openspiel.game import NAME, action_of, answer  # noqa: E402  # needs pyspiel
+from dond_marl.envs.openspiel_game import NAME, action_of, answer  # noqa: E402  # needs pyspiel
 
 
 def test_it_passes_what_openspiel_checks_of_every_game():

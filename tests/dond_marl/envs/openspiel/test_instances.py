@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from dond_marl.envs.openspiel.instances import InstanceError, load_instances
+from dond_marl.envs.openspiel_bargaining import InstanceError, load_instances
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import records_of, replay

@@ -6,8 +6,15 @@ import json
 
 import pytest
 
-from dond_marl.envs.openspiel.kaggle import ENVIRONMENT, ArenaError, agent, parse_observation
-from dond_marl.envs.openspiel.seat import AGREE, OFFERS, choose_act
+from dond_marl.envs.openspiel_bargaining import (
+    AGREE,
+    ENVIRONMENT,
+    OFFERS,
+    ArenaError,
+    agent,
+    choose_act,
+    parse_observation,
+)
 from dond_marl.occupants import seat_occupant
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from dond_marl.envs.openspiel.seat import AGREE, OFFERS, choose_act
+from dond_marl.envs.openspiel_bargaining import AGREE, OFFERS, choose_act
 from dond_marl.game import Act
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Decisions, Traits, Turns, decide

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.bench
 from open_spiel.python.algorithms import exploitability  # noqa: E402  # needs pyspiel
 from open_spiel.python.policy import Policy  # noqa: E402  # needs pyspiel
 
-from dond_marl.envs.openspiel.game import TYPE, DealGame, DealState  # noqa: E402  # needs pyspiel
+from dond_marl.envs.openspiel_game import TYPE, DealGame, DealState  # noqa: E402  # needs pyspiel
 
 # One hat and one ball, worth ten points to everybody; the two orders of the items' names are equally likely.
 VALUES = [((0, 3, 7), (0, 8, 2)), ((0, 8, 2), (0, 3, 7)), ((0, 3, 7), (0, 3, 7)), ((0, 5, 5), (0, 8, 2))]

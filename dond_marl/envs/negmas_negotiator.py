@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dond_marl.batch import GameBatch
-from dond_marl.envs.negmas.worker import issues_of, ufun_of
+from dond_marl.envs.negmas_worker import issues_of, ufun_of
 from dond_marl.errors import InputError, missing_library
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant

@@ -1,22 +1,106 @@
-"""The tables of OpenSpiel's ``bargaining``: 1,000 instances of this game, read from its file or its installed package.
+"""Any partner in a seat of OpenSpiel's ``bargaining``, which Kaggle's game arena plays too: its acts as numbers there.
 
-A line is ``1,2,3 8,1,0 4,0,2``: the pool, then what either player values, player 0 first, who opens as our seat_0 does.
-Every instance is a legal scenario of Lewis et al. 2017, but 78 hold five of one type, which no published pool does.
-Source: google-deepmind/open_spiel, ``open_spiel/games/bargaining/bargaining_instances1000.txt`` (Apache 2.0); the
-package on PyPI holds the same lines in ``bargaining_instances1000.cc``.
+That game knows offers and Agree alone: acts 0 to 119 keep up to seven items, 120 agrees (``bargaining.h``). INSIST is
+an offer like another. Who would end the talk, DISAGREE or END, asks for everything instead: nobody can be left with
+less, and the game ends by its turn limit. A partner sees what it would see here, with what was said as PROPOSE.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from dond_marl.envs.turn import choose_action
 from dond_marl.errors import InputError, quote
-from dond_marl.game import MAX_COUNT, Scenario, as_integer
+from dond_marl.game import MAX_COUNT, SEATS, Act, Action, Rules, Scenario, State, Triple, apply, as_integer
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, ScenarioSource, pack
+from dond_marl.seats import Partner
+
+MOST = 7  # items of all types that one offer can name
+OFFERS: tuple[Triple, ...] = tuple((a, b, c) for c, b, a in product(range(MOST + 1), repeat=3) if a + b + c <= MOST)
+AGREE = len(OFFERS)
+_NOTHING: Triple = (0, 0, 0)
+
+
+def choose_act(
+    partner: Partner,
+    counts: Triple,
+    values: Triple,
+    offers: Sequence[Triple],
+    *,
+    max_turns: int = 10,
+    seed: int = 0,
+    prior: str = "lewis",
+) -> int:
+    """What ``partner`` says, 0..120, to move after ``offers``, each what its speaker keeps, the first player's first.
+
+    ``values`` are its own. ``seed`` names the game's chance: the same in all turns of one game. ``prior``: what it
+    believes of scenarios, :mod:`dond_marl.yardsticks.beliefs`. Raises ``ValueError`` for a pool that is too large, and
+    whatever the partner raises.
+    """
+    if sum(counts) > MOST:
+        raise ValueError(f"an offer of OpenSpiel's bargaining names up to {MOST} items; the pool is {counts}")
+    mover = len(offers) % len(SEATS)
+    utilities = (values, _NOTHING) if mover == 0 else (_NOTHING, values)  # the other's are not known, nor are they read
+    state = State(Scenario(counts, utilities), Rules(max_turns))
+    for offer in offers:
+        state = apply(state, Action(Act.PROPOSE, offer))
+    action = choose_action(partner, state, seed=seed, prior=prior)
+    if action.act_type is Act.AGREE:
+        return AGREE
+    return OFFERS.index(action.oA if action.act_type in (Act.PROPOSE, Act.INSIST) else counts)
+
+
+ENVIRONMENT = "open_spiel_bargaining"
+ITEMS = ("book", "hat", "basketball")  # in the arena's words, in our order
+NO_ACT = -1  # what an agent submits where it is not asked
+
+Agent = Callable[[Mapping[str, Any], Any], dict[str, int]]
+
+
+class ArenaError(InputError):
+    """An observation that is not one of the arena's bargaining game."""
+
+
+def agent(partner: Partner, *, seed: int = 0, prior: str = "lewis") -> Agent:
+    """``partner`` as a function of the arena's observation and configuration: ``kaggle_environments`` calls it.
+
+    ``seed`` names the chance of its game: give each game an agent of its own. ``prior``: what the partner believes of
+    scenarios. The function raises :class:`ArenaError`, and whatever the partner raises.
+    """
+
+    def answer(observation: Mapping[str, Any], _configuration: Any = None) -> dict[str, int]:
+        table = parse_observation(observation)
+        if table is None:
+            return {"submission": NO_ACT}
+        counts, values, offers, max_turns = table
+        return {"submission": choose_act(partner, counts, values, offers, max_turns=max_turns, seed=seed, prior=prior)}
+
+    return answer
+
+
+def parse_observation(observation: Mapping[str, Any]) -> tuple[Triple, Triple, list[Triple], int] | None:
+    """The pool, the viewer's values, the offers so far and the turn limit; ``None`` where the viewer is not to move."""
+    told = observation.get("observationString") or ""
+    if not told or observation.get("currentPlayer") != observation.get("playerId"):
+        return None
+    try:
+        state = json.loads(told)
+        offers = [_triple(event["items"]) for event in state["offer_history"] if event["type"] == "offer"]
+        return _triple(state["pool"]), _triple(state["my_values"]), offers, int(state["max_turns"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArenaError(f"not an observation of {ENVIRONMENT} ({error}): {quote(told)}") from None
+
+
+def _triple(items: Mapping[str, Any]) -> Triple:
+    a, b, c = (int(items[name]) for name in ITEMS)
+    return a, b, c
+
 
 FILES = ("bargaining_instances1000.txt", "bargaining_instances1000.cc")
 NAME = "openspiel"  # of the source, and of what a seat is told of where its scenario came from

@@ -386,7 +386,7 @@ def _version(distribution: str) -> str:
 def main() -> None:
     """Answer until standard input ends; Ctrl-C is for whoever asks, and no agent forfeits by it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.path and os.path.isfile(os.path.join(sys.path[0], "worker.py")):  # noqa: PTH113, PTH118
+    if sys.path and os.path.isfile(os.path.join(sys.path[0], "negmas_worker.py")):  # noqa: PTH113, PTH118
         sys.path.pop(0)  # the folder of this file holds no library
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_WRONLY)
