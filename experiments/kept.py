@@ -13,7 +13,7 @@ from typing import Any
 
 from dond_marl import __version__
 from dond_marl.records.files import write_atomically
-from league.ledger.origin import commit
+from league.ledger.run_directory import source_commit
 
 
 def place(folder: Path, what: Mapping[str, Any]) -> Path:
@@ -41,6 +41,6 @@ def made_now(*packages: str) -> dict[str, Any]:
 
     They are kept beside the figures: who goes on another day, or with other versions, says so of the new ones alone.
     """
-    own = {"dond-marl": __version__, "commit": commit()["commit"], "python": platform.python_version()}
+    own = {"dond-marl": __version__, "commit": source_commit()["commit"], "python": platform.python_version()}
     today = datetime.now(UTC).date().isoformat()
     return {"date": today, "versions": own | {name: version(name) for name in packages}}

@@ -24,7 +24,7 @@ from league.bench.references import with_shares
 from league.bench.results import FORMAT, Row, digest, sealed
 from league.bench.submission import Submission, Who, greedy_spec, provenance
 from league.evaluation.matches import MEMBER, Repeated, Terms, play_repeatedly
-from league.ledger.origin import commit
+from league.ledger.run_directory import source_commit
 from league.tasks.values import machine
 from partners.rosters import ROSTERS, roster
 
@@ -137,7 +137,7 @@ def measure(
         "submission": who,
         "benchmark": benchmark,
         "config_sha256": digest({"submission": who, "benchmark": benchmark}),
-        "code": {"version": __version__, **commit(), **json.loads(machine())},
+        "code": {"version": __version__, **source_commit(), **json.loads(machine())},
         "figures": figures_of(games, field),
         "cells": cells_of(games, field),
         "answers": answers_of(games),

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, short_names, spec_name
 from dond_marl.seats import Partner
-from league.ledger.export import past_of_blob
+from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
-from league.ledger.run_directory import named_run
+from league.ledger.run_directory import find_run
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, Place
 from partners.provenance import (
@@ -76,9 +76,9 @@ def of_run(folder: Path, member: str | None, name: str | None = None) -> Submiss
     ``member`` may be left out where the league has one main member. Raises :class:`~dond_marl.errors.InputError` for a
     member that is not there, and what opening the ledger raises.
     """
-    directory = named_run(folder)
-    with ReadLedger(directory.ledger) as ledger, ledger.still():
-        if not ledger.begun:
+    directory = find_run(folder)
+    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+        if not ledger.has_begun:
             raise InputError(f"{directory.path}: the run was stopped before it began; take another run")
         members, states, meta, config = ledger.members(), ledger.states(), ledger.meta(), ledger.config()
     by_name = {each.name: each for each in members}
@@ -96,7 +96,7 @@ def of_run(folder: Path, member: str | None, name: str | None = None) -> Submiss
     assert blob is not None
     from league.tasks.blobs import read_blob  # loads PyTorch
 
-    past = past_of_blob(read_blob(directory.blobs, blob).about, config, found.parent or chosen)
+    past = blob_ancestry(read_blob(directory.blobs, blob).about, config, found.parent or chosen)
     identity = spec_name({"kind": "checkpoint", "greedy": True, "sha256": blob})
     who = Who(None, (Entrant(found, blob), Place(directory.blobs)))
     return Submission(who, name or chosen, OccupantProvenance(identity, past), settings_sha256=digest)

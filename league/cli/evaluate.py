@@ -52,7 +52,7 @@ from league.evaluation.evaluate import HELDOUT, evaluate, human_figures
 from league.evaluation.exploitability import probe as probe_pair
 from league.evaluation.matches import UnreachedError
 from league.evaluation.of_run import evaluate_run
-from league.ledger.run_directory import named_run
+from league.ledger.run_directory import find_run
 from league.standings.as_csv import write_csv, write_json
 from partners.equilibrium import check_game
 from partners.provenance import ancestry, confirm_opponents_unseen, identity, label
@@ -142,9 +142,7 @@ def _league(
 ) -> None:
     console = console_for_people()
     with console.status("") as status:  # shown on a terminal only
-        final = evaluate_run(
-            named_run(run), sampling=sampling, confidence=confidence, sample=sample, tell=status.update
-        )
+        final = evaluate_run(find_run(run), sampling=sampling, confidence=confidence, sample=sample, tell=status.update)
     print_in_short(console, final_in_short(final))
     print_final(console, final)
     if json is not None:

@@ -139,9 +139,9 @@ def export_member(run: Path, member: str, out: Path) -> None:
     examples:
       dond league export --run runs/league/0001 --member main --out main.json
     """
-    from league.ledger.export import export  # loads PyTorch
+    from league.ledger.export import export_checkpoint  # loads PyTorch
 
-    note = export(run.expanduser(), member, out.expanduser())
+    note = export_checkpoint(run.expanduser(), member, out.expanduser())
     say(f"written: {out}, with {len(note['met'])} in its past; seat it as checkpoint(path='{out}')")
 
 

@@ -17,7 +17,7 @@ from dond_marl.records.files import write_atomically
 from league.cli.shell import FILE, Command, WritableFile, console_for_people, say, say_next
 from league.display.tables import print_in_short
 from league.ledger.ledger import ReadLedger
-from league.ledger.run_directory import LEDGER, named_run
+from league.ledger.run_directory import LEDGER, find_run
 from league.report.collect import collect
 from league.report.render import report_html, report_json
 from league.tables.blocks import printable, report_with_short_names
@@ -33,7 +33,7 @@ OUT = WritableFile(allow_dash=True)
 @click.pass_context
 def command(context: click.Context, run: Path, kind: str, out: Path | None) -> None:
     """Write the report of one run in one format."""
-    folder = named_run(run.expanduser()).path
+    folder = find_run(run.expanduser()).path
     report = printable(collect(folder))
     for_people = report_with_short_names(report, _members(folder))
     text = FORMATS[kind](for_people if kind == "html" else report)

@@ -23,7 +23,7 @@ from dond_marl.occupants import forbid_files
 from league.cli.shell import FILE, Command, Number, say, whole
 from league.cli.stops import STOPS
 from league.display.session import RECORDS
-from league.ledger.run_directory import LEDGER, named_run
+from league.ledger.run_directory import LEDGER, find_run
 from league.web.server import HOST, free_port, is_loopback, serve
 
 RUNS = Path("runs")  # leagues under it may be watched, files of games replayed
@@ -73,7 +73,7 @@ def command(
     book = record.expanduser()
     if book.is_dir():
         raise InputError(f"--record {book}: is a folder; name a file")
-    folder = None if run is None else named_run(run.expanduser()).path
+    folder = None if run is None else find_run(run.expanduser()).path
     if folder is not None and not (folder / LEDGER).is_file():
         raise InputError(f"--run {folder}: is no league's folder: it holds no {LEDGER}")
     leagues = Leagues(runs.expanduser(), folder)

@@ -19,7 +19,7 @@ from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import ScenarioSource
 from league.display.tables import fitting, line, on_screen, print_in_short, print_section, prose
 from league.ledger.ledger import Ledger, ReadLedger
-from league.ledger.run_directory import LEDGER, NoRun
+from league.ledger.run_directory import LEDGER, RunNotFound
 from league.rounds.curriculum import describe
 from league.rounds.planner import members_of
 from league.rounds.runner import Outcome
@@ -228,13 +228,15 @@ READABLE = {  # what the ledger keeps of a reason, and how it is said
 def explain(console: Console, folder: Path, number: int) -> None:
     """Print round ``number``, the first being 1, of the run in ``folder``; the closing measurement follows the last.
 
-    Raises :class:`~league.ledger.run_directory.NoRun` or :class:`~league.ledger.ledger.LedgerError`.
+    Raises :class:`~league.ledger.run_directory.RunNotFound` or :class:`~league.ledger.ledger.LedgerError`.
     """
     if not (folder / LEDGER).is_file():
-        raise NoRun(f"{folder} is no run folder: it holds no {LEDGER}; runs are folders named 0001, 0002 and so on")
+        raise RunNotFound(
+            f"{folder} is no run folder: it holds no {LEDGER}; runs are folders named 0001, 0002 and so on"
+        )
     with ReadLedger(folder / LEDGER) as ledger:
         if not 1 <= number <= ledger.next_round:
-            raise NoRun(f"{folder}: its ledger holds no round {number}; it holds {_held(ledger)}")
+            raise RunNotFound(f"{folder}: its ledger holds no round {number}; it holds {_held(ledger)}")
         print_section(console, _round(ledger, number - 1))
 
 

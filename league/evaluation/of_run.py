@@ -9,7 +9,7 @@ from dond_marl.occupants import Spec
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import GREEDY, HELDOUT, PROTOCOLS
 from league.evaluation.final import FinalEvaluation, final_evaluation
-from league.ledger.export import past_of_blob
+from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
 from league.settings.read import Config
@@ -47,8 +47,8 @@ def evaluate_run(
     """
     if not directory.ledger.is_file():
         raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
-    with ReadLedger(directory.ledger) as ledger, ledger.still():
-        if not ledger.begun:
+    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+        if not ledger.has_begun:
             raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
         config, members, states = config or ledger.config(), ledger.members(), ledger.states()
     place = Place(directory.blobs)
@@ -82,7 +82,7 @@ def evaluate_run(
         tell=tell,
     )
     how = "samples its acts, as in practice (sampled)" if sampling else PROTOCOLS[GREEDY]
-    pasts = {name: past_of_blob(read_blob(place.blobs, states[name].blob).about, config, name) for name in mains}
+    pasts = {name: blob_ancestry(read_blob(place.blobs, states[name].blob).about, config, name) for name in mains}
     notes = [f"a network of the league {how}", *_rewards(config, mains), *_met_before(pasts, specs)]
     if not held:
         notes.append("nobody is held out of this league, so the opponents are the roster dev")

@@ -1,4 +1,4 @@
-"""What happened, kept in one SQLite file: rows, seals, and the folder of a run around them."""
+"""Storage of a run: the ledger (one SQLite file with seals), its checks and replays, and the run folder."""
 
 from typing import TYPE_CHECKING
 

@@ -1,9 +1,8 @@
-"""The league's memory: one SQLite file of raw facts, written one whole round at a time.
+"""Ledger of a league: one SQLite file of raw results, written in one transaction per round.
 
-Everything the league shows is a fold over these rows. A round is one transaction, so a kill at any moment loses at most
-the round in progress. The tables ``clock``, ``notes`` and ``causes`` hold what depends on when and where a run was made
-and the words in which a match failed; :meth:`Ledger.fingerprint` covers every other row, and is the same for the same
-settings and seed however often the run was interrupted.
+All standings are computed from these rows. A kill at any moment loses at most the round in progress. The tables
+``clock``, ``notes`` and ``causes`` depend on time, machine and error messages; :meth:`Ledger.fingerprint` covers all
+other rows, and is the same for the same settings and seed, however often the run was interrupted.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ import numpy as np
 
 from dond_marl.errors import RunFailure
 from dond_marl.scenarios.sources import Scenarios
-from league.ledger.schema import FINGERPRINTED, READ_VERSIONS, SCHEMA, SCHEMA_VERSION, SEALED
+from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.settings.read import Config, parse
 from league.tasks.values import FACTS, Decision, LearnerState, Leg, MatchResult, Member, Result, Round
 
-DAMAGED = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's words
-NOTED = "config_sha256"  # the key of a note: the digest of the settings; ledgers of before have none
+DAMAGE_SIGNS = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's messages
+SETTINGS_DIGEST = "config_sha256"  # key of a note: the digest of the settings
 
 
 class LedgerError(RunFailure):
-    """The ledger cannot be opened, read or written; the message says what to do. What was committed is safe."""
+    """The ledger cannot be opened, read or written; the message gives the next step. Committed rounds are safe."""
 
 
 class Ledger:
@@ -38,7 +37,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._translated("opened"):
+        with self._ledger_errors("opened"):
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
                 self._db.execute("PRAGMA journal_mode = WAL")
@@ -56,25 +55,25 @@ class Ledger:
         members: Sequence[Member],
         states: Mapping[str, LearnerState],
     ) -> None:
-        """Write who takes part and under which settings: a run begins with this, or has not begun.
+        """Write the start of a run: settings, members and states of learners.
 
-        ``meta`` is what the rows are a function of, ``notes`` where and with what the run was made; ``states`` is where
-        the learners stand; their blobs are on disk already.
+        ``meta`` are the inputs of the run, ``notes`` its time, machine and versions; the blobs that ``states`` name are
+        on disk already.
         """
         with self._transaction():
             for statement in SCHEMA.split(";\n"):
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._insert("meta", sorted(meta.items()))
-            self._insert("notes", sorted({**notes, NOTED: _digest(notes.get("config", ""))}.items()))
+            self._insert("notes", sorted({**notes, SETTINGS_DIGEST: _digest(notes.get("config", ""))}.items()))
             self._join(members)
             self._insert("states", [(-1, name, *state, None, None) for name, state in states.items()])
             self._insert("seals", [(-1, self._seal(-1))])
 
     def commit_round(self, played: Round, seconds: float, overhead: float = 0.0) -> None:
-        """Write a round whole, or nothing of it. The blobs that it names are on disk already.
+        """Write a round in one transaction. The blobs that it names are on disk already.
 
-        ``seconds`` is how long it took so far, ``overhead`` the part of that which was neither practice nor matches.
+        ``seconds``: duration of the round so far; ``overhead``: its part that was neither practice nor matches.
         """
         began = time.perf_counter()
         number, scenarios = played.number, played.scenarios
@@ -84,7 +83,7 @@ class Ledger:
             task = result.task
             first, second = (seat.name for seat in task.members)
             meetings.append((number, task.number, first, second, 1.0, task.reason))
-            legs += [(number, task.number, order, *leg.seats, _packed(leg)) for order, leg in enumerate(result.legs)]
+            legs += [(number, task.number, order, *leg.seats, _pack(leg)) for order, leg in enumerate(result.legs)]
         for practiced in played.trained:
             learning, name = practiced.task, practiced.task.learner.name
             meetings += [
@@ -97,7 +96,6 @@ class Ledger:
         causes = [(number, r.task.number, r.cause) for r in results if r.cause is not None]
         decisions = [(number, place, *decision) for place, decision in enumerate(played.decisions)]
         with self._transaction():
-            self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")  # a ledger of before is now one of this version
             self._insert("rounds", [(number, played.stage, played.block.start, played.block.size, packed)])
             self._insert("tasks", tasks)
             self._insert("meetings", meetings)
@@ -111,47 +109,48 @@ class Ledger:
             self._insert("seals", [(number, self._seal(number))])
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
+        """Whether the start of the run is written."""
         return bool(self._one("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'"))
 
     @property
     def next_round(self) -> int:
-        """The first round that is not committed."""
+        """Number of the first round that is not committed."""
         return int(self._one("SELECT coalesce(max(round) + 1, 0) FROM rounds"))
 
     def meta(self) -> dict[str, str]:
-        """What the rows are a function of: settings and source."""
+        """Inputs of the run: settings, and the digest of the scenario source."""
         return dict(self._rows("SELECT key, value FROM meta"))
 
     def notes(self) -> dict[str, str]:
-        """When, where and with what the run was made: settings with their paths, versions, command line, machine."""
-        return dict(self._rows("SELECT key, value FROM notes WHERE key != ?", NOTED))
+        """Start of the run: settings with their paths, versions, command line, time, machine."""
+        return dict(self._rows("SELECT key, value FROM notes WHERE key != ?", SETTINGS_DIGEST))
 
     def settings(self) -> str:
-        """The text of the settings that the run was started with. Raises :class:`LedgerError` where it is another."""
+        """The settings at the start of the run, as YAML. Raises :class:`LedgerError` if their digest differs."""
         text = self.notes().get("config", "")
-        kept = [digest for (digest,) in self._rows("SELECT value FROM notes WHERE key = ?", NOTED)]
-        if kept not in ([], [_digest(text)]):
+        stored = [digest for (digest,) in self._rows("SELECT value FROM notes WHERE key = ?", SETTINGS_DIGEST)]
+        if stored != [_digest(text)]:
             raise LedgerError(
-                f"{self.path}: the ledger is damaged (the settings kept in it are not what was written); restore a "
-                "copy or start a new run"
+                f"{self.path}: the ledger is damaged (its settings do not match their digest); restore a copy or start "
+                "a new run"
             )
         return text
 
     def config(self) -> Config:
-        """The settings that the run was started with.
+        """The settings at the start of the run.
 
         Raises :class:`league.settings.read.ConfigError`, or :class:`LedgerError` as :meth:`settings` does.
         """
         return parse(self.settings(), f"settings in {self.path}")
 
     def members(self) -> tuple[Member, ...]:
-        """Who takes part, in the order of the config; snapshots after their birth."""
+        """All members, in the order of the config; snapshots in the order of joining."""
         query = "SELECT member, spec, role, split, parent, born, blob FROM members ORDER BY position"
         return tuple(Member(*row) for row in self._rows(query))
 
     def states(self, after: int | None = None) -> dict[str, LearnerState]:
-        """Where the learners stood after a round (-1: before the first), by name; by default where they stand now."""
+        """States of the learners by name after a round (-1: before the first); the latest by default."""
         query = "SELECT member, blob, updates, decisions, games, life FROM states WHERE round = ?"
         number = self.next_round - 1 if after is None else after
         return {name: LearnerState(*state) for name, *state in self._rows(query, number)}
@@ -163,9 +162,9 @@ class Ledger:
         return Scenarios(table[:, :3], table[:, 3:].reshape(-1, 2, 3))
 
     def legs(self, number: int, *, failed: bool = False) -> Iterator[Leg]:
-        """Every seat order of every match of a committed round, in the order played; or those of its ``failed`` ones.
+        """The legs (seat orders of matches) of a committed round in order; or those of its ``failed`` matches.
 
-        A failed match has legs where somebody could not be reached in it.
+        A failed match has legs if a member could not be reached in it.
         """
         rows = self._rows(
             "SELECT seat_0, seat_1, facts, size FROM matches JOIN tasks USING (round, task) JOIN rounds USING (round)"
@@ -174,7 +173,7 @@ class Ledger:
             failed,
         )
         for first, second, packed, size in rows:
-            yield _unpacked((first, second), packed, size)
+            yield _unpack((first, second), packed, size)
 
     def at_fault(self, number: int) -> list[str]:
         """The member at fault in each failed match of a committed round."""
@@ -182,16 +181,16 @@ class Ledger:
         return [member for (member,) in rows]
 
     def stage(self, number: int) -> int:
-        """Which stage a committed round practiced."""
+        """Index of the stage of a committed round."""
         return int(self._one("SELECT stage FROM rounds WHERE round = ?", number))
 
     def decisions(self, number: int) -> list[Decision]:
-        """What was decided when a committed round was over."""
+        """Decisions at the end of a committed round."""
         rows = self._rows("SELECT kind, subject, taken, reason FROM decisions WHERE round = ? ORDER BY place", number)
         return [Decision(kind, subject, bool(taken), reason) for kind, subject, taken, reason in rows]
 
     def meetings(self, number: int) -> Iterator[tuple[int, str, str, str, float, str]]:
-        """Who met whom in a committed round: task, its kind, member, opponent, probability and reason."""
+        """Pairings of a committed round: task, its kind, member, opponent, probability and reason."""
         yield from self._rows(
             "SELECT task, kind, member, opponent, probability, reason FROM meetings JOIN tasks USING (round, task)"
             " WHERE round = ? ORDER BY task, meetings.rowid",
@@ -203,7 +202,7 @@ class Ledger:
         return str(self._one("SELECT sha256 FROM seals ORDER BY round DESC LIMIT 1"))
 
     def failures(self) -> list[tuple[int, str, str]]:
-        """Every match or practice that failed: its round, the member at fault, and in what words."""
+        """Every failed match or practice: its round, the member at fault, and the error message."""
         return list(
             self._rows(
                 "SELECT round, failed, coalesce(cause, '') FROM tasks LEFT JOIN causes USING (round, task)"
@@ -211,28 +210,28 @@ class Ledger:
             )
         )
 
-    def first_unsound(self) -> int | None:
-        """The first round whose rows are not what was written (-1: what the run began with), ``None``: all are."""
-        return next((number for number in range(-1, self.next_round) if not self.sound(number)), None)
+    def first_damaged_round(self) -> int | None:
+        """The first round whose rows do not match their seal (-1: the start of the run); ``None`` if all match."""
+        return next((number for number in range(-1, self.next_round) if not self.is_sound(number)), None)
 
-    def sound(self, number: int) -> bool:
-        """Whether the rows of round ``number`` are what was written; of -1: what the run began with."""
+    def is_sound(self, number: int) -> bool:
+        """Whether the rows of round ``number`` match their seal; -1: the start of the run."""
         return list(self._rows("SELECT sha256 FROM seals WHERE round = ?", number)) == [(self._seal(number),)]
 
     def roll_back(self, number: int) -> None:
-        """Forget round ``number`` and all after it."""
+        """Delete round ``number`` and all later ones."""
         with self._transaction():
             for table in ("seals", "causes", "matches", "meetings", "decisions", "tasks", "states", "clock", "rounds"):
                 self._db.execute(f"DELETE FROM {table} WHERE round >= ?", (number,))  # noqa: S608  # constants
             self._db.execute("DELETE FROM members WHERE born > ?", (number,))
 
     def clock(self) -> tuple[float, float]:
-        """Seconds that all rounds took, and those that went into planning, folding and writing."""
+        """Seconds of all rounds, and the part of them for planning, statistics and writing."""
         seconds, overhead = next(self._rows("SELECT coalesce(sum(seconds), 0), coalesce(sum(overhead), 0) FROM clock"))
         return seconds, overhead
 
     def fingerprint(self) -> str:
-        """SHA-256 over every row but those of the clock, the notes and the causes, in a fixed order."""
+        """SHA-256 over all rows except those of ``clock``, ``notes`` and ``causes``, in a fixed order."""
         digest = hashlib.sha256()
         for table, order in FINGERPRINTED.items():
             self._add(digest, table, f"SELECT * FROM {table} ORDER BY {order}")  # noqa: S608  # constants of this file
@@ -248,10 +247,10 @@ class Ledger:
         self.close()
 
     def _seal(self, number: int) -> str:
-        """SHA-256 over the rows of a round and the seal before it; of round -1 over what the run began with."""
+        """SHA-256 over the rows of a round and the seal before it; of round -1 over the start of the run."""
         digest = hashlib.sha256()
         if number < 0:
-            # Notes say where and with what a run was made, which its rows do not depend on.
+            # Notes are left out: rows do not depend on them.
             self._add(digest, "meta", "SELECT * FROM meta ORDER BY key")
         else:
             self._add(digest, "seals", "SELECT sha256 FROM seals WHERE round = ?", number - 1)
@@ -280,7 +279,7 @@ class Ledger:
 
     def _check(self) -> None:
         version = self._one("PRAGMA user_version")
-        if self.begun and version not in READ_VERSIONS:
+        if self.has_begun and version != SCHEMA_VERSION:
             raise LedgerError(
                 f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"
             )
@@ -289,7 +288,7 @@ class Ledger:
             raise LedgerError(f"{self.path}: the ledger is damaged ({verdict}); restore a copy or start a new run")
 
     def _rows(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        with self._translated("read"):
+        with self._ledger_errors("read"):
             yield from self._db.execute(query, values)
 
     def _one(self, query: str, *values: object) -> Any:
@@ -297,27 +296,27 @@ class Ledger:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._translated("written"):
+        with self._ledger_errors("written"):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
-                with contextlib.suppress(sqlite3.Error):  # SQLite has rolled back by itself where it could not go on
+                with contextlib.suppress(sqlite3.Error):  # SQLite may have rolled back by itself
                     self._db.execute("ROLLBACK")
                 raise
 
     @contextlib.contextmanager
-    def _translated(self, verb: str) -> Iterator[None]:
+    def _ledger_errors(self, verb: str) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's own message can quote damaged bytes
-            if isinstance(error, UnicodeDecodeError) or any(sign in str(error) for sign in DAMAGED):
-                advice = "The file is damaged: restore a copy of it, or start a new run, which comes to the same rows"
+            if isinstance(error, UnicodeDecodeError) or any(sign in str(error) for sign in DAMAGE_SIGNS):
+                advice = "The file is damaged: restore a copy of it, or start a new run, which produces the same rows"
             else:
                 advice = (
-                    "Committed rounds are safe; see that the disk has room and the folder is writable, then go on with "
-                    "--resume"
+                    "Committed rounds are safe; check that the disk has room and the folder is writable, then continue "
+                    "with --resume"
                 )
             raise LedgerError(f"{self.path}: the ledger could not be {verb}: {error}. {advice}") from error
 
@@ -326,25 +325,25 @@ def _digest(settings: str) -> str:
     return hashlib.sha256(settings.encode()).hexdigest()
 
 
-def _packed(leg: Leg) -> bytes:
-    """The facts of a leg, and after them, where a fallback played, why."""
+def _pack(leg: Leg) -> bytes:
+    """The facts of a leg, followed by the causes of fallbacks if there are any."""
     return leg.facts.tobytes() + (b"" if leg.causes is None else leg.causes.tobytes())
 
 
-def _unpacked(seats: tuple[str, str], packed: bytes, size: int) -> Leg:
+def _unpack(seats: tuple[str, str], packed: bytes, size: int) -> Leg:
     facts = np.frombuffer(packed, dtype=FACTS, count=size)
     causes = np.frombuffer(packed, dtype=np.int8, offset=facts.nbytes)
     return Leg(seats, facts, causes.reshape(size, 2, -1) if len(causes) else None)
 
 
 class ReadLedger(Ledger):
-    """A ledger that is only read, while a league may go on writing meanwhile. Raises :class:`LedgerError`."""
+    """A ledger opened for reading, while a league may be writing it. Raises :class:`LedgerError`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.is_file():
-            raise LedgerError(f"{path.parent} is no league's folder: it holds no {path.name}")
-        with self._translated("opened"):
+            raise LedgerError(f"{path.parent} is not the folder of a league: it has no {path.name}")
+        with self._ledger_errors("opened"):
             self._connect("mode=ro")
         try:
             self._open()
@@ -353,30 +352,32 @@ class ReadLedger(Ledger):
             raise
 
     def _open(self) -> None:
-        with self._translated("opened"):
+        with self._ledger_errors("opened"):
             try:
                 self._db.execute("SELECT count(*) FROM sqlite_schema")
-            except sqlite3.OperationalError:  # no room for SQLite's index beside it: a full disk, or a read-only one
+            except sqlite3.OperationalError:  # no room for SQLite's index file: the disk is full or read-only
                 log = self.path.with_name(f"{self.path.name}-wal")
                 if log.exists() and log.stat().st_size:
                     raise
                 self._db.close()
-                self._connect("immutable=1")  # nobody is writing: its log is not there
+                self._connect("immutable=1")  # there is no log, so no process is writing
             version = self._one("PRAGMA user_version")
-        if self.begun and version not in READ_VERSIONS:
-            raise LedgerError(f"{self.path}: written with ledger schema {version}; the pages read {SCHEMA_VERSION}")
+        if self.has_begun and version != SCHEMA_VERSION:
+            raise LedgerError(
+                f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"
+            )
 
     def _connect(self, how: str) -> None:
         uri = f"{self.path.resolve().as_uri()}?{how}"
         self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
     @contextlib.contextmanager
-    def still(self) -> Iterator[None]:
-        """Every read within sees the ledger as it is now, once it is found undamaged. Raises :class:`LedgerError`."""
+    def snapshot(self) -> Iterator[None]:
+        """A read transaction: the context sees the ledger as it is now. Raises :class:`LedgerError` on damage."""
         self._check()
         self._db.execute("BEGIN")
         try:
             yield
         finally:
-            if self._db.in_transaction:  # SQLite has ended it by itself where it could not go on
+            if self._db.in_transaction:  # SQLite may have ended it by itself
                 self._db.execute("ROLLBACK")

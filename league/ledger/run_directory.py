@@ -1,41 +1,50 @@
-"""Where a run lives: a numbered folder with its ledger, its settings and its lock.
+"""Run folders: numbered folders with a ledger or checkpoints, settings and a lock; and how a run was started.
 
-``logging.output_dir`` holds runs ``0001``, ``0002``, ...; a new run takes the next number, so that nothing is ever
-overwritten. The lock is held by the one process that writes, and dies with it. A start that fails leaves no run behind.
+``logging.output_dir`` holds runs ``0001``, ``0002``, ...; a new run takes the next number, so no run is overwritten.
+The lock belongs to the one process that writes, and ends with it. A start that fails leaves no folder behind.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import shlex
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
+from dond_marl import __version__
 from dond_marl.errors import InputError, RunFailure
 
-LEDGER = "ledger.sqlite"  # what a league run begins with
-SETTINGS = "config.yaml"  # what a training run begins with
+LEDGER = "ledger.sqlite"  # mark of a league run
+SETTINGS = "config.yaml"  # mark of a training run
 BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
-PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # what a training does
-# What a start writes, and the tables of a league without rounds.
+PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # results of a training run
+# Files of a start, and the tables of a league without rounds.
 STARTS = (LOCK, SETTINGS, f".{SETTINGS}", LEDGER, BLOBS, CHECKPOINTS, "events.out.tfevents")
-TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossplay.csv", ".learning.csv")
+START_TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossplay.csv", ".learning.csv")
+
+SOURCES = ("dond_marl", "hints", "partners", "league")  # the folders whose changes may change figures
 
 
 class RunError(RunFailure):
-    """A run that cannot be started or taken up again; the message says why and what to do."""
+    """A run that cannot be started or resumed; the message gives the reason and the next step."""
 
 
-class NoRun(InputError, RunError):
-    """The folder that was named holds no run: the caller's mistake."""
+class RunNotFound(InputError, RunError):
+    """There is no run in the given folder."""
 
 
 class RunDirectory:
-    """A locked run folder; use it as a context. One that is ``new`` goes again with a start that fails."""
+    """A run folder, locked while used as a context; a ``new`` one is deleted if its start fails."""
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
         self.path = path
@@ -56,7 +65,7 @@ class RunDirectory:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        with contextlib.suppress(OSError):  # what cannot be read stays
+        with contextlib.suppress(OSError):  # an unreadable folder is not deleted
             if (
                 self._new
                 and kind is not None
@@ -70,13 +79,13 @@ def new_run(output_dir: Path) -> RunDirectory:
     """The next free numbered folder under ``output_dir``. Raises :class:`RunError`."""
     try:
         output_dir.mkdir(parents=True, exist_ok=True)
-        number = max((int(path.name) for path in runs_in(output_dir)), default=0) + 1
+        number = max((int(path.name) for path in run_folders(output_dir)), default=0) + 1
         while True:
             path = output_dir / f"{number:04d}"
             try:
                 path.mkdir()
                 return RunDirectory(path, new=True)
-            except FileExistsError:  # somebody else was faster
+            except FileExistsError:  # another process was faster
                 number += 1
     except OSError as error:
         raise RunError(
@@ -89,112 +98,112 @@ def new_run(output_dir: Path) -> RunDirectory:
 def run_to_resume(
     resume: Path, output_dir: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None
 ) -> RunDirectory:
-    """The run ``resume``, or the newest of those in it; of those in ``output_dir`` where it is empty.
+    """The run ``resume``, or the newest in it; the newest in ``output_dir`` if ``resume`` is empty.
 
-    ``tell`` hears of newer ones that never began. Raises :class:`NoRun`.
+    ``tell`` is called for newer runs that never began. Raises :class:`RunNotFound`.
     """
-    return newest_run(output_dir, mark, tell) if resume == Path() else named_run(resume.expanduser(), mark, tell)
+    return newest_run(output_dir, mark, tell) if resume == Path() else find_run(resume.expanduser(), mark, tell)
 
 
 def newest_run(output_dir: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None) -> RunDirectory:
-    """The last run under ``output_dir`` that has begun. Raises :class:`NoRun`, which names the runs that there are.
+    """The newest run under ``output_dir`` that has begun. Raises :class:`RunNotFound`, which names other runs.
 
-    ``mark`` is what it begins with; ``tell`` hears of newer ones that never began, that are beginning now in another
-    process, or that cannot be read.
+    ``mark``: the first file of a run; ``tell`` is called with a sentence for newer runs that never began, are starting
+    in another process, or cannot be read.
     """
-    for path in sorted(runs_in(output_dir), key=lambda path: int(path.name), reverse=True):
+    for path in sorted(run_folders(output_dir), key=lambda path: int(path.name), reverse=True):
         try:
-            if _begun(path, mark):
+            if _has_begun(path, mark):
                 return RunDirectory(path)
-            if (path / mark).exists() or _is_left(path):
-                never = "another process is at its beginning" if _in_use(path) else "it never began"
-                tell(f"{path} is passed over: {never}")
-        except OSError as error:  # not ours to read, or gone meanwhile
-            tell(f"{path} is passed over: it cannot be read ({error.strerror})")
-    others = [path for path in _runs_beside(output_dir, mark) if path.parent != output_dir]
-    there = f"; there are {_listed(others)}" if others else "; start one without --resume"
-    raise NoRun(f"{output_dir} holds no run to resume{there}")
+            if (path / mark).exists() or _is_empty_start(path):
+                never = "another process is starting it" if _in_use(path) else "it never began"
+                tell(f"{path} is skipped: {never}")
+        except OSError as error:  # not readable, or deleted meanwhile
+            tell(f"{path} is skipped: it cannot be read ({error.strerror})")
+    others = [path for path in _runs_near(output_dir, mark) if path.parent != output_dir]
+    there = f"; there are {_list_paths(others)}" if others else "; start one without --resume"
+    raise RunNotFound(f"{output_dir} holds no run to resume{there}")
 
 
-def named_run(path: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None) -> RunDirectory:
-    """The run in folder ``path``, or the newest of those in it, or in the folders in it.
+def find_run(path: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None) -> RunDirectory:
+    """The run in folder ``path``, or the newest run in it, or in one of its folders.
 
-    Raises :class:`NoRun`, which names the runs that there are.
+    Raises :class:`RunNotFound`, which names other runs.
     """
-    if not (path / mark).is_file() and runs_in(path):
+    if not (path / mark).is_file() and run_folders(path):
         return newest_run(path, mark, tell)
     if not (path / mark).is_file() and path.is_dir():
-        deeper = _runs_beside(path / "any", mark)
+        deeper = _runs_near(path / "any", mark)
         if deeper:
             return RunDirectory(deeper[0])
-    if not (path / mark).is_file() and not _is_left(path):
-        others = _runs_beside(path, mark)
-        there = f"; there are {_listed(others)}" if others else "; runs are folders named 0001, 0002 and so on"
-        raise NoRun(f"{path} is no run folder: it holds no {mark}{there}")
+    if not (path / mark).is_file() and not _is_empty_start(path):
+        others = _runs_near(path, mark)
+        there = f"; there are {_list_paths(others)}" if others else "; runs are folders named 0001, 0002 and so on"
+        raise RunNotFound(f"{path} is no run folder: it has no {mark}{there}")
     return RunDirectory(path)
 
 
-def runs_in(output_dir: Path) -> list[Path]:
+def run_folders(output_dir: Path) -> list[Path]:
     """The numbered folders under ``output_dir``."""
     return [path for path in _folders_in(output_dir) if path.name.isascii() and path.name.isdigit()]
 
 
 def _folders_in(path: Path) -> list[Path]:
-    """The folders in a folder; none where it cannot be read."""
+    """The folders in a folder; none if it cannot be read."""
     try:
         return [entry for entry in path.iterdir() if entry.is_dir()]
     except OSError:
         return []
 
 
-def _runs_beside(output_dir: Path, mark: str) -> list[Path]:
-    """The runs that have begun under the folder that holds ``output_dir``, the one written to last first."""
+def _runs_near(output_dir: Path, mark: str) -> list[Path]:
+    """Runs under the parent of ``output_dir`` that have begun, the latest first."""
     beside, written = output_dir.parent, dict[Path, int]()
-    for path in (path for folder in (beside, *_folders_in(beside)) for path in runs_in(folder)):
-        with contextlib.suppress(OSError):  # not ours to read, or gone meanwhile
-            if _begun(path, mark):
+    for path in (path for folder in (beside, *_folders_in(beside)) for path in run_folders(folder)):
+        with contextlib.suppress(OSError):  # not readable, or deleted meanwhile
+            if _has_begun(path, mark):
                 written[path] = (path / mark).stat().st_mtime_ns
     return sorted(written, key=written.__getitem__, reverse=True)
 
 
-def _listed(runs: Iterable[Path], most: int = 5) -> str:
-    """The first few paths."""
+def _list_paths(runs: Iterable[Path], most: int = 5) -> str:
+    """The first few paths, as text."""
     named = [str(path) for path in runs]
     return ", ".join(named[:most]) + (f" and {len(named) - most} more" if len(named) > most else "")
 
 
-def _begun(path: Path, mark: str) -> bool:
-    """Whether a run has begun: a ledger that holds its settings, a training that has made an update.
+def _has_begun(path: Path, mark: str) -> bool:
+    """Whether a run has begun: a ledger with settings, or a training with an update.
 
     A damaged ledger counts, so that it is opened and reported.
     """
     if mark == SETTINGS:
-        return (path / mark).is_file() and not _no_update(path)
-    return (path / mark).is_file() and _rows(path / mark, "meta") != 0
+        return (path / mark).is_file() and not _has_no_update(path)
+    return (path / mark).is_file() and _row_count(path / mark, "meta") != 0
 
 
-def _no_update(path: Path) -> bool:
-    """Whether a folder holds a training's start and nothing of what it did."""
+def _has_no_update(path: Path) -> bool:
+    """Whether a folder has the start of a training and no result."""
     rows = (path / PROGRESS).read_bytes().count(b"\n") if (path / PROGRESS).is_file() else 0
-    return rows <= 1 and not any((path / CHECKPOINTS).glob("*.json")) and _only(path, (*STARTS, PROGRESS))
+    return rows <= 1 and not any((path / CHECKPOINTS).glob("*.json")) and _has_only(path, (*STARTS, PROGRESS))
 
 
 def _holds_nothing(path: Path, *, stopped: bool) -> bool:
-    """Whether a new run's folder may go: it holds a start that failed, or that was stopped before it was written."""
+    """Whether the folder of a new run may be deleted: its start failed, or was stopped before it was written."""
     if stopped:
-        return _is_left(path)
+        return _is_empty_start(path)
     if (path / LEDGER).exists():
-        return _rows(path / LEDGER, "rounds") == 0 and _only(path, (*STARTS, *TABLES))
-    return _no_update(path)
+        return _row_count(path / LEDGER, "rounds") == 0 and _has_only(path, (*STARTS, *START_TABLES))
+    return _has_no_update(path)
 
 
-def _is_left(path: Path) -> bool:
-    """Whether a folder holds what is left of a start that was killed at once, before its settings were written."""
+def _is_empty_start(path: Path) -> bool:
+    """Whether a folder has at most a lock: its start was killed before the settings were written."""
     return path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK}
 
 
 def _in_use(path: Path) -> bool:
-    """Whether another process, or another part of this one, holds a run's lock; its file is not made."""
+    """Whether a process holds the lock of a run; the lock file is not created."""
     if not (path / LOCK).is_file():
         return False
     try:
@@ -204,17 +213,58 @@ def _in_use(path: Path) -> bool:
         return True
 
 
-def _only(path: Path, names: Iterable[str]) -> bool:
-    """Whether a folder holds nothing but files and folders that are named so, or that begin so."""
+def _has_only(path: Path, names: Iterable[str]) -> bool:
+    """Whether the names of all entries of a folder start with one of ``names``."""
     return all(entry.name.startswith(tuple(names)) for entry in path.iterdir())
 
 
-def _rows(ledger: Path, table: str) -> int | None:
-    """The rows of a table of a ledger, 0 without it; ``None`` where it cannot be read."""
+def _row_count(ledger: Path, table: str) -> int | None:
+    """Number of rows of a table of a ledger, 0 without the table; ``None`` if it cannot be read."""
     try:
         with contextlib.closing(sqlite3.connect(f"{ledger.resolve().as_uri()}?mode=ro", uri=True)) as db:
             if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = ?", [table]).fetchone()[0]:
                 return 0
-            return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608  # a name of ours
+            return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608  # a constant
     except sqlite3.Error:
         return None
+
+
+def origin_note(cores: int) -> str:
+    """The note on the start of a run now, as JSON: time, command line, version, commit, ``cores`` of this process.
+
+    No seal and no fingerprint covers it: the same settings and seed produce the same rows anywhere at any time.
+    """
+    started = datetime.now(UTC).isoformat(" ", "seconds").replace("+00:00", " UTC")
+    start = {"started": started, "command": command_line(sys.argv), "version": __version__, "cores": cores}
+    return json.dumps({**start, **source_commit()}, sort_keys=True)
+
+
+def command_line(words: Sequence[str]) -> str:
+    """The command line of a process, quoted for a shell, without the folder of the program."""
+    program, *words = words
+    path = Path(program)
+    if path.name == "__main__.py":
+        start = ["python", "-m", path.parent.name]
+    else:
+        script = path.name if path.is_absolute() else str(path)
+        start = ["python", script] if path.suffix == ".py" else [path.name]
+    return shlex.join([*start, *words])
+
+
+def source_commit() -> dict[str, Any]:
+    """The commit of this checkout, and whether its sources were changed since; ``None`` outside a checkout."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return {"commit": None}
+    try:
+        head = subprocess.run(  # constants
+            ["git", "rev-parse", "HEAD"],  # noqa: S607  # the user's own git
+            cwd=root, capture_output=True, text=True, check=True,
+        ).stdout.strip()  # fmt: skip
+        changed = subprocess.run(  # noqa: S603  # constants
+            ["git", "status", "--porcelain", "--untracked-files=no", "--", *SOURCES],  # noqa: S607  # the user's own git
+            cwd=root, capture_output=True, text=True, check=True,
+        ).stdout.strip()  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return {"commit": None}
+    return {"commit": head, "changed_since": bool(changed)}

@@ -1,11 +1,9 @@
-"""Where the figures of a run go while it is made, beside its own files: TensorBoard, trackio, wandb and MLflow.
+"""Experiment trackers for the figures of a run: TensorBoard, trackio, wandb and MLflow.
 
-Each is a :class:`Tracker`, and a name in ``logging.trackers``. By default nothing leaves the machine: trackio keeps its
-own database, wandb runs offline and MLflow writes into the run's folder. The libraries' own variables say otherwise:
-``TRACKIO_SPACE_ID=NAME``, ``WANDB_MODE=online``, ``MLFLOW_TRACKING_URI=URL``. A run that is resumed is not gone on with
-there: what comes after is one more run, of the same name, whose steps go on.
-
-A run does not end with its tracker: one whose library fails is told of once, and gets no more.
+Each is a :class:`Tracker`, and a name in ``logging.trackers``. By default nothing leaves the machine: trackio has its
+own database, wandb runs offline and MLflow writes into the run's folder. The libraries' own variables change that:
+``TRACKIO_SPACE_ID=NAME``, ``WANDB_MODE=online``, ``MLFLOW_TRACKING_URI=URL``. A resumed run is a new run of the same
+name there, with continued steps. A tracker whose library fails is reported once and dropped; the run continues.
 """
 
 from __future__ import annotations
@@ -23,17 +21,17 @@ Figures = Mapping[str, float]
 
 
 class Tracker(Protocol):
-    """Keeps the figures of a run, step by step."""
+    """Receives the figures of a run, step by step."""
 
     def write(self, figures: Figures, step: int) -> None:
-        """Keep the figures of one step; none is ``nan``."""
+        """Store the figures of one step; none is ``nan``."""
 
     def close(self) -> None:
-        """Nothing more comes: all is kept once the process is over."""
+        """End of the figures: all are stored once the process ends."""
 
 
 class TensorBoard:
-    """Events for TensorBoard in the run's folder; steps from ``first`` on replace those that a resumed run lost."""
+    """TensorBoard events in the run's folder; steps from ``first`` on replace those of before a resume."""
 
     def __init__(self, folder: Path, first: int) -> None:
         from torch.utils.tensorboard import SummaryWriter  # slow to import
@@ -55,7 +53,7 @@ class Trackio:
         import trackio
 
         space = os.environ.get("TRACKIO_SPACE_ID")
-        self._run: Any = trackio.init(project=PROJECT, name=_name(folder), space_id=space, embed=False)
+        self._run: Any = trackio.init(project=PROJECT, name=_run_name(folder), space_id=space, embed=False)
 
     def write(self, figures: Figures, step: int) -> None:
         self._run.log(dict(figures), step)
@@ -72,7 +70,7 @@ class Wandb:
 
         mode: Any = os.environ.get("WANDB_MODE", "offline")
         quiet = wandb.Settings(silent=True, console="off", disable_git=True)
-        self._run = wandb.init(project=PROJECT, name=_name(folder), dir=str(folder), mode=mode, settings=quiet)
+        self._run = wandb.init(project=PROJECT, name=_run_name(folder), dir=str(folder), mode=mode, settings=quiet)
 
     def write(self, figures: Figures, step: int) -> None:
         self._run.log(dict(figures), step=step)
@@ -91,7 +89,7 @@ class MLflow:
         self._client: Any = MlflowClient(place)
         known = self._client.get_experiment_by_name(PROJECT)
         experiment = self._client.create_experiment(PROJECT) if known is None else known.experiment_id
-        self._run: str = self._client.create_run(experiment, run_name=_name(folder)).info.run_id
+        self._run: str = self._client.create_run(experiment, run_name=_run_name(folder)).info.run_id
 
     def write(self, figures: Figures, step: int) -> None:
         for name, value in figures.items():
@@ -110,7 +108,7 @@ TRACKERS: Mapping[str, Callable[[Path, int], Tracker]] = {
 
 
 class Trackers:
-    """Several trackers as one; whichever fails is left out from then on, with a :class:`dond_marl.errors.Notice`."""
+    """Several trackers as one; a failing one is dropped with a :class:`dond_marl.errors.Notice`."""
 
     def __init__(self, names: Iterable[str], folder: Path, first: int) -> None:
         """Open the trackers of ``names`` for the run in ``folder``, whose next step is ``first``.
@@ -124,8 +122,8 @@ class Trackers:
             except ModuleNotFoundError as error:
                 self.close()
                 raise missing_library(error, f"the tracker {name}") or error from error
-            except Exception as error:  # noqa: BLE001  # somebody else's library, which raises what it likes
-                _gone(name, error)
+            except Exception as error:  # noqa: BLE001  # foreign code
+                _warn_of_failure(name, error)
 
     def write(self, figures: Figures, step: int) -> None:
         self._each(lambda tracker: tracker.write(figures, step))
@@ -138,22 +136,22 @@ class Trackers:
         for name, tracker in list(self._open.items()):
             try:
                 do(tracker)
-            except Exception as error:  # noqa: BLE001  # the same
+            except Exception as error:  # noqa: BLE001  # foreign code
                 del self._open[name]
-                _gone(name, error)
+                _warn_of_failure(name, error)
 
 
-def _gone(name: str, error: Exception) -> None:
-    """Say that a tracker has failed, in its own words."""
-    told = shorten(" ".join(str(error).split())) or type(error).__name__
+def _warn_of_failure(name: str, error: Exception) -> None:
+    """Warn that a tracker has failed, with its error message."""
+    message = shorten(" ".join(str(error).split())) or type(error).__name__
     warnings.warn(
-        f"the tracker {name} failed and gets no more figures: {told}. The run goes on, and its own files have them "
-        f"all; to do without {name}, leave it out of logging.trackers",
+        f"the tracker {name} failed and gets no more figures: {message}. The run continues, and its own files have all "
+        f"figures; to run without {name}, remove it from logging.trackers",
         Notice,
         stacklevel=4,
     )
 
 
-def _name(folder: Path) -> str:
-    """What a run is called: ``league_quick/0001``."""
+def _run_name(folder: Path) -> str:
+    """The name of a run: ``league_quick/0001``."""
     return "/".join(folder.resolve().parts[-2:])

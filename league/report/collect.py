@@ -19,7 +19,7 @@ from dond_marl.dialogues.human_line import HumanLine, stored_human_line
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, checksum
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
-from league.ledger.run_directory import SETTINGS, NoRun, named_run
+from league.ledger.run_directory import SETTINGS, RunNotFound, find_run
 from league.report.games import games
 from league.report.language_models import language_models
 from league.report.sections import curriculum, damage_sentence, diversity, lineage, provenance
@@ -52,15 +52,15 @@ class RunFiles(NamedTuple):
 def collect(folder: Path) -> Report:
     """The report on the run in ``folder``, or on the newest run in it.
 
-    Raises :class:`~league.ledger.run_directory.NoRun`, :class:`~league.ledger.ledger.LedgerError` and
+    Raises :class:`~league.ledger.run_directory.RunNotFound`, :class:`~league.ledger.ledger.LedgerError` and
     :class:`~league.settings.read.ConfigError`.
     """
-    directory = named_run(folder)
+    directory = find_run(folder)
     if not directory.ledger.is_file():
-        raise NoRun(f"{directory.path}: the run was stopped before it began")
-    with ReadLedger(directory.ledger) as ledger, ledger.still():
-        if not ledger.begun:
-            raise NoRun(f"{directory.path}: the run was stopped before it began")
+        raise RunNotFound(f"{directory.path}: the run was stopped before it began")
+    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+        if not ledger.has_begun:
+            raise RunNotFound(f"{directory.path}: the run was stopped before it began")
         config = ledger.config()
         try:
             return _report(directory.path, directory.blobs, config, ledger)

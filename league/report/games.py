@@ -21,7 +21,7 @@ from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficie
 from league.display.game import act_in_words, said, steps
 from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
-from league.ledger.replay import orders, played_again
+from league.ledger.verify import legs_with_order, replay_leg
 from league.settings.read import Config
 from league.tables.blocks import Dialogue, Figure, Section, Table, TableRow, number_cell
 from league.tasks.values import Leg
@@ -74,7 +74,7 @@ def _extreme_games(ledger: Ledger) -> tuple[dict[str, list[CandidateGame]], Sums
     number_of_games = 0
     for number in range(ledger.next_round):
         scenarios = ledger.scenarios(number)
-        for order, leg in orders(ledger, number):
+        for order, leg in legs_with_order(ledger, number):
             reached = efficiency(scenarios, leg.facts["scores"], leg.facts["deal"])
             number_of_games += reached.size
             _add(sums, reached)
@@ -136,7 +136,7 @@ def _dialogues(
     for candidate in candidates:
         if len(dialogues) == EACH:
             break
-        again = played_again(config, ledger, blobs, candidate.round, candidate.order, candidate.leg)
+        again = replay_leg(config, ledger, blobs, candidate.round, candidate.order, candidate.leg)
         if isinstance(again, str):
             problem = f"Some games are left out: they {again}."
             continue

@@ -18,7 +18,7 @@ from dond_marl.errors import error_line
 from dond_marl.occupants import parse_spec, seat_occupant
 from hints.providers import HinterError
 from league.ledger.ledger import ReadLedger
-from league.ledger.replay import orders, played_again
+from league.ledger.verify import legs_with_order, replay_leg
 from league.settings.read import Config
 from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
 from league.tasks.answers import Answers
@@ -151,9 +151,9 @@ def _classes(member: Member, config: Config, ledger: ReadLedger, blobs: Path) ->
         return partner
     instead = {name: model for name, model in replayed.items() if not isinstance(model, str)}
     for number in range(ledger.next_round):
-        for order, leg in (*orders(ledger, number), *orders(ledger, number, failed=True)):
+        for order, leg in (*legs_with_order(ledger, number), *legs_with_order(ledger, number, failed=True)):
             if member.name in leg.seats:
-                again = played_again(config, ledger, blobs, number, order, leg, instead)
+                again = replay_leg(config, ledger, blobs, number, order, leg, instead)
                 if isinstance(again, str):
                     return again
     return _by_class(partner.tally)

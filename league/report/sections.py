@@ -155,7 +155,7 @@ def provenance(
 
 def damage_sentence(ledger: ReadLedger) -> str | None:
     """The first round whose rows do not match their seal, as a sentence; ``None`` if all match."""
-    damaged = ledger.first_unsound()
+    damaged = ledger.first_damaged_round()
     if damaged is None:
         return None
     where = "the start of the run" if damaged < 0 else f"round {damaged + 1}"

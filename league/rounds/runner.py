@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.records.files import write_atomically
 from league.backends.base import Backend, cores, open_backend
-from league.ledger.integrity import mend, refuse_other_beginning
 from league.ledger.ledger import Ledger
-from league.ledger.origin import origin
-from league.ledger.run_directory import RunDirectory, RunError
+from league.ledger.run_directory import RunDirectory, RunError, origin_note
+from league.ledger.verify import mend, refuse_damaged_start
 from league.rounds.curriculum import ended
 from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.snapshots import Births, births
@@ -114,14 +113,14 @@ def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross
 
 
 def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
-    if not ledger.begun:  # a new run, or one killed before it had written anything
+    if not ledger.has_begun:  # a new run, or one killed before it had written anything
         if config is None:
             raise RunError(f"{directory.path}: the run was stopped before it began; start one with --config")
-        notes = {"config": dump(config), "machine": machine(), "origin": origin(cores())}
+        notes = {"config": dump(config), "machine": machine(), "origin": origin_note(cores())}
         meta = {"settings": dump(config.portable()), "source": _drawn_from(config)}
         ledger.begin(meta, notes, members_of(config), first_states(config, directory.blobs))
         return config
-    refuse_other_beginning(ledger)
+    refuse_damaged_start(ledger)
     meta, notes = ledger.meta(), ledger.notes()
     if config is None:
         config = ledger.config()

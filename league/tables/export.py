@@ -24,8 +24,8 @@ from dond_marl.records.files import atomic_replace
 from dond_marl.seats import Cause, Rows
 from dond_marl.statistics import Estimate, points_of_ten
 from league.ledger.ledger import LedgerError, ReadLedger
-from league.ledger.replay import orders, played_again
-from league.ledger.run_directory import RunDirectory, named_run
+from league.ledger.run_directory import RunDirectory, find_run
+from league.ledger.verify import legs_with_order, replay_leg
 from league.standings.as_csv import escape_formula
 from league.standings.findings import findings_of
 from league.standings.history import history_of
@@ -111,11 +111,11 @@ def open_run(run: Path) -> Iterator[tuple[ReadLedger, RunDirectory]]:
 
     Raises :class:`LedgerError`, and :class:`league.ledger.run_directory.RunNotFound` if there is no run in ``run``.
     """
-    directory = named_run(run)
+    directory = find_run(run)
     with ReadLedger(directory.ledger) as ledger:
-        if not ledger.begun:
+        if not ledger.has_begun:
             raise LedgerError(f"{directory.path}: the run was stopped before it began: there is nothing in its ledger")
-        with ledger.still():
+        with ledger.snapshot():
             yield ledger, directory
 
 
@@ -133,7 +133,7 @@ def _game_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[C
         for seat in (0, 1):
             for k, item in enumerate(ITEMS):
                 dealt[f"value_{seat}_{item}"] = scenarios.utilities[:, seat, k].tolist()
-        for _order, leg in orders(ledger, number):
+        for _order, leg in legs_with_order(ledger, number):
             facts, tens = leg.facts, points_of_ten(leg.facts["scores"], scenarios.pool_values)
             counted = leg.counted
             pairs = {"points": facts["scores"], "of_ten": tens, "fallbacks": facts["fallbacks"]}
@@ -151,8 +151,8 @@ def _game_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[C
 def _act_batches(ledger: ReadLedger, directory: RunDirectory, tell: Notify) -> Iterator[Columns]:
     config = ledger.config()
     for number in range(ledger.next_round):
-        for order, leg in orders(ledger, number):
-            games = played_again(config, ledger, directory.blobs, number, order, leg)
+        for order, leg in legs_with_order(ledger, number):
+            games = replay_leg(config, ledger, directory.blobs, number, order, leg)
             if isinstance(games, str):
                 tell(f"the games of {leg.seats[0]} and {leg.seats[1]} in round {number + 1} {games}")
                 continue

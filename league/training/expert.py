@@ -9,7 +9,7 @@ from typing import Any
 from dond_marl.occupants import seat_occupant
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
-from league.ledger.run_directory import SETTINGS, RunError, named_run
+from league.ledger.run_directory import SETTINGS, RunError, find_run
 from league.settings.read import parse
 from league.settings.training import TrainConfig
 from league.training.progress_log import CSV_NAME
@@ -32,7 +32,7 @@ def ship(run: Path, target: Path = EXPERT, sample: int | None = None) -> dict[st
     ``sample``: how many of the held-out scenarios its scores are over, by default all. Raises
     :class:`RunError`, and :class:`partners.provenance.ProvenanceError` where it has met the roster test.
     """
-    folder = named_run(run, SETTINGS).path
+    folder = find_run(run, SETTINGS).path
     checkpoints = sorted((folder / "checkpoints").glob("step_*.json"))
     if not checkpoints:
         raise RunError(f"{folder} holds no checkpoint; train first: dond train --config configs/expert.yaml")

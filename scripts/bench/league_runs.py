@@ -27,7 +27,7 @@ from league.backends.base import Backend, InProcess
 from league.backends.process import ProcessBackend
 from league.display.league import PlainWatcher
 from league.ledger.ledger import Ledger
-from league.ledger.run_directory import named_run, new_run
+from league.ledger.run_directory import find_run, new_run
 from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.runner import run_league
 from league.settings.read import load_config
@@ -114,7 +114,7 @@ def default_league() -> LeagueRun:
         began = time.perf_counter()
         subprocess.run([*command, "--set", f"logging.output_dir={folder}"], check=True, capture_output=True)  # noqa: S603
         minutes = (time.perf_counter() - began) / 60
-        with Ledger(named_run(Path(folder)).ledger) as ledger:
+        with Ledger(find_run(Path(folder)).ledger) as ledger:
             seconds, overhead = ledger.clock()
     return LeagueRun(minutes, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, overhead / seconds)
 

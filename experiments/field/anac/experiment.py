@@ -35,7 +35,7 @@ from experiments.field.anac.cells import (
 )
 from experiments.field.anac.settings import AnacConfig
 from experiments.kept import place, read, write
-from league.ledger.origin import commit
+from league.ledger.run_directory import source_commit
 from league.tasks.values import machine
 from partners.provenance import identity
 
@@ -193,7 +193,7 @@ def lines(experiment: Experiment) -> str:
         "kind": "anac",
         "day": experiment.day,
         "versions": dict(sorted(experiment.versions.items())),
-        "code": {"version": __version__, **commit(), **json.loads(machine())},
+        "code": {"version": __version__, **source_commit(), **json.loads(machine())},
         "ours": experiment.identities,
         "scenarios": f"{config.scenarios} of {SOURCE}, split {SPLIT}, drawn with seed {config.seed}",
         "max_turns": config.max_turns,

@@ -16,7 +16,7 @@ from dond_marl.statistics import Estimate
 from experiments.field.frontier.ours import in_paper_space, playable, played, played_unbound
 from experiments.field.frontier.public import Instance, PublicGame, PublicGameError, games, instances
 from experiments.field.frontier.scoring import Outcome, Summary, rescored, summary
-from league.ledger.origin import commit
+from league.ledger.run_directory import source_commit
 from league.tasks.values import machine
 from partners.provenance import identity
 
@@ -127,7 +127,7 @@ def lines(
     """The rows as lines of JSON, with what made them; ``seats``: every occupant in them."""
     players = {name: identity(spec) for name, spec in seats}
     at = datetime.now(UTC).isoformat("T", "seconds")
-    code = {"version": __version__, **commit(), **json.loads(machine())}
+    code = {"version": __version__, **source_commit(), **json.loads(machine())}
     text = []
     for row in rows:
         figures = row.figures

@@ -10,7 +10,7 @@ from dond_marl.records.files import atomic_replace, write_atomically
 from dond_marl.records.record import records_of, to_line
 from dond_marl.records.transcript import transcript
 from league.cli.sharing.folder import ours
-from league.ledger.replay import orders, played_again
+from league.ledger.verify import legs_with_order, replay_leg
 from league.tables.export import open_run
 
 TRANSCRIPTS = "data/transcripts.jsonl"
@@ -66,8 +66,8 @@ def write_transcripts(run: Path, folder: Path, name: str, tell: Callable[[str], 
             temporary.open("w", encoding="utf-8") as file,
         ):
             for number in range(ledger.next_round):
-                for order, leg in orders(ledger, number):
-                    games = played_again(config, ledger, directory.blobs, number, order, leg)
+                for order, leg in legs_with_order(ledger, number):
+                    games = replay_leg(config, ledger, directory.blobs, number, order, leg)
                     if isinstance(games, str):
                         missing += len(leg.facts)
                         tell(f"the games of {leg.seats[0]} and {leg.seats[1]} in round {number + 1} {games}")

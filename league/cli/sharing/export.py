@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from league.cli.shell import FILE, Command, say
-from league.ledger.run_directory import named_run
+from league.ledger.run_directory import find_run
 from league.tables.export import FORMATS, TABLES, export_tables
 
 
@@ -27,7 +27,7 @@ from league.tables.export import FORMATS, TABLES, export_tables
 @click.option("--out", type=FILE, metavar="FOLDER", help="where to write them (RUN/export)")
 def command(run: Path, kind: str, names: tuple[str, ...], out: Path | None) -> None:
     """Write the tables of one run in one format."""
-    folder = named_run(run.expanduser()).path
+    folder = find_run(run.expanduser()).path
     left_out: list[str] = []
     paths = export_tables(folder, kind, out or folder / "export", names or TABLES, left_out.append)
     for path in paths:

@@ -13,7 +13,7 @@ from dond_marl.seats import Partner
 from league.cli.sharing.folder import ours
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms, score
-from league.ledger.run_directory import SETTINGS, named_run
+from league.ledger.run_directory import SETTINGS, find_run
 from league.training.training import checkpoints_in
 from partners.network.checkpoint import NETWORK, load_checkpoint, network_note, save_checkpoint
 from partners.network.occupants import HUMAN_DIALOGUES
@@ -71,7 +71,7 @@ def checkpoint_of(model: str) -> Path:
     path = Path(model).expanduser()
     if path.suffix == ".json":
         return path
-    found = sorted(checkpoints_in(named_run(path, SETTINGS).path), key=lambda each: each.stem)
+    found = sorted(checkpoints_in(find_run(path, SETTINGS).path), key=lambda each: each.stem)
     if not found:
         raise InputError(f"{quote(model)} holds no checkpoint yet; name the .json of one, or a training's folder")
     return found[-1]

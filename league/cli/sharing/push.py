@@ -20,7 +20,7 @@ import click
 
 from dond_marl.errors import InputError, RunFailure, missing_library
 from league.cli.shell import FILE, Command, say, whole
-from league.ledger.run_directory import named_run
+from league.ledger.run_directory import find_run
 from partners.network.checkpoint_files import CheckpointError
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
@@ -46,7 +46,7 @@ def command(what: str, transcripts: bool, out: Path | None, sample: int | None, 
         from league.cli.sharing.data_folder import write_transcripts
 
         left_out: list[str] = []
-        games = write_transcripts(named_run(Path(what).expanduser()).path, folder, title, left_out.append)
+        games = write_transcripts(find_run(Path(what).expanduser()).path, folder, title, left_out.append)
         for sentence in left_out[:3]:
             say(f"left out: {sentence}", "yellow")
         say(f"written: {folder}, {games:,} games")

@@ -19,7 +19,7 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import SourceName, open_source
 from dond_marl.seats import Partner
 from league.display.python.results import EvaluatedPair, PlayedLeague, Trained, printed
-from league.ledger.run_directory import RunDirectory, named_run, new_run
+from league.ledger.run_directory import RunDirectory, find_run, new_run
 from league.settings.layers import preset
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
@@ -100,7 +100,7 @@ def play_league(
 def open_league(run: str | Path) -> PlayedLeague:
     """The league in folder ``run``, or the newest of those in it, also while it goes on: its ladder and its tables.
 
-    Raises :class:`league.ledger.run_directory.NoRun` and :class:`league.ledger.ledger.LedgerError`.
+    Raises :class:`league.ledger.run_directory.RunNotFound` and :class:`league.ledger.ledger.LedgerError`.
     """
     from league.display.tables import print_section
     from league.ledger.ledger import ReadLedger
@@ -108,8 +108,8 @@ def open_league(run: str | Path) -> PlayedLeague:
     from league.standings.ladder import ladder_of
     from league.tables.standings import crossplay, ladder
 
-    directory: RunDirectory = named_run(Path(run).expanduser())
-    with ReadLedger(directory.ledger) as ledger, ledger.still():
+    directory: RunDirectory = find_run(Path(run).expanduser())
+    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
         config = ledger.config()
         cross = history_of(ledger, config).cross
     confidence = config.league.confidence

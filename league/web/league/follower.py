@@ -20,7 +20,7 @@ from dond_marl.game import Rules
 from dond_marl.seats import Doubles, Partner
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
-from league.ledger.run_directory import BLOBS, LEDGER, runs_in
+from league.ledger.run_directory import BLOBS, LEDGER, run_folders
 from league.rounds.curriculum import describe
 from league.settings.read import Config, ConfigError, parse
 from league.settings.sections import EnvConfig
@@ -148,7 +148,7 @@ class Follower:
 
     def _settings(self) -> Config:
         try:
-            if not self._ledger.begun:
+            if not self._ledger.has_begun:
                 raise RunViewError(f"{self.folder}: the league has not begun")
             text = self._ledger.settings()
             if not text:
@@ -160,7 +160,7 @@ class Follower:
 
     def _refresh(self, most: int) -> bool:
         ledger, news = self._ledger, False
-        if not ledger.begun:
+        if not ledger.has_begun:
             return False
         evaluated, self._evaluated = self._evaluated, _written(self.folder / FINAL_FILE)
         news = self._config is not None and evaluated != self._evaluated  # it comes after the last round
@@ -235,7 +235,7 @@ class Leagues:
         """Every run that can be shown, the named one first, then those that were written last."""
         inside = sorted(path for path in self._folder.iterdir() if path.is_dir()) if self._folder.is_dir() else []
         places = [place for place in (self._folder, *inside) if not place.name.isdigit()]
-        runs = [run for place in places for run in runs_in(place) if (run / LEDGER).is_file()]
+        runs = [run for place in places for run in run_folders(place) if (run / LEDGER).is_file()]
         runs.sort(key=lambda run: -(run / LEDGER).stat().st_mtime)
         return runs if self._named is None else [self._named, *(run for run in runs if run != self._named)]
 

@@ -21,7 +21,7 @@ from league.evaluation.evaluate import BOTH, LAST
 from league.evaluation.final import BOUND, BY_ODDS, EXACT, NONE, final_evaluation
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger
-from league.ledger.run_directory import named_run
+from league.ledger.run_directory import find_run
 from league.standings.references import reference_of
 from partners.rosters import DEV, roster
 from tests.command import dond, in_process
@@ -276,7 +276,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def evaluated(folder):
-    return evaluate_run(named_run(folder), sample=20)
+    return evaluate_run(find_run(folder), sample=20)
 
 
 def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evaluated):
@@ -293,7 +293,7 @@ def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evalua
 
 
 def test_the_same_run_is_evaluated_to_the_same_figures_however_it_was_named(folder, evaluated):
-    again = evaluate_run(named_run(folder.parent), sample=20)
+    again = evaluate_run(find_run(folder.parent), sample=20)
     assert json.dumps(final_document(again)) == json.dumps(final_document(evaluated))
 
 
@@ -369,7 +369,7 @@ def test_a_league_in_which_nobody_learns_has_nobody_to_evaluate(tmp_path):
     )
     assert run("--config", tmp_path / "settings.yaml").returncode == 0
     with pytest.raises(NothingToEvaluate, match="no main member"):
-        evaluate_run(named_run(tmp_path))
+        evaluate_run(find_run(tmp_path))
 
 
 def tiny_league(folder: Path, split: str = "train", **lists: list[str]):
@@ -383,7 +383,7 @@ def tiny_league(folder: Path, split: str = "train", **lists: list[str]):
     }
     (folder / "settings.yaml").write_text(json.dumps(settings))
     assert run("--config", folder / "settings.yaml").returncode == 0
-    return named_run(folder)
+    return find_run(folder)
 
 
 def test_opponents_that_a_main_or_whom_it_met_has_met_before_are_told(tmp_path):

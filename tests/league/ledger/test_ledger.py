@@ -61,7 +61,7 @@ def path(tmp_path) -> Path:
 
 def test_what_was_committed_is_read_back(path):
     with Ledger(path) as ledger:
-        assert ledger.begun and ledger.next_round == 2
+        assert ledger.has_begun and ledger.next_round == 2
         assert ledger.meta() == {"settings": "anything"} and ledger.notes() == {"config": __file__}
         assert [member.name for member in ledger.members()] == ["heuristic", "tough", "random"]
         expected = SEATING.scenarios(CONFIG.env, 5, block_of(CONFIG, 1))
@@ -117,17 +117,17 @@ def test_the_fingerprint_covers_every_row_but_the_clock_and_the_notes(path, tmp_
 def test_a_round_whose_rows_were_changed_is_found_and_can_be_played_again(path, statement, unsound):
     with Ledger(path) as ledger:
         whole = ledger.fingerprint()
-        assert ledger.first_unsound() is None
+        assert ledger.first_damaged_round() is None
     with sqlite3.connect(path) as db:
         db.execute(statement)
     db.close()
     with Ledger(path) as ledger:
-        assert ledger.first_unsound() == unsound
+        assert ledger.first_damaged_round() == unsound
         if unsound >= 0:  # what was begun with is good, so its rounds can be had again
             ledger.roll_back(unsound)
             for number in range(unsound, 2):
                 commit(ledger, number)
-            assert ledger.fingerprint() == whole and ledger.first_unsound() is None
+            assert ledger.fingerprint() == whole and ledger.first_damaged_round() is None
 
 
 def test_a_round_that_cannot_be_written_whole_is_not_written_at_all(path):

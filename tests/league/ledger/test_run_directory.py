@@ -1,4 +1,4 @@
-"""Where runs live: a start that fails leaves nothing, what never began is passed over, and what there is is named."""
+"""Where runs live: a start that fails leaves nothing, what never began is skipped, and what there is is named."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from league.ledger.ledger import Ledger
-from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, named_run, new_run, newest_run, run_to_resume
+from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, find_run, new_run, newest_run, run_to_resume
 from tests.command import dond, train_command
 
 LEAGUE = "members: [tough, nice]\nleague: {rounds: 1, block_size: 4}\nlogging: {output_dir: FOLDER}\n"
@@ -50,33 +50,33 @@ def test_a_league_that_fails_before_its_first_round_leaves_no_run(tmp_path, caps
 
 
 def test_what_never_began_is_passed_over_with_a_word(tmp_path):
-    begun, told = trained(tmp_path / "0003", 2), list[str]()
+    run, notices = trained(tmp_path / "0003", 2), list[str]()
     trained(tmp_path / "0004", 0)
     (tmp_path / "0005").mkdir()
-    assert newest_run(tmp_path, SETTINGS, told.append).path == begun
-    assert told == [f"{tmp_path / name} is passed over: it never began" for name in ("0005", "0004")]
-    assert named_run(tmp_path / "0004", SETTINGS).path == tmp_path / "0004"  # unless it is named
+    assert newest_run(tmp_path, SETTINGS, notices.append).path == run
+    assert notices == [f"{tmp_path / name} is skipped: it never began" for name in ("0005", "0004")]
+    assert find_run(tmp_path / "0004", SETTINGS).path == tmp_path / "0004"  # unless it is named
 
 
 def test_a_run_in_its_first_update_is_said_to_be_beginning(tmp_path):
-    begun, told = trained(tmp_path / "0001", 2), list[str]()
+    run, notices = trained(tmp_path / "0001", 2), list[str]()
     with RunDirectory(trained(tmp_path / "0002", 0)):
-        assert newest_run(tmp_path, SETTINGS, told.append).path == begun
-    assert newest_run(tmp_path, SETTINGS, told.append).path == begun
-    reasons = ("another process is at its beginning", "it never began")
-    assert told == [f"{tmp_path / '0002'} is passed over: {reason}" for reason in reasons]
+        assert newest_run(tmp_path, SETTINGS, notices.append).path == run
+    assert newest_run(tmp_path, SETTINGS, notices.append).path == run
+    reasons = ("another process is starting it", "it never began")
+    assert notices == [f"{tmp_path / '0002'} is skipped: {reason}" for reason in reasons]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
 @pytest.mark.parametrize("mode", [0o000, 0o300])
 def test_a_folder_that_cannot_be_read_is_passed_over(tmp_path, mode):
-    begun, closed, told = trained(tmp_path / "runs" / "0001", 2), tmp_path / "runs" / "0002", list[str]()
+    run, closed, notices = trained(tmp_path / "runs" / "0001", 2), tmp_path / "runs" / "0002", list[str]()
     trained(closed, 0)
     closed.chmod(mode)
     try:
-        assert newest_run(tmp_path / "runs", SETTINGS, told.append).path == begun
-        assert told == [f"{closed} is passed over: it cannot be read (Permission denied)"]
-        with pytest.raises(RunError, match=f"there are {begun}$"):
+        assert newest_run(tmp_path / "runs", SETTINGS, notices.append).path == run
+        assert notices == [f"{closed} is skipped: it cannot be read (Permission denied)"]
+        with pytest.raises(RunError, match=f"there are {run}$"):
             newest_run(tmp_path / "none", SETTINGS)
     finally:
         closed.chmod(0o700)
@@ -86,12 +86,12 @@ def test_a_run_that_is_not_there_is_answered_with_those_that_are(tmp_path):
     older, newer = trained(tmp_path / "runs" / "ppo" / "0001", 1), trained(tmp_path / "runs" / "fast" / "0001", 1)
     for moment, folder in enumerate((older, newer)):
         os.utime(folder / SETTINGS, (moment, moment))
-    with pytest.raises(RunError, match=f"holds no run to resume; there are {newer}, {older}$"):
+    with pytest.raises(RunNotFound, match=f"{newer}, {older}$"):
         run_to_resume(Path(), tmp_path / "runs" / "train", SETTINGS)
-    with pytest.raises(RunError, match=f"no run folder: it holds no {SETTINGS}; there are {newer}, {older}$"):
-        named_run(tmp_path / "runs" / "nowhere", SETTINGS)
-    assert named_run(tmp_path / "runs", SETTINGS).path == newer  # the last one written to, of all kinds
-    with pytest.raises(RunError, match="holds no run to resume; start one without --resume"):
+    with pytest.raises(RunNotFound, match=f"{SETTINGS}; there are {newer}, {older}$"):
+        find_run(tmp_path / "runs" / "nowhere", SETTINGS)
+    assert find_run(tmp_path / "runs", SETTINGS).path == newer  # the last one written to, of all kinds
+    with pytest.raises(RunNotFound, match="--resume"):
         run_to_resume(Path(), tmp_path / "elsewhere" / "train", SETTINGS)
 
 
@@ -109,7 +109,7 @@ def test_a_run_goes_only_if_nothing_was_done_in_it(tmp_path):
         (directory.path / SETTINGS).write_text("")
         raise KeyboardInterrupt
     assert directory.path.exists()  # it says what to go on with
-    with pytest.raises(RunError, match="no more"), named_run(directory.path, SETTINGS):
+    with pytest.raises(RunError, match="no more"), find_run(directory.path, SETTINGS):
         raise RunError("no more")
     assert directory.path.exists()  # it was there before
 
@@ -117,10 +117,10 @@ def test_a_run_goes_only_if_nothing_was_done_in_it(tmp_path):
 def test_a_damaged_ledger_counts_as_a_run_so_that_it_is_reported(tmp_path):
     (tmp_path / "0001").mkdir()
     Ledger(tmp_path / "0001" / "ledger.sqlite").close()
-    told: list[str] = []
-    with pytest.raises(RunError, match="holds no run to resume"):
-        newest_run(tmp_path, tell=told.append)
-    assert told == [f"{tmp_path / '0001'} is passed over: it never began"]
+    notices: list[str] = []
+    with pytest.raises(RunNotFound):
+        newest_run(tmp_path, tell=notices.append)
+    assert notices == [f"{tmp_path / '0001'} is skipped: it never began"]
     (tmp_path / "0002").mkdir()
     (tmp_path / "0002" / "ledger.sqlite").write_bytes(b"no database" * 100)
     assert newest_run(tmp_path).path == tmp_path / "0002"

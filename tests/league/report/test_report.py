@@ -29,8 +29,7 @@ from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
-from league.ledger.origin import command_line
-from league.ledger.run_directory import RunError, named_run
+from league.ledger.run_directory import RunError, command_line, find_run
 from league.report.collect import collect
 from league.report.render import cell_parts, report_html, section_html, svg_link
 from league.standings.history import CurvePoint
@@ -463,7 +462,7 @@ def test_running_league_is_read_from_a_snapshot(played, tmp_path):
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("INSERT INTO notes VALUES ('not yet', 'committed')")
         shown = collect(folder)
-        with ReadLedger(folder / "ledger.sqlite") as ledger, ledger.still():
+        with ReadLedger(folder / "ledger.sqlite") as ledger, ledger.snapshot():
             assert ledger.next_round == 2 and "not yet" not in ledger.notes()
             writer.execute("COMMIT")
             assert "not yet" not in ledger.notes()
@@ -512,7 +511,7 @@ def test_unreadable_runs_fail_as_in_the_evaluation(played, tmp_path, capsys):
         error = capsys.readouterr().err.strip()
         assert words in error
         with pytest.raises((RunError, LedgerError, NothingToEvaluate)) as shown:
-            evaluate_run(named_run(folder))
+            evaluate_run(find_run(folder))
         assert error == str(shown.value)
     assert main(["report", "--run", str(played), "--out", str(tmp_path / "nowhere" / "report.html")]) == 2
     assert "name one in a folder that exists" in capsys.readouterr().err
@@ -609,7 +608,7 @@ def test_classes_of_a_model_need_no_query_of_another(kept, tmp_path, monkeypatch
         service.close()
     classes = [block["table"] for block in shown["blocks"] if block["table"].startswith("Decisions of")]
     assert classes == (["Decisions of one, by class", "Decisions of other, by class"] if kept else [])
-    assert any("other would have to be asked" in note for note in shown["notes"]) != kept
+    assert any("other would be queried" in note for note in shown["notes"]) != kept
 
 
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))

@@ -15,7 +15,6 @@ from experiments.hints.experiment import hints_of
 from experiments.hints.settings import ExperimentConfig
 from experiments.styles.settings import StylesConfig
 from league.bench.submission import of_spec, provenance
-from league.ledger.export import past_of_blob
 from league.ledger.ledger import Ledger
 from league.settings.read import Config, load_config
 from league.settings.training import HintsConfig, TrainConfig
@@ -250,17 +249,6 @@ def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_
     *_, last = sorted((tmp_path / "0001" / "checkpoints").glob("*.json"))
     past = ancestry(f"checkpoint(path={str(last)!r})")
     assert last != path and past.unknown == (ITSELF,) and identity("nice") in past.opponents
-
-
-def test_a_league_of_an_older_version_is_known_by_its_settings_but_not_by_its_files(played, snapshot, tmp_path):
-    without_note = {"layout": "base"}
-    config = load_config(played.parent / "league.yaml")
-    assert past_of_blob(without_note, config, "main").opponents == ancestry(snapshot).opponents
-    named = f"heuristic, {json.dumps(snapshot)}"
-    config = load_config(league(tmp_path, named))
-    past = past_of_blob(without_note, config, "main")
-    (unknown,) = past.unknown
-    assert parse_spec(unknown)[0] == "checkpoint" and identity("heuristic") in past.opponents
 
 
 # ---------------------------------------------------------------- from file to file

@@ -1,0 +1,137 @@
+"""Checks of a run against its ledger: rows by their seals, weights by their names, matches by replay.
+
+A round is a function of the rounds before it, so a damaged one is not lost: the run goes back to the last intact round
+and plays the others again, with the same rows and weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from dond_marl.batch import Games
+from dond_marl.occupants import OccupantNameError
+from dond_marl.rollout import OccupantError, rollout
+from dond_marl.scenarios.data import DataError
+from dond_marl.scenarios.sources import ScenarioError
+from dond_marl.seats import Partner
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import RunError
+from league.settings.read import Config
+from league.tasks.blobs import SUFFIX, BlobError, read_content, reservoir_of, write_blob
+from league.tasks.match_task import facts_of, match_index
+from league.tasks.seating import SEATING
+from league.tasks.values import Entrant, Leg, Place
+
+
+def legs_with_order(ledger: Ledger, number: int, *, failed: bool = False) -> Iterator[tuple[int, Leg]]:
+    """Every leg of a committed round with its seat order in the match, 0 or 1; ``failed``: of its failed matches."""
+    opens = {(first, second) for _, kind, first, second, *_ in ledger.meetings(number) if kind == "match"}
+    for leg in ledger.legs(number, failed=failed):
+        yield (0 if leg.seats in opens else 1), leg
+
+
+def replay_leg(
+    config: Config,
+    ledger: Ledger,
+    blobs: Path,
+    number: int,
+    order: int,
+    leg: Leg,
+    instead: Mapping[str, Partner] | None = None,
+) -> Games | str:
+    """Replay the games of a leg and check them against its facts; returns the games, or the reason why it failed.
+
+    ``instead``: partners that replace some of the members. Other members that are expensive to query are not replayed.
+    """
+    members, before = {member.name: member for member in ledger.members()}, ledger.states(number - 1)
+    try:
+        players = []
+        for name in leg.seats:
+            blob = before[name].blob if name in before else members[name].blob
+            partner = (instead or {}).get(name)
+            if partner is None and members[name].costly:
+                return f"cannot be replayed: {name} would be queried"
+            players.append(SEATING.partner(Entrant(members[name], blob), Place(blobs)) if partner is None else partner)
+        games = rollout(
+            (players[0], players[1]),
+            ledger.scenarios(number),
+            config.env.rules(),
+            seed=config.league.seed,
+            index=match_index(number, leg.seats[::-1] if order else leg.seats, order),
+            prior=SEATING.source(config.env).prior,
+            reveal_partner_utilities=config.env.reveal_partner_utilities,
+            illegal=config.env.illegal or "raise",
+        )
+    except (BlobError, DataError, OccupantError, OccupantNameError, ScenarioError, OSError) as error:
+        return f"cannot be replayed: {error}"
+    if facts_of(games).tobytes() != leg.facts.tobytes():
+        return "have other results when replayed on this machine"
+    return games
+
+
+def mend(
+    ledger: Ledger,
+    blobs: Path,
+    first: Mapping[str, bytes],
+    round_name: Callable[[int], str] = lambda number: f"round {number + 1}",
+    averaging: Collection[str] = (),
+) -> str | None:
+    """Take a run back to its last intact round; returns a description of the damage, ``None`` if there was none.
+
+    ``first``: the learners' weights before the first round, by blob. ``round_name``: the name of a round on screen.
+    ``averaging``: the learners with a reservoir of actions, which their average policy is trained on.
+    Raises :class:`RunError` if the start of the run is damaged.
+    """
+    refuse_damaged_start(ledger)
+    damaged_round = ledger.first_damaged_round()
+    played = ledger.next_round
+    sound = played if damaged_round is None else damaged_round
+    damaged: dict[str, str] = {}
+    while sound > 0 and not _weights_intact(ledger, blobs, sound, first, damaged, averaging):
+        sound -= 1
+    for blob in damaged:  # written again, under the same name, when its round is replayed
+        (blobs / (blob + SUFFIX)).unlink(missing_ok=True)
+    for content in first.values():
+        write_blob(blobs, content)
+    if sound == played:
+        return f"{len(damaged)} damaged weights were written again" if damaged else None
+    ledger.roll_back(sound)
+    why = [f"the rows of {round_name(damaged_round)} do not match their seal"] if damaged_round is not None else []
+    why += [f"weights {blob[:12]} are {state}" for blob, state in damaged.items()]
+    start, end = round_name(sound), round_name(played - 1)
+    rounds = f"{start} is" if start == end else f"{start} to {end} are"
+    return f"{'; '.join(why)}. {rounds} played again, with the same results; the others are intact"
+
+
+def refuse_damaged_start(ledger: Ledger) -> None:
+    """Raise :class:`RunError` if the start of the run does not match its seal: none of its rounds can be trusted."""
+    if not ledger.is_sound(-1):
+        raise RunError(
+            f"{ledger.path}: its start (settings, members) does not match its seal; its rounds cannot be trusted. "
+            f"Start a new run with the same settings: it produces the same rows and weights"
+        )
+
+
+def _weights_intact(
+    ledger: Ledger,
+    blobs: Path,
+    number: int,
+    first: Mapping[str, bytes],
+    damaged: dict[str, str],
+    averaging: Collection[str],
+) -> bool:
+    """Whether the weights of all members of round ``number`` are intact; the others are added to ``damaged``."""
+    states = ledger.states(number - 1)
+    needed = {state.blob for state in states.values()}
+    for name in sorted(averaging):
+        with suppress(BlobError):  # reported below
+            needed.add(reservoir_of(blobs, states[name].blob) or states[name].blob)
+    needed |= {member.blob for member in ledger.members() if member.blob is not None and member.born <= number}
+    for blob in sorted(needed):
+        try:
+            read_content(blobs, blob)
+        except BlobError as error:
+            damaged[blob] = "missing" if "cannot be read" in str(error) else "damaged"
+    return not any(blob in damaged and blob not in first for blob in needed)
