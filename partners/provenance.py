@@ -23,7 +23,7 @@ from dond_marl.occupants import OccupantNameError, Spec, catalogue, check_spec, 
 from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split
 from partners.network.checkpoint_files import CheckpointError, read_pair
 from partners.network.occupants import EXPERT, expert_path
-from partners.rosters import ROSTERS, TEST, TRAIN, as_default, roster
+from partners.rosters import ROSTERS, TEST, TRAIN, match_default_type, roster
 
 ITSELF = ""  # in a past: the occupant that the past is of
 MET, THROUGH, DESCENDS, UNKNOWN = "met", "met_through", "descends_from", "met_unknown"
@@ -201,7 +201,7 @@ def provenance_of(spec: Spec) -> OccupantProvenance:
             parts += inside
             written[name] = [part.identity for part in inside] if _are_several(value) else inside[0].identity
         elif isinstance(value, WRITTEN) and name not in WITHOUT_EFFECT:
-            written[name] = _file(value) if name == "path" else as_default(value, default)
+            written[name] = _file(value) if name == "path" else match_default_type(value, default)
     own = UNKNOWN_PAST if _is_foreign(factory) else NO_PAST if parts else _of_program(spec)
     return OccupantProvenance(spec_name({"kind": kind, **written}), own.add_opponents(parts))
 

@@ -16,7 +16,7 @@ from league.bench.results import Row
 from league.bench.run import Against, measure
 from league.tables.blocks import Section, Table, number_cell
 from league.tables.blocks import TableRow as Line
-from partners.rosters import hash_of
+from partners.rosters import members_hash
 
 
 class Result(NamedTuple):
@@ -33,7 +33,7 @@ def measured(rows: Sequence[Row], job: Job, opponents: Against) -> Row | None:
     for row in reversed(rows):
         own, benchmark = row["submission"], row["benchmark"]
         same = own["name"] == job.arm.name and own["seed"] == seed and own["settings_sha256"] == job.digest
-        if same and (benchmark["version"], benchmark["roster_sha256"]) == (VERSION, hash_of(opponents.partners)):
+        if same and (benchmark["version"], benchmark["roster_sha256"]) == (VERSION, members_hash(opponents.partners)):
             return row
     return None
 

@@ -17,7 +17,7 @@ from dond_marl.game import Rules
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.scenarios.views import HELD_OUT_SEED, PARTS, orbits, view_parts
 from dond_marl.seats import Bools, Rows
-from partners.rosters import hash_of
+from partners.rosters import members_hash
 
 VERSION = 1  # raised whenever the same submission would be measured differently
 RULES = Rules()
@@ -77,7 +77,7 @@ def described(field: Field, roster: str, members: tuple[str, ...], replicates: i
     return {
         "version": VERSION,
         "roster": roster,
-        "roster_sha256": hash_of(members),
+        "roster_sha256": members_hash(members),
         "partners": len(members),
         "scenarios": field.name,
         "scenarios_sha256": field.source.digest(),

@@ -21,8 +21,17 @@ from dond_marl.occupants import check_spec
 from league.cli.shell import FILE, SEED, Command, Group, WritableFile, console_for_people, say
 from partners.provenance import programs
 from partners.rosters import FILE as SHIPPED
-from partners.rosters import ROSTERS, TEST, plain_name, stored, written
-from partners.rosters.draw import LIMIT, Compared, Considered, as_csv, as_markdown, beside, draw, from_csv
+from partners.rosters import ROSTERS, TEST, load_rosters, plain_name, rosters_text
+from partners.rosters.draw import (
+    LIMIT,
+    Assessment,
+    Comparisons,
+    admission_csv,
+    admission_markdown,
+    admission_path,
+    draw,
+    read_admission,
+)
 from partners.rosters.draw import SEED as PUBLISHED
 
 FORMATS = ("text", "markdown", "csv")
@@ -47,11 +56,11 @@ def list_command(names: tuple[str, ...], form: str, path: Path) -> None:
       dond rosters list
       dond rosters list test --format csv
     """
-    rosters, shown = stored(path), names or ROSTERS
-    rows = [row for row in from_csv(beside(path).read_text(encoding="utf-8")) if row.roster in shown]
+    rosters, shown = load_rosters(path), names or ROSTERS
+    rows = [row for row in read_admission(admission_path(path).read_text(encoding="utf-8")) if row.roster in shown]
     taken = [row for row in rows if not row.reason]
     if form != "text":
-        click.echo(as_csv(taken) if form == "csv" else as_markdown(taken, programs), nl=False)
+        click.echo(admission_csv(taken) if form == "csv" else admission_markdown(taken, programs), nl=False)
         return
     console = console_for_people()
     for name in (name for name in ROSTERS if name in shown):
@@ -73,15 +82,15 @@ def check(members: tuple[str, ...], roster_name: str, path: Path) -> None:
       dond rosters check
       dond rosters check "linear(exponent=3)" --as dev
     """
-    rosters, compared = stored(path), Compared()
+    rosters, comparisons = load_rosters(path), Comparisons()
     if members:
         for member in members:
             check_spec(member)  # says who is near
-        found = [compared.considered(plain_name(member), roster_name, rosters.members) for member in members]
+        found = [comparisons.assess(plain_name(member), roster_name, rosters.members) for member in members]
     else:
         if damage := rosters.damage():
             raise click.UsageError(f"{path}: {damage}; draw them with `dond rosters draw`")
-        found = compared.admissions(rosters.members)
+        found = comparisons.assess_all(rosters.members)
     for row in found:
         say(f"{row.roster:6} {row.member:60} {row.reason or f'apart: {_near(row)}'}")
     refused = [row.member for row in found if row.reason]
@@ -102,13 +111,13 @@ def draw_command(seed: int, out: Path) -> None:
     """
     from partners.rosters.draw import FAMILIES
 
-    drawn = draw(FAMILIES, seed, tell=lambda row: say(f"{row.roster:6} {row.member:60} {row.reason or 'taken'}"))
-    out.write_text(written(drawn.rosters), encoding="utf-8")
-    beside(out).write_text(as_csv([*drawn.admitted, *drawn.refused]), encoding="utf-8")
-    say(f"written: {out} and {beside(out).name}")
+    drawn = draw(FAMILIES, seed, report=lambda row: say(f"{row.roster:6} {row.member:60} {row.reason or 'taken'}"))
+    out.write_text(rosters_text(drawn.rosters), encoding="utf-8")
+    admission_path(out).write_text(admission_csv([*drawn.admitted, *drawn.refused]), encoding="utf-8")
+    say(f"rosters_text: {out} and {admission_path(out).name}")
 
 
-def _table(name: str, rows: list[Considered]) -> RenderableType:
+def _table(name: str, rows: list[Assessment]) -> RenderableType:
     table = Table(title=name, title_justify="left", box=None)
     for heading in ("member", "most like, of train", "same decision"):
         table.add_column(heading, justify="right" if heading == "same decision" else "left")
@@ -118,6 +127,6 @@ def _table(name: str, rows: list[Considered]) -> RenderableType:
     return table
 
 
-def _near(row: Considered) -> str:
+def _near(row: Assessment) -> str:
     who, share = row.nearest
     return f"{share:.1%} like {who}, below {LIMIT:.0%}" if share < LIMIT else f"{share:.1%} like {who}"

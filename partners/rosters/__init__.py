@@ -1,8 +1,8 @@
-"""The rosters as they are stored: ``rosters.yaml``, written by ``dond rosters draw`` from a published seed.
+"""The rosters, three disjoint lists of partners in ``rosters.yaml``, written by ``dond rosters draw``.
 
-*train* is whom learners meet, ``zoo`` everywhere else; *dev* may be looked at while a method is tuned; *test* is met by
-``dond bench`` and by final evaluations alone. Members are specs as text, written as
-:func:`dond_marl.occupants.spec_name` writes them, sorted. A roster's hash is the SHA-256 of its members, a line each.
+Learners train against *train*, called ``zoo`` elsewhere; methods are tuned on *dev*; *test* is used by ``dond bench``
+and by final evaluations only. Members are specs as text, written as :func:`dond_marl.occupants.spec_name` writes them,
+sorted. A roster's hash is the SHA-256 of its members, one per line.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dond_marl.occupants import Spec, check_spec, parse_spec, spec_name
 
 
 def plain_name(spec: Spec) -> str:
-    """``linear(exponent=1, floor=0.5)`` is ``linear``; a whole number for a fraction is a fraction.
+    """A spec without parameters at their defaults: ``linear(exponent=1, floor=0.5)`` is ``linear``.
 
-    Raises :class:`dond_marl.occupants.OccupantNameError` for who is not known. Occupants inside stay as they are.
+    Raises :class:`dond_marl.occupants.OccupantNameError` for an unknown occupant. Occupants inside are not changed.
     """
     kind, given = parse_spec(spec)
     defaults = {name: p.default for name, p in inspect.signature(check_spec(spec)).parameters.items()}
-    plain = {name: as_default(value, defaults.get(name)) for name, value in given.items()}
+    plain = {name: match_default_type(value, defaults.get(name)) for name, value in given.items()}
     return spec_name({"kind": kind, **{name: value for name, value in plain.items() if value != defaults.get(name)}})
 
 
-def as_default(value: object, default: object) -> object:
+def match_default_type(value: object, default: object) -> object:
     """``value`` as a fraction where it is a whole number and the default is a fraction."""
     return float(value) if isinstance(default, float) and type(value) is int else value
 
@@ -40,18 +40,18 @@ TRAIN, DEV, TEST = ROSTERS
 
 
 class Rosters(NamedTuple):
-    """What the file holds."""
+    """The content of a file of rosters."""
 
     seed: int  # the published seed that the rosters were drawn from
-    families: dict[str, dict[str, tuple[int | float | str, ...]]]  # what they were drawn from: values by parameter
-    roles: dict[str, str]  # of each family: train, dev or test where it is in that roster alone, else shared
+    families: dict[str, dict[str, tuple[int | float | str, ...]]]  # families of candidates: values by parameter
+    roles: dict[str, str]  # of each family: train, dev or test if it is in that roster only, else shared
     members: dict[str, tuple[str, ...]]  # by roster, each sorted
     hashes: dict[str, str]  # by roster, as the file states them
 
     def damage(self) -> str | None:
-        """What does not agree within the file, or ``None``."""
+        """The inconsistency within the file, or ``None``."""
         for name in ROSTERS:
-            if hash_of(self.members[name]) != self.hashes[name]:
+            if members_hash(self.members[name]) != self.hashes[name]:
                 return f"the members of {name} are not those of its hash {self.hashes[name]}"
             if list(self.members[name]) != sorted(set(self.members[name])):
                 return f"the members of {name} are not sorted, or one occurs twice"
@@ -60,23 +60,23 @@ class Rosters(NamedTuple):
 
 def roster(name: str) -> tuple[str, ...]:
     """The members of the roster ``train``, ``dev`` or ``test``, sorted specs. Raises :class:`InputError` for others."""
-    return stored().members[_known(name)]
+    return load_rosters().members[_known(name)]
 
 
 def roster_hash(name: str) -> str:
     """The SHA-256 of the roster's members, 64 hexadecimal digits. Raises :class:`InputError` for an unknown name."""
-    return hash_of(roster(name))
+    return members_hash(roster(name))
 
 
-def hash_of(members: Iterable[str]) -> str:
-    """The SHA-256 of ``members``, a line each, sorted."""
+def members_hash(members: Iterable[str]) -> str:
+    """The SHA-256 of ``members``, sorted, one per line."""
     return hashlib.sha256("".join(f"{member}\n" for member in sorted(members)).encode()).hexdigest()
 
 
 @lru_cache(maxsize=4)
-def stored(path: Path = FILE) -> Rosters:
-    """The rosters in a file, by default those that the package ships. Raises :class:`InputError` for another file."""
-    import yaml  # loaded when it is needed: an occupant of the game needs none
+def load_rosters(path: Path = FILE) -> Rosters:
+    """Read a file of rosters, by default the shipped one. Raises :class:`InputError` for another file."""
+    import yaml  # imported on use: playing needs no YAML
 
     try:
         held = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -89,8 +89,8 @@ def stored(path: Path = FILE) -> Rosters:
         raise InputError(f"{path} holds no rosters, as `dond rosters draw` writes them: {quote(str(error))}") from None
 
 
-def written(rosters: Rosters) -> str:
-    """The text of a file of rosters, the same for the same rosters; :func:`stored` reads it back."""
+def rosters_text(rosters: Rosters) -> str:
+    """The text of a file of rosters; :func:`load_rosters` reads it back."""
     import yaml
 
     families = {

@@ -1,10 +1,17 @@
-"""Drawing three rosters from families of partners, by a published seed; nobody is picked by hand.
+"""Drawing the three rosters from families of partners, by a published seed.
 
-First each family gets a role: most are *shared* by all rosters, with other parameters in each, some are in *train*
-alone, some in *dev* alone, some in *test* alone. Then the rosters are filled, train before dev before test, each taking
-the next member of a family whose play is not too near to somebody's (:mod:`partners.rosters.draw`): below 95 %
-within a roster, below 85 % with the rosters before it. In *test* nobody is taken who is 85 % like a partner that the
-project had before the rosters (:data:`MET`), and a family in test alone has none of those.
+First each family gets a role: most are *shared* by all rosters, with other parameters in each; some are in *train*
+only, some in *dev* only, some in *test* only. Then the rosters are filled, train before dev before test: families take
+turns to add their next member whose play is different enough. The agreement with members of the same roster must be
+below 95 %, with members of earlier rosters below 85 %. Members of *test* must also agree less than 85 % with the
+partners that the project used before the rosters (:data:`USED_BEFORE`), and no family in test only has one of those.
+
+The agreement of A with B is the share of A's decisions that B would also have made. A plays in both seats against five
+probes, one drawn for each game, and B is queried in the same positions with the same noise. PROPOSE and INSIST count
+as one act, because the rules treat them alike; offers are equal if their splits are. A's agreement with B is not B's
+with A, whose positions are others.
+
+The result is recorded next to the rosters in ``admission.csv``; ``dond rosters check`` recomputes its rows.
 """
 
 from __future__ import annotations
@@ -26,7 +33,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Bools, Decisions, Partner, Traits, Turns
 from partners.mixture import Mixture
-from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, hash_of, plain_name
+from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, members_hash, plain_name
 
 Value = int | float | str
 
@@ -89,29 +96,26 @@ FAMILIES: dict[str, dict[str, tuple[Value, ...]]] = {
 }
 
 
-# Who takes soon what is fair, who concedes by time, who hardly does, who answers in kind, and who wanders everywhere.
+# An early fair accepter, a time-based conceder, one that hardly concedes, a reactive one, and a random one.
 PROBES = ("heuristic", "conceder", "stubborn", "nice_tit_for_tat", "random")
 SCENARIOS = 1324  # of the 5,295 legal ones, every fourth
-SEED = 0  # of the noise
+PLAY_SEED = 0  # of the noise in the games against the probes
 
 
-class Play:
-    """A candidate's decisions against the probes, kept so that others can be asked about them.
-
-    ``candidate`` opens and answers ``scenarios``, by default :func:`every_few`.
-    """
+class CandidatePlay:
+    """A candidate's decisions against the probes, in both seats of ``scenarios`` (None: :func:`scenario_sample`)."""
 
     def __init__(self, candidate: Partner, scenarios: Scenarios | None = None, rules: Rules = Rules()) -> None:
-        played, probe = every_few() if scenarios is None else scenarios, Mixture(PROBES)
+        played, probe = scenario_sample() if scenarios is None else scenarios, Mixture(PROBES)
         self._positions: list[tuple[Turns, Decisions]] = []
-        heard = _Heard(candidate, self._positions)
-        pairs: list[tuple[Partner, Partner]] = [(heard, probe), (probe, heard)]
+        recorder = _Recorder(candidate, self._positions)
+        pairs: list[tuple[Partner, Partner]] = [(recorder, probe), (probe, recorder)]
         for seat, pair in enumerate(pairs):
-            rollout(pair, played, rules, seed=SEED, index=(seat,), prior="lewis")
+            rollout(pair, played, rules, seed=PLAY_SEED, index=(seat,), prior="lewis")
 
     @property
     def decisions(self) -> int:
-        """How many decisions the candidate made."""
+        """The number of the candidate's decisions."""
         return sum(turns.size for turns, _ in self._positions)
 
     def share(self, other: Partner) -> float:
@@ -120,22 +124,22 @@ class Play:
 
 
 def same_decisions(one: Decisions, other: Decisions) -> Bools:
-    """Which rows say the same, ``[B]``: INSIST is PROPOSE, and only offers have a split."""
+    """The rows with equal decisions, ``[B]`` bool: INSIST equals PROPOSE, and only offers have a split."""
     offers = one.act_type <= Act.INSIST
     both = offers & (other.act_type <= Act.INSIST)
     same: Bools = np.where(both, (one.oA == other.oA).all(axis=1), ~offers & (one.act_type == other.act_type))
     return same
 
 
-def every_few(number: int = SCENARIOS) -> Scenarios:
+def scenario_sample(number: int = SCENARIOS) -> Scenarios:
     """About ``number`` of the legal scenarios, at equal distances in their enumeration."""
     table = open_source("lewis", split="all").table
     assert table is not None
     return table.rows(np.arange(0, table.size, max(1, round(table.size / number))))
 
 
-class _Heard:
-    """A partner whose positions and decisions are kept; it is given noise even if it reads none, for those asked."""
+class _Recorder:
+    """A partner that records its positions and decisions; with noise even if it reads none, for later queries."""
 
     def __init__(self, partner: Partner, positions: list[tuple[Turns, Decisions]]) -> None:
         self._partner, self._positions = partner, positions
@@ -151,13 +155,17 @@ Role = Literal["shared", "train", "dev", "test"]
 Families = Mapping[str, Mapping[str, Sequence[int | float | str]]]
 SEED = 2017  # as the held-out views': the year of Lewis et al.; drawn once, before anything was trained on the rosters
 SIZES = {TRAIN: 24, DEV: 12, TEST: 24}
-ALONE: dict[Role, int] = {"test": 6, "dev": 5, "train": 4}  # families in one roster alone; the others are shared
+ALONE: dict[Role, int] = {
+    "test": 6,
+    "dev": 5,
+    "train": 4,
+}  # numbers of families in one roster only; the others are shared
 TRIES = 24  # members of a family that are considered, in the order of a shuffle
 LIMIT, TWIN = 0.85, 0.95  # agreement from which on a candidate is refused, of another roster and of its own
 DEFAULT = "heuristic"  # the project's default partner is always in train
-# Whom the project trained with, evaluated on and looked at before there were rosters: the scripted partners of that
-# time, and the variants of the default league, which were chosen after a look at its held-out members.
-MET = (
+# Partners used for training and evaluation before the rosters existed: the scripted partners of that time, and the
+# variants in the default league, which were chosen after looking at its held-out members.
+USED_BEFORE = (
     *("boulware", "conceder", "concession_rule", "first_acceptable_offer", "heuristic", "hybrid", "linear", "micro"),
     *("naive_tit_for_tat", "nash_seeker", "nice", "nice_tit_for_tat", "prosocial", "pushover", "random", "stubborn"),
     *("tough", "ultimatum", "versatile"),
@@ -167,33 +175,33 @@ MET = (
 )
 
 
-class Considered(NamedTuple):
-    """One candidate for one roster, and why it was taken or not."""
+class Assessment(NamedTuple):
+    """One candidate for one roster, and the reason if it was refused."""
 
     member: str
     roster: str
     reason: str  # empty: taken
-    nearest_train: tuple[str, float]  # who of train is most like it, and the share of its decisions; not itself
-    nearest: tuple[str, float]  # the same among all with whom it was compared
+    nearest_train: tuple[str, float]  # member of train with the highest agreement, and the agreement; not itself
+    nearest: tuple[str, float]  # the same over all partners that it was compared with
 
 
-class Drawn(NamedTuple):
-    """Rosters, and how near those who were taken for them and those who were refused are to others."""
+class RosterDraw(NamedTuple):
+    """Rosters, and the assessments of their members and of refused candidates."""
 
     rosters: Rosters
-    admitted: list[Considered]  # as the whole rosters stand
-    refused: list[Considered]  # in the order in which they were considered
+    admitted: list[Assessment]  # as the whole rosters stand
+    refused: list[Assessment]  # in the order in which they were considered
 
 
 def roles_of(families: Families, seed: int = SEED) -> dict[str, Role]:
     """The role of each family, by a shuffle of their names; the family of the default partner is shared.
 
-    In test alone are families of nobody in :data:`MET`.
+    Families in test only have no member in :data:`USED_BEFORE`.
     """
     names = sorted(families.keys() - {DEFAULT})
     order = [names[place] for place in generator(seed, "families of partners").permutation(len(names))]
-    met = {parse_spec(member)[0] for member in MET}
-    roles: dict[str, Role] = dict.fromkeys(islice((name for name in order if name not in met), ALONE["test"]), "test")
+    used = {parse_spec(member)[0] for member in USED_BEFORE}
+    roles: dict[str, Role] = dict.fromkeys(islice((name for name in order if name not in used), ALONE["test"]), "test")
     rest = (name for name in order if name not in roles)
     for role in ("dev", "train"):
         roles |= dict.fromkeys(islice(rest, ALONE[role]), role)
@@ -213,23 +221,25 @@ def draw(
     families: Families,
     seed: int = SEED,
     sizes: Mapping[str, int] | None = None,
-    tell: Callable[[Considered], None] = lambda _: None,
-) -> Drawn:
-    """Rosters of ``sizes`` (by default :data:`SIZES`), fewer where the families hold no more that are apart enough.
+    report: Callable[[Assessment], None] = lambda _: None,
+) -> RosterDraw:
+    """Draw rosters of ``sizes`` (by default :data:`SIZES`), smaller if there are too few different candidates.
 
-    ``tell`` hears of each candidate as it is considered.
+    ``report`` is called with each assessment.
     """
     sizes = SIZES if sizes is None else sizes
     roles = roles_of(families, seed)
     order = [sorted(families)[place] for place in generator(seed, "order of families").permutation(len(families))]
     lots = {family: candidates(families, family, seed) for family in families}
     members: dict[str, list[str]] = {name: [] for name in ROSTERS}
-    compared, refused = Compared(), []
+    comparisons, refused = Comparisons(), []
 
-    def fill(roster: str, most: int, of: Sequence[str], *, defaults: bool = False) -> None:
-        """Take the next of each family with one of the roles ``of`` in turn, until the roster has ``most``."""
+    def fill(roster: str, most: int, of_roles: Sequence[str], *, defaults: bool = False) -> None:
+        """Add members until the roster has ``most``; families with one of these roles take turns."""
         waiting = {
-            name: _unused(lots[name][:1] if defaults else lots[name], members) for name in order if roles[name] in of
+            name: _unused(lots[name][:1] if defaults else lots[name], members)
+            for name in order
+            if roles[name] in of_roles
         }
         while waiting and len(members[roster]) < most:
             for family in list(waiting):
@@ -237,12 +247,12 @@ def draw(
                     break
                 taken = False
                 for candidate in waiting[family]:
-                    found = compared.considered(candidate, roster, members)
-                    tell(found)
-                    if taken := not found.reason:
+                    assessment = comparisons.assess(candidate, roster, members)
+                    report(assessment)
+                    if taken := not assessment.reason:
                         members[roster].append(candidate)
                         break
-                    refused.append(found)
+                    refused.append(assessment)
                 if not taken:
                     del waiting[family]
 
@@ -254,59 +264,59 @@ def draw(
         fill(roster, sizes[roster], ("shared",))
         fill(roster, sizes[roster], (roster,))
     lists = {name: tuple(sorted(members[name])) for name in ROSTERS}
-    values = {family: {name: tuple(of) for name, of in families[family].items()} for family in sorted(families)}
-    hashes = {name: hash_of(lists[name]) for name in ROSTERS}
+    values = {family: {name: tuple(each) for name, each in families[family].items()} for family in sorted(families)}
+    hashes = {name: members_hash(lists[name]) for name in ROSTERS}
     rosters = Rosters(seed, values, dict(roles), lists, hashes)
-    return Drawn(rosters, compared.admissions(lists), refused)
+    return RosterDraw(rosters, comparisons.assess_all(lists), refused)
 
 
 def _unused(lot: Sequence[str], members: Mapping[str, Sequence[str]]) -> Iterator[str]:
     return (name for name in lot if not any(name in taken for taken in members.values()))
 
 
-class Compared:
-    """Candidates as they play, each played once, and compared with whom a roster asks for."""
+class Comparisons:
+    """Agreements between partners, each played once and cached."""
 
     def __init__(self) -> None:
-        self._plays: dict[str, Play] = {}
+        self._plays: dict[str, CandidatePlay] = {}
         self._shares: dict[tuple[str, str], float] = {}
 
-    def considered(self, member: str, roster: str, members: Mapping[str, Sequence[str]]) -> Considered:
-        """``member`` as a candidate for ``roster``, beside the ``members`` of all rosters; it may be one of them."""
-        beside = [other for other in members[roster] if other != member]
+    def assess(self, member: str, roster: str, members: Mapping[str, Sequence[str]]) -> Assessment:
+        """Assess ``member`` as a candidate for ``roster``, given the ``members`` of all rosters, maybe itself one."""
+        same_roster = [other for other in members[roster] if other != member]
         groups: list[tuple[Sequence[str], float, str]] = []
         if roster != TRAIN:
             groups.append((members[TRAIN], LIMIT, "in train"))
         if roster == TEST:
-            groups += [(members[DEV], LIMIT, "in dev"), (MET, LIMIT, "met before there were rosters")]
-        everybody = [self.nearest(member, [other for other in others if other != member]) for others, _, _ in groups]
+            groups += [(members[DEV], LIMIT, "in dev"), (USED_BEFORE, LIMIT, "met before there were rosters")]
+        earlier = [self.nearest(member, [other for other in others if other != member]) for others, _, _ in groups]
         reasons = [
-            f"{share:.1%} like {who}, {why}"
-            for (who, share), (_, limit, why) in zip(everybody, groups, strict=True)
+            f"{share:.1%} like {other}, {why}"
+            for (other, share), (_, limit, why) in zip(earlier, groups, strict=True)
             if share >= limit
         ]
-        if roster == TEST and member in MET:
+        if roster == TEST and member in USED_BEFORE:
             reasons.append("met before there were rosters")
-        twin = max([(0.0, ""), *((max(self.share(member, o), self.share(o, member)), o) for o in beside)])
+        twin = max([(0.0, ""), *((max(self.share(member, o), self.share(o, member)), o) for o in same_roster)])
         if twin[0] >= TWIN:
             reasons.append(f"{twin[0]:.1%} like {twin[1]}, in {roster} too")
         train = self.nearest(member, [other for other in members[TRAIN] if other != member])
-        among = max([*everybody, train, self.nearest(member, beside)], key=lambda near: near[1])
-        return Considered(member, roster, "; ".join(reasons), train, among)
+        among = max([*earlier, train, self.nearest(member, same_roster)], key=lambda near: near[1])
+        return Assessment(member, roster, "; ".join(reasons), train, among)
 
-    def admissions(self, members: Mapping[str, Sequence[str]]) -> list[Considered]:
-        """Every member of every roster, considered for it anew: a reason is a member that should not be there."""
-        return [self.considered(member, roster, members) for roster in ROSTERS for member in members[roster]]
+    def assess_all(self, members: Mapping[str, Sequence[str]]) -> list[Assessment]:
+        """Assess every member for its own roster again: one with a reason should not be there."""
+        return [self.assess(member, roster, members) for roster in ROSTERS for member in members[roster]]
 
     def nearest(self, member: str, others: Sequence[str]) -> tuple[str, float]:
-        """Who of ``others`` does most often what ``member`` does, the first by name of equals, and the share."""
+        """The partner of ``others`` with the highest agreement, the first by name of equals, and the agreement."""
         shares = {other: self.share(member, other) for other in others}
         return min(shares.items(), key=lambda item: (-item[1], item[0]), default=("", 0.0))
 
     def share(self, member: str, other: str) -> float:
-        """The share of the decisions of ``member`` that ``other`` would have made too."""
+        """The agreement of ``member`` with ``other``, 0..1."""
         if member not in self._plays:
-            self._plays[member] = Play(seat_occupant(member))
+            self._plays[member] = CandidatePlay(seat_occupant(member))
         if (member, other) not in self._shares:
             self._shares[member, other] = self._plays[member].share(seat_occupant(other))
         return self._shares[member, other]
@@ -315,8 +325,8 @@ class Compared:
 COLUMNS = ("roster", "member", "refused", "nearest_in_train", "share", "nearest", "nearest_share")
 
 
-def as_csv(rows: Iterable[Considered]) -> str:
-    """The rows as CSV with a heading; shares in four digits. :func:`from_csv` reads it back."""
+def admission_csv(rows: Iterable[Assessment]) -> str:
+    """The rows as CSV with a heading; shares in four digits. :func:`read_admission` reads it back."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -326,36 +336,36 @@ def as_csv(rows: Iterable[Considered]) -> str:
     return text.getvalue()
 
 
-def from_csv(text: str) -> list[Considered]:
-    """The rows of :func:`as_csv`. Raises :class:`InputError` for another text."""
+def read_admission(text: str) -> list[Assessment]:
+    """The rows of :func:`admission_csv`. Raises :class:`InputError` for another text."""
     lines = list(csv.reader(io.StringIO(text)))
     if not lines or tuple(lines[0]) != COLUMNS:
         raise InputError("not the record of a draw: its first line is " + ",".join(COLUMNS))
     return [
-        Considered(member, roster, reason, (near, float(share)), (among, float(most)))
+        Assessment(member, roster, reason, (near, float(share)), (among, float(most)))
         for roster, member, reason, near, share, among, most in lines[1:]
     ]
 
 
-def beside(path: Path = FILE) -> Path:
-    """The record's file beside a file of rosters: ``rosters.yaml`` has ``admission.csv``, ``my.yaml`` ``my.csv``."""
+def admission_path(path: Path = FILE) -> Path:
+    """The record's path for a file of rosters: ``admission.csv`` for ``rosters.yaml``, ``my.csv`` for ``my.yaml``."""
     return path.with_name("admission.csv") if path.name == FILE.name else path.with_suffix(".csv")
 
 
-def as_markdown(rows: Iterable[Considered], families: Callable[[str], frozenset[str]]) -> str:
-    """Those who were taken as a table of each roster: whether train has a member's family, and whom it is most like.
+def admission_markdown(rows: Iterable[Assessment], families: Callable[[str], frozenset[str]]) -> str:
+    """A table of the members of each roster: whether train has the family, and the member of train most like it.
 
-    ``families``: those of a member, by program, such as :func:`partners.provenance.programs`.
+    ``families``: the programs of a member, such as :func:`partners.provenance.programs`.
     """
     taken = [row for row in rows if not row.reason]
-    known = {program for row in taken if row.roster == TRAIN for program in families(row.member)}
+    in_train = {program for row in taken if row.roster == TRAIN for program in families(row.member)}
     parts = []
     for roster in ROSTERS:
-        lines = ["| member | family met in train | most like, of train | same decision |", "|---|---|---|---|"]
+        lines = ["| member | family in train | most like, of train | same decision |", "|---|---|---|---|"]
         for row in taken:
             if row.roster == roster:
-                family = "yes" if families(row.member) & known else "no"
-                who, share = row.nearest_train
-                lines.append(f"| `{row.member}` | {family} | `{who}` | {share:.1%} |")
+                family = "yes" if families(row.member) & in_train else "no"
+                nearest, share = row.nearest_train
+                lines.append(f"| `{row.member}` | {family} | `{nearest}` | {share:.1%} |")
         parts.append(f"### {roster.capitalize()}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)

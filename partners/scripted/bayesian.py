@@ -1,8 +1,8 @@
-"""Partners that reason about what their partner may value.
+"""Bayesian partners: they infer the other seat's values from its claims.
 
-They start from the exact beliefs that the scenario prior leaves them (:mod:`dond_marl.yardsticks.beliefs`) and learn
-from claims: a partner with values v is taken to claim each split with probability proportional to ``exp(rationality *
-share)``, share being what it would keep of its whole value, independently each time (Boltzmann-rational claims).
+The prior is the exact one of the scenarios (:mod:`dond_marl.yardsticks.beliefs`). The likelihood of
+claims: a partner with values v is assumed to claim each split with probability proportional to ``exp(rationality *
+share)``, share being what the split keeps of its whole value, independently each time (Boltzmann-rational claims).
 Expectations are rounded to ``1 / 2**20`` before they are compared, so that the last bit of a sum never decides.
 """
 
@@ -29,77 +29,77 @@ from dond_marl.yardsticks.beliefs import (
     partner_beliefs,
 )
 from partners.parameters import check_number
-from partners.scripted.menu import ONE, Menu, different, favourite, menu, own_share_of_offer, own_shares
+from partners.scripted.menu import ONE, Menu, distinct_games, favourite, menu, own_share_of_offer, own_shares
 from partners.scripted.offers import (
     Claims,
     Points,
     answer,
-    needed,
-    offered,
-    on_the_table,
+    claim_worth,
+    has_offer,
+    offer_worth,
     own_turn,
-    own_worth,
     partner_claims,
+    points_needed,
+    pool_worth,
     progress,
-    whole,
     worst_at_least,
     worth_left,
 )
 
-_MOST = 511  # more than any item can be claimed, or claims be made, in all: 10 of it on each of 50 turns
-_FEW = 128  # games that are not first searched for equal ones: that would take longer than what it saves
-_ROWS = 1 << 19  # types times games looked at in one go; bounds memory where any values are possible
+_MOST = 511  # upper bound of an item's total claims and of the number of claims: 10 on each of 50 turns
+_FEW = 128  # with fewer games, searching for equal ones takes longer than it saves
+_ROWS = 1 << 19  # types times games computed at once; bounds memory where any values are possible
 
 
-class Known(NamedTuple):
-    """What is known before anybody speaks, of U different views; ``which[B]`` is the view of each game."""
+class PriorKnowledge(NamedTuple):
+    """Prior knowledge of U different private views; ``which[B]`` is the view of each game."""
 
     types: Int8s  # [3, K, U] the partner's possible values
-    weights: Doubles  # [K, U] how probable they are
-    wholes: NDArray[np.int32]  # [K, U] what the pool is worth to it, at least 1
+    weights: Doubles  # [K, U] their probabilities
+    wholes: NDArray[np.int32]  # [K, U] worth of the pool to it, at least 1
     counts: Int8s  # [U, 3] the pool
     which: NDArray[np.int64]  # [B]
 
 
-def known(turns: Turns) -> Known:
-    """What the seats know before anybody speaks: a function of the pool and of the values that they see."""
+def prior_knowledge(turns: Turns) -> PriorKnowledge:
+    """The prior knowledge of each game's seat to move, by its pool and the values that it sees."""
     if turns.prior in LEWIS_PRIORS and not turns.partner_utilities.any():
         which, outside = lewis_places(turns.counts, turns.my_utilities)
         if not outside.any():
-            return _known_of_lewis()._replace(which=which)
+            return _lewis_knowledge()._replace(which=which)
     first, which = _different_views(turns)
     some = turns.rows(first)
-    return _known(partner_beliefs(some), some.counts, which)
+    return _prior_knowledge_of(partner_beliefs(some), some.counts, which)
 
 
 @lru_cache(maxsize=1)
-def _known_of_lewis() -> Known:
-    """Of every view of the Lewis space: worked out once, so that few games need not do it again."""
-    return _known(lewis_beliefs(), lewis_pools(), np.arange(0))
+def _lewis_knowledge() -> PriorKnowledge:
+    """The prior knowledge of every view of the Lewis space, computed once per process."""
+    return _prior_knowledge_of(lewis_beliefs(), lewis_pools(), np.arange(0))
 
 
-def _known(belief: Beliefs, counts: Int8s, which: NDArray[np.int64]) -> Known:
+def _prior_knowledge_of(belief: Beliefs, counts: Int8s, which: NDArray[np.int64]) -> PriorKnowledge:
     types = np.ascontiguousarray(belief.types.transpose(2, 1, 0))
     wholes = (types * counts.T[:, None]).sum(axis=0, dtype=np.int32)  # at most 100 each: fits int8
-    return Known(types, np.ascontiguousarray(belief.weights.T), np.maximum(wholes, 1), counts, which)
+    return PriorKnowledge(types, np.ascontiguousarray(belief.weights.T), np.maximum(wholes, 1), counts, which)
 
 
 def posterior(turns: Turns, rationality: float) -> Beliefs:
     """The partner's possible values and their probabilities after its claims."""
-    return Beliefs(partner_beliefs(turns).types, _weights(turns, known(turns), rationality).T)
+    return Beliefs(partner_beliefs(turns).types, _weights(turns, prior_knowledge(turns), rationality).T)
 
 
 def claimed_in_all(turns: Turns) -> NDArray[np.int64]:
-    """How often the partner has claimed before its last act, and how many of each item in all, ``[B, 4]``.
+    """The number of the partner's claims before its last act, and the total of each item in them, ``[B, 4]``.
 
-    All that :func:`posterior` looks at, besides what is on the table.
+    With the offer on the table, a sufficient statistic for :func:`posterior`.
     """
     claims = partner_claims(turns).before_the_last()
     return np.column_stack([claims.number, _in_all(claims).T])
 
 
 def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
-    """The share of its whole value that each item is expected to be worth to the partner, ``[3, B]`` in 1 / 2**20."""
+    """The partner's expected value of each item, ``[3, B]`` in 1 / 2**20 of its whole value."""
     if turns.size <= _FEW:
         return _expected_values(turns, rationality)
     claims = partner_claims(turns)
@@ -111,7 +111,7 @@ def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
 
 
 def prior_values(turns: Turns) -> NDArray[np.int64]:
-    """The same before anything was claimed, ``[3, B]``: a function of the pool and of what the seat sees of values."""
+    """As :func:`expected_values`, under the prior: a function of the pool and the visible values, ``[3, B]``."""
     if turns.size <= _FEW:
         return _prior_values(turns)
     first, which = _different_views(turns)
@@ -119,9 +119,9 @@ def prior_values(turns: Turns) -> NDArray[np.int64]:
 
 
 def expected_share_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What the partner is expected to make of the rest, for each split, ``[N, B]`` in 1 / 2**20 of its whole value."""
-    kept = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
-    left: NDArray[np.int64] = (values * turns.counts.T).sum(axis=0) - kept
+    """The partner's expected share of what each split leaves, ``[N, B]`` in 1 / 2**20 of its whole value."""
+    taken = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
+    left: NDArray[np.int64] = (values * turns.counts.T).sum(axis=0) - taken
     return left
 
 
@@ -132,7 +132,7 @@ def nash_split(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> Int8s:
 
 @dataclass(frozen=True)
 class _Believer:
-    """Learns from claims with this ``rationality``, 0 for not at all, up to 100; see the module."""
+    """Infers values from claims with ``rationality`` 0 (no inference) to 100; see the module."""
 
     rationality: float = 8.0
     traits: ClassVar[Traits] = Traits(deterministic=True)
@@ -142,22 +142,22 @@ class _Believer:
         check_number("rationality", self.rationality, 0, 100)
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """What it remembers: how often the partner has claimed, and how many of each item in all, ``[B, 4]``."""
+        """Its memory: the number of the partner's claims, and the total of each item in them, ``[B, 4]``."""
         return claimed_in_all(turns)
 
 
 class NashSeeker(_Believer):
-    """Proposes the split with the largest expected Nash product and accepts whatever is as good for it.
+    """Proposes the split with the largest expected Nash product and accepts any offer as good as that.
 
     Source: the Nash bargaining solution (Nash 1950) under exact Bayesian beliefs; claims are read as
     Boltzmann-rational, as the module states.
 
-    - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
+    - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
 
     def act(self, turns: Turns) -> Decisions:
         claim = nash_split(turns, menu(turns), expected_values(turns, self.rationality))
-        return answer(on_the_table(turns) & (offered(turns) >= own_worth(turns, claim)), claim)
+        return answer(has_offer(turns) & (offer_worth(turns) >= claim_worth(turns, claim)), claim)
 
 
 class Prosocial(_Believer):
@@ -166,16 +166,16 @@ class Prosocial(_Believer):
     Source: the prosocial agents of Cao et al. 2018 (arXiv 1804.03980), here under exact beliefs with
     Boltzmann-rational claims, see the module.
 
-    - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
+    - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
 
     def act(self, turns: Turns) -> Decisions:
-        values, wholes = expected_values(turns, self.rationality), np.maximum(whole(turns), 1)
-        splits, gift = menu(turns), offered(turns)
+        values, wholes = expected_values(turns, self.rationality), np.maximum(pool_worth(turns), 1)
+        splits, gift = menu(turns), offer_worth(turns)
         claim, best = favourite(splits, own_shares(splits, wholes) + expected_share_left(turns, splits, values))
         theirs = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
         as_good = own_share_of_offer(turns) + theirs >= best
-        return answer(on_the_table(turns) & (as_good | (gift >= own_worth(turns, claim))), claim)
+        return answer(has_offer(turns) & (as_good | (gift >= claim_worth(turns, claim))), claim)
 
 
 class NiceTitForTat(_Believer):
@@ -188,38 +188,38 @@ class NiceTitForTat(_Believer):
     splits of the least sufficient worth it claims the one best for the modeled partner, or the partner's best offer if
     that is as good. It accepts what is as good as its claim, and on its last turn anything worth a point.
 
-    - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
+    - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """What it remembers: besides the claims, the worth of the first offer and the best one, ``[B, 9]``."""
+        """Its memory: the claims, the worth of the first offer, and the best offer with its worth, ``[B, 9]``."""
         first, best, split = _first_and_best(turns, partner_claims(turns).before_the_last())
         return np.column_stack([claimed_in_all(turns), first, best, split.T]).astype(np.int64)
 
     def act(self, turns: Turns) -> Decisions:
-        t, gift, values = progress(turns), offered(turns), expected_values(turns, self.rationality)
+        t, gift, values = progress(turns), offer_worth(turns), expected_values(turns, self.rationality)
         claims = partner_claims(turns)
         first, best, best_split = _first_and_best(turns, claims)
         splits = menu(turns)
         target = self._target(turns, nash_split(turns, splits, values), first, best, t)
-        target = np.where(claims.number > 0, target, whole(turns))
-        band = splits.points == own_worth(turns, worst_at_least(turns, target))
+        target = np.where(claims.number > 0, target, pool_worth(turns))
+        band = splits.points == claim_worth(turns, worst_at_least(turns, target))
         claim, _ = favourite(splits, np.where(band, expected_share_left(turns, splits, values), -1))
-        claim = np.where((claims.number > 0) & (best >= own_worth(turns, claim)), best_split, claim.T).T
-        enough = gift >= own_worth(turns, claim)
+        claim = np.where((claims.number > 0) & (best >= claim_worth(turns, claim)), best_split, claim.T).T
+        enough = gift >= claim_worth(turns, claim)
         if t >= 0.98:
             enough |= gift > 0
-        return answer(on_the_table(turns) & enough, claim)
+        return answer(has_offer(turns) & enough, claim)
 
     def _target(self, turns: Turns, nash: Int8s, first: Points, best: Points, t: float) -> Points:
-        wholes = np.maximum(whole(turns), 1)
+        wholes = np.maximum(pool_worth(turns), 1)
         opening, reached = first / wholes, best / wholes
-        fair = np.clip(own_worth(turns, nash) / wholes * (1.4 - 0.6 * (1 - opening)), 0.5, 1.0)
+        fair = np.clip(claim_worth(turns, nash) / wholes * (1.4 - 0.6 * (1 - opening)), 0.5, 1.0)
         gap = fair - opening
         factor = np.where(gap > 0, np.clip((reached - opening) / np.where(gap > 0, gap, 1), 0, 1), 1.0)
         target = 1 - factor * (1 - fair)
         bonus = min(max(0.1, 20 * (t - 0.91)), 1.0)
-        return needed(target - bonus * (target - fair), whole(turns))
+        return points_needed(target - bonus * (target - fair), pool_worth(turns))
 
 
 @dataclass(frozen=True)
@@ -236,18 +236,18 @@ class Ultimatum:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; from its second turn on it INSISTs."""
-        some, which = different(turns)
+        some, which = distinct_games(turns)
         splits = menu(some)
         claims, expected = favourite(splits, splits.points * _chance_left(some, splits))
-        claim, gift = claims[which], offered(turns)
+        claim, gift = claims[which], offer_worth(turns)
         enough = gift.astype(np.int64) * ONE >= expected[which]
         if turns.rules.max_turns - turns.turns_taken == 1:
             enough |= gift > 0
-        return answer(on_the_table(turns) & enough, claim, Act.INSIST if own_turn(turns) else Act.PROPOSE)
+        return answer(has_offer(turns) & enough, claim, Act.INSIST if own_turn(turns) else Act.PROPOSE)
 
 
 def _different_views(turns: Turns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each view that leaves other beliefs is met first, ``[U]``, and which of them each game has, ``[B]``."""
+    """The first game of each view with different beliefs, ``[U]``, and the view of each game, ``[B]``."""
     own = turns.my_utilities if turns.prior.startswith(LEWIS_PRIORS) else np.zeros_like(turns.my_utilities)
     keys = numbers_of(turns.counts, np.hstack([own, turns.partner_utilities]))
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
@@ -255,40 +255,40 @@ def _different_views(turns: Turns) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 
 def _in_all(claims: Claims) -> NDArray[np.int64]:
-    """How many of each item were claimed in all, ``[3, B]``."""
+    """The total of each item over all claims, ``[3, B]``."""
     total: NDArray[np.int64] = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int64)
     return total
 
 
-def _in_blocks(turns: Turns, of: Callable[[Turns], NDArray[np.int64]]) -> NDArray[np.int64]:
-    """``of`` the games, ``[3, B]``, not too many at once."""
+def _in_blocks(turns: Turns, compute: Callable[[Turns], NDArray[np.int64]]) -> NDArray[np.int64]:
+    """``compute(turns)``, ``[3, B]``, in blocks of games."""
     width = partner_beliefs(turns.rows(np.arange(min(turns.size, 1)))).weights.shape[1]
     step = max(1, _ROWS // width)
     if turns.size <= step:
-        return of(turns)
+        return compute(turns)
     blocks = (turns.rows(np.arange(start, min(start + step, turns.size))) for start in range(0, turns.size, step))
-    return np.concatenate([of(block) for block in blocks], axis=1)
+    return np.concatenate([compute(block) for block in blocks], axis=1)
 
 
-def _weights(turns: Turns, views: Known, rationality: float) -> Doubles:
-    """How probable each type is after the partner's claims, ``[K, B]``."""
+def _weights(turns: Turns, views: PriorKnowledge, rationality: float) -> Doubles:
+    """The posterior of each type after the partner's claims, ``[K, B]``."""
     prior = views.weights[:, views.which]
     claims = partner_claims(turns)
     if not len(claims.made):
         return prior
     total = _in_all(claims)
     types = views.types[:, :, views.which].astype(np.float64)
-    kept_in_all = types[0] * total[0] + types[1] * total[1] + types[2] * total[2]
-    whole_of_lewis = views.types is _known_of_lewis().types
+    claimed_worth = types[0] * total[0] + types[1] * total[1] + types[2] * total[2]
+    whole_of_lewis = views.types is _lewis_knowledge().types
     normalizers = _log_normalizers_of_lewis(rationality) if whole_of_lewis else _log_normalizers(views, rationality)
-    log = kept_in_all * (rationality / views.wholes[:, views.which]) - claims.number * normalizers[:, views.which]
+    log = claimed_worth * (rationality / views.wholes[:, views.which]) - claims.number * normalizers[:, views.which]
     log = np.where(prior > 0, log, -np.inf)
     weights = prior * np.exp(log - log.max(axis=0))
     chances: Doubles = weights / weights.sum(axis=0)
     return chances
 
 
-def _log_normalizers(views: Known, rationality: float) -> Doubles:
+def _log_normalizers(views: PriorKnowledge, rationality: float) -> Doubles:
     """The logarithm of the sum of ``exp(rationality * share)`` over all splits, for each view's types, ``[K, U]``."""
     pools, which = np.unique(views.counts, axis=0, return_inverse=True)
     tables = np.stack([_log_normalizers_of(tuple(pool.tolist()), rationality) for pool in pools])
@@ -301,7 +301,7 @@ def _log_normalizers(views: Known, rationality: float) -> Doubles:
 
 @lru_cache(maxsize=16)
 def _log_normalizers_of_lewis(rationality: float) -> Doubles:
-    logs = _log_normalizers(_known_of_lewis(), rationality)
+    logs = _log_normalizers(_lewis_knowledge(), rationality)
     logs.flags.writeable = False
     return logs
 
@@ -319,23 +319,23 @@ def _log_normalizers_of(pool: tuple[int, ...], rationality: float) -> Doubles:
 
 
 def _expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
-    views = known(turns)
+    views = prior_knowledge(turns)
     return _mean_values(views, _weights(turns, views, rationality))
 
 
 def _prior_values(turns: Turns) -> NDArray[np.int64]:
-    views = known(turns)
+    views = prior_knowledge(turns)
     return _mean_values(views, views.weights[:, views.which])
 
 
-def _mean_values(views: Known, weights: Doubles) -> NDArray[np.int64]:
+def _mean_values(views: PriorKnowledge, weights: Doubles) -> NDArray[np.int64]:
     shares = views.types[:, :, views.which] / views.wholes[:, views.which]
     means: NDArray[np.int64] = np.rint((shares * weights).sum(axis=1) * ONE).astype(np.int64)
     return means
 
 
 def _first_and_best(turns: Turns, claims: Claims) -> tuple[Points, Points, Int8s]:
-    """What the first and the best of these claims leave, ``[B]``, 0 before any, and the best one's split ``[3, B]``."""
+    """The seat's points in the first and the best of these offers, ``[B]``, 0 before any; the best split ``[3, B]``."""
     points = worth_left(turns, claims)
     first, best = np.full(turns.size, -1, dtype=np.int32), np.zeros(turns.size, dtype=np.int32)
     split = np.zeros((3, turns.size), dtype=np.int8)
@@ -348,9 +348,9 @@ def _first_and_best(turns: Turns, claims: Claims) -> tuple[Points, Points, Int8s
 
 
 def _chance_left(turns: Turns, splits: Menu) -> NDArray[np.int64]:
-    """How probably what each split leaves is worth something to the partner, ``[N, B]`` in 1 / 2**20."""
+    """The probability that what each split leaves has a value for the partner, ``[N, B]`` in 1 / 2**20."""
     belief = partner_beliefs(turns)
-    valued = (belief.types > 0) @ np.array([4, 2, 1])  # [B, K] which item types are worth something
+    valued = (belief.types > 0) @ np.array([4, 2, 1])  # [B, K] bit pattern of the item types with a value
     by_pattern = np.zeros((8, turns.size))
     for pattern in range(1, 8):
         some = (belief.weights * (valued == pattern)).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Partners that gamble."""
+"""Random partners: their decisions are drawn anew on each turn."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dond_marl.splits import action_count, action_index, grid, grid_size, one_ho
 from partners.parameters import check_number, check_share
 from partners.scripted.offers import (
     answer,
+    has_offer,
     keep_valued,
-    needed,
-    offered,
-    on_the_table,
+    offer_worth,
+    points_needed,
+    pool_worth,
     progress,
-    whole,
     worst_at_least,
 )
 
@@ -27,7 +27,7 @@ _LEVELS = 8  # equally likely thresholds and demands of a mixed strategy
 
 @dataclass(frozen=True)
 class Random:
-    """Says any legal act with equal probability, and if it is an offer, any part of each item type.
+    """Plays any legal act with equal probability, and if it is an offer, any number of each item type.
 
     Source: the random-legal player that every game library has (OpenSpiel ``UniformRandomPolicy``), drawn act first,
     so that AGREE, DISAGREE and END are as likely as the many offers together.
@@ -67,18 +67,18 @@ class Nice:
     traits: ClassVar[Traits] = Traits(memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
-        return answer(on_the_table(turns), random_split(turns))
+        return answer(has_offer(turns), random_split(turns))
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
-        agree = on_the_table(turns)[:, None]
+        agree = has_offer(turns)[:, None]
         split = _any_split(turns, max_count) * ~agree
         return np.concatenate([split, np.zeros_like(split), agree, np.zeros((turns.size, 2))], axis=1)
 
 
 @dataclass(frozen=True)
 class MixedThresholds:
-    """Draws anew each turn what it takes and what it asks for.
+    """Draws its acceptance threshold and its demand anew on each turn.
 
     Source: a mixed strategy over the thresholds of an ultimatum game (Nash 1951; mixed acceptance thresholds as people
     have them: Camerer 2003, *Behavioral game theory*, section 2.1). The threshold is one of eight equal steps from
@@ -104,19 +104,19 @@ class MixedThresholds:
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the threshold is drawn from noise 0, the demand from noise 1."""
         thresholds, demands = self._levels()
-        wholes, draws = whole(turns), (turns.noise[:, :2] * _LEVELS).astype(np.int64)
-        enough = offered(turns) >= needed(thresholds[draws[:, 0]], wholes)
-        return answer(on_the_table(turns) & enough, worst_at_least(turns, needed(demands[draws[:, 1]], wholes)))
+        wholes, draws = pool_worth(turns), (turns.noise[:, :2] * _LEVELS).astype(np.int64)
+        enough = offer_worth(turns) >= points_needed(thresholds[draws[:, 0]], wholes)
+        return answer(has_offer(turns) & enough, worst_at_least(turns, points_needed(demands[draws[:, 1]], wholes)))
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
         thresholds, demands = self._levels()
-        wholes, gift, rows = whole(turns), offered(turns), np.arange(turns.size)
-        agree = np.mean([gift >= needed(share, wholes) for share in thresholds], axis=0) * on_the_table(turns)
+        wholes, gift, rows = pool_worth(turns), offer_worth(turns), np.arange(turns.size)
+        agree = np.mean([gift >= points_needed(share, wholes) for share in thresholds], axis=0) * has_offer(turns)
         chances: Doubles = np.zeros((turns.size, action_count(max_count)))
         chances[:, 2 * grid_size(max_count)] = agree
         for share in demands:
-            claim = worst_at_least(turns, needed(share, wholes))
+            claim = worst_at_least(turns, points_needed(share, wholes))
             number = action_index(np.full(turns.size, Act.PROPOSE, dtype=np.int8), claim, max_count)
             chances[rows, number] += (1 - agree) / _LEVELS
         return chances
@@ -127,7 +127,7 @@ class MixedThresholds:
 
 @dataclass(frozen=True)
 class Sniper:
-    """Asks for everything, and comes to terms at a moment that is the likelier the nearer the deadline.
+    """Asks for everything, and settles at a random moment, more likely near the deadline.
 
     Source: the deadline effect (Roth, Murnighan, Schoumaker 1988, *The deadline effect in bargaining*, section II: most
     agreements fall into the last moments). On each turn it is ready with a chance of t**``patience``, t running from 0
@@ -154,18 +154,18 @@ class Sniper:
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
         ready, waits = (
-            one_hot_probabilities(said.act_type, said.oA, max_count)
-            for said in (answer(*self._answer(turns, np.full(turns.size, is_ready))) for is_ready in (True, False))
+            one_hot_probabilities(decisions.act_type, decisions.oA, max_count)
+            for decisions in (answer(*self._answer(turns, np.full(turns.size, is_ready))) for is_ready in (True, False))
         )
         chance = progress(turns) ** self.patience
         chances: Doubles = chance * ready + (1 - chance) * waits
         return chances
 
     def _answer(self, turns: Turns, ready: Bools) -> tuple[Bools, Int8s]:
-        wholes = whole(turns)
-        enough = needed(self.fair, wholes)
+        wholes = pool_worth(turns)
+        enough = points_needed(self.fair, wholes)
         claim = np.where(ready, worst_at_least(turns, enough).T, keep_valued(turns).T).T
-        return on_the_table(turns) & (offered(turns) >= np.where(ready, enough, wholes)), claim
+        return has_offer(turns) & (offer_worth(turns) >= np.where(ready, enough, wholes)), claim
 
 
 def random_split(turns: Turns) -> Int8s:

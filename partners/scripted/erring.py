@@ -1,7 +1,7 @@
-"""Partners that weigh what they could get against being refused, and do not think it through to the end.
+"""Erring partners: bounded rationality (quantal response, level-k) and the trembling hand.
 
-All believe that a partner takes what is left to it with a chance that grows with the share that it is expected to make
-of it under the scenario prior; they learn nothing from what is said.
+The bounded ones assume that the partner accepts what a split leaves it with a probability equal to its expected share
+of that under the scenario prior; they infer nothing from its acts.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from partners.scripted.chance import Random
 from partners.scripted.menu import (
     ONE,
     Menu,
-    different,
+    distinct_games,
     favourite,
     menu,
-    numbered,
     own_share_of_offer,
     own_shares,
+    probabilities_by_number,
     shares_left,
 )
-from partners.scripted.offers import answer, offered, on_the_table, whole
+from partners.scripted.offers import answer, has_offer, offer_worth, pool_worth
 
-_STEPS = 1 << 10  # steps in which utilities are told apart, and in which a mixture of levels is weighed
+_STEPS = 1 << 10  # resolution of utilities, and of the weights of a mixture of levels
 
 
 @dataclass(frozen=True)
 class QuantalResponse:
-    """Says whatever it likes better more often, but not always: the chances are logistic in what it expects.
+    """Plays better acts more often, but not always: probabilities are logistic in expected worth.
 
     Source: quantal response (McKelvey, Palfrey 1995, *Quantal response equilibria for normal form games*, section 2;
-    1998 for games in turns). AGREE is worth the share of its whole value that it is offered. PROPOSE of a split is
+    1998 for games in turns). AGREE is worth the share of its whole value in the offer. PROPOSE of a split is
     worth that share with the chance that the partner takes the rest, which is the share that the partner is expected to
     make of it, and ``hope`` otherwise, nothing where it has no further turn; an unanswerable offer is worth nothing.
-    Each act is said in proportion to exp(``rationality`` * worth). INSIST, DISAGREE and END are never said.
+    The probability of an act is proportional to exp(``rationality`` * worth). It never plays INSIST, DISAGREE or END.
 
-    - ``rationality``: 0..100; 0: any act as often as any other.
-    - ``hope``: 0..1, share of its whole value that it expects after it was refused.
+    - ``rationality``: 0..100; 0: all acts equally often.
+    - ``hope``: 0..1, share of its whole value that it expects after a refusal.
     """
 
     rationality: float = 15.0
@@ -60,7 +60,7 @@ class QuantalResponse:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; its confidence is the probability of the decision."""
-        some, which = different(turns)
+        some, which = distinct_games(turns)
         splits = menu(some)
         claims, agrees = self._weights(turns, some, which, splits)
         ends = claims.cumsum(axis=0)[:, which]
@@ -77,47 +77,47 @@ class QuantalResponse:
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
-        some, which = different(turns)
+        some, which = distinct_games(turns)
         splits = menu(some)
         claims, agrees = self._weights(turns, some, which, splits)
         total = claims.sum(axis=0)[which] + agrees
-        proposed = numbered(splits, claims, max_count)[which] / total[:, None]
+        proposed = probabilities_by_number(splits, claims, max_count)[which] / total[:, None]
         return np.hstack([proposed, np.zeros_like(proposed), (agrees / total)[:, None], np.zeros((turns.size, 2))])
 
     def _weights(self, turns: Turns, some: Turns, which: NDArray[np.int64], splits: Menu) -> tuple[Doubles, Doubles]:
-        """How often each split is claimed, ``[N, U]``, and each game agrees, ``[B]``, up to a factor a game."""
+        """Unnormalised probabilities of claiming each split, ``[N, U]``, and of AGREE, ``[B]``."""
         table = np.exp(self.rationality * np.arange(-_STEPS, _STEPS + 1) / _STEPS)
         worths = np.where(splits.fits, self._worths(some, splits), -1)
         best = worths.max(axis=0)
         claims = table[_STEPS - (best - worths) * _STEPS // ONE] * splits.fits
         agreeing = own_share_of_offer(turns)
-        agrees = table[_STEPS + (agreeing - best[which]) * _STEPS // ONE] * on_the_table(turns)
+        agrees = table[_STEPS + (agreeing - best[which]) * _STEPS // ONE] * has_offer(turns)
         return claims, agrees
 
     def _worths(self, turns: Turns, splits: Menu) -> NDArray[np.int64]:
-        """What claiming each split is worth, ``[N, U]`` in 1 / 2**20 of its whole value."""
+        """The expected worth of claiming each split, ``[N, U]`` in 1 / 2**20 of its whole value."""
         left = turns.rules.max_turns - turns.turns_taken
         if left == 1:
             return np.zeros(splits.fits.shape, dtype=np.int64)
         taken_up = shares_left(turns, splits, prior_values(turns))
         hope = round(self.hope * ONE) if left > 2 else 0
-        worths: NDArray[np.int64] = own_shares(splits, whole(turns)) * taken_up + hope * (ONE - taken_up)
+        worths: NDArray[np.int64] = own_shares(splits, pool_worth(turns)) * taken_up + hope * (ONE - taken_up)
         return worths // ONE
 
 
 @dataclass(frozen=True)
 class LevelK:
-    """Thinks a few steps ahead of the partner, whom it takes for one who thinks fewer.
+    """Reasons a few steps ahead, assuming that the partner reasons fewer.
 
     Source: levels of reasoning (Stahl, Wilson 1995, *On players' models of other players*, section 2), mixed as in the
-    cognitive hierarchy (Camerer, Ho, Chong 2004, section II): a player of level k takes the others for levels 0 to
-    k - 1 in proportion to tau**h / h!. Level 0 takes an offer with a chance equal to the share that it makes of it. A
-    higher level claims what has the largest product of its own share and the chance that the lower ones take the rest,
-    and takes nothing below that product. It takes the lower levels to ask for as much as it would itself as one of
-    them. On the last turn of all it takes anything worth a point.
+    cognitive hierarchy (Camerer, Ho, Chong 2004, section II): a player of level k assumes others of levels 0 to
+    k - 1 in proportion to tau**h / h!. Level 0 accepts an offer with a probability equal to its share of it. A
+    higher level claims the split with the largest product of its own share and the probability that the lower levels
+    accept the rest, and accepts nothing below that product. It assumes that lower levels ask for as much as it would
+    itself at their level. On the last turn of all it takes anything worth a point.
 
     - ``level``: 1..5, the steps of reasoning.
-    - ``tau``: more than 0, at most 100; the larger, the more it thinks of the level just below its own.
+    - ``tau``: more than 0, at most 100; the larger, the higher the levels that it assumes.
     """
 
     level: int = 2
@@ -130,9 +130,9 @@ class LevelK:
         check_number("tau", self.tau, 0, 100, above=True)
 
     def act(self, turns: Turns) -> Decisions:
-        some, which = different(turns)
+        some, which = distinct_games(turns)
         splits = menu(some)
-        own, left = own_shares(splits, whole(some)), shares_left(some, splits, prior_values(some))
+        own, left = own_shares(splits, pool_worth(some)), shares_left(some, splits, prior_values(some))
         taken_up = [left]  # in 1 / 2**20, by each level
         for level in range(1, self.level + 1):
             claim, value = favourite(splits, own * self._chance(taken_up))
@@ -141,11 +141,11 @@ class LevelK:
                 taken_up.append(np.where(left >= worth, ONE, 0))
         enough = own_share_of_offer(turns) >= worth[which]
         if turns.rules.max_turns - turns.turns_taken == 1:
-            enough |= offered(turns) > 0
-        return answer(on_the_table(turns) & enough, claim[which])
+            enough |= offer_worth(turns) > 0
+        return answer(has_offer(turns) & enough, claim[which])
 
     def _chance(self, taken_up: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """How probably a mixture of the lower levels takes what each split leaves, ``[N, B]`` in 1 / 2**30."""
+        """The probability that the lower levels accept what each split leaves, ``[N, B]`` in 1 / 2**30."""
         weights = np.array([self.tau**level / factorial(level) for level in range(len(taken_up))])
         shares = np.maximum(np.rint(weights / weights.sum() * _STEPS).astype(np.int64), 1)
         total = shares[0] * taken_up[0]
@@ -155,21 +155,21 @@ class LevelK:
         return chances
 
 
-_WHETHER = -2  # the second but last uniform of a turn says whether it trembles
+_TREMBLE_DRAW = -2  # the second but last uniform of a turn decides whether it trembles
 _BELOW_ONE = np.nextafter(1.0, 0.0)
 
 
 class Trembling:
-    """Says what another partner would, but now and then any legal act by mistake.
+    """Plays as another partner, but now and then any legal act by mistake.
 
     Source: the trembling hand (Selten 1975, *Reexamination of the perfectness concept for equilibrium points in
-    extensive games*, section 7): every act has a chance. A mistake is what ``random`` says, so that AGREE, DISAGREE and
-    END are as likely as all offers of one kind together. It knows its probabilities (``probs``) where ``of`` is
-    deterministic or knows its own; what ``of`` remembers, it remembers. It does not notice a mistake: its confidence is
-    that of what it meant to say, by which whoever is hinted by it cannot tell the mistakes.
+    extensive games*, section 7): every act has a chance. A mistake is an act of ``random``, so that AGREE, DISAGREE and
+    END are as likely as all offers of one kind together. It has probabilities (``probs``) if ``of`` is deterministic or
+    has them, and the memory of ``of``. Its confidence is that of the intended act, so that mistakes do not show in a
+    hint.
 
     - ``of``: an occupant.
-    - ``rate``: 0..1, how often it trembles.
+    - ``rate``: 0..1, the probability of a mistake.
     """
 
     def __init__(self, of: Spec | Partner = "heuristic", rate: float = 0.1) -> None:
@@ -189,25 +189,25 @@ class Trembling:
         return replace(self.of.traits, deterministic=False)
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row; whether it trembles is drawn from noise 6, of which the rest is handed on."""
-        draw = turns.noise[:, _WHETHER]
+        """One decision per row; it trembles by noise 6, of which the rest is passed on."""
+        draw = turns.noise[:, _TREMBLE_DRAW]
         trembles = draw < self.rate
         rest = np.where(trembles, 0.0, (draw - self.rate) / (1 - self.rate) if self.rate < 1 else 0.0)
         noise = turns.noise.copy()
-        noise[:, _WHETHER] = np.clip(rest, 0.0, _BELOW_ONE)
-        meant, slip = self.of.act(turns._replace(noise=noise)), Random().act(turns)
+        noise[:, _TREMBLE_DRAW] = np.clip(rest, 0.0, _BELOW_ONE)
+        intended, slip = self.of.act(turns._replace(noise=noise)), Random().act(turns)
         return Decisions(
-            np.where(trembles, slip.act_type, meant.act_type),
-            np.where(trembles, slip.oA.T, meant.oA.T).T,
-            meant.confidence,
-            np.where(trembles, slip.cause, meant.cause),
+            np.where(trembles, slip.act_type, intended.act_type),
+            np.where(trembles, slip.oA.T, intended.oA.T).T,
+            intended.confidence,
+            np.where(trembles, slip.cause, intended.cause),
         )
 
     def _probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
         if self.of.traits.deterministic:
-            meant = self.of.act(turns)
-            chances = one_hot_probabilities(meant.act_type, meant.oA, max_count)
+            intended = self.of.act(turns)
+            chances = one_hot_probabilities(intended.act_type, intended.oA, max_count)
         else:
             chances = self.of.probs(turns, max_count)  # type: ignore[attr-defined]
         slips = Random().probs(turns, max_count)

@@ -1,4 +1,4 @@
-"""Partners that ask for what they value and take what is enough: the default heuristic and its relatives."""
+"""The default heuristic partner and its relatives: they ask for what they value and accept what is enough."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from partners.parameters import check_number, check_share, check_whole_number
 from partners.scripted.offers import (
     answer,
     best_allowed,
-    fill,
+    claim_worth,
+    fill_claim,
+    has_offer,
+    item_numbers,
     keep_valued,
-    kept,
-    needed,
-    offered,
-    on_the_table,
+    offer_worth,
     own_claims,
     own_turn,
-    own_worth,
-    whole,
+    points_needed,
+    pool_worth,
     worst_at_least,
 )
 
 
 @dataclass(frozen=True)
 class Heuristic:
-    """Accepts an offer worth enough of its whole value, a little less if it was INSISTed; otherwise asks greedily.
+    """Accepts an offer worth enough of its whole value, a little less after INSIST; otherwise asks greedily.
 
     Source: this project. It agrees to at least ``accept_ratio`` of its whole value (``insist_ratio`` if the offer on
     the table was INSISTed), otherwise, and in the opening, it PROPOSEs to keep every item that it values; with
@@ -52,11 +52,11 @@ class Heuristic:
             check_share(name, getattr(self, name))
 
     def act(self, turns: Turns) -> Decisions:
-        wholes = whole(turns)
+        wholes = pool_worth(turns)
         insisted = turns.last_partner_act == Act.INSIST
-        enough = np.where(insisted, needed(self.insist_ratio, wholes), needed(self.accept_ratio, wholes))
-        claim = keep_valued(turns) if self.demand == 1 else fill(turns, needed(self.demand, wholes))
-        return answer(on_the_table(turns) & (offered(turns) >= enough), claim)
+        enough = np.where(insisted, points_needed(self.insist_ratio, wholes), points_needed(self.accept_ratio, wholes))
+        claim = keep_valued(turns) if self.demand == 1 else fill_claim(turns, points_needed(self.demand, wholes))
+        return answer(has_offer(turns) & (offer_worth(turns) >= enough), claim)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Tough:
     insist_is_propose: ClassVar[bool] = True
 
     def act(self, turns: Turns) -> Decisions:
-        return answer(on_the_table(turns) & (offered(turns) >= whole(turns)), keep_valued(turns))
+        return answer(has_offer(turns) & (offer_worth(turns) >= pool_worth(turns)), keep_valued(turns))
 
 
 @dataclass(frozen=True)
@@ -92,15 +92,15 @@ class FirstAcceptableOffer:
         check_number("tau", self.tau, 0, 10)
 
     def act(self, turns: Turns) -> Decisions:
-        enough = needed(self.tau / 10, whole(turns))
-        return answer(on_the_table(turns) & (offered(turns) >= enough), keep_valued(turns))
+        enough = points_needed(self.tau / 10, pool_worth(turns))
+        return answer(has_offer(turns) & (offer_worth(turns) >= enough), keep_valued(turns))
 
 
 @dataclass(frozen=True)
 class Pushover:
     """Agrees to any offer, and asks for little when it must speak first.
 
-    Source: the push-over style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), who ends with less than its
+    Source: the push-over style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), which ends with less than its
     partner. ``demand`` is the share of its whole value that its worst acceptable split, its claim, must reach.
 
     - ``demand``: 0..1, share of its whole value that it asks for.
@@ -114,14 +114,14 @@ class Pushover:
         check_share("demand", self.demand)
 
     def act(self, turns: Turns) -> Decisions:
-        return answer(on_the_table(turns), worst_at_least(turns, needed(self.demand, whole(turns))))
+        return answer(has_offer(turns), worst_at_least(turns, points_needed(self.demand, pool_worth(turns))))
 
 
 @dataclass(frozen=True)
 class Stubborn:
     """INSISTs on one claim, accepts nothing below it, and concedes only when its last offer that counts is due.
 
-    Source: the stubborn style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), who repeats a claim; the late
+    Source: the stubborn style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), which repeats a claim; the late
     concession is this project's. Its claim fills up to ``demand`` of its whole value. Once ``late`` or fewer turns
     remain (three or two: its last offer that can still be answered) it PROPOSEs its worst split worth ``floor`` of its
     whole value and takes any offer worth as much.
@@ -144,11 +144,11 @@ class Stubborn:
 
     def act(self, turns: Turns) -> Decisions:
         if turns.rules.max_turns - turns.turns_taken <= self.late:
-            act, claim = Act.PROPOSE, worst_at_least(turns, needed(self.floor, whole(turns)))
+            act, claim = Act.PROPOSE, worst_at_least(turns, points_needed(self.floor, pool_worth(turns)))
         else:
             act = Act.INSIST if own_turn(turns) else Act.PROPOSE
-            claim = fill(turns, needed(self.demand, whole(turns)))
-        return answer(on_the_table(turns) & (offered(turns) >= own_worth(turns, claim)), claim, act)
+            claim = fill_claim(turns, points_needed(self.demand, pool_worth(turns)))
+        return answer(has_offer(turns) & (offer_worth(turns) >= claim_worth(turns, claim)), claim, act)
 
 
 @dataclass(frozen=True)
@@ -170,17 +170,17 @@ class Versatile:
         check_share("accept_ratio", self.accept_ratio)
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """What it remembers: its own claims, whatever their order, ``[B, H]``."""
+        """Its memory: its own claims, whatever their order, ``[B, H]``."""
         claims = own_claims(turns)
         codes = (claims.oA[:, 0].astype(np.int64) * 11 + claims.oA[:, 1]) * 11 + claims.oA[:, 2]
         return np.sort(np.where(claims.made, codes, -1), axis=0).T
 
     def act(self, turns: Turns) -> Decisions:
-        claims, base = own_claims(turns), len(kept(turns))
+        claims, base = own_claims(turns), len(item_numbers(turns))
         place = np.ravel_multi_index(tuple(claims.oA.transpose(1, 0, 2).astype(np.int64)), (base, base, base))
         claimed = np.zeros((base**3, turns.size), dtype=bool)
         turn, row = np.nonzero(claims.made)
         claimed[place[turn, row], row] = True
         claim = best_allowed(turns, claimed)
-        enough = np.minimum(own_worth(turns, claim), needed(self.accept_ratio, whole(turns)))
-        return answer(on_the_table(turns) & (offered(turns) >= enough), claim)
+        enough = np.minimum(claim_worth(turns, claim), points_needed(self.accept_ratio, pool_worth(turns)))
+        return answer(has_offer(turns) & (offer_worth(turns) >= enough), claim)

@@ -1,8 +1,8 @@
-"""Every split of each game's pool, side by side: for partners that weigh all that they could claim.
+"""All splits of each game's pool as one array, for partners that score every possible claim.
 
 Arrays lie with the games last, ``[N, B]`` for B games and the N splits of the pool that has the most, counting up with
 the last type fastest. A smaller pool's column ends in splits that do not fit. All sums are of whole numbers, and what
-does not fit comes last and weighs nothing, so that a game's answer does not depend on the company it is in.
+does not fit comes last and weighs nothing, so that a game's result does not depend on the other games.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from dond_marl.game import MAX_COUNT
 from dond_marl.seats import Bools, Doubles, Int8s, Turns
 from dond_marl.splits import grid_size
 from dond_marl.yardsticks.beliefs import numbers_of
-from partners.scripted.offers import Points, offered, whole
+from partners.scripted.offers import Points, offer_worth, pool_worth
 
 ONE = 1 << 20  # the whole of a share, where shares are whole numbers
 _BASE = MAX_COUNT + 1
-_SMALL = 4  # of a type: the splits of all pools with no more are kept side by side
-_FEW = 64  # pools whose splits are kept in memory
+_SMALL = 4  # of a type: the splits of all pools with no more are cached in one table
+_FEW = 64  # pools whose splits are cached
 NEVER = -(1 << 60)  # the score of a split that does not fit
 
 
 class Menu(NamedTuple):
     """The splits of each game's pool, N of them."""
 
-    items: Int8s  # [3, N, B] what the seat keeps
+    items: Int8s  # [3, N, B] items that the seat keeps
     fits: Bools  # [N, B] False where the pool has fewer splits
-    points: Points  # [N, B] what it is worth to the seat
+    points: Points  # [N, B] worth to the seat
 
 
-def different(turns: Turns) -> tuple[Turns, NDArray[np.int64]]:
-    """U games with different pools or values as seen, and which of these each game is like, ``[B]``.
+def distinct_games(turns: Turns) -> tuple[Turns, NDArray[np.int64]]:
+    """U games that differ in pool or visible values, and the index of each game's equal among them, ``[B]``.
 
-    Whoever forgets the past need not weigh the same pool twice.
+    A partner without memory computes each of them once.
     """
     keys = numbers_of(turns.counts, np.hstack([turns.my_utilities, turns.partner_utilities]))
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
@@ -54,7 +54,7 @@ def menu(turns: Turns) -> Menu:
         return _menu(every[:, : numbers.max(initial=1)].take(which, axis=2), numbers, turns.my_utilities)
     codes, which = np.unique((first * _BASE + second) * _BASE + third, return_inverse=True)
     some = tuple(codes.tolist())
-    every, number = _kept_splits_of(some) if len(some) <= _FEW else _splits_of(some)
+    every, number = _cached_splits_of(some) if len(some) <= _FEW else _splits_of(some)
     which = which.reshape(-1)
     return _menu(every.take(which, axis=2), number[which], turns.my_utilities)
 
@@ -74,12 +74,12 @@ def _small_splits() -> tuple[Int8s, NDArray[np.int64]]:
 
 
 @lru_cache(maxsize=64)
-def _kept_splits_of(pools: tuple[int, ...]) -> tuple[Int8s, NDArray[np.int64]]:
+def _cached_splits_of(pools: tuple[int, ...]) -> tuple[Int8s, NDArray[np.int64]]:
     return _splits_of(pools)
 
 
 def _splits_of(pools: tuple[int, ...]) -> tuple[Int8s, NDArray[np.int64]]:
-    """The splits of some pools, ``[3, N, P]``, and how many each has, ``[P]``; read-only."""
+    """The splits of P pools, ``[3, N, P]``, and the number of each, ``[P]``; read-only."""
     counts = np.array(pools, dtype=np.int64)
     first, second, third = (counts // _BASE**digit % _BASE + 1 for digit in (2, 1, 0))
     number = first * second * third
@@ -91,28 +91,28 @@ def _splits_of(pools: tuple[int, ...]) -> tuple[Int8s, NDArray[np.int64]]:
 
 
 def own_shares(splits: Menu, wholes: Points) -> NDArray[np.int64]:
-    """What each split is worth to the seat, ``[N, B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
+    """The seat's share of each split, ``[N, B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
     # A quotient of two numbers this small is never rounded up to the next whole number.
     shares: NDArray[np.int64] = (splits.points * float(ONE) / np.maximum(wholes, 1)).astype(np.int64)
     return shares
 
 
 def own_share_of_offer(turns: Turns) -> NDArray[np.int64]:
-    """What the offer on the table is worth to the seat, ``[B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
-    share: NDArray[np.int64] = offered(turns).astype(np.int64) * ONE // np.maximum(whole(turns), 1)
+    """The seat's share of the offer on the table, ``[B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
+    share: NDArray[np.int64] = offer_worth(turns).astype(np.int64) * ONE // np.maximum(pool_worth(turns), 1)
     return share
 
 
 def shares_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What the partner makes of the rest, ``[N, B]`` in 1 / 2**20, if an item is worth ``values[3, B]`` of them."""
+    """The partner's share of what each split leaves, with item ``values[3, B]``; ``[N, B]``, all in 1 / 2**20."""
     total = (values * turns.counts.T).sum(axis=0)
-    kept = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
-    left: NDArray[np.int64] = np.minimum(np.maximum(total - kept, 0), ONE)
+    taken = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
+    left: NDArray[np.int64] = np.minimum(np.maximum(total - taken, 0), ONE)
     return left
 
 
 def share_of_offer(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What the partner's latest claim is worth to it, ``[B]`` in 1 / 2**20, if an item is worth ``values[3, B]``.
+    """The partner's share of its latest claim, ``[B]`` in 1 / 2**20, with item ``values[3, B]`` in 1 / 2**20.
 
     Before its first claim that is the whole pool.
     """
@@ -125,16 +125,16 @@ def favourite(splits: Menu, score: NDArray[np.int64]) -> tuple[Int8s, NDArray[np
     """The split of the highest ``score[N, B]``, the first of equals, ``[B, 3]``, and its score ``[B]``."""
     score = np.where(splits.fits, score, NEVER)
     best = score.argmax(axis=0)
-    return taken(splits, best), score[best, np.arange(len(best))]
+    return splits_at(splits, best), score[best, np.arange(len(best))]
 
 
-def taken(splits: Menu, place: NDArray[np.int64]) -> Int8s:
+def splits_at(splits: Menu, place: NDArray[np.int64]) -> Int8s:
     """Split number ``place[B]`` of each game, ``[B, 3]``."""
     chosen: Int8s = splits.items[:, place, np.arange(len(place))].T
     return chosen
 
 
-def numbered(splits: Menu, chances: Doubles, max_count: int) -> Doubles:
+def probabilities_by_number(splits: Menu, chances: Doubles, max_count: int) -> Doubles:
     """The chances ``[N, B]`` by the numbering of :mod:`dond_marl.splits`, ``[B, K]``."""
     base, size = max_count + 1, splits.fits.shape[1]
     place = (splits.items[0].astype(np.int64) * base + splits.items[1]) * base + splits.items[2]

@@ -1,4 +1,4 @@
-"""Arithmetic that several partners share: what a seat's splits are worth to it, and choosing one per game.
+"""Arithmetic of offers for scripted partners: the worth of splits to a seat, choosing one per game, past claims.
 
 Arrays lie with the games last, ``[G, B]`` for the G splits of a grid and B games. A choice is an exact integer
 comparison; ties fall to the split that keeps the fewest items, then to the first in lexicographic order.
@@ -24,37 +24,37 @@ _BEYOND = 1000  # points; above every possible worth (300), it marks items that 
 _TOP = 300  # points; the most that a pool can be worth
 # One split in 32 bits, most significant first: points, items kept (11..15), index in the grid (0..10).
 _POINT, _ITEM, _INDEX = 1 << 16, 1 << 11, (1 << 11) - 1
-_FRACTION = 64  # a target between two whole points is told apart in steps of 1/64
+_FRACTION = 64  # a target between two whole points is resolved in steps of 1/64
 
 
-def whole(turns: Turns) -> Points:
-    """What the whole pool is worth to the seat, ``[B]`` points."""
+def pool_worth(turns: Turns) -> Points:
+    """The worth of the whole pool to the seat, ``[B]`` points."""
     return worth(turns.my_utilities, turns.counts).astype(np.int32)
 
 
-def offered(turns: Turns) -> Points:
-    """What the partner's latest claim leaves the seat, ``[B]`` points; 0 before its first."""
+def offer_worth(turns: Turns) -> Points:
+    """The worth of the partner's latest offer to the seat, ``[B]`` points; 0 before its first."""
     return worth(turns.my_utilities, turns.last_partner_offer_for_me).astype(np.int32)
 
 
-def own_worth(turns: Turns, oA: Int8s) -> Points:
-    """What the claim ``oA[B, 3]`` is worth to the seat, ``[B]`` points."""
+def claim_worth(turns: Turns, oA: Int8s) -> Points:
+    """The worth of the claim ``oA[B, 3]`` to the seat, ``[B]`` points."""
     return worth(turns.my_utilities, oA).astype(np.int32)
 
 
-def on_the_table(turns: Turns) -> Bools:
-    """Where the partner's last act was an offer, so that AGREE is legal, ``[B]``."""
+def has_offer(turns: Turns) -> Bools:
+    """Whether the partner's last act was an offer, so that AGREE is legal, ``[B]``."""
     table: Bools = turns.last_partner_act <= Act.INSIST
     return table
 
 
-def needed(share: float | NDArray[np.float64], wholes: Points) -> Points:
+def points_needed(share: float | NDArray[np.float64], wholes: Points) -> Points:
     """The fewest points that are at least ``share`` of ``wholes``, ``[B]``; exact where ``share`` is a decimal."""
     return np.ceil(share * wholes - _TOLERANCE).astype(np.int32)
 
 
 def own_turn(turns: Turns) -> int:
-    """How many turns the seat has had before this one."""
+    """The number of the seat's turns before this one."""
     return turns.turns_taken // 2
 
 
@@ -75,7 +75,7 @@ def keep_valued(turns: Turns) -> Int8s:
     return turns.counts * (turns.my_utilities > 0)
 
 
-def fill(turns: Turns, target: Points) -> Int8s:
+def fill_claim(turns: Turns, target: Points) -> Int8s:
     """The most valuable items first, item by item, until they are worth ``target[B]`` points, ``[B, 3]``.
 
     Types of equal value are taken in their order; worthless items are never taken.
@@ -100,15 +100,15 @@ def worst_at_least(turns: Turns, target: Points) -> Int8s:
     """
     parts = _parts(turns)
     # What is worth less than the target wraps around to the largest numbers.
-    parts[0] -= (np.clip(target, 0, whole(turns)) * _POINT).astype(np.uint32)
+    parts[0] -= (np.clip(target, 0, pool_worth(turns)) * _POINT).astype(np.uint32)
     return _decode(outer_sum(parts).min(axis=0), turns)
 
 
-def nearest(turns: Turns, share: NDArray[np.float64]) -> Int8s:
+def nearest_split(turns: Turns, share: NDArray[np.float64]) -> Int8s:
     """The split worth nearest to ``share[B]`` of its whole value to the seat, ``[B, 3]``; of two, the better."""
     numbers = outer_sum(_parts(turns))
     points, ties = _points(numbers), numbers & (_POINT - 1)
-    target = np.rint(np.clip(share, 0, 1) * whole(turns) * _FRACTION).astype(np.int32)
+    target = np.rint(np.clip(share, 0, 1) * pool_worth(turns) * _FRACTION).astype(np.int32)
     far = np.abs(points * _FRACTION - target) * 2 + (points * _FRACTION < target)
     far[points < 0] = _POINT - 1
     return _decode((far.astype(np.uint32) * _POINT + ties).min(axis=0), turns)
@@ -123,7 +123,7 @@ def ranking(turns: Turns) -> Numbers:
 
 
 def worthwhile(ranks: Numbers) -> NDArray[np.int64]:
-    """How many of the ranked splits are worth anything to the seat, ``[B]``."""
+    """The number of ranked splits that are worth anything to the seat, ``[B]``."""
     number: NDArray[np.int64] = (ranks < _TOP * _POINT).sum(axis=1)
     return number
 
@@ -146,7 +146,7 @@ def best_allowed(turns: Turns, forbidden: Bools) -> Int8s:
 
 
 def own_points(turns: Turns) -> Points:
-    """What each split of the batch's grid is worth to the seat, ``[G, B]`` points; -1 where the pool is exceeded."""
+    """The worth of each split of the batch's grid to the seat, ``[G, B]`` points; -1 beyond the pool."""
     return _points(outer_sum(_parts(turns)))
 
 
@@ -157,24 +157,24 @@ def _points(numbers: Numbers) -> Points:
 
 
 def outer_sum(parts: Sequence[NDArray[Any]] | NDArray[Any]) -> NDArray[Any]:
-    """What every split adds up to, ``[G, B]``, from what each number of each item type adds, 3 times ``[M + 1, B]``."""
+    """Sums over the three item types for every split, ``[G, B]``; ``parts``: 3 times ``[M + 1, B]``, by number kept."""
     first, second, third = parts
     sums: NDArray[Any] = (first[:, None] + second[None, :])[:, :, None] + third[None, None, :]
     return sums.reshape(-1, sums.shape[-1])
 
 
-def kept(turns: Turns) -> NDArray[np.int32]:
-    """How many of a type a split of the batch's grid may keep: 0..M as a column, ``[M + 1, 1]``."""
+def item_numbers(turns: Turns) -> NDArray[np.int32]:
+    """The numbers 0..M of a type that a split of the batch's grid may keep, ``[M + 1, 1]``."""
     return np.arange(int(turns.counts.max(initial=0)) + 1, dtype=np.int32)[:, None]
 
 
 def _parts(turns: Turns, *, descending: bool = False) -> Numbers:
-    """Per item type, what keeping 0..M of it adds to a split's number, ``[3, M + 1, B]``.
+    """The part of a split's number that each item type contributes by keeping 0..M of it, ``[3, M + 1, B]``.
 
-    Numbers ascend with the points, or ``descending``, with what is missing to 300 points; then keeping something
-    worthless counts as keeping what the pool does not hold.
+    Numbers ascend with the points, or ``descending``, with 300 minus the points; then keeping a worthless item
+    counts as exceeding the pool.
     """
-    numbers = kept(turns)
+    numbers = item_numbers(turns)
     base = len(numbers)
     caps = keep_valued(turns) if descending else turns.counts
     points = turns.my_utilities.T.astype(np.int32)[:, None] * numbers  # [3, M + 1, B]
@@ -187,13 +187,13 @@ def _parts(turns: Turns, *, descending: bool = False) -> Numbers:
 
 
 def _decode(numbers: Numbers, turns: Turns) -> Int8s:
-    """The splits that the numbers ``[B]`` stand for, ``[B, 3]``."""
+    """The splits encoded by ``numbers[B]``, ``[B, 3]``."""
     return _at((numbers & _INDEX).astype(np.int32), turns)
 
 
 def _at(index: NDArray[np.int32], turns: Turns) -> Int8s:
     """Splits by their place in the batch's grid: ``[B]`` to ``[B, 3]``."""
-    return _grid(len(kept(turns))).take(index, axis=1).T
+    return _grid(len(item_numbers(turns))).take(index, axis=1).T
 
 
 @lru_cache(maxsize=16)
@@ -203,29 +203,29 @@ def _grid(base: int) -> Int8s:
 
 
 class Claims(NamedTuple):
-    """What one seat has claimed for itself, on each of the H turns that it has had."""
+    """The claims of one seat on each of its H turns so far."""
 
     oA: Int8s  # [H, 3, B]
-    made: Bools  # [H, B] False where it made no offer
+    made: Bools  # [H, B] False for a turn without an offer
 
     @property
     def number(self) -> NDArray[np.int64]:
-        """How many claims, ``[B]``."""
+        """The number of claims, ``[B]``."""
         number: NDArray[np.int64] = self.made.sum(axis=0)
         return number
 
     def before_the_last(self) -> Claims:
-        """The same without the seat's latest turn."""
+        """The claims before the seat's latest turn."""
         return Claims(self.oA[:-1], self.made[:-1])
 
     def distinct(self) -> NDArray[np.int64]:
-        """How many different claims, ``[B]``."""
+        """The number of different claims, ``[B]``."""
         if not len(self.oA):
             return self.number
         base = MAX_COUNT + 1
         codes = (self.oA[:, 0].astype(np.int16) * base + self.oA[:, 1]) * base + self.oA[:, 2]
         codes = np.sort(np.where(self.made, codes, np.int16(-1)), axis=0)
-        new = np.diff(codes, axis=0, prepend=np.int16(-1)) > 0  # what was not made sorts first and is never new
+        new = np.diff(codes, axis=0, prepend=np.int16(-1)) > 0  # turns without a claim sort first and are never new
         number: NDArray[np.int64] = new.sum(axis=0)
         return number
 
@@ -243,12 +243,12 @@ def own_claims(turns: Turns) -> Claims:
 
 
 def partner_claims(turns: Turns) -> Claims:
-    """The claims of its partner."""
+    """The claims of the seat's partner."""
     return _claims(turns, 1 - turns.seat)
 
 
 def worth_left(turns: Turns, claims: Claims) -> NDArray[np.int32]:
-    """What each of the partner's claims leaves the seat, ``[H, B]`` points; -1 where it made none."""
+    """The seat's points in each of the partner's claims, ``[H, B]``; -1 for a turn without one."""
     left = (turns.counts.T - claims.oA) * turns.my_utilities.T  # at most 100 each: fits int8
     return np.where(claims.made, left.sum(axis=1, dtype=np.int32), np.int32(-1))
 

@@ -1,7 +1,7 @@
-"""Partners that care for what the other gets, with kindness, with envy or with guilt.
+"""Partners with social preferences: kindness, envy, guilt.
 
-What the partner gets is its expected share under the beliefs of :mod:`partners.scripted.bayesian`. Of the past they
-need what the partner's claims add up to and how many there were.
+The partner's share is its expectation under the beliefs of :mod:`partners.scripted.bayesian`. Their memory is
+the sum and the number of the partner's claims.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from partners.scripted.menu import (
     share_of_offer,
     shares_left,
 )
-from partners.scripted.offers import answer, on_the_table, progress, whole
+from partners.scripted.offers import answer, has_offer, pool_worth, progress
 
 _UNIT = 1 << 10  # the whole of a weight
 _ROUNDED = 16 * _UNIT  # sums of shares that differ by less than this are equal: each was rounded
@@ -44,7 +44,7 @@ class SocialValue:
 
     - ``angle``: -90..90 degrees.
     - ``accept_ratio``: 0..1, share of the value of its claim that an offer must reach.
-    - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
+    - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
 
     angle: float = 30.0
@@ -59,13 +59,13 @@ class SocialValue:
         check_number("rationality", self.rationality, 0, 100)
 
     def act(self, turns: Turns) -> Decisions:
-        wholes, splits, values = whole(turns), menu(turns), expected_values(turns, self.rationality)
+        wholes, splits, values = pool_worth(turns), menu(turns), expected_values(turns, self.rationality)
         claim, best = favourite(splits, self._worth(own_shares(splits, wholes), shares_left(turns, splits, values)))
         gift = self._worth(own_share_of_offer(turns), share_of_offer(turns, values))
-        return answer(on_the_table(turns) & (gift + _ROUNDED >= self.accept_ratio * best), claim)
+        return answer(has_offer(turns) & (gift + _ROUNDED >= self.accept_ratio * best), claim)
 
     def summary(self, turns: Turns) -> Shares:
-        """What it remembers: how often the partner has claimed, and how many of each item in all, ``[B, 4]``."""
+        """Its memory: the number of the partner's claims, and the total of each item in them, ``[B, 4]``."""
         return claimed_in_all(turns)
 
     def _worth(self, own: Shares, theirs: Shares) -> Shares:
@@ -84,7 +84,7 @@ class InequityAverse:
 
     - ``alpha``: at least ``beta``, at most 10: envy.
     - ``beta``: 0..1, less than 1: guilt.
-    - ``rationality``: 0..100, how surely the partner is taken to claim what is best for it; 0: by chance.
+    - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
 
     alpha: float = 1.0
@@ -101,14 +101,14 @@ class InequityAverse:
         check_number("rationality", self.rationality, 0, 100)
 
     def act(self, turns: Turns) -> Decisions:
-        wholes, splits, values = whole(turns), menu(turns), expected_values(turns, self.rationality)
+        wholes, splits, values = pool_worth(turns), menu(turns), expected_values(turns, self.rationality)
         own, left = own_shares(splits, wholes), shares_left(turns, splits, values)
         claim, best = favourite(splits, np.where(self._worth(left, own) >= 0, self._worth(own, left), NEVER))
         gift = self._worth(own_share_of_offer(turns), share_of_offer(turns, values))
-        return answer(on_the_table(turns) & (gift + _ROUNDED >= (1 - progress(turns)) * np.maximum(best, 0)), claim)
+        return answer(has_offer(turns) & (gift + _ROUNDED >= (1 - progress(turns)) * np.maximum(best, 0)), claim)
 
     def summary(self, turns: Turns) -> Shares:
-        """What it remembers: how often the partner has claimed, and how many of each item in all, ``[B, 4]``."""
+        """Its memory: the number of the partner's claims, and the total of each item in them, ``[B, 4]``."""
         return claimed_in_all(turns)
 
     def _worth(self, own: Shares, theirs: Shares) -> Shares:

@@ -1,4 +1,4 @@
-"""One-ply search: every act is tried in simulated games, which a model of people or of anybody plays to their end."""
+"""One-ply search: every act is tried in simulated games, which a model of the partner plays to the end."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from dond_marl.yardsticks.recognition import minds_of, recognized
 from partners.parameters import check_whole_number
 
 MOST_SIMULATIONS = 4096
-AT_ONCE = 1 << 16  # games that are simulated side by side, more or less
-_TYPES, _DRAWS, _TURNS, _GAMES = range(4)  # what uniforms are unfolded for
+AT_ONCE = 1 << 16  # approximate number of games simulated in one batch
+_TYPES, _DRAWS, _TURNS, _GAMES = range(4)  # streams of uniforms
 _UNIFORMS = np.arange(NOISE_WIDTH)
 
 
 class Rollouts:
-    """Tries each act in simulated games against a model of its partner, and says the one with the best mean points.
+    """Tries each act in simulated games against a model of its partner, and plays the one with the best mean points.
 
     Source: dialogue rollouts (Lewis et al. 2017, *Deal or No Deal?*, section 4.3) at the level of acts; one step of the
-    rollout algorithm (Tesauro, Galperin 1996). In a simulated game the act is said, and then ``model`` plays the
-    partner's seat and ``own`` this one's to the end. The seat's own values are known; the partner's are drawn from what
-    the scenario prior allows, weighed by how probably the model with these values would have said what was said where
-    it knows its probabilities, and by nothing else where it does not. All acts are tried with the same luck; of equally
-    good ones the first in the numbering of :mod:`dond_marl.splits` is said, which keeps least.
+    rollout algorithm (Tesauro, Galperin 1996). In a simulated game the act is played, then ``model`` plays the
+    partner's seat and ``own`` this one's to the end. The seat's own values are known; the partner's are drawn from the
+    posterior of the scenario prior given the history, if the model has probabilities, else from the prior. All acts are
+    tried with the same noise; of equally good ones the first in the numbering of :mod:`dond_marl.splits` is played,
+    which keeps least.
 
-    - ``model``: an occupant on this machine, who plays the partner.
-    - ``simulations``: 1..4096, games for each act.
-    - ``candidates``: 0..4096, how many acts ``own`` draws to choose among, as in the paper; 0: every legal act.
-    - ``own``: an occupant on this machine, who plays on in this seat; None for the model.
+    - ``model``: an occupant on this machine, as the partner.
+    - ``simulations``: 1..4096, simulated games per act.
+    - ``candidates``: 0..4096, number of acts sampled from ``own`` as candidates, as in the paper; 0: every legal act.
+    - ``own``: an occupant on this machine, for this seat's later turns; None for the model.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Rollouts:
         self.own = self.model if own is None else seat_occupant(own)
         for name, partner in (("model", self.model), ("own", self.own)):
             if expensive_to_query(partner.traits):
-                raise ValueError(f"{name} is asked thousands of times an act; take an occupant that costs nothing")
+                raise ValueError(f"{name} is queried thousands of times per act; use an occupant without costs")
         self.simulations, self.candidates = simulations, candidates
         self._names = [spec if isinstance(spec, str) else repr(spec) for spec in (model, own)]
 
@@ -66,7 +66,7 @@ class Rollouts:
         )
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row; its luck is unfolded from noise 0."""
+        """One decision per row; all simulations unfold noise 0."""
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         acts = self.candidates or int(action_count(int(turns.counts.max(initial=0))) // 4)
         step = max(AT_ONCE // (self.simulations * acts), 1)
@@ -77,14 +77,14 @@ class Rollouts:
 
     def _best(self, turns: Turns) -> tuple[Int8s, Int8s]:
         most = int(turns.counts.max())
-        row, number = self._tried(turns, most)
-        points = self._simulated(turns, row, *action_at(number, most))
+        row, number = self._candidates(turns, most)
+        points = self._simulate(turns, row, *action_at(number, most))
         # The first of a row's best: sorted by row, then by falling points, then by number.
         order = np.lexsort((number, -points, row))
         _, first = np.unique(row[order], return_index=True)
         return action_at(number[order[first]], most)
 
-    def _tried(self, turns: Turns, most: int) -> tuple[Rows, Rows]:
+    def _candidates(self, turns: Turns, most: int) -> tuple[Rows, Rows]:
         """The rows of P acts and their numbers, sorted by row and then by number."""
         if not self.candidates:
             legal = legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], most)
@@ -92,33 +92,34 @@ class Rollouts:
             return row, number
         row = np.repeat(np.arange(turns.size), self.candidates)
         draw = np.tile(np.arange(self.candidates), turns.size)[:, None]
-        told = turns.rows(row)
-        said = self.own.act(told._replace(noise=derive_uniforms(told.noise[:, :1], _DRAWS, draw, _UNIFORMS)))
-        number = action_index(said.act_type, said.oA, most)
+        repeated = turns.rows(row)
+        noise = derive_uniforms(repeated.noise[:, :1], _DRAWS, draw, _UNIFORMS)
+        sampled = self.own.act(repeated._replace(noise=noise))
+        number = action_index(sampled.act_type, sampled.oA, most)
         row, number = np.divmod(np.unique(row * action_count(most) + number), action_count(most))
         return row, number
 
-    def _simulated(self, turns: Turns, row: Rows, act: Int8s, oA: Int8s) -> NDArray[np.int64]:
-        """What P acts come to in all their simulations together, ``[P]`` own points."""
+    def _simulate(self, turns: Turns, row: Rows, act: Int8s, oA: Int8s) -> NDArray[np.int64]:
+        """Own points of P acts, summed over their simulations, ``[P]``."""
         times, seat = self.simulations, turns.seat
         types = self._types(turns)
-        who, number = np.repeat(row, times), np.tile(np.arange(times), len(row))
-        utilities = np.stack([turns.my_utilities[who], types[who, number]], axis=1)
-        luck, table = turns.noise[who, :1], _table(turns, who, utilities if seat == 0 else utilities[:, ::-1])
+        game, number = np.repeat(row, times), np.tile(np.arange(times), len(row))
+        utilities = np.stack([turns.my_utilities[game], types[game, number]], axis=1)
+        noise, table = turns.noise[game, :1], _table(turns, game, utilities if seat == 0 else utilities[:, ::-1])
         table.step(decide(np.repeat(act, times), np.repeat(oA, times, axis=0)))
         index = number[:, None]
         while table.open:
             partner, live = (self.own if table.seat == seat else self.model), table.live
             noises: tuple[Doubles, ...] = ()
             if not partner.traits.deterministic:
-                streams = ((_TURNS, table.turns_taken), (_GAMES, table.seat))
-                noises = tuple(derive_uniforms(luck[live], *stream, index[live], _UNIFORMS) for stream in streams)
+                streams = ((_TURNS, table.taken), (_GAMES, table.seat))
+                noises = tuple(derive_uniforms(noise[live], *stream, index[live], _UNIFORMS) for stream in streams)
             table.step(partner.act(table.turns(*noises)))
         own: NDArray[np.int64] = table.games().scores[:, seat].reshape(-1, times).sum(axis=1, dtype=np.int64)
         return own
 
     def _types(self, turns: Turns) -> Int8s:
-        """The partner's values in each simulation, ``[B, S, 3]``: as many draws as simulations, spread evenly."""
+        """The partner's values in each of S simulations, ``[B, S, 3]``: a stratified sample of the posterior."""
         held = partner_beliefs(turns)
         types, weights = held.types, held.weights
         if turns.turns_taken > 1 - turns.seat and minds_of(self.model) is not None:
@@ -134,15 +135,15 @@ class Rollouts:
         return drawn
 
 
-def _table(turns: Turns, who: Rows, utilities: Int8s) -> GameBatch:
-    """Tables at which the talk of the rows ``who`` was had, with values ``[N, 2, 3]``."""
-    table = GameBatch(
-        Scenarios(turns.counts[who], np.ascontiguousarray(utilities)),
+def _table(turns: Turns, rows: Rows, utilities: Int8s) -> Table:
+    """The games of ``rows[N]`` replayed to their present turn, with values ``utilities[N, 2, 3]``."""
+    table = Table(
+        Scenarios(turns.counts[rows], np.ascontiguousarray(utilities)),
         turns.rules,
         prior=turns.prior,
         reveal_partner_utilities=bool(turns.partner_utilities.any()),
     )
     act, oA = turns.history.act, turns.history.oA
     for turn in range(turns.turns_taken):
-        table.step(decide(act[who, turn], oA[who, turn]))
+        table.step(decide(act[rows, turn], oA[rows, turn]))
     return table

@@ -1,8 +1,8 @@
-"""What talking partners say of their values, and how that is read: one sentence, in one grammar.
+"""Talking partners: they claim values in messages, or believe such claims.
 
-``My values: book 4, hat 1, ball 2.`` A message is read as a claim about values if it holds the word *value*, *values*
-or *worth* and, in this order, *book*, *hat* and *ball* (or their plurals), each followed by its number, 0..10. Anything
-else claims nothing.
+There is one sentence, ``My values: book 4, hat 1, ball 2.`` A message is parsed as a claim about values if it contains
+the word *value*, *values* or *worth* and, in this order, *book*, *hat* and *ball* (or their plurals), each followed by
+its number, 0..10. Anything else claims nothing.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from dond_marl.scenarios.sources import value_vectors
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Texts, Traits, Turns
 from dond_marl.yardsticks.beliefs import beliefs
 from partners.parameters import check_share
-from partners.scripted.offers import answer, offered, on_the_table, own_turn
+from partners.scripted.offers import answer, has_offer, offer_worth, own_turn
 
 _ABOUT = re.compile(r"\b(?:values?|worth)\b", re.IGNORECASE)
 _NUMBERS = re.compile(r"\D{0,20}".join(rf"\b{item}s?\b[^\d,;.]{{0,20}}(\d{{1,2}})\b" for item in ITEMS), re.IGNORECASE)
 
 
-def said(values: Triple) -> str:
+def values_sentence(values: Triple) -> str:
     """The sentence that claims ``values``."""
     return f"My values: {', '.join(f'{item} {value}' for item, value in zip(ITEMS, values, strict=True))}."
 
 
 def sentences(turns: Turns, values: Int8s) -> Texts | None:
-    """The sentence of each row of ``values[B, 3]``, ``[B]``, ``None`` where none may pass or none is short enough."""
+    """The sentence of each row of ``values[B, 3]``, ``[B]``, empty if too long; ``None`` in games without messages."""
     if not turns.rules.message_length:
         return None
-    spoken = np.empty(len(values), dtype=np.object_)
+    texts = np.empty(len(values), dtype=np.object_)
     for row, (a, b, c) in enumerate(values.tolist()):
-        sentence = said((a, b, c))
-        spoken[row] = sentence if len(sentence) <= turns.rules.message_length else ""
-    return spoken
+        sentence = values_sentence((a, b, c))
+        texts[row] = sentence if len(sentence) <= turns.rules.message_length else ""
+    return texts
 
 
 @lru_cache(maxsize=4096)
-def claimed(message: str) -> Triple | None:
+def parse_values(message: str) -> Triple | None:
     """The values that ``message`` claims, ``None`` if it claims none."""
     found = _NUMBERS.search(message) if _ABOUT.search(message) else None
     if found is None:
@@ -53,14 +53,14 @@ def claimed(message: str) -> Triple | None:
     return (a, b, c) if max(a, b, c) <= MAX_VALUE else None
 
 
-def told(turns: Turns) -> tuple[Int8s, Bools]:
-    """The values that each row's partner claimed last, ``[B, 3]``, and where it claimed any that are worth anything."""
+def claimed_values(turns: Turns) -> tuple[Int8s, Bools]:
+    """The values of each partner's latest claim in messages, ``[B, 3]``, and whether it made one with any value."""
     values, known = np.zeros((turns.size, 3), dtype=np.int8), np.zeros(turns.size, dtype=bool)
     if turns.history.has_messages:
         theirs = turns.history.messages[:, 1 - turns.seat :: 2]
         for row, messages in enumerate(theirs.tolist()):
             for message in reversed(messages):
-                claim = claimed(message) if message else None
+                claim = parse_values(message) if message else None
                 if claim is not None:
                     values[row], known[row] = claim, bool(np.dot(claim, turns.counts[row].astype(np.int64)))
                     break
@@ -68,11 +68,11 @@ def told(turns: Turns) -> tuple[Int8s, Bools]:
 
 
 class Announcer:
-    """Plays as another partner and tells its true values beside every act, where messages pass.
+    """Plays as another partner and states its true values with every act, in games with messages.
 
     Source: this project; truthful revelation, as in direct mechanisms (Myerson 1979).
 
-    - ``of``: an occupant, who chooses the acts.
+    - ``of``: an occupant, which chooses the acts.
     """
 
     def __init__(self, of: Spec | Partner = "heuristic") -> None:
@@ -97,16 +97,16 @@ _NEEDED = 1e-9  # points; 0.55 * 100 is 55.00000000000001 in floating point
 
 @dataclass(frozen=True)
 class Listener:
-    """Asks for as much as a partner with the values that it was told would still grant, and expects no lies.
+    """Believes the values that its partner claims in messages, and asks for as much as they let it grant.
 
-    Source: this project; a best response to beliefs, of which ``trust`` is the weight of the other's word and the rest
-    the scenario prior. A partner with values v is taken to agree to a split that leaves it ``leave`` of its whole
-    value. Of all splits it claims the one with the most own points times the chance that the partner agrees. It agrees
-    to an offer worth that expectation, and on its last turn to any that is worth something. What is told is read in one
-    grammar (:mod:`partners.scripted.talking`); it says nothing itself.
+    Source: this project; a best response to beliefs, with weight ``trust`` on the claimed values and the rest on the
+    scenario prior. A partner with values v is assumed to accept a split that leaves it ``leave`` of its whole
+    value. It claims the split with the most own points times the probability that the partner agrees. It agrees
+    to an offer worth that expectation, and on its last turn to any that is worth something. Messages are parsed as in
+    the module; it sends none itself.
 
-    - ``trust``: 0..1, the weight of what the partner says of its values; 0: it does not listen.
-    - ``leave``: 0..1, the share of its whole value that a partner is taken to agree to.
+    - ``trust``: 0..1, the weight of the values that the partner claims; 0: claims are ignored.
+    - ``leave``: 0..1, the share of its whole value that a partner is assumed to accept.
     """
 
     trust: float = 1.0
@@ -119,7 +119,7 @@ class Listener:
         check_share("leave", self.leave)
 
     def act(self, turns: Turns) -> Decisions:
-        values, known = told(turns)
+        values, known = claimed_values(turns)
         if not self.trust:
             known = np.zeros_like(known)
         seen = np.concatenate(
@@ -136,11 +136,11 @@ class Listener:
         which = which.reshape(-1)  # NumPy 2.0 gives it another shape
         last = own_turn(turns) == (turns.rules.max_turns - turns.seat + 1) // 2 - 1
         least = np.full(turns.size, 1.0) if last else np.maximum(worths[which], 1 / _EXACT)
-        return answer(on_the_table(turns) & (offered(turns) >= least), claims[which])
+        return answer(has_offer(turns) & (offer_worth(turns) >= least), claims[which])
 
     def summary(self, turns: Turns) -> NDArray[np.int8]:
-        """What it remembers: the values that it was told last, and whether it was told any, ``[B, 4]``."""
-        values, known = told(turns)
+        """Its memory: the values that the partner claimed last, and whether it claimed any, ``[B, 4]``."""
+        values, known = claimed_values(turns)
         return np.concatenate([values * known[:, None], known[:, None]], axis=1)
 
 
@@ -148,7 +148,10 @@ class Listener:
 def _claim(
     counts: Triple, mine: Triple, shown: Triple, word: Triple | None, prior: str, trust: float, leave: float
 ) -> tuple[Triple, float]:
-    """The claim of a listener and its worth: ``shown`` are revealed values, zeros if none, ``word`` what was told."""
+    """The claim of a listener and its worth.
+
+    ``shown``: revealed partner values, zeros if none; ``word``: values claimed in messages, or None.
+    """
     pool, own = np.array(counts, dtype=np.int8), np.array(mine, dtype=np.int8)
     if any(shown):
         types, weights = np.array([shown], dtype=np.int8), np.ones(1)
@@ -164,21 +167,21 @@ def _claim(
 def claim_against(
     counts: Int8s, mine: Int8s, types: Int8s, weights: Doubles, leave: float = LEAVE
 ) -> tuple[Triple, float]:
-    """The split to claim against partners of ``types[K, 3]`` with ``weights[K]``, and what it is worth, points.
+    """The split to claim against partners of ``types[K, 3]`` with ``weights[K]``, and its expected points.
 
     Of equal ones the partner gets the most items, then the first in lexicographic order.
     """
     splits = _splits(tuple(counts.tolist()))
     own = splits.astype(np.int64) @ mine.astype(np.int64)
-    chance = granted(counts, types, leave).astype(np.float64) @ weights
+    chance = accepted_splits(counts, types, leave).astype(np.float64) @ weights
     worth = np.rint(own * chance * _EXACT)
     best = np.lexsort((splits.sum(axis=1), -worth))[0]
     a, b, c = splits[best].tolist()
     return (a, b, c), float(worth[best]) / _EXACT
 
 
-def granted(counts: Int8s, types: Int8s, leave: float) -> Bools:
-    """Which claims (in lexicographic order) a partner of each of ``types[K, 3]`` grants, ``[G, K]``."""
+def accepted_splits(counts: Int8s, types: Int8s, leave: float) -> Bools:
+    """The claims, in lexicographic order, that a partner of each of ``types[K, 3]`` accepts, ``[G, K]`` bool."""
     splits = _splits(tuple(counts.tolist())).astype(np.int64)
     values = types.astype(np.int64)
     left = (counts.astype(np.int64) - splits) @ values.T
@@ -195,9 +198,9 @@ def _splits(counts: tuple[int, ...]) -> Int8s:
 
 
 def believed_payoffs(counts: Int8s, mine: Int8s, prior: str, claims: Int8s, leave: float) -> Doubles:
-    """What ``mine[3]`` would get, on average in points, of a listener that believes each of ``claims[V, 3]``, ``[V]``.
+    """Expected points of values ``mine[3]`` against a listener that believes each of ``claims[V, 3]``, ``[V]``.
 
-    The listener's own values are as ``prior`` makes them probable to the one who speaks.
+    The listener's own values follow ``prior``, given the speaker's view.
     """
     theirs = beliefs(prior, counts[None], mine[None])
     types, weights = theirs.types[0], theirs.weights[0]
@@ -205,7 +208,7 @@ def believed_payoffs(counts: Int8s, mine: Int8s, prior: str, claims: Int8s, leav
     own = splits @ types.T.astype(np.int64)  # [G, K] what each split is worth to each listener
     order = np.argsort(splits.sum(axis=1), kind="stable")  # of equal splits the first, as claim_against has it
     left = (counts.astype(np.int64) - splits) @ mine.astype(np.int64)
-    fine = granted(counts, claims, leave)  # [G, V]
+    fine = accepted_splits(counts, claims, leave)  # [G, V]
     payoffs = np.zeros(len(claims))
     for place in range(len(claims)):
         worths = np.where(fine[order, place, None], own[order], 0)
@@ -214,16 +217,16 @@ def believed_payoffs(counts: Int8s, mine: Int8s, prior: str, claims: Int8s, leav
 
 
 class Liar:
-    """Plays as another partner and claims, beside every act, the values that would pay it best if believed.
+    """Plays as another partner and claims, with every act, the values that would pay it best if believed.
 
     Source: this project; strategic misrepresentation (Crawford, Sobel 1982, *Strategic information transmission*). It
-    thinks of a :class:`~partners.scripted.talking.Listener` that leaves it ``leave`` of the value that it
+    assumes a :class:`~partners.scripted.talking.Listener` that leaves it ``leave`` of the value that it
     claims the pool to have, and has the values that the scenario prior makes probable. Of all values that make the pool
     worth what it is worth to it, it claims those after which it gets the most on average; of equal ones its true ones,
     or the first.
 
-    - ``of``: an occupant, who chooses the acts.
-    - ``leave``: 0..1, the share of its whole value that it takes the listener to leave a partner.
+    - ``of``: an occupant, which chooses the acts.
+    - ``leave``: 0..1, the share of its whole value that it assumes the listener to leave.
     """
 
     def __init__(self, of: Spec | Partner = "heuristic", leave: float = LEAVE) -> None:
@@ -244,8 +247,8 @@ class Liar:
             return decisions._replace(messages=None)
         views = zip(turns.counts.tolist(), turns.my_utilities.tolist(), strict=True)
         claims = [best_claim(tuple(pool), tuple(mine), turns.prior, self.leave) for pool, mine in views]
-        told: Int8s = np.array(claims, dtype=np.int8).reshape(-1, 3)
-        return decisions._replace(messages=sentences(turns, told))
+        values: Int8s = np.array(claims, dtype=np.int8).reshape(-1, 3)
+        return decisions._replace(messages=sentences(turns, values))
 
 
 @lru_cache(maxsize=8192)
@@ -255,7 +258,7 @@ def best_claim(counts: Triple, mine: Triple, prior: str, leave: float = LEAVE) -
     if not whole:
         return mine
     vectors = value_vectors(counts, whole)
-    vectors = vectors[(vectors * (np.array(counts) == 0)).sum(axis=1) == 0]  # nothing of what the pool does not hold
+    vectors = vectors[(vectors * (np.array(counts) == 0)).sum(axis=1) == 0]  # only items in the pool
     claims = np.concatenate([np.array([mine], dtype=np.int8), vectors])
     assert claims.max() <= MAX_VALUE
     payoffs = believed_payoffs(np.array(counts, dtype=np.int8), claims[0], prior, claims, leave)

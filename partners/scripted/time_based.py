@@ -17,13 +17,13 @@ from dond_marl.seats import Decisions, Doubles, Int8s, Traits, Turns
 from partners.parameters import check_number, check_share, check_whole_number
 from partners.scripted.offers import (
     answer,
-    needed,
-    offered,
-    on_the_table,
+    claim_worth,
+    has_offer,
+    offer_worth,
     own_turn,
-    own_worth,
+    points_needed,
+    pool_worth,
     progress,
-    whole,
     worst_at_least,
 )
 
@@ -49,8 +49,8 @@ class TimeBased:
 
     def act(self, turns: Turns) -> Decisions:
         aspiration = self.floor + (1 - self.floor) * (1 - progress(turns) ** self.exponent)
-        enough = needed(aspiration, whole(turns))
-        return answer(on_the_table(turns) & (offered(turns) >= enough), worst_at_least(turns, enough))
+        enough = points_needed(aspiration, pool_worth(turns))
+        return answer(has_offer(turns) & (offer_worth(turns) >= enough), worst_at_least(turns, enough))
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Conceder(TimeBased):
 
 @dataclass(frozen=True)
 class Bluffer:
-    """Pretends to want even what is worthless to it, and gives that up first, as if it were a concession.
+    """Claims even items that are worthless to it, and gives those up first, as if they were a concession.
 
     Source: feigned interest (Lewis et al. 2017, arXiv 1706.05125, section 6: agents feign interest in a worthless item
     to "compromise" by conceding it later; the bogey of O'Connor, Carnevale 1997). It asks for the whole pool at first;
@@ -107,12 +107,12 @@ class Bluffer:
 
     def act(self, turns: Turns) -> Decisions:
         claim = self._claim(turns)
-        return answer(on_the_table(turns) & (offered(turns) >= own_worth(turns, claim)), claim)
+        return answer(has_offer(turns) & (offer_worth(turns) >= claim_worth(turns, claim)), claim)
 
     def _claim(self, turns: Turns) -> Int8s:
         values, claim = turns.my_utilities.T.astype(np.int32), turns.counts.T.copy()
-        wholes = whole(turns)
-        spare = wholes - needed(self.floor, wholes)  # points that may be given up
+        wholes = pool_worth(turns)
+        spare = wholes - points_needed(self.floor, wholes)  # points that may be given up
         left = np.full(turns.size, self.pace * own_turn(turns), dtype=np.int32)
         for place in np.argsort(values, axis=0, kind="stable"):
             column = place[None]
@@ -125,7 +125,7 @@ class Bluffer:
         return claim.T
 
 
-LEVELS = 4  # values that each parameter may take
+LEVELS = 4  # values of each parameter
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class Personas:
     all sixteen personas are equally likely, drawn from the game's noise 0 and 1. Each is ``linear`` with that exponent
     and floor.
 
-    - ``eager``: more than 0, at most 100: the exponent of who concedes soonest.
-    - ``patient``: at least ``eager``, at most 100: the exponent of who holds out for longest.
+    - ``eager``: more than 0, at most 100: the exponent of the earliest concession.
+    - ``patient``: at least ``eager``, at most 100: the exponent of the latest concession.
     - ``low``: 0..1, the floor of the softest.
     - ``high``: 0..1, at least ``low``: the floor of the hardest.
     """
@@ -162,23 +162,23 @@ class Personas:
                 )
 
     def personas(self) -> tuple[tuple[float, TimeBased], ...]:
-        """How probable each persona is, and who it is; all are deterministic and without memory."""
+        """The probability of each persona, and the persona; all are deterministic and without memory."""
         exponents, floors = np.geomspace(self.eager, self.patient, LEVELS), np.linspace(self.low, self.high, LEVELS)
         chance = 1 / LEVELS**2
         return tuple(
             (chance, TimeBased(exponent, floor)) for exponent in exponents.tolist() for floor in floors.tolist()
         )
 
-    def who(self, turns: Turns) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def persona_numbers(self, turns: Turns) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """The number of each game's persona, ``[B]``."""
         draws = (turns.game_noise[:, :2] * LEVELS).astype(np.int64)
         return draws[:, 0] * LEVELS + draws[:, 1]
 
     def act(self, turns: Turns) -> Decisions:
-        enough = needed(self._aspirations(turns)[self.who(turns)], whole(turns))
-        return answer(on_the_table(turns) & (offered(turns) >= enough), worst_at_least(turns, enough))
+        enough = points_needed(self._aspirations(turns)[self.persona_numbers(turns)], pool_worth(turns))
+        return answer(has_offer(turns) & (offer_worth(turns) >= enough), worst_at_least(turns, enough))
 
     def _aspirations(self, turns: Turns) -> Doubles:
-        """The share that each persona wants now."""
+        """The aspiration of each persona now, ``[16]``."""
         t = progress(turns)
-        return np.array([who.floor + (1 - who.floor) * (1 - t**who.exponent) for _, who in self.personas()])
+        return np.array([one.floor + (1 - one.floor) * (1 - t**one.exponent) for _, one in self.personas()])

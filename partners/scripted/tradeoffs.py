@@ -1,4 +1,4 @@
-"""Partners that concede with time, and among splits that are as good for them choose one that suits the partner.
+"""Trade-off partners: they concede with time, and among equally good splits choose the best for the partner.
 
 The aspiration falls as in :mod:`partners.scripted.time_based`. All splits worth at least that and at most ``slack`` of
 the whole value more, or else the least that is enough, are as good for them: they trade off along an indifference
@@ -20,16 +20,16 @@ from partners.scripted.menu import NEVER, Menu, favourite, menu
 from partners.scripted.offers import (
     Points,
     answer,
-    needed,
-    offered,
-    on_the_table,
-    own_worth,
+    claim_worth,
+    has_offer,
+    offer_worth,
     partner_claims,
+    points_needed,
+    pool_worth,
     progress,
-    whole,
 )
 
-_SHARES = 2520  # of an item type's count: every count up to 10 divides it
+_SHARES = 2520  # the whole of an item type: every count up to 10 divides it
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class _Trader:
 
     def _as_good(self, turns: Turns, splits: Menu) -> tuple[Points, Bools]:
         """The points that are enough, ``[B]``, and the splits as good as that, ``[N, B]``."""
-        wholes = whole(turns)
+        wholes = pool_worth(turns)
         aspiration = self.floor + (1 - self.floor) * (1 - progress(turns) ** self.exponent)
-        enough = needed(aspiration, wholes)
+        enough = points_needed(aspiration, wholes)
         reaches = splits.fits & (splits.points >= enough)
         least = np.where(reaches, splits.points, wholes).min(axis=0)
         most = np.maximum(least, enough + (self.slack * wholes).astype(np.int32))
@@ -60,7 +60,7 @@ class _Trader:
 
 @dataclass(frozen=True)
 class Similarity(_Trader):
-    """Concedes with time, and of what is as good for it claims what is most like the partner's offer.
+    """Concedes with time, and among equally good splits claims the one most similar to the partner's offer.
 
     Source: similarity trade-offs (Faratin, Sierra, Jennings 2002, *Using similarity criteria to make issue trade-offs
     in automated negotiations*, section 4). Two splits differ by the sum over the items of how many more or fewer it
@@ -81,24 +81,24 @@ class Similarity(_Trader):
         offer = turns.last_partner_offer_for_me.T
         far = sum(np.abs(splits.items[item] - offer[item]) * values[item] for item in range(3))
         claim, _ = favourite(splits, np.where(as_good, -np.asarray(far), NEVER))
-        return answer(on_the_table(turns) & (offered(turns) >= enough), claim)
+        return answer(has_offer(turns) & (offer_worth(turns) >= enough), claim)
 
 
 @dataclass(frozen=True)
 class FrequencyModel(_Trader):
-    """Finds out what the partner wants from how often it claims it, and of what is as good for it claims what suits it.
+    """Models the partner's values by how often it claims items, and trades off along its own indifference curve.
 
     Source: the frequency models of automated negotiators: Agent Smith (van Galen Last 2012, *Agent Smith: opponent
     model estimation in bilateral multi-issue negotiation*, section 3) and HardHeaded (van Krimpen, Looije, Hajizadeh
     2013); trading off by it as in Hindriks, Tykhonov 2008, *Opponent modelling in automated multi-issue negotiation*.
     An item type weighs 1 plus ``learning`` for each claim of the whole of it, less for claims of a part; its items
-    share that weight equally. It claims what leaves the partner most weight, and agrees to what is worth its claim. It
-    remembers what the partner's claims add up to.
+    share that weight equally. It claims what leaves the partner most weight, and agrees to what is worth its claim. Its
+    memory is the sum of the partner's claims.
 
     - ``exponent``: more than 0; 1 concedes in equal steps, more holds out for longer, less concedes sooner.
     - ``floor``: 0..1, the share of its whole value that it comes down to on its last turn.
     - ``slack``: 0..1, share of its whole value by which splits may differ and are as good for it.
-    - ``learning``: 0..100, how much a claim weighs against what is believed without one; 0: it learns nothing.
+    - ``learning``: 0..100, the weight of a claim against the prior weight 1; 0: no learning.
     """
 
     exponent: float = 2.0
@@ -118,10 +118,10 @@ class FrequencyModel(_Trader):
         claims = partner_claims(turns)
         claimed = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int64)
         weights = per_item * (_SHARES + self.learning * claimed * per_item)
-        kept = sum(splits.items[item] * weights[item] for item in range(3))
-        claim, _ = favourite(splits, np.where(as_good, -np.asarray(kept), NEVER))
-        return answer(on_the_table(turns) & (offered(turns) >= own_worth(turns, claim)), claim)
+        taken = sum(splits.items[item] * weights[item] for item in range(3))
+        claim, _ = favourite(splits, np.where(as_good, -np.asarray(taken), NEVER))
+        return answer(has_offer(turns) & (offer_worth(turns) >= claim_worth(turns, claim)), claim)
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """What it remembers: how many of each item the partner has claimed in all, ``[B, 3]``."""
+        """Its memory: how many of each item the partner has claimed in all, ``[B, 3]``."""
         return claimed_in_all(turns)[:, 1:]

@@ -24,7 +24,7 @@ from league.standings.references import reference_of
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import NO_PAST, ProvenanceError, identity, provenance_of
-from partners.rosters import DEV, TEST, hash_of, roster
+from partners.rosters import DEV, TEST, members_hash, roster
 from tests.command import dond
 from tests.league.absent import install_absent
 from tests.third_party import install, on_the_path
@@ -110,7 +110,7 @@ def test_a_line_says_what_it_is_of(row):
     assert row["submission"]["name"] == "heuristic" and row["submission"]["identity"] == identity("heuristic")
     assert not row["submission"]["learned"] and row["submission"]["deterministic"]
     assert row["benchmark"]["roster"] == OWN and row["benchmark"]["networks"] == "greedy"
-    assert row["benchmark"]["roster_sha256"] == hash_of(["linear", "stubborn"])
+    assert row["benchmark"]["roster_sha256"] == members_hash(["linear", "stubborn"])
     assert {"version", "commit", "numpy", "torch", "python"} <= row["code"].keys()
     assert json.loads(json.dumps(row, allow_nan=False)) == row
 

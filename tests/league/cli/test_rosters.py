@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from partners.rosters import FILE, ROSTERS, hash_of, roster, roster_hash, stored
-from partners.rosters.draw import beside, from_csv
+from partners.rosters import FILE, ROSTERS, load_rosters, members_hash, roster, roster_hash
+from partners.rosters.draw import admission_path, read_admission
 from tests.command import in_process as dond
 
 
@@ -15,7 +15,7 @@ def small(tmp_path):
     import yaml
 
     members = {"train": ["heuristic"], "dev": ["micro"], "test": []}
-    held = {name: {"sha256": hash_of(members[name]), "members": members[name]} for name in ROSTERS}
+    held = {name: {"sha256": members_hash(members[name]), "members": members[name]} for name in ROSTERS}
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump({"seed": 1, "families": {}, **held}))
     return path
@@ -27,12 +27,12 @@ def test_the_members_are_listed_with_their_hashes():
     for name in ROSTERS:
         assert f"{len(roster(name))} members, sha256 {roster_hash(name)}" in done.stdout
         assert all(member in done.stdout for member in roster(name))
-    assert f"drawn from {len(stored().families)} families by the seed {stored().seed}" in done.stdout
+    assert f"drawn from {len(load_rosters().families)} families by the seed {load_rosters().seed}" in done.stdout
 
 
 def test_one_roster_is_listed_for_programs():
     done = dond("rosters", "list", "dev", "--format", "csv")
-    assert tuple(row.member for row in from_csv(done.stdout)) == roster("dev")
+    assert tuple(row.member for row in read_admission(done.stdout)) == roster("dev")
 
 
 def test_of_somebody_it_is_said_whom_it_is_like():
@@ -43,7 +43,7 @@ def test_of_somebody_it_is_said_whom_it_is_like():
 
 def test_a_copy_among_the_members_of_a_file_is_an_error(small):
     text = small.read_text().replace("- micro", "- first_acceptable_offer")
-    small.write_text(text.replace(hash_of(["micro"]), hash_of(["first_acceptable_offer"])))
+    small.write_text(text.replace(members_hash(["micro"]), members_hash(["first_acceptable_offer"])))
     done = dond("rosters", "check", "--file", str(small))
     assert done.returncode == 2 and "1 of 2 may not be there: first_acceptable_offer" in done.stderr
 
@@ -77,4 +77,4 @@ def test_a_mistake_is_told_in_a_sentence(words, told, tmp_path, monkeypatch):
 
 
 def test_the_record_lies_beside_its_rosters():
-    assert beside(FILE).is_file()
+    assert admission_path(FILE).is_file()

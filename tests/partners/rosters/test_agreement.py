@@ -8,13 +8,13 @@ import pytest
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import decide
-from partners.rosters.draw import Play, every_few, same_decisions
+from partners.rosters.draw import CandidatePlay, same_decisions, scenario_sample
 
-FEW = every_few(60)
+FEW = scenario_sample(60)
 
 
-def play(name: str) -> Play:
-    return Play(seat_occupant(name), FEW)
+def play(name: str) -> CandidatePlay:
+    return CandidatePlay(seat_occupant(name), FEW)
 
 
 def test_insist_is_propose_and_a_split_counts_only_in_offers():
@@ -44,11 +44,15 @@ def test_an_agreement_is_of_the_games_of_the_one_who_plays():
 
 def test_the_share_is_over_all_decisions_in_both_seats():
     # In one turn seat_0 claims and that is all: half of the decisions are never asked for.
-    opening = Play(seat_occupant("heuristic"), FEW, Rules(max_turns=1))
+    opening = CandidatePlay(seat_occupant("heuristic"), FEW, Rules(max_turns=1))
     assert opening.decisions == FEW.size and opening.share(seat_occupant("first_acceptable_offer")) == 1.0
     whole = play("heuristic")
     assert whole.decisions > 2 * FEW.size and 0.9 < whole.share(seat_occupant("first_acceptable_offer")) < 1
 
 
 def test_the_scenarios_are_at_equal_distances():
-    assert every_few(5295).size == 5295 and every_few(1324).size == 1324 and every_few(10**6).size == 5295
+    assert (
+        scenario_sample(5295).size == 5295
+        and scenario_sample(1324).size == 1324
+        and scenario_sample(10**6).size == 5295
+    )

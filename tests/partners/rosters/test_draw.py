@@ -8,22 +8,22 @@ import pytest
 from dond_marl.errors import InputError
 from dond_marl.occupants import parse_spec, seat_occupant
 from partners.provenance import programs
-from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, roster, stored
+from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, load_rosters, roster
 from partners.rosters.draw import (
     ALONE,
     LIMIT,
-    MET,
     SEED,
     SIZES,
     TRIES,
     TWIN,
-    Compared,
-    as_csv,
-    as_markdown,
-    beside,
+    USED_BEFORE,
+    Comparisons,
+    admission_csv,
+    admission_markdown,
+    admission_path,
     candidates,
     draw,
-    from_csv,
+    read_admission,
     roles_of,
 )
 
@@ -47,19 +47,19 @@ SMALL = {
     "zeuthen": {"rationality": (0.0, 8.0)},
     "sniper": {"patience": (1.0, 3.0), "fair": (0.3, 0.5, 0.7)},
 }
-RECORD = from_csv(beside().read_text(encoding="utf-8"))
+RECORD = read_admission(admission_path().read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
 def compared():
-    return Compared()
+    return Comparisons()
 
 
 # --- The shipped rosters --------------------------------------------------------------------------------------------
 
 
 def test_the_shipped_rosters_have_the_sizes_that_were_published():
-    assert {name: len(roster(name)) for name in ROSTERS} == SIZES and stored().seed == SEED
+    assert {name: len(roster(name)) for name in ROSTERS} == SIZES and load_rosters().seed == SEED
 
 
 def test_about_half_of_the_test_roster_is_of_families_that_train_has_nobody_of():
@@ -69,14 +69,14 @@ def test_about_half_of_the_test_roster_is_of_families_that_train_has_nobody_of()
 
 
 def test_families_are_in_the_rosters_of_their_roles_alone():
-    rosters = stored()
+    rosters = load_rosters()
     assert rosters.roles == roles_of(rosters.families, rosters.seed)
     for name in ROSTERS:
         assert {rosters.roles[parse_spec(member)[0]] for member in roster(name)} <= {"shared", name}
 
 
 def test_every_member_was_drawn_from_its_family():
-    rosters = stored()
+    rosters = load_rosters()
     for name in ROSTERS:
         for member in roster(name):
             assert member in candidates(rosters.families, parse_spec(member)[0], rosters.seed)
@@ -93,8 +93,10 @@ def test_the_record_is_of_the_shipped_rosters_and_nobody_in_it_is_a_copy():
 
 
 def test_nobody_whom_the_project_met_before_is_in_the_test_roster():
-    assert not set(MET) & set(roster(TEST))
-    assert {parse_spec(member)[0] for member in MET}.isdisjoint(f for f, role in stored().roles.items() if role == TEST)
+    assert not set(USED_BEFORE) & set(roster(TEST))
+    assert {parse_spec(member)[0] for member in USED_BEFORE}.isdisjoint(
+        f for f, role in load_rosters().roles.items() if role == TEST
+    )
 
 
 @pytest.mark.parametrize("name", [DEV, TEST])
@@ -108,7 +110,7 @@ def test_some_members_of_the_shipped_rosters_are_admitted_again(name, compared):
 
 @pytest.mark.slow
 def test_every_member_of_the_shipped_rosters_is_admitted_again(compared):
-    again, taken = compared.admissions(stored().members), [row for row in RECORD if not row.reason]
+    again, taken = compared.assess_all(load_rosters().members), [row for row in RECORD if not row.reason]
     assert [row.reason for row in again] == [""] * len(again)
     for row, told in zip(again, taken, strict=True):
         assert row[:2] == told[:2] and row.nearest_train[0] == told.nearest_train[0]
@@ -118,7 +120,7 @@ def test_every_member_of_the_shipped_rosters_is_admitted_again(compared):
 
 @pytest.mark.slow
 def test_the_published_seed_draws_the_shipped_rosters():
-    rosters = stored()
+    rosters = load_rosters()
     drawn = draw(rosters.families, rosters.seed)
     assert drawn.rosters == rosters
     assert [row[:2] for row in drawn.refused] == [row[:2] for row in RECORD if row.reason]
@@ -132,14 +134,14 @@ def test_the_published_seed_draws_the_shipped_rosters():
     [("first_acceptable_offer", "heuristic"), ("tough", "heuristic(accept_ratio=0.9, insist_ratio=0.9)")],
 )
 def test_the_copies_that_were_once_among_held_out_members_are_refused(candidate, like, compared):
-    found = compared.considered(candidate, DEV, TRAINED_WITH)
+    found = compared.assess(candidate, DEV, TRAINED_WITH)
     assert found.nearest_train[0] == like and found.nearest_train[1] > 0.93
     assert found.reason == f"{found.nearest_train[1]:.1%} like {like}, in train"
 
 
 @pytest.mark.parametrize("candidate", ["hybrid", "micro", "nash_seeker", "ultimatum", "versatile"])
 def test_those_that_were_no_copies_are_taken(candidate, compared):
-    assert compared.considered(candidate, DEV, TRAINED_WITH).reason == ""
+    assert compared.assess(candidate, DEV, TRAINED_WITH).reason == ""
 
 
 def test_one_pair_is_over_the_limit_on_the_games_of_the_member_of_train_as_the_page_says(compared):
@@ -152,14 +154,14 @@ def test_one_pair_is_over_the_limit_on_the_games_of_the_member_of_train_as_the_p
 
 def test_whoever_was_met_before_is_refused_in_test_though_nobody_is_near(compared):
     nobody = {name: [] for name in ROSTERS}
-    assert "met before" in compared.considered("micro", TEST, nobody).reason
-    assert compared.considered("micro", DEV, nobody).reason == ""
-    assert "like heuristic, met before" in compared.considered("first_acceptable_offer(tau=5.5)", TEST, nobody).reason
+    assert "met before" in compared.assess("micro", TEST, nobody).reason
+    assert compared.assess("micro", DEV, nobody).reason == ""
+    assert "like heuristic, met before" in compared.assess("first_acceptable_offer(tau=5.5)", TEST, nobody).reason
 
 
 def test_a_twin_within_a_roster_is_refused_on_either_of_the_two(compared):
     for pair in (("heuristic", "first_acceptable_offer"), ("first_acceptable_offer", "heuristic")):
-        reason = compared.considered(pair[1], TRAIN, {"train": [pair[0]], "dev": [], "test": []}).reason
+        reason = compared.assess(pair[1], TRAIN, {"train": [pair[0]], "dev": [], "test": []}).reason
         assert f"like {pair[0]}, in train too" in reason
 
 
@@ -183,7 +185,7 @@ def test_a_roster_stays_short_where_the_families_hold_no_more():
 
 
 def test_the_roles_hang_on_the_names_alone_and_the_default_family_is_shared():
-    families = stored().families
+    families = load_rosters().families
     for seed in range(20):
         roles = roles_of(families, seed)
         assert roles["heuristic"] == "shared"
@@ -193,7 +195,7 @@ def test_the_roles_hang_on_the_names_alone_and_the_default_family_is_shared():
 
 
 def test_candidates_begin_with_the_default_and_are_all_different():
-    families = stored().families
+    families = load_rosters().families
     for family in families:
         every = candidates(families, family)
         combinations = int(np.prod([len(values) for values in families[family].values()]))
@@ -205,19 +207,21 @@ def test_candidates_begin_with_the_default_and_are_all_different():
 
 
 def test_the_record_is_read_back_as_it_was_written():
-    assert as_csv(from_csv(as_csv(RECORD))) == as_csv(RECORD)
+    assert admission_csv(read_admission(admission_csv(RECORD))) == admission_csv(RECORD)
     with pytest.raises(InputError, match="not the record of a draw"):
-        from_csv("member,share\n")
-    assert beside(FILE).name == "admission.csv" and beside(FILE.with_name("mine.yaml")).name == "mine.csv"
+        read_admission("member,share\n")
+    assert (
+        admission_path(FILE).name == "admission.csv" and admission_path(FILE.with_name("mine.yaml")).name == "mine.csv"
+    )
 
 
 def test_the_page_shows_the_table_of_the_record():
     page = (FILE.parents[2] / "docs" / "ROSTERS.md").read_text(encoding="utf-8")
-    assert as_markdown(RECORD, programs) in page
+    assert admission_markdown(RECORD, programs) in page
 
 
 def test_the_table_tells_whom_of_train_each_is_most_like():
-    text = as_markdown(RECORD, programs)
+    text = admission_markdown(RECORD, programs)
     assert text.count("\n| `") == sum(SIZES.values()) and text.count("###") == 3
     assert "| `heuristic` | yes |" in text
 
@@ -234,4 +238,4 @@ def test_the_table_tells_whom_of_train_each_is_most_like():
     ],
 )
 def test_a_family_is_met_in_train_by_its_program_whatever_its_name(member, met):
-    assert f"| `{member}` | {met} |" in as_markdown(RECORD, programs)
+    assert f"| `{member}` | {met} |" in admission_markdown(RECORD, programs)

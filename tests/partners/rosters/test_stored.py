@@ -8,7 +8,17 @@ import pytest
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant, spec_name
-from partners.rosters import FILE, ROSTERS, Rosters, hash_of, plain_name, roster, roster_hash, stored, written
+from partners.rosters import (
+    FILE,
+    ROSTERS,
+    Rosters,
+    load_rosters,
+    members_hash,
+    plain_name,
+    roster,
+    roster_hash,
+    rosters_text,
+)
 
 
 def test_the_rosters_are_disjoint_sorted_and_written_plainly():
@@ -29,13 +39,17 @@ def test_every_member_can_be_seated_and_costs_nothing_to_ask():
 
 
 def test_the_shipped_rosters_are_those_of_their_hashes():
-    assert stored().damage() is None
-    assert stored().hashes == {name: roster_hash(name) for name in ROSTERS}
+    assert load_rosters().damage() is None
+    assert load_rosters().hashes == {name: roster_hash(name) for name in ROSTERS}
 
 
 def test_a_hash_is_of_the_members_a_line_each_whatever_their_order():
     expected = hashlib.sha256(b"heuristic\nlinear(exponent=2.0)\n").hexdigest()
-    assert hash_of(["linear(exponent=2.0)", "heuristic"]) == hash_of(["heuristic", "linear(exponent=2.0)"]) == expected
+    assert (
+        members_hash(["linear(exponent=2.0)", "heuristic"])
+        == members_hash(["heuristic", "linear(exponent=2.0)"])
+        == expected
+    )
 
 
 def test_an_unknown_roster_is_refused():
@@ -54,9 +68,9 @@ def test_an_unknown_roster_is_refused():
 )
 def test_a_roster_that_was_written_by_hand_is_found_out(members, damage):
     true = {"train": ("heuristic",), "dev": members, "test": ()}
-    hashes = {name: hash_of(true[name]) for name in ROSTERS}
+    hashes = {name: members_hash(true[name]) for name in ROSTERS}
     if "hash" in damage:
-        hashes["dev"] = hash_of(("heuristic",))
+        hashes["dev"] = members_hash(("heuristic",))
     assert damage in Rosters(1, {}, {}, true, hashes).damage()
 
 
@@ -65,18 +79,18 @@ def test_a_file_that_holds_no_rosters_is_named(text, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=r"mine\.yaml holds no rosters, as `dond rosters draw` writes them"):
-        stored(path)
+        load_rosters(path)
 
 
 def test_rosters_that_are_written_down_are_read_back_the_same(tmp_path):
     path, families = tmp_path / "mine.yaml", {"linear": {"exponent": (1.0, 2.0)}, "tough": {}}
     members = {"train": ("linear",), "dev": (), "test": ("linear(exponent=2.0)", "tough")}
     made = Rosters(
-        7, families, {"linear": "shared", "tough": "test"}, members, {k: hash_of(members[k]) for k in members}
+        7, families, {"linear": "shared", "tough": "test"}, members, {k: members_hash(members[k]) for k in members}
     )
-    path.write_text(written(made))
-    assert stored(path) == made and made.damage() is None
-    assert written(stored()) == FILE.read_text()
+    path.write_text(rosters_text(made))
+    assert load_rosters(path) == made and made.damage() is None
+    assert rosters_text(load_rosters()) == FILE.read_text()
 
 
 def test_the_file_lies_in_the_package():

@@ -15,15 +15,15 @@ from partners.scripted.menu import favourite, menu
 from partners.scripted.offers import (
     at_rank,
     best_allowed,
-    fill,
-    kept,
-    nearest,
-    needed,
+    fill_claim,
+    item_numbers,
+    nearest_split,
     own_claims,
     partner_claims,
+    points_needed,
+    pool_worth,
     progress,
     ranking,
-    whole,
     worst_at_least,
     worth_left,
     worthwhile,
@@ -45,14 +45,14 @@ def turns(request):
 
 
 def splits_of(turns, row):
-    """Every split of one pool in lexicographic order with its worth: [(points, items kept, split)]."""
+    """Every split of one pool in lexicographic order with its worth: [(points, items item_numbers, split)]."""
     values, pool = turns.my_utilities[row].tolist(), turns.counts[row].tolist()
     ways = itertools.product(*(range(count + 1) for count in pool))
     return [(sum(v * k for v, k in zip(values, split, strict=True)), sum(split), split) for split in ways]
 
 
 def test_the_worst_split_that_is_enough(turns):
-    wholes = whole(turns)
+    wholes = pool_worth(turns)
     target = np.random.default_rng(0).integers(0, wholes + 3)
     chosen = worst_at_least(turns, target)
     for row in range(GAMES):
@@ -62,9 +62,9 @@ def test_the_worst_split_that_is_enough(turns):
 
 def test_the_split_nearest_to_a_share(turns):
     share = np.random.default_rng(0).random(GAMES) * 1.2 - 0.1
-    chosen = nearest(turns, share)
+    chosen = nearest_split(turns, share)
     for row in range(GAMES):
-        target = round(min(max(share[row], 0), 1) * int(whole(turns)[row]) * 64)
+        target = round(min(max(share[row], 0), 1) * int(pool_worth(turns)[row]) * 64)
         near = min((abs(points * 64 - target), points * 64 < target, n, s) for points, n, s in splits_of(turns, row))
         assert tuple(chosen[row]) == near[3]
 
@@ -83,7 +83,7 @@ def test_the_ranking_runs_from_the_best_split_without_worthless_items(turns):
 
 
 def test_the_best_split_that_is_not_forbidden(turns):
-    base = len(kept(turns))
+    base = len(item_numbers(turns))
     forbidden = np.random.default_rng(0).random((base**3, GAMES)) < np.linspace(0, 1, GAMES)
     forbidden[:, -1] = True
     chosen = best_allowed(turns, forbidden)
@@ -107,8 +107,8 @@ def test_a_menu_lists_every_split_and_the_best_by_a_score_is_the_first_of_equals
 
 
 def test_filling_takes_the_most_valuable_items_one_by_one(turns):
-    target = np.random.default_rng(0).integers(0, whole(turns) + 1)
-    chosen = fill(turns, target)
+    target = np.random.default_rng(0).integers(0, pool_worth(turns) + 1)
+    chosen = fill_claim(turns, target)
     for row in range(GAMES):
         values, taken, points = turns.my_utilities[row].astype(int), [0, 0, 0], 0
         for item in sorted(range(3), key=lambda item: -values[item]):
@@ -122,7 +122,7 @@ def test_filling_takes_the_most_valuable_items_one_by_one(turns):
 def test_what_is_needed_is_exact_for_every_share_in_hundredths_and_every_whole():
     wholes = np.arange(301)
     for hundredths in range(101):
-        assert (needed(hundredths / 100, wholes) == -(-hundredths * wholes // 100)).all()
+        assert (points_needed(hundredths / 100, wholes) == -(-hundredths * wholes // 100)).all()
 
 
 @pytest.mark.parametrize(

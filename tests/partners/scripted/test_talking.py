@@ -17,7 +17,7 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
 from partners.catalogue import scripted
-from partners.scripted.talking import Listener, best_claim, claim_against, claimed, said
+from partners.scripted.talking import Listener, best_claim, claim_against, parse_values, values_sentence
 
 TALK = Rules(message_length=200)
 SCENARIOS = open_source("lewis", split="test").table.rows(slice(0, None, 20))
@@ -34,11 +34,11 @@ def played(first, second, rules=TALK):
 
 def test_what_is_said_is_read_back_and_anything_else_claims_nothing():
     for values in itertools.product((0, 3, 10), repeat=3):
-        assert claimed(said(values)) == values
-    assert claimed("they are worth: Books 4; hats = 1, and balls 2") == (4, 1, 2)
+        assert parse_values(values_sentence(values)) == values
+    assert parse_values("they are worth: Books 4; hats = 1, and balls 2") == (4, 1, 2)
     for nothing in ("", "book 4, hat 1, ball 2", "my values are high", "My values: book 4, hat 1.",
                     "My values: book 40, hat 1, ball 2", "My values: hat 1, book 4, ball 2"):  # fmt: skip
-        assert claimed(nothing) is None, nothing
+        assert parse_values(nothing) is None, nothing
 
 
 @pytest.mark.parametrize("spec", ["announcer", "liar", "listener(trust=0.5)", "announcer(of=listener)"])
@@ -51,7 +51,7 @@ def test_an_announcer_tells_the_truth_and_a_liar_what_pays_and_their_acts_are_th
     for name in ("announcer", "liar"):
         games = played(name, "tough")
         assert (games.act == silent.act).all() and (games.oA == silent.oA).all()
-        first = [claimed(message) for message in games.messages[:, 0]]
+        first = [parse_values(message) for message in games.messages[:, 0]]
         mine = [tuple(values) for values in SCENARIOS.utilities[:, 0].tolist()]
         assert (first == mine) == (name == "announcer")
         assert not any(games.messages[:, 1])  # tough says nothing
@@ -114,7 +114,7 @@ def test_nothing_but_the_text_reaches_the_other_seat():
 
 def test_text_is_in_no_feature_and_moves_no_partner_that_ignores_it():
     """Two texts, one game: the features that learners read are the same bytes, and so are a scripted partner's acts."""
-    read, said = [], []
+    read, values_sentence = [], []
     for text in ("", "My values: book 9, hat 0, ball 1."):
         table = GameBatch(SCENARIOS, TALK, prior="lewis")
         message = np.full(SCENARIOS.size, text, dtype=object)
@@ -122,9 +122,9 @@ def test_text_is_in_no_feature_and_moves_no_partner_that_ignores_it():
         turns = table.turns()
         layout = BaseLayout(max_count=4, max_turns=10)
         read.append(encode(turns, layout).tobytes())
-        said.append([part.tobytes() for name in ("zeuthen", "nash_seeker", "concession_rule")
+        values_sentence.append([part.tobytes() for name in ("zeuthen", "nash_seeker", "concession_rule")
                      for part in seat_occupant(name).act(turns)[:4]])  # fmt: skip
-    assert read[0] == read[1] and said[0] == said[1]
+    assert read[0] == read[1] and values_sentence[0] == values_sentence[1]
 
 
 UNBOUND = [(Rules(turns, message_length=50, secret_claims=True), turns == 5) for turns in (2, 3, 5, 6)]

@@ -250,10 +250,10 @@ def test_each_game_has_one_of_sixteen_personas_to_its_end():
     for talk in ([], [NOTHING], [(P, (1, 2, 0)), HAT], [(P, (1, 2, 0)), HAT, (P, (1, 1, 0)), HATS]):
         turns = turns_after(*talk, rules=Rules(6)).rows(np.zeros(160, dtype=np.int64))._replace(game_noise=draws)
         said = partner.act(turns)
-        for row, who in enumerate(partner.who(turns)):
+        for row, who in enumerate(partner.persona_numbers(turns)):
             alone = every[who][1].act(turns.rows(np.array([row])))
             assert (said.act_type[row], said.oA[row].tolist()) == (alone.act_type[0], alone.oA[0].tolist())
-    assert len(set(partner.who(turns).tolist())) == 16
+    assert len(set(partner.persona_numbers(turns).tolist())) == 16
 
 
 # -- trading off ----------------------------------------------------------------------------------------------------
