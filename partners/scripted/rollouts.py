@@ -135,9 +135,9 @@ class Rollouts:
         return drawn
 
 
-def _table(turns: Turns, rows: Rows, utilities: Int8s) -> Table:
+def _table(turns: Turns, rows: Rows, utilities: Int8s) -> GameBatch:
     """The games of ``rows[N]`` replayed to their present turn, with values ``utilities[N, 2, 3]``."""
-    table = Table(
+    table = GameBatch(
         Scenarios(turns.counts[rows], np.ascontiguousarray(utilities)),
         turns.rules,
         prior=turns.prior,
