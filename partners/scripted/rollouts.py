@@ -112,7 +112,7 @@ class Rollouts:
             partner, live = (self.own if table.seat == seat else self.model), table.live
             noises: tuple[Doubles, ...] = ()
             if not partner.traits.deterministic:
-                streams = ((_TURNS, table.taken), (_GAMES, table.seat))
+                streams = ((_TURNS, table.turns_taken), (_GAMES, table.seat))
                 noises = tuple(derive_uniforms(noise[live], *stream, index[live], _UNIFORMS) for stream in streams)
             table.step(partner.act(table.turns(*noises)))
         own: NDArray[np.int64] = table.games().scores[:, seat].reshape(-1, times).sum(axis=1, dtype=np.int64)
