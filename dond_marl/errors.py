@@ -81,6 +81,10 @@ def missing_library(error: ModuleNotFoundError, who: str, extra: str | None = No
     return MissingLibrary(f"{who} needs {library}, which is not installed: {bring}, or `make setup` in a checkout")
 
 
+class NotComputable(InputError, ValueError):
+    """A value, bound or belief that cannot be computed for this partner, source or rules; the message says why."""
+
+
 class RunFailure(DondError, RuntimeError):
     """The run could not go on, through no mistake in what the caller gave."""
 

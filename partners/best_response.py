@@ -9,15 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.envs.turn import turn_of
+from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules, State, apply, legal_actions
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Decisions, Doubles, History, Int8s, Partner, Traits, Turns, decide
 from dond_marl.statistics import TEN
-from dond_marl.yardsticks.adaptive import Adaptive, Belief, has_minds
+from dond_marl.yardsticks.adaptive import Adaptive, Belief, is_enumerable
 from dond_marl.yardsticks.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
-from dond_marl.yardsticks.odds import EXACT_TURNS, Heard, Odds, after, best_by_value, check_gamblers, look_ahead
-from dond_marl.yardsticks.recognition import Guess, recognized
+from dond_marl.yardsticks.odds import (
+    EXACT_TURNS,
+    NumberedHistories,
+    Odds,
+    bayes_update,
+    best_by_value,
+    check_stochastic,
+    look_ahead,
+)
+from dond_marl.yardsticks.recognition import Guess, recognize
 from dond_marl.yardsticks.replies import Replies
 from partners.mixture import Mixture
 
@@ -47,8 +56,8 @@ class BestResponse:
     def __init__(self, to: Spec | Partner, contexts: Contexts | None = None) -> None:
         self.to = seat_occupant(to)
         self._name, self._contexts = to if isinstance(to, str) else repr(to), contexts
-        if not exact_by_answers(self.to, Rules()) and not has_minds(self.to, Rules()):
-            check_gamblers(self.to, Rules())
+        if not exact_by_answers(self.to, Rules()) and not is_enumerable(self.to, Rules()):
+            check_stochastic(self.to, Rules())
         self._memory: dict[tuple[Rules, str, bool], _Memory] = {}
 
     def __repr__(self) -> str:
@@ -70,16 +79,16 @@ class BestResponse:
     def worths(self, turns: Turns) -> Doubles:
         """What every offer is worth, ``[R, 2N]`` points of ten, of the N splits of the rows' one pool.
 
-        PROPOSE of each, counted up with the last item type fastest, then INSIST of each; under ``disagree="rejects"``
-        a last column for the refusal. Expected over what it cannot know, the best response being played from its next
-        turn on; so not for the last turn of a game. Raises ``ValueError`` where this is not exact: ``to`` gambles, or
-        remembers too much.
+        PROPOSE of each, counted up with the last item type fastest, then INSIST of each; under ``disagree="rejects"`` a
+        last column for the refusal. Expected over what it cannot know, the best response being played from its next
+        turn on; so not for the last turn of a game. Raises ``NotComputable`` where this is not exact: ``to`` gambles,
+        or remembers too much.
         """
         found: list[tuple[Index, Doubles]] = []
         revealed = bool(turns.partner_utilities.any())
         for mind, some, context in self._memory_of(turns.rules, turns.prior, revealed).minds(turns):
             if isinstance(mind, _Guess):
-                raise ValueError(f"{self._name} gambles: what an act is worth against it is not exact")
+                raise NotComputable(f"{self._name} gambles: what an act is worth against it is not exact")
             found.append((some, mind.worths(turns.rows(some), context)))
         worths = np.empty((turns.size, found[0][1].shape[1]))
         for some, values in found:
@@ -109,24 +118,26 @@ class BestResponse:
     def beliefs(self, turns: Turns) -> Guess:
         """What it can tell of its partner: its values and, where ``to`` is a mixture, whom of it it faces; exact.
 
-        It believes the distribution that the game names, not its ``contexts``. Raises ``ValueError`` where ``to`` is
+        It believes the distribution that the game names, not its ``contexts``. Raises ``NotComputable`` where ``to`` is
         made of partners that gamble and do not know how.
         """
         if not isinstance(self.to, Mixture):
-            return Guess(recognized([self.to], turns).values, (self._name,), np.ones((turns.size, 1)))
-        found = recognized(self.to.partners, turns, [chance for chance, _ in self.to.personas()])
-        return Guess(found.values, self.to.names, found.who)
+            return Guess(recognize([self.to], turns).values, (self._name,), np.ones((turns.size, 1)))
+        found = recognize(self.to.partners, turns, [chance for chance, _ in self.to.personas()])
+        return Guess(found.values, self.to.names, found.identity)
 
     def value(self, seat: int, rules: Rules, prior: str) -> float:
         """What it is worth in ``seat``, expected points of ten over the ``contexts`` that it was given.
 
-        Raises ``ValueError`` where it was given none or where ``to`` is not made of deterministic partners; ``nan``
+        Raises ``NotComputable`` where it was given none or where ``to`` is not made of deterministic partners; ``nan``
         where they are too many to be exact about.
         """
-        if not has_minds(self.to, rules):
+        if not is_enumerable(self.to, rules):
             check_exact(self.to, rules)
         if self._contexts is None:
-            raise ValueError(f"{self!r} was given no contexts: what it is worth depends on a distribution of scenarios")
+            raise NotComputable(
+                f"{self!r} was given no contexts: what it is worth depends on a distribution of scenarios"
+            )
         return self._memory_of(rules, prior, revealed=False).contexts_value(seat)
 
     def _memory_of(self, rules: Rules, prior: str, revealed: bool) -> _Memory:
@@ -170,7 +181,7 @@ class _Memory:
         kind: type[_Sure | _Tracking | _Guess] = _Guess
         if exact_by_answers(self._to, self._rules):
             kind = _Sure
-        elif not self._revealed and has_minds(self._to, self._rules):
+        elif not self._revealed and is_enumerable(self._to, self._rules):
             kind = _Tracking
         self._minds.append(kind(self._to, self._rules, contexts, self._prior))
 
@@ -197,23 +208,23 @@ class _Sure:
     def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
         """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""
         numbers, moves = self._states(turns, context), self._moves
-        level = self._solver.solved(numbers, turns.rules.max_turns - turns.turns_taken)
-        say = level.say[np.searchsorted(level.numbers, numbers)].astype(np.int64)
+        level = self._solver.solve(numbers, turns.rules.max_turns - turns.turns_taken)
+        say = level.act[np.searchsorted(level.numbers, numbers)].astype(np.int64)
         return _written(say, moves.contexts, context, moves.width)
 
     def worths(self, turns: Turns, context: Index) -> Doubles:
         """See :meth:`BestResponse.worths`."""
         numbers = self._states(turns, context)
         likely = self._moves.weight(self._moves.unpack(numbers))
-        worths = self._solver.worths(numbers, turns.rules.max_turns - turns.turns_taken) / likely[:, None]
+        worths = self._solver.act_values(numbers, turns.rules.max_turns - turns.turns_taken) / likely[:, None]
         return worths[:, np.isfinite(worths).all(axis=0)]  # of larger pools there are more splits
 
     def _states(self, turns: Turns, context: Index) -> NDArray[np.int64]:
         """The rows' belief states, by number."""
-        moves, heard = self._moves, Heard(turns)
+        moves, heard = self._moves, NumberedHistories(turns)
         fits = moves.all_fit[context]
         for question, answer, left in heard.answers(moves.width):
-            fits = fits & moves.saying(context, question, answer, left)
+            fits = fits & moves.types_answering(context, question, answer, left)
         fits = np.where(fits == 0, moves.all_fit[context], fits)
         offered, nothing = turns.last_partner_act <= Act.INSIST, np.full(turns.size, moves.width)
         own = heard.claim(turns.seat, moves.width) if moves.rejects else nothing
@@ -239,13 +250,13 @@ class _Tracking:
             rows = np.flatnonzero(game.pool_of[context] == number)
             pool, history = game.pool(int(number)), turns.history.rows(rows)
             which, same = _each_once(game.place[context[rows]], history)
-            explain = pool.after_the_latest if self._forget else pool.after
+            explain = pool.beliefs_after_latest if self._forget else pool.beliefs_after
             belief = explain(game.place[context[rows[which]]], history.act[which], history.oA[which])
             known = np.flatnonzero(np.diff(belief.start))
             n, best = pool.automaton.width, np.full(len(which), 2 * pool.automaton.width)
             some = Belief(belief.context[known], np.append(belief.start[known], belief.start[-1]), belief.member)
             if some.size:
-                best[known] = pool.acts(some, turns.rules.max_turns - turns.turns_taken)
+                best[known] = pool.best_acts(some, turns.rules.max_turns - turns.turns_taken)
             say = best[same]
             agree = (say == 2 * n) & turns.act_mask[rows, Act.AGREE]
             claim = np.where(say == 2 * n, 0, say)
@@ -258,11 +269,11 @@ class _Tracking:
         game, left = self._seats[turns.seat], turns.rules.max_turns - turns.turns_taken
         number = int(game.pool_of[context[0]])  # the rows are of one pool
         pool = game.pool(number)
-        belief = pool.after(game.place[context], turns.history.act, turns.history.oA)
+        belief = pool.beliefs_after(game.place[context], turns.history.act, turns.history.oA)
         if not pool.exact or not np.diff(belief.start).all():
-            raise ValueError("what an act is worth here is only known within bounds")
-        likely = np.bincount(belief.row, pool.weights(belief, left), belief.size)
-        worths = pool.worths(belief, left)[1] / likely[:, None]
+            raise NotComputable("what an act is worth here is only known within bounds")
+        likely = np.bincount(belief.row, pool.probabilities(belief, left), belief.size)
+        worths = pool.act_values(belief, left)[1] / likely[:, None]
         return worths if worths.shape[1] == 2 * pool.automaton.width else np.tile(worths, 2)
 
 
@@ -274,11 +285,11 @@ class _Guess:
 
     def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
         """The best acts ``[R]`` and claims ``[R, 3]``, or in long games those that look best to who knows the type."""
-        odds, heard = self._odds, Heard(turns)
+        odds, heard = self._odds, NumberedHistories(turns)
         types, prior = odds.contexts.types[context], odds.contexts.weights[context]
         answers = heard.answers(odds.width)
         likely = (odds.answers(left)[types, question[:, None], answer[:, None]] for question, answer, left in answers)
-        weights = after(prior, likely)
+        weights = bayes_update(prior, likely)
         claim, left = heard.claim(1 - turns.seat, odds.width), turns.rules.max_turns - turns.turns_taken
         if left > SHORT and turns.rules.max_turns > EXACT_TURNS:
             say = best_by_value(odds, context, weights, claim, left)[1]

@@ -1,13 +1,14 @@
-"""Bayes-adaptive best responses: exact against partners with memory or several personas, otherwise bounded.
+"""Bayes-adaptive best responses: exact against partners with memory or several personas, otherwise an upper bound.
 
-What a seat does not know is which mind sits opposite (:mod:`dond_marl.yardsticks.automata`): which values it has, which
-persona it is. Minds are deterministic, so an answer only rules some out. A belief state is the set of the states that
-the remaining minds are in; expectimax over these sets is exact (Kaelbling, Littman, Cassandra 1998, *Artificial
-Intelligence* 101, section 3; with types that never change, a Bayes-adaptive game: Ross, Chaib-draa, Pineau 2007,
-NIPS). Once one mind is left its state alone counts, and those values are shared by all beliefs.
+A seat does not know which *policy* it plays against: which values the partner has and which persona it is
+(:mod:`dond_marl.yardsticks.automata`). Policies are deterministic, so an answer only rules some out. A belief state is
+the set of states that the remaining policies are in; expectimax over these sets is exact (Kaelbling, Littman, Cassandra
+1998, *Artificial Intelligence* 101, section 3; with types that never change, a Bayes-adaptive game: Ross, Chaib-draa,
+Pineau 2007, NIPS). Once one policy is left only its state counts, and its value is shared by all beliefs.
 
-Where the sets of a turn are more than ``effort`` allows, the seat is told from there on who sits opposite: no response
-is worth more (QMDP: Littman, Cassandra, Kaelbling 1995, section 3), and the figure is a certified upper bound.
+Where the sets of a turn have more members than ``effort`` allows, the policy is revealed to the seat from its next turn
+on: no response is worth more (QMDP: Littman, Cassandra, Kaelbling 1995, section 3), so the value is a certified upper
+bound. C contexts, M policies, Q states of a turn, J beliefs, E their members, H claims, N splits.
 """
 
 from __future__ import annotations
@@ -16,20 +17,49 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Rules
 from dond_marl.seats import Bools, Doubles, Int8s, Partner
-from dond_marl.yardsticks.automata import Automaton, Hashes, Level, Persona, Remembers, mixed, personas_of
+from dond_marl.yardsticks.automata import Automaton, Hashes, Level, Persona, Remembers, mix_hashes, personas_of
 from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.contexts import Contexts, Index, Views
 
-BLOCK = 1 << 15  # members of beliefs that are looked at together
-EFFORT = 3_000_000  # members of the beliefs of one turn and pool; beyond that the seat is told who sits opposite
-UNSAID = 4  # turns; a partner that declares no summary is followed word for word in games of at most so many
+BLOCK = 1 << 15  # members of beliefs that are expanded in one call
+EFFORT = 3_000_000  # members of the beliefs of one turn and pool; beyond that the policy is revealed
+SHORT = 4  # turns: games so short that a partner without a declared summary is enumerable by its whole history
+
+# The arrays of one pool, for two policies, one context, N = 3 splits and H = 3 claims, with three turns left.
+#
+#   Level: state  policy  answer[state, claim]   following[state, claim]
+#            0      0          0  0  6                 0  0 -1          answers 0..2N-1 are claims, 6 = 2N is AGREE,
+#            1      1          0  1  6                 1  2 -1          -1: the game is over
+#
+#   Belief, in CSR layout: belief j has the members member[start[j]:start[j + 1]], states of the level.
+#            context = [0]   start = [0, 2]   member = [0, 1]           J = 1, E = 2: either policy is possible
+#
+# `expand` follows every claim. Members of one belief that give the same answer to a claim stay together:
+# group = (belief * H + claim) * 2N + answer, sorted.
+#
+#            member  claim  answer  group  then
+#              0       0      0       0     0   \  one group of two members: a belief of the next level
+#              1       0      0       0     1   /
+#              0       1      0       6     0      alone: the answer identified policy 0
+#              1       1      1       7     2      alone: the answer identified policy 1
+#
+#   Claim 2 is answered by AGREE: `worth` gets its points times the members' probability. So do claims that single out
+#   a policy: they get its revealed value, for nothing is left to learn.
+#
+#   Expansion: worth = [[0, revealed, points]]   origin = [0] (belief 0 * H + claim 0)
+#              after = Belief(context [0], start [0, 2], member [0, 1])   key = [hash of {0, 1} and the context]
+#
+# `_solve` expands turn by turn (duplicates of a belief have one key and are solved once), then goes back:
+# worth[origin] += value of the following belief, and value = max(AGREE, worth over claims).
 
 
 class Belief(NamedTuple):
-    """J beliefs at one of the seat's turns: which minds are possible, each in its state. E members in all."""
+    """J beliefs at one of the seat's turns: the possible policies, each in its state. E members in all."""
 
     context: Index  # [J] of the pool's
     start: Index  # [J + 1] where each belief's members begin
@@ -41,376 +71,380 @@ class Belief(NamedTuple):
 
     @property
     def row(self) -> Index:
-        """Whose member each is, ``[E]``."""
+        """Index of the belief that each member belongs to, ``[E]``."""
         return np.repeat(np.arange(self.size), np.diff(self.start))
 
     def block(self, first: int, last: int) -> Belief:
-        """Some of the beliefs, in order."""
+        """The beliefs ``first`` to ``last`` - 1."""
         start = self.start[first : last + 1]
         return Belief(self.context[first:last], start - start[0], self.member[start[0] : start[-1]])
 
 
-class Led(NamedTuple):
-    """What the claims of J beliefs lead to."""
+class Expansion(NamedTuple):
+    """The results of every claim in J beliefs."""
 
-    worth: Doubles  # [J, H] what is certain by then: deals made, and whatever one mind alone is left for
+    worth: Doubles  # [J, H] value that is certain: deals made, and revealed values of policies that are singled out
     origin: Index  # [G] the belief times H plus the claim that leads to each following belief
-    after: Belief  # [G] with at least two members each
+    after: Belief  # [G] following beliefs, of at least two members each
     key: Hashes  # [G]
 
 
-class Solved(NamedTuple):
-    """The beliefs of a level and what they are worth, times their probability."""
+class SolvedLevel(NamedTuple):
+    """The beliefs of a level and their values, times their probability."""
 
     key: Hashes  # [J] ascending
     value: Doubles  # [J]
 
 
-class Pool:
-    """One seat's games over one pool: ``own`` views C, ``chances[C, M]`` of every mind in each."""
+class PoolGame:
+    """One seat's games over one pool: its views ``own`` [C], ``chances[C, M]`` of every policy in each."""
 
-    def __init__(self, automaton: Automaton, own: Views, chances: Doubles, effort: int = EFFORT) -> None:
-        self.automaton, self.own, self.chances, self.effort = automaton, own, chances, effort
+    def __init__(self, automaton: Automaton, own: Views, chances: Doubles) -> None:
+        self.automaton, self.own, self.chances = automaton, own, chances
         counts = np.broadcast_to(automaton.views.counts[:1], own.counts.shape)
         whole = np.maximum(np.einsum("ci,ci->c", counts, own.utilities, dtype=np.int64), 1)
         worth = np.einsum("ni,ci->cn", automaton.splits.oA[0], own.utilities, dtype=np.int64)
         self.points: Doubles = worth * (10.0 / whole[:, None])  # [C, N] of ten
-        self.exact = True
-        self._kept: Index = np.arange(automaton.claims) % automaton.width  # [H] the split that each claim keeps
-        self._told: dict[int, Doubles] = {}
-        self._solved: dict[int, Solved] = {}
+        self._split: Index = np.arange(automaton.claims) % automaton.width  # [H] split that each claim keeps
+        self._revealed: dict[int, Doubles] = {}
         for left in sorted(automaton.levels):
-            self._told[left] = self._known(automaton.levels[left], left)
-        self.values: Doubles = self._solve()  # [C] what the best response is worth, or no response is worth more than
+            self._revealed[left] = self._revealed_values(automaton.levels[left], left)
 
-    def told(self, left: int) -> Doubles:
-        """What each state is worth to each own view that knows it, ``[Q, C]``."""
-        return self._told[left]
+    @property
+    def first_left(self) -> int:
+        """Turns left at the seat's first turn."""
+        return self.automaton.rules.max_turns - self.automaton.seat
 
-    def paid(self, level: Level, left: int) -> Bools:
-        """Whether a claim is sure to be a deal by the next answer, ``[Q, H]``."""
-        n, rest = self.automaton.width, self.automaton.rest[self._kept]
-        paid: Bools = level.answer == 2 * n
-        paid |= (level.answer == 2 * n + 2) & (level.claim[:, None] == rest)
-        if left == 2:  # the last word of all: claims that add up are a deal too
-            paid |= (level.answer < 2 * n) & (level.answer % n == rest)
-        return paid
+    def closes_deal(self, level: Level, left: int) -> Bools:
+        """Whether a claim is certain to be a deal by the next answer, ``[Q, H]``."""
+        return self._closes(level.answer, level.claim, left)
 
-    def agreeing(self, claim: Index, context: Index) -> Doubles:
-        """What AGREE pays in each context after a mind's claim, ``[R]``; 0 without one."""
+    def agree_points(self, claim: Index, context: Index) -> Doubles:
+        """Points of AGREE in each context after a policy's claim, ``[R]``; 0 without one."""
         n = self.automaton.width
         return self.points[context, self.automaton.rest[np.minimum(claim, n - 1)]] * (claim < n)
 
-    def _known(self, level: Level, left: int) -> Doubles:
-        every = np.arange(len(self.points))
-        best = np.stack([self.agreeing(level.claim, np.full(len(level.claim), c)) for c in every], axis=1)
-        if left == 1:
-            return best
-        paid = self.paid(level, left)
-        for claim, kept in enumerate(self._kept.tolist()):
-            worth = paid[:, claim, None] * self.points[:, kept]
-            if left - 2 in self._told:  # otherwise every claim ends the game
-                on = np.flatnonzero(level.following[:, claim] >= 0)
-                worth[on] = self._told[left - 2][level.following[on, claim]]
-            np.maximum(best, worth, out=best)
-        return best
-
-    def beginning(self) -> Belief:
-        """The beliefs at the seat's first turn: one for each context and each thing that it may have heard by then."""
+    def initial_beliefs(self) -> Belief:
+        """The beliefs at the seat's first turn: one for each context and each opening that the seat may have seen."""
         automaton = self.automaton
-        context, mind = np.nonzero(self.chances)
-        on = (automaton.first[mind] >= 0) & bool(automaton.levels)  # in a game of one turn seat_1 says nothing
-        context, mind = context[on], mind[on]
-        heard = automaton.opening[mind] if automaton.seat else np.zeros(len(mind), dtype=np.int64)
-        return _grouped(context * (2 * automaton.width + 4) + heard, context, automaton.first[mind])
+        context, policy = np.nonzero(self.chances)
+        on = (automaton.first[policy] >= 0) & bool(automaton.levels)  # in a game of one turn seat_1 has no turn
+        context, policy = context[on], policy[on]
+        opening = automaton.opening[policy] if automaton.seat else np.zeros(len(policy), dtype=np.int64)
+        return _grouped(context * (2 * automaton.width + 4) + opening, context, automaton.first[policy])
 
-    def told_at_once(self) -> Doubles:
-        """What each context could have of each mind, if it were told before its first act, ``[C, M]`` points of ten."""
-        automaton, left = self.automaton, self.automaton.rules.max_turns - self.automaton.seat
-        if left not in self._told:
+    def values_if_revealed(self) -> Doubles:
+        """Value of each context against each policy if it is revealed before the first act, ``[C, M]`` of ten."""
+        automaton, left = self.automaton, self.first_left
+        if left not in self._revealed:
             return np.zeros_like(self.chances)
-        worth: Doubles = self._told[left][np.maximum(automaton.first, 0)].T * (automaton.first >= 0)
+        worth: Doubles = self._revealed[left][np.maximum(automaton.first, 0)].T * (automaton.first >= 0)
         return worth
 
-    def _solve(self) -> Doubles:
-        automaton, left = self.automaton, self.automaton.rules.max_turns - self.automaton.seat
-        first, values = self.beginning(), np.zeros(len(self.points))
-        if not first.size:
-            return values
-        layers: list[tuple[int, Belief, Doubles, list[tuple[Index, Hashes]]]] = []
-        belief = first
-        while belief.size:
-            worth = np.zeros((belief.size, automaton.claims))
-            edges: list[tuple[Index, Hashes]] = []
-            found: list[tuple[Belief, Hashes]] = []
-            members = 0
-            too_many = False
-            for begin, end in self._blocks(belief) if left > 1 else ():
-                led = self.led(belief.block(begin, end), left)
-                worth[begin:end] = led.worth
-                if not led.after.size:
-                    continue
-                edges.append((led.origin + begin * automaton.claims, led.key))
-                key, at = np.unique(led.key, return_index=True)
-                found.append((_picked(led.after, at), key))
-                members += len(found[-1][0].member)
-                too_many = members > 4 * self.effort
-                if too_many:
-                    break
-            following = _joined(found)
-            if too_many or len(following.member) > self.effort:
-                self.exact = False  # told from the seat's next turn on
-                for begin, end in self._blocks(belief):
-                    led = self.led(belief.block(begin, end), left)
-                    worth[begin:end] = led.worth
-                    np.add.at(worth.reshape(-1), led.origin + begin * automaton.claims, self._sums(led.after, left - 2))
-                edges, following = [], _joined([])
-            layers.append((left, belief, worth, edges))
-            belief, left = following, left - 2
-        later = Solved(np.zeros(0, dtype=np.uint64), np.zeros(0))
-        for left, belief, worth, edges in reversed(layers):
-            flat = worth.reshape(-1)
-            for origin, key in edges:
-                np.add.at(flat, origin, later.value[np.searchsorted(later.key, key)])
-            value = np.maximum(self._agreed(belief, left), worth.max(axis=1, initial=0.0))
-            key = self.keys(belief)
-            order = np.argsort(key)
-            later = Solved(key[order], value[order])
-            self._solved[left] = later
-            if belief is first:
-                np.add.at(values, belief.context, value)
-        return values
-
-    def _blocks(self, belief: Belief) -> list[tuple[int, int]]:
-        """Neighbours that have about ``BLOCK`` members together."""
-        cuts = np.searchsorted(belief.start, np.arange(0, belief.start[-1], BLOCK), side="right") - 1
-        edges = [*np.unique(cuts).tolist(), belief.size]
-        return list(pairwise(edges))
-
-    def weights(self, belief: Belief, left: int) -> Doubles:
-        """How probable each member is, ``[E]``."""
-        mind = self.automaton.levels[left].mind[belief.member]
-        return self.chances[belief.context[belief.row], mind]
-
-    def _agreed(self, belief: Belief, left: int) -> Doubles:
-        level, row = self.automaton.levels[left], belief.row
-        worth = self.agreeing(level.claim[belief.member], belief.context[row]) * self.weights(belief, left)
-        return np.bincount(row, worth, belief.size).astype(np.float64, copy=False)
-
-    def _sums(self, belief: Belief, left: int) -> Doubles:
-        """What beliefs are worth to who is told which member it is, ``[J]``."""
-        row = belief.row
-        worth = self._told[left][belief.member, belief.context[row]] * self.weights(belief, left)
-        return np.bincount(row, worth, belief.size).astype(np.float64, copy=False)
+    def probabilities(self, belief: Belief, left: int) -> Doubles:
+        """The probability of each member, ``[E]``, unnormalised."""
+        policy = self.automaton.levels[left].policy[belief.member]
+        return self.chances[belief.context[belief.row], policy]
 
     def keys(self, belief: Belief) -> Hashes:
-        """A number for each belief, ``[J]``: equal for the same members in any order (Zobrist 1970)."""
+        """A hash of each belief, ``[J]``: equal for the same members in any order (Zobrist 1970)."""
         if not belief.size:
             return np.zeros(0, dtype=np.uint64)
-        drawn = mixed(np.zeros(len(belief.member), dtype=np.uint64), belief.member)
+        drawn = mix_hashes(np.zeros(len(belief.member), dtype=np.uint64), belief.member)
         total = np.add.reduceat(drawn, belief.start[:-1])
-        return mixed(total, belief.context)
+        return mix_hashes(total, belief.context)
 
-    def led(self, belief: Belief, left: int) -> Led:
-        """What every claim of some beliefs leads to, with ``left`` turns left, at least 2."""
+    def expand(self, belief: Belief, left: int) -> Expansion:
+        """The results of every claim in some beliefs, with ``left`` turns left, at least 2."""
         level, n, claims = self.automaton.levels[left], self.automaton.width, self.automaton.claims
-        row, weights = belief.row, self.weights(belief, left)
+        row, chances = belief.row, self.probabilities(belief, left)
         answer, following = level.answer[belief.member], level.following[belief.member]  # [E, H]
-        rest = self.automaton.rest[self._kept]
-        paid = answer == 2 * n
-        paid |= (answer == 2 * n + 2) & (level.claim[belief.member][:, None] == rest)
-        if left == 2:
-            paid |= (answer < 2 * n) & (answer % n == rest)
-        mine = self.points[belief.context[row]][:, self._kept]
-        sure = paid * mine * weights[:, None]
-        worth = np.add.reduceat(sure, belief.start[:-1], axis=0) if belief.size else np.zeros((0, claims))
-        none = Belief(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
-        if left - 2 not in self._told or not belief.size:
-            return Led(worth, none.context, none, np.zeros(0, dtype=np.uint64))
+        closes = self._closes(answer, level.claim[belief.member], left)
+        certain = closes * self.points[belief.context[row]][:, self._split] * chances[:, None]
+        worth = np.add.reduceat(certain, belief.start[:-1], axis=0) if belief.size else np.zeros((0, claims))
+        if left - 2 not in self._revealed or not belief.size:
+            return Expansion(worth, _NONE.context, _NONE, np.zeros(0, dtype=np.uint64))
+        # Every member and claim that the game survives, sorted so that equal answers of one belief stand together.
         member, claim = np.nonzero(following >= 0)
         then = following[member, claim].astype(np.int64)
         origin = row[member] * claims + claim
         group = origin * (2 * n) + answer[member, claim]
         order = np.argsort(group, kind="stable")
         group, then, origin, member = group[order], then[order], origin[order], member[order]
-        fresh = np.ones(len(group), dtype=bool)
-        fresh[1:] = group[1:] != group[:-1]
-        start = np.append(np.flatnonzero(fresh), len(group))
+        start = np.append(_first_of_runs(group), len(group))
         alone = np.diff(start) == 1
-        if left == 3:  # with one turn left there is nothing to know but the claim on the table
+        if left == 3:  # with one turn left only the claim on the table counts
             alone[:] = True
+        # A policy that is alone is known: its revealed value. Several form a following belief.
         single = np.repeat(alone, np.diff(start))
-        told = self._told[left - 2][then[single], belief.context[row[member[single]]]] * weights[member[single]]
-        flat = worth.reshape(-1)
-        np.add.at(flat, origin[single], told)
+        value = self._revealed[left - 2][then[single], belief.context[row[member[single]]]] * chances[member[single]]
+        np.add.at(worth.reshape(-1), origin[single], value)
         several = np.flatnonzero(~alone)
-        heads = start[:-1][several]
-        sizes = np.diff(start)[several]
+        heads, sizes = start[:-1][several], np.diff(start)[several]
         after = Belief(
             belief.context[row[member[heads]]], np.concatenate([[0], np.cumsum(sizes)]), then[np.flatnonzero(~single)]
         )
-        return Led(worth, origin[heads], after, self.keys(after))
+        return Expansion(worth, origin[heads], after, self.keys(after))
 
-    def after(self, context: Index, acts: Int8s, offers: Int8s) -> Belief:
-        """What R histories ``acts[R, t]``, ``offers[R, t, 3]`` leave possible on the seat's turn, ``[R]``.
+    def _closes(self, answer: NDArray[np.int16], claim: Index, left: int) -> Bools:
+        """Whether claims are certain deals, ``[R, H]``, from answers ``[R, H]`` and last claims ``[R]``."""
+        n, rest = self.automaton.width, self.automaton.rest[self._split]
+        closes: Bools = answer == 2 * n
+        closes |= (answer == 2 * n + 2) & (claim[:, None] == rest)
+        if left == 2:  # the last turn of the game: claims that add up are a deal too
+            closes |= (answer < 2 * n) & (answer % n == rest)
+        return closes
 
-        A row that no mind explains has no members.
+    def _revealed_values(self, level: Level, left: int) -> Doubles:
+        """Value of each state to each context if its policy is revealed, ``[Q, C]``: plain dynamic programming."""
+        contexts = np.arange(len(self.points))
+        best = np.stack([self.agree_points(level.claim, np.full(len(level.claim), c)) for c in contexts], axis=1)
+        if left == 1:
+            return best
+        closes = self.closes_deal(level, left)
+        for claim, split in enumerate(self._split.tolist()):
+            worth = closes[:, claim, None] * self.points[:, split]
+            if left - 2 in self._revealed:  # otherwise every claim ends the game
+                on = np.flatnonzero(level.following[:, claim] >= 0)
+                worth[on] = self._revealed[left - 2][level.following[on, claim]]
+            np.maximum(best, worth, out=best)
+        return best
+
+    def _agree_values(self, belief: Belief, left: int) -> Doubles:
+        """Value of AGREE in each belief times its probability, ``[J]``."""
+        level, row = self.automaton.levels[left], belief.row
+        worth = self.agree_points(level.claim[belief.member], belief.context[row]) * self.probabilities(belief, left)
+        return np.bincount(row, worth, belief.size).astype(np.float64, copy=False)
+
+    def _bounds(self, belief: Belief, left: int) -> Doubles:
+        """Value of each belief if the true member were revealed (upper bound), times its probability, ``[J]``."""
+        row = belief.row
+        worth = self._revealed[left][belief.member, belief.context[row]] * self.probabilities(belief, left)
+        return np.bincount(row, worth, belief.size).astype(np.float64, copy=False)
+
+
+class Pool(PoolGame):
+    """A pool's games, solved: values, best acts and what the best response earns."""
+
+    def __init__(self, automaton: Automaton, own: Views, chances: Doubles, effort: int = EFFORT) -> None:
+        super().__init__(automaton, own, chances)
+        self.effort, self.exact = effort, True
+        self._solved: dict[int, SolvedLevel] = {}
+        self.values: Doubles = self._solve()  # [C] of the best response, or an upper bound
+
+    # Solving
+
+    def _solve(self) -> Doubles:
+        """The value of each context, ``[C]``: expansion from the first turn on, then values from the last turn back."""
+        left, belief = self.first_left, self.initial_beliefs()
+        values = np.zeros(len(self.points))
+        if not belief.size:
+            return values
+        layers: list[tuple[int, Belief, Doubles, list[tuple[Index, Hashes]]]] = []
+        while belief.size:
+            worth, edges, following = self._expand_level(belief, left)
+            layers.append((left, belief, worth, edges))
+            belief, left = following, left - 2
+        later = SolvedLevel(np.zeros(0, dtype=np.uint64), np.zeros(0))
+        for left, belief, worth, edges in reversed(layers):
+            for origin, key in edges:
+                np.add.at(worth.reshape(-1), origin, later.value[np.searchsorted(later.key, key)])
+            value = np.maximum(self._agree_values(belief, left), worth.max(axis=1, initial=0.0))
+            key = self.keys(belief)
+            order = np.argsort(key)
+            later = self._solved[left] = SolvedLevel(key[order], value[order])
+        np.add.at(values, belief.context, value)  # the last of the loop is the first turn
+        return values
+
+    def _expand_level(self, belief: Belief, left: int) -> tuple[Doubles, list[tuple[Index, Hashes]], Belief]:
+        """All claims of a level: their certain values ``[J, H]``, the edges to following beliefs, those beliefs.
+
+        Beyond ``effort`` the policy is revealed from the seat's next turn on: there are no edges, and the values are
+        upper bounds.
         """
-        return _held(context, self._explaining(context, self._said(acts, offers)))
+        claims, members = self.automaton.claims, 0
+        worth = np.zeros((belief.size, claims))
+        edges, parts = list[tuple[Index, Hashes]](), list[tuple[Belief, Hashes]]()
+        for begin, end in _blocks(belief) if left > 1 else ():
+            found = self.expand(belief.block(begin, end), left)
+            worth[begin:end] = found.worth
+            if found.after.size:
+                edges.append((found.origin + begin * claims, found.key))
+                key, at = np.unique(found.key, return_index=True)
+                parts.append((_picked(found.after, at), key))
+                members += len(parts[-1][0].member)
+                if members > 4 * self.effort:  # far too many even without those that several blocks share
+                    break
+        following = _joined(parts) if members <= 4 * self.effort else None
+        if following is not None and len(following.member) <= self.effort:
+            return worth, edges, following
+        self.exact = False
+        for begin, end in _blocks(belief):
+            found = self.expand(belief.block(begin, end), left)
+            worth[begin:end] = found.worth
+            np.add.at(worth.reshape(-1), found.origin + begin * claims, self._bounds(found.after, left - 2))
+        return worth, [], _NONE
 
-    def after_the_latest(self, context: Index, acts: Int8s, offers: Int8s) -> Belief:
-        """As :meth:`after`; a row that no mind explains is explained by its latest answers alone, as many as can be.
+    # Playing
 
-        Where no mind explains even the last answer, it is whoever may ever make that claim on that turn. Of minds
-        without memory alone: what they answer depends on nothing before. A row may still have no members.
-        """
-        automaton, said, taken = self.automaton, self._said(acts, offers), acts.shape[1]
-        found = self._explaining(context, said)
-        for turn in range(automaton.seat + 2, taken, 2):
-            rows = np.flatnonzero((found < 0).all(axis=1))
-            anywhere = self._anywhere(automaton.levels.get(automaton.rules.max_turns - turn))
-            state = np.where(self.chances[context[rows]] > 0, anywhere, -1)
-            found[rows] = self._answering(state, said[rows], turn)
-        level = automaton.levels.get(automaton.rules.max_turns - taken)
-        if not taken or level is None:
-            return _held(context, found)
-        for row in np.flatnonzero((found < 0).all(axis=1)):
-            states = np.flatnonzero(level.claim == said[row, -1] % automaton.width)
-            minds = level.mind[states]
-            found[row, minds] = np.where(self.chances[context[row], minds] > 0, states, -1)
-        return _held(context, found)
-
-    def _said(self, acts: Int8s, offers: Int8s) -> Index:
-        """What was said by number, ``[R, t]``."""
-        n, claimed = self.automaton.width, offers @ self.automaton.strides
-        said: Index = np.where(acts <= Act.INSIST, acts * np.int64(n) + claimed, 2 * n + acts - Act.AGREE)
-        return said
-
-    def _explaining(self, context: Index, said: Index) -> Index:
-        """The state of each mind after all that was said, ``[R, M]``; -1 for who would not have said it."""
-        automaton = self.automaton
-        state = np.where(self.chances[context] > 0, automaton.first, -1)
-        if automaton.seat:
-            state = np.where(automaton.opening == said[:, :1], state, -1)
-        return self._answering(state, said, automaton.seat)
-
-    def _answering(self, state: Index, said: Index, turn: int) -> Index:
-        """Where minds in ``state[R, M]`` on the seat's ``turn`` are after all that was said; -1: would not say it."""
-        automaton, n = self.automaton, self.automaton.width
-        for asked in range(turn, said.shape[1], 2):
-            level = automaton.levels[automaton.rules.max_turns - asked]
-            row, mind = np.nonzero(state >= 0)
-            at, claim = state[row, mind], said[row, asked] % automaton.claims
-            fits = (level.answer[at, claim] == said[row, asked + 1]) & (said[row, asked] < 2 * n)
-            state[row, mind] = np.where(fits, level.following[at, claim], -1)
-        return state
-
-    def _anywhere(self, level: Level | None) -> Index:
-        """A state of each mind on a turn, ``[M]``; -1 for who is never met there."""
-        found = np.full(self.chances.shape[1], -1)
-        if level is not None:
-            found[level.mind] = np.arange(len(level.mind))
-        return found
-
-    def acts(self, belief: Belief, left: int) -> Index:
-        """The best act in each belief by number, ``[J]``: 2N for AGREE; told values stand in where none are known.
-
-        Every belief must have a member.
-        """
+    def best_acts(self, belief: Belief, left: int) -> Index:
+        """The best act in each belief by number, ``[J]``: 2N for AGREE. Every belief must have a member."""
         n = self.automaton.width
         if left == 1:
             return np.full(belief.size, 2 * n)
-        agree, worth = self.worths(belief, left)
+        agree, worth = self.act_values(belief, left)
         best = worth.max(axis=1)
-        taste = self.points[belief.context][:, self._kept]
+        taste = self.points[belief.context][:, self._split]
         chosen = np.where(worth >= best[:, None] - SAME, taste, -1.0).argmax(axis=1)
         return np.where(agree >= best - SAME, 2 * n, chosen)
 
-    def worths(self, belief: Belief, left: int) -> tuple[Doubles, Doubles]:
-        """What AGREE is worth, ``[J]``, -1 where there is nothing to agree to, and each claim, ``[J, H]``.
+    def act_values(self, belief: Belief, left: int) -> tuple[Doubles, Doubles]:
+        """Value of AGREE, ``[J]``, -1 where there is no claim to agree to, and of each claim, ``[J, H]``.
 
-        Both times the belief's probability, the best response being played from the next turn on; told values stand in
-        where none are known. Every belief must have a member. With one turn left claims are worth nothing here.
+        Both times the belief's probability, the best response being played from the next turn on; beliefs that were not
+        solved count with their upper bound. Every belief must have a member. With one turn left claims are worth 0.
         """
         level, n = self.automaton.levels[left], self.automaton.width
         claimed = level.claim[belief.member[belief.start[:-1]]] < n
-        agree = np.where(claimed, self._agreed(belief, left), -1.0)
+        agree = np.where(claimed, self._agree_values(belief, left), -1.0)
         if left == 1:
             return agree, np.zeros((belief.size, self.automaton.claims))
-        led = self.led(belief, left)
-        if led.after.size:
-            solved = self._solved.get(left - 2, Solved(led.key[:0], agree[:0]))
-            place = np.minimum(np.searchsorted(solved.key, led.key), max(len(solved.key) - 1, 0))
-            held = solved.key[place] == led.key if len(solved.key) else np.zeros(len(led.key), dtype=bool)
-            value = self._sums(led.after, left - 2)
-            value[held] = solved.value[place[held]]
-            np.add.at(led.worth.reshape(-1), led.origin, value)
-        return agree, led.worth
+        found = self.expand(belief, left)
+        if found.after.size:
+            solved = self._solved.get(left - 2, SolvedLevel(found.key[:0], agree[:0]))
+            place = np.minimum(np.searchsorted(solved.key, found.key), max(len(solved.key) - 1, 0))
+            known = solved.key[place] == found.key if len(solved.key) else np.zeros(len(found.key), dtype=bool)
+            value = self._bounds(found.after, left - 2)
+            value[known] = solved.value[place[known]]
+            np.add.at(found.worth.reshape(-1), found.origin, value)
+        return agree, found.worth
 
-    def earned(self) -> Doubles:
-        """What the response earns in each context from each mind, played out, ``[C, M]`` points of ten."""
+    def response_points(self) -> Doubles:
+        """Points of ten of the best response in each context against each policy, played out, ``[C, M]``."""
         automaton, n = self.automaton, self.automaton.width
-        left, total = automaton.rules.max_turns - automaton.seat, np.zeros(self.chances.shape)
-        belief = self.beginning()
+        left, total = self.first_left, np.zeros(self.chances.shape)
+        belief = self.initial_beliefs()
         while belief.size:
             level, row, member = automaton.levels[left], belief.row, belief.member
-            context, mind, say = belief.context[row], level.mind[member], self.acts(belief, left)[row]
-            agree = say == 2 * n
-            total[context[agree], mind[agree]] = self.agreeing(level.claim[member], context)[agree]
+            context, policy, act = belief.context[row], level.policy[member], self.best_acts(belief, left)[row]
+            agree = act == 2 * n
+            total[context[agree], policy[agree]] = self.agree_points(level.claim[member], context)[agree]
             if left == 1:
                 break
             claims = np.flatnonzero(~agree)
-            row, context, mind, member, say = (each[claims] for each in (row, context, mind, member, say))
-            paid = self.paid(level, left)[member, say]
-            total[context, mind] = self.points[context, self._kept[say]] * paid
-            then, answer = level.following[member, say].astype(np.int64), level.answer[member, say]
+            row, context, policy, member, act = (each[claims] for each in (row, context, policy, member, act))
+            closes = self.closes_deal(level, left)[member, act]
+            total[context, policy] = self.points[context, self._split[act]] * closes
+            then, answer = level.following[member, act].astype(np.int64), level.answer[member, act]
             on = np.flatnonzero(then >= 0)
             belief, left = _grouped(row[on] * (2 * n) + answer[on], context[on], then[on]), left - 2
         return total
 
+    # Filtering: the policies that explain a history
+
+    def beliefs_after(self, context: Index, acts: Int8s, offers: Int8s) -> Belief:
+        """The beliefs after R histories ``acts[R, t]``, ``offers[R, t, 3]`` on the seat's turn, ``[R]``.
+
+        A row that no policy explains has no members.
+        """
+        return _of_states(context, self._states_after(context, self._act_numbers(acts, offers)))
+
+    def beliefs_after_latest(self, context: Index, acts: Int8s, offers: Int8s) -> Belief:
+        """As :meth:`beliefs_after`; a row that no policy explains is explained by its latest answers, as many as fit.
+
+        Where no policy explains even the last answer, every policy counts that may ever make that claim on that turn.
+        For policies without memory only, whose answers depend on nothing before. A row may still have no members.
+        """
+        automaton, history, taken = self.automaton, self._act_numbers(acts, offers), acts.shape[1]
+        found = self._states_after(context, history)
+        for turn in range(automaton.seat + 2, taken, 2):
+            rows = np.flatnonzero((found < 0).all(axis=1))
+            anywhere = self._reachable_states(automaton.levels.get(automaton.rules.max_turns - turn))
+            state = np.where(self.chances[context[rows]] > 0, anywhere, -1)
+            found[rows] = self._advance(state, history[rows], turn)
+        level = automaton.levels.get(automaton.rules.max_turns - taken)
+        if not taken or level is None:
+            return _of_states(context, found)
+        for row in np.flatnonzero((found < 0).all(axis=1)):
+            states = np.flatnonzero(level.claim == history[row, -1] % automaton.width)
+            policies = level.policy[states]
+            found[row, policies] = np.where(self.chances[context[row], policies] > 0, states, -1)
+        return _of_states(context, found)
+
+    def _act_numbers(self, acts: Int8s, offers: Int8s) -> Index:
+        """The acts of histories by number, ``[R, t]``."""
+        n, claimed = self.automaton.width, offers @ self.automaton.strides
+        numbers: Index = np.where(acts <= Act.INSIST, acts * np.int64(n) + claimed, 2 * n + acts - Act.AGREE)
+        return numbers
+
+    def _states_after(self, context: Index, history: Index) -> Index:
+        """The state of each policy after a history of numbered acts, ``[R, M]``; -1 if it deviates."""
+        automaton = self.automaton
+        state = np.where(self.chances[context] > 0, automaton.first, -1)
+        if automaton.seat:
+            state = np.where(automaton.opening == history[:, :1], state, -1)
+        return self._advance(state, history, automaton.seat)
+
+    def _advance(self, state: Index, history: Index, turn: int) -> Index:
+        """Follow ``state[R, M]`` at the seat's ``turn`` to the end of the history; -1 for policies that deviate."""
+        automaton, n = self.automaton, self.automaton.width
+        for now in range(turn, history.shape[1], 2):
+            level = automaton.levels[automaton.rules.max_turns - now]
+            row, policy = np.nonzero(state >= 0)
+            at, claim = state[row, policy], history[row, now] % automaton.claims
+            fits = (level.answer[at, claim] == history[row, now + 1]) & (history[row, now] < 2 * n)
+            state[row, policy] = np.where(fits, level.following[at, claim], -1)
+        return state
+
+    def _reachable_states(self, level: Level | None) -> Index:
+        """State of each policy at this turn, ``[M]``; -1 if unreachable."""
+        found = np.full(self.chances.shape[1], -1)
+        if level is not None:
+            found[level.policy] = np.arange(len(level.policy))
+        return found
+
 
 class Adaptive:
-    """The best response of one seat to one partner over some contexts, solved pool by pool where it is needed.
+    """The best response of one seat to one partner over some contexts, solved pool by pool on first use.
 
-    Raises ``ValueError`` where ``partner`` is not made of deterministic minds or ``rules`` go on after a refusal, and
+    Raises :class:`NotComputable` where ``partner`` is not :func:`enumerable <is_enumerable>` under ``rules``, and
     :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
     """
 
     def __init__(
         self, partner: Partner, contexts: Contexts, seat: int, rules: Rules, prior: str, *, effort: int = EFFORT
     ) -> None:
-        personas = check_adaptive(partner, rules)
+        personas = check_enumerable(partner, rules)
         self.personas, self.contexts, self.seat, self.rules, self.prior = personas, contexts, seat, rules, prior
         self.effort = effort
         pools, self.pool_of = np.unique(contexts.own.counts, axis=0, return_inverse=True)
-        self.pool_of = self.pool_of.reshape(-1)  # [C] which pool each context is of
+        self.pool_of = self.pool_of.reshape(-1)  # [C] number of each context's pool
         self.pools = len(pools)
         self.place = np.zeros(contexts.size, dtype=np.int64)  # [C] the context's place in its pool
         for pool in range(self.pools):
-            of = np.flatnonzero(self.pool_of == pool)
-            self.place[of] = np.arange(len(of))
-        self._known: dict[int, Pool] = {}
+            members = np.flatnonzero(self.pool_of == pool)
+            self.place[members] = np.arange(len(members))
+        self._cache: dict[int, Pool] = {}
 
     def pool(self, number: int) -> Pool:
         """The solved games of a pool."""
-        if number not in self._known:
-            self._known[number] = self._solved(number)
-        return self._known[number]
+        if number not in self._cache:
+            self._cache[number] = self._solve(number)
+        return self._cache[number]
 
-    def _solved(self, number: int) -> Pool:
-        of = np.flatnonzero(self.pool_of == number)
-        types, weights = self.contexts.types[of], self.contexts.weights[of]
+    def _solve(self, number: int) -> Pool:
+        rows = np.flatnonzero(self.pool_of == number)
+        types, weights = self.contexts.types[rows], self.contexts.weights[rows]
         views, which = np.unique(types[weights > 0], return_inverse=True)
         size = len(views)
-        chances = np.zeros((len(of), len(self.personas) * size))
+        chances = np.zeros((len(rows), len(self.personas) * size))
         context, _ = np.nonzero(weights > 0)
         for each, persona in enumerate(self.personas):
             np.add.at(chances, (context, each * size + which.reshape(-1)), weights[weights > 0] * persona.chance)
         theirs = Views(self.contexts.theirs.counts[views], self.contexts.theirs.utilities[views])
         automaton = Automaton(self.personas, theirs, self.seat, self.rules, self.prior)
-        return Pool(
-            automaton, Views(self.contexts.own.counts[of], self.contexts.own.utilities[of]), chances, self.effort
-        )
+        own = Views(self.contexts.own.counts[rows], self.contexts.own.utilities[rows])
+        return Pool(automaton, own, chances, self.effort)
 
     def value(self) -> tuple[float, bool]:
         """Expected points of ten over the contexts, and whether they are exact rather than an upper bound."""
@@ -422,62 +456,79 @@ class Adaptive:
         return total, exact
 
 
-def has_minds(partner: Partner, rules: Rules) -> bool:
-    """Whether the best response to ``partner`` can be looked for this way: exact, or at least bounded."""
+def is_enumerable(partner: Partner, rules: Rules) -> bool:
+    """Whether the policies of ``partner`` can be enumerated, so that :class:`Adaptive` solves or bounds the response.
+
+    It must be deterministic, or drawn for each game from such, under ``disagree="ends"``; declare what it remembers in
+    games of more than ``SHORT`` turns; and be without memory where messages pass, which it might react to.
+    """
     personas = personas_of(partner)
     if personas is None or rules.disagree != "ends":
         return False
-    forgets = [each.partner.traits.memoryless for each in personas]
-    if rules.message_length and not all(forgets):  # who remembers may be moved by what is said, too
+    memoryless = [each.partner.traits.memoryless for each in personas]
+    if rules.message_length and not all(memoryless):
         return False
-    remembered = (own or isinstance(each.partner, Remembers) for own, each in zip(forgets, personas, strict=True))
-    return rules.max_turns <= UNSAID or all(remembered)
+    declared = (own or isinstance(each.partner, Remembers) for own, each in zip(memoryless, personas, strict=True))
+    return rules.max_turns <= SHORT or all(declared)
 
 
-def check_adaptive(partner: Partner, rules: Rules) -> list[Persona]:
-    """The minds of ``partner``; raises ``ValueError`` where they cannot be followed."""
+def check_enumerable(partner: Partner, rules: Rules) -> list[Persona]:
+    """The personas of ``partner``; raises :class:`NotComputable` where its policies cannot be enumerated."""
     personas = personas_of(partner)
-    if personas is None or not has_minds(partner, rules):
-        raise ValueError(
-            f"a Bayes-adaptive response needs a partner that is deterministic, or is drawn for each game from some "
-            f'that are, and says what it remembers (summary), and disagree="ends"; got {partner!r} under {rules}'
+    if personas is None or not is_enumerable(partner, rules):
+        raise NotComputable(
+            f"a Bayes-adaptive response needs a partner that is deterministic, or is drawn for each game from such "
+            f'partners, and declares what it remembers (summary), and disagree="ends"; got {partner!r} under {rules}'
         )
     return personas
 
 
-def _held(context: Index, state: Index) -> Belief:
-    """R beliefs of the minds that are in some ``state[R, M]``, not -1."""
-    row, mind = np.nonzero(state >= 0)
-    return Belief(context, np.searchsorted(row, np.arange(len(context) + 1)), state[row, mind])
+_NONE = Belief(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
+
+
+def _blocks(belief: Belief) -> list[tuple[int, int]]:
+    """Ranges of neighbouring beliefs with about ``BLOCK`` members together."""
+    cuts = np.searchsorted(belief.start, np.arange(0, belief.start[-1], BLOCK), side="right") - 1
+    return list(pairwise([*np.unique(cuts).tolist(), belief.size]))
+
+
+def _of_states(context: Index, state: Index) -> Belief:
+    """R beliefs of the policies that are in some ``state[R, M]``, not -1."""
+    row, policy = np.nonzero(state >= 0)
+    return Belief(context, np.searchsorted(row, np.arange(len(context) + 1)), state[row, policy])
 
 
 def _grouped(group: Index, context: Index, member: Index) -> Belief:
-    """Members as beliefs, those of one number together: ``[E]`` each."""
+    """Members as beliefs, those of one group number together: ``[E]`` each."""
     order = np.argsort(group, kind="stable")
-    group = group[order]
-    fresh = np.ones(len(group), dtype=bool)
-    fresh[1:] = group[1:] != group[:-1]
-    first = np.flatnonzero(fresh)
+    first = _first_of_runs(group[order])
     return Belief(context[order[first]], np.append(first, len(group)), member[order])
 
 
+def _first_of_runs(group: Index) -> Index:
+    """Where each run of equal numbers begins in sorted ``group[R]``."""
+    fresh = np.ones(len(group), dtype=bool)
+    fresh[1:] = group[1:] != group[:-1]
+    return np.flatnonzero(fresh)
+
+
 def _picked(belief: Belief, which: Index) -> Belief:
-    """Some of the beliefs."""
+    """The beliefs numbered ``which``."""
     sizes = np.diff(belief.start)[which]
     start = np.concatenate([[0], np.cumsum(sizes)])
     place = np.arange(start[-1]) - np.repeat(start[:-1] - belief.start[which], sizes)
     return Belief(belief.context[which], start, belief.member[place])
 
 
-def _joined(found: list[tuple[Belief, Hashes]]) -> Belief:
-    """All beliefs, each once."""
-    if not found:
-        return Belief(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
-    sizes = np.concatenate([np.diff(belief.start) for belief, _ in found])
-    every = Belief(
-        np.concatenate([belief.context for belief, _ in found]),
+def _joined(parts: list[tuple[Belief, Hashes]]) -> Belief:
+    """Concatenate and drop duplicates (by key)."""
+    if not parts:
+        return _NONE
+    sizes = np.concatenate([np.diff(belief.start) for belief, _ in parts])
+    joined = Belief(
+        np.concatenate([belief.context for belief, _ in parts]),
         np.concatenate([[0], np.cumsum(sizes)]),
-        np.concatenate([belief.member for belief, _ in found]),
+        np.concatenate([belief.member for belief, _ in parts]),
     )
-    _, first = np.unique(np.concatenate([key for _, key in found]), return_index=True)
-    return _picked(every, first)
+    _, first = np.unique(np.concatenate([key for _, key in parts]), return_index=True)
+    return _picked(joined, first)

@@ -1,15 +1,15 @@
 """The exact best response to a deterministic memoryless partner: expectimax over belief states, backwards in time.
 
-The seat does not know the partner's values, only their distribution; it learns from every answer. The partner's
-answers are a table (:mod:`dond_marl.yardsticks.replies`), so what a seat can learn is which set of values fits them,
-and the states that can come up are few enough to be enumerated. The partner is a part of the world, and the world a
+The seat does not know the partner's values, only their distribution; every answer is evidence. The partner's
+answers are a table (:mod:`dond_marl.yardsticks.replies`), so evidence selects the set of values that fits them, and
+the reachable states are few enough to be enumerated. With the partner as a part of the environment the game is a
 partially observed Markov decision process whose beliefs are its states (Kaelbling, Littman, Cassandra 1998, *Artificial
 Intelligence* 101, section 3). Ties go to AGREE, then to the claim worth most to the seat, PROPOSE before INSIST.
 
-A belief state is what matters to the seat to move: its context (:mod:`dond_marl.yardsticks.contexts`), which of the
-partner's possible values fit all of its answers (a set, as the bits of an integer), the claims on the table and who
-made the last. Under ``disagree="ends"`` its own claim is dropped: END pays only what AGREE pays too. Everything else is
-forgotten on purpose: histories that agree in this are one state, which makes the search exact and short.
+A belief state is all that matters to the seat to move: its context (:mod:`dond_marl.yardsticks.contexts`), which of the
+partner's possible values fit all of its answers (a set, as the bits of an integer), the claims on the table and the
+seat that made the last. Under ``disagree="ends"`` its own claim is dropped: END pays only what AGREE pays too.
+Histories that agree in this are one state, which makes the search exact and short.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, NotComputable
 from dond_marl.game import Rules
 from dond_marl.seats import Bools, Doubles, Partner
 from dond_marl.yardsticks.contexts import Contexts, Index
 from dond_marl.yardsticks.replies import Replies
 
-BLOCK = 1 << 21  # answers that are looked at together
+BLOCK = 1 << 21  # answers that are computed in one call
 KEY_BITS = 62  # of a state's number
 SAME = 1e-9  # points of ten; sums that differ by less are equal
-SHORT = 3  # turns: so short that a partner's history is known from what it hears and its own opening
+SHORT = 3  # turns: games so short that a partner's history follows from its last query and its own opening
 
 
 class OutOfReach(InputError):
@@ -54,15 +54,15 @@ class States(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """What A acts in each of S states lead to: points at once, and the states after the partner's answer."""
+    """The results of A acts in each of S states: immediate points, and the states after the partner's answer."""
 
-    paid: Doubles  # [S, A] expected points of ten of the games that end; minus infinity for what cannot be said
+    paid: Doubles  # [S, A] expected points of ten of the games that end; minus infinity for illegal claims
     origin: Index  # [E] which of the S * A each following state comes from
     following: NDArray[np.int64]  # [E] numbers of states, see :meth:`Moves.pack`
 
 
 class Moves:
-    """One seat's moves against one partner: what can be said on its turns, and what becomes of it."""
+    """The transitions of one seat's game against one partner: its acts and the partner's answers."""
 
     def __init__(self, contexts: Contexts, replies: Replies) -> None:
         self.contexts, self.replies = contexts, replies
@@ -82,7 +82,7 @@ class Moves:
                 f"{types} possible partner values and {self.width} splits are too many for an exact best response: "
                 f"scenarios of 'lewis', 'self_play' or 'dialogues' are within reach"
             )
-        self._kept: dict[int, _Codes] = {}
+        self._codes_cache: dict[int, _Codes] = {}
         self.all_fit: Index = (self._bits * (contexts.weights > 0)).sum(axis=1)
 
     def pack(self, states: States) -> NDArray[np.int64]:
@@ -97,56 +97,56 @@ class Moves:
         belief, claim = np.divmod(rest, self.width + 1)
         return States(belief >> len(self._bits), belief & (self._bits.sum()), claim, offered.astype(bool), own)
 
-    def saying(self, context: Index, heard: Index, answer: Index, left: int) -> Index:
-        """Which types of each context say that when they hear that with ``left`` turns left, ``[R]`` as bits."""
-        says = self.replies.codes(left)[self.contexts.types[context], heard[:, None]] == answer[:, None]
-        bits: Index = (says * self._bits).sum(axis=1)
+    def types_answering(self, context: Index, query: Index, answer: Index, left: int) -> Index:
+        """The types of each context that give ``answer[R]`` to ``query[R]``, ``[R]`` as bits."""
+        fits = self.replies.codes(left)[self.contexts.types[context], query[:, None]] == answer[:, None]
+        bits: Index = (fits * self._bits).sum(axis=1)
         return bits
 
     def weight(self, states: States) -> Doubles:
-        """The prior probability of what each state holds possible, ``[S]``."""
+        """The prior probability of the types that each state holds possible, ``[S]``."""
         weight: Doubles = (self._possible(states) * self.contexts.weights[states.context]).sum(axis=1)
         return weight
 
     def opening(self, seat: int) -> Steps:
-        """What the seat finds on its first turn: one act, waiting, in one state for each context."""
+        """The states at the seat's first turn: the results of one act, waiting, in one state per context."""
         none = np.full(self.contexts.size, self.width)
         every = np.arange(self.contexts.size)
         start = States(every, self.all_fit, none, np.zeros(len(every), dtype=bool), none)
         if seat == 0:
             return Steps(np.zeros((len(every), 1)), every, self.pack(start))
-        if self.replies.rules.max_turns == 1:  # the partner speaks, and that was all
+        if self.replies.rules.max_turns == 1:  # the partner acts, and the game is over
             return Steps(np.zeros((len(every), 1)), every[:0], every[:0])
         codes = self._codes(self.replies.rules.max_turns, np.array([2 * self.width]))
         return self._answered(start, codes, none[:, None], left=self.replies.rules.max_turns)
 
     def steps(self, states: States, left: int) -> Iterator[tuple[slice, Steps]]:
-        """Every act that is answered, block by block, on a turn with ``left`` turns left, at least 2."""
+        """The results of every act that is answered, block by block, with ``left`` turns left, at least 2."""
         offers = np.arange(2 * self.width)
-        if left not in self._kept:
-            self._kept[left] = self._codes(left - 1, np.arange(self.replies.hearable))
-        codes = self._kept[left]
+        if left not in self._codes_cache:
+            self._codes_cache[left] = self._codes(left - 1, np.arange(self.replies.hearable))
+        codes = self._codes_cache[left]
         size = max(BLOCK // (len(offers) * len(self._bits)), 1)
         for start in range(0, states.size, size):
             block = slice(start, start + size)
             part = states.rows(block)
-            heard = np.broadcast_to(offers, (part.size, len(offers)))
+            query = np.broadcast_to(offers, (part.size, len(offers)))
             if self.rejects:
-                heard = np.hstack([heard, 2 * self.width + 1 + part.own[:, None]])
-            own = np.where(heard < 2 * self.width, heard % self.width, part.own[:, None])
-            chosen = _Codes(codes.answer[part.context[:, None], heard], codes.alike[part.context[:, None], heard])
+                query = np.hstack([query, 2 * self.width + 1 + part.own[:, None]])
+            own = np.where(query < 2 * self.width, query % self.width, part.own[:, None])
+            chosen = _Codes(codes.answer[part.context[:, None], query], codes.alike[part.context[:, None], query])
             steps = self._answered(part, chosen, own, left - 1)
             fits = np.tile(self._fits[part.context], 2)
             steps.paid[:, : 2 * self.width][~fits] = -np.inf
             kept = np.hstack([fits, np.ones((part.size, 1), dtype=bool)])[:, : own.shape[1]].ravel()[steps.origin]
             yield block, Steps(steps.paid, steps.origin[kept], steps.following[kept])
 
-    def _codes(self, left: int, heard: Index) -> _Codes:
-        """What each type of each context says to what it hears, and which other types say the same."""
-        said = self.replies.codes(left)[:, heard][self.contexts.types]  # [C, K, H]
-        answer = np.ascontiguousarray(said.transpose(0, 2, 1))  # [C, H, K]
+    def _codes(self, left: int, queries: Index) -> _Codes:
+        """The answers of each type of each context to each query, and the types that give the same answer."""
+        by_type = self.replies.codes(left)[:, queries][self.contexts.types]  # [C, K, H]
+        answer = np.ascontiguousarray(by_type.transpose(0, 2, 1))  # [C, H, K]
         bits = np.broadcast_to((self._bits * (self.contexts.weights > 0))[:, None], answer.shape)
-        order = np.argsort(answer, axis=2, kind="stable")  # the types of one answer stand together
+        order = np.argsort(answer, axis=2, kind="stable")  # sorts types of one answer next to each other
         ranked = np.take_along_axis(answer, order, axis=2)
         first = np.ones(answer.shape, dtype=bool)
         first[:, :, 1:] = ranked[:, :, 1:] != ranked[:, :, :-1]
@@ -164,7 +164,7 @@ class Moves:
         safe = np.minimum(own, n - 1)
         worth = np.take_along_axis(self.points[states.context], safe, axis=1) * claimed  # [S, A]
         left_over = np.take_along_axis(self.rest[states.context], safe, axis=1)
-        # Where the talking stops, the partner's claim is what it said before, or on the last turn what it says now.
+        # After END the partner's claim is its earlier one, on the last turn its answer.
         stops = answer == 2 * n + 2
         if last and self.rejects:
             stops |= answer == 2 * n + 1
@@ -191,7 +191,7 @@ class Moves:
         return Steps(paid, row * own.shape[1] + act, self.pack(following))
 
     def _possible(self, states: States) -> Index:
-        """Which types are possible, ``[S, K]``, 0 or 1."""
+        """Whether each type is possible, ``[S, K]``, 0 or 1."""
         return (states.fits[:, None] & self._bits) >> np.arange(len(self._bits))
 
 
@@ -199,7 +199,7 @@ class _Codes(NamedTuple):
     """Answers ``[C, H, K]`` or, chosen for states, ``[S, A, K]``."""
 
     answer: NDArray[np.int16]  # in the numbering of :mod:`dond_marl.yardsticks.replies`
-    alike: NDArray[np.int64]  # which types give the same answer, as bits
+    alike: NDArray[np.int64]  # the types that give the same answer, as bits
 
 
 class Level(NamedTuple):
@@ -207,11 +207,11 @@ class Level(NamedTuple):
 
     numbers: NDArray[np.int64]  # [S] ascending
     values: Doubles  # [S] points of ten, times the prior probability of the state's types
-    say: NDArray[np.int16]  # [S] the best act, in the numbering of :mod:`dond_marl.yardsticks.replies`
+    act: NDArray[np.int16]  # [S] the best act, in the numbering of :mod:`dond_marl.yardsticks.replies`
 
 
 class Solver:
-    """Solves the states that it is asked for, and whatever can follow them, once."""
+    """Solves requested states and all that can follow them, each once."""
 
     def __init__(self, moves: Moves) -> None:
         self.moves = moves
@@ -219,10 +219,11 @@ class Solver:
 
     @property
     def states(self) -> int:
+        """The number of states solved so far."""
         return sum(len(level.numbers) for level in self._levels.values())
 
-    def solved(self, numbers: NDArray[np.int64], left: int) -> Level:
-        """The states of that turn, ``left`` turns left, among them every one of ``numbers``."""
+    def solve(self, numbers: NDArray[np.int64], left: int) -> Level:
+        """The solved states of the turn with ``left`` turns left, every one of ``numbers`` among them."""
         numbers = np.unique(numbers)
         known = self._levels.get(left)
         missing = numbers if known is None else numbers[~_held(known, numbers)]
@@ -237,29 +238,29 @@ class Solver:
         return self._levels[left]
 
     def values(self, seat: int) -> Doubles:
-        """What the best response is worth in each context before anything is said, ``[C]`` points of ten."""
+        """The value of the best response in each context before the first act, ``[C]`` points of ten."""
         opening = self.moves.opening(seat)
         values = opening.paid[:, 0].copy()
         if len(opening.following):
-            first = self.solved(opening.following, self.moves.replies.rules.max_turns - seat)
+            first = self.solve(opening.following, self.moves.replies.rules.max_turns - seat)
             values += np.bincount(opening.origin, first.values[_places(first, opening.following)], len(values))
         return values
 
-    def worths(self, numbers: NDArray[np.int64], left: int) -> Doubles:
-        """What every act that is answered is worth in states of a turn, ``left`` turns left, at least 2.
+    def act_values(self, numbers: NDArray[np.int64], left: int) -> Doubles:
+        """The value of every act that is answered, in states with ``left`` turns left, at least 2.
 
         ``[S, A]`` points of ten times the states' probability: PROPOSE of each split, INSIST of each, and where a
-        refusal ends nothing, that. Minus infinity for what cannot be said.
+        refusal ends nothing, that. Minus infinity for illegal claims.
         """
         return np.concatenate(
             [self._worth(steps, left) for _, steps in self.moves.steps(self.moves.unpack(numbers), left)]
         )
 
     def _worth(self, steps: Steps, left: int) -> Doubles:
-        """What the acts of ``steps`` are worth, the best response being played from the seat's next turn on."""
+        """The values of the acts of ``steps``, the best response being played from the seat's next turn on."""
         if not len(steps.following):
             return steps.paid
-        following = self.solved(steps.following, left - 2)
+        following = self.solve(steps.following, left - 2)
         reached = following.values[_places(following, steps.following)]
         worth: Doubles = steps.paid + np.bincount(steps.origin, reached, steps.paid.size).reshape(steps.paid.shape)
         return worth
@@ -268,7 +269,7 @@ class Solver:
         """Expectimax: the values of states, given those of the seat's next turn, which are solved block by block."""
         moves, n = self.moves, self.moves.width
         states = moves.unpack(numbers)
-        values, say = _talk_stops(moves, states, left)
+        values, act = _ending_values(moves, states, left)
         for block, steps in moves.steps(states, left) if left > 1 else ():
             worth = self._worth(steps, left)
             best = worth.max(axis=1)
@@ -277,18 +278,17 @@ class Solver:
             chosen = np.where(worth >= best[:, None] - SAME, taste, -2.0).argmax(axis=1)
             better = best > values[block] + SAME
             values[block] = np.where(better, best, values[block])
-            say[block] = np.where(better, np.where(chosen < 2 * n, chosen, 2 * n + 1), say[block])
-        return Level(numbers, values, say.astype(np.int16))
+            act[block] = np.where(better, np.where(chosen < 2 * n, chosen, 2 * n + 1), act[block])
+        return Level(numbers, values, act.astype(np.int16))
 
 
 def best_response_value(
     partner: Partner, contexts: Contexts, seat: int, rules: Rules = Rules(), *, prior: str = "lewis"
 ) -> float:
-    """What the best response of ``seat`` to ``partner`` is worth, expected points of ten over the contexts.
+    """The value of the best response of ``seat`` to ``partner``, expected points of ten over the contexts.
 
     Exact for deterministic memoryless partners under any rules, and for deterministic ones that use the history in
-    games of at most three turns. Raises ``ValueError`` for others and
-    :class:`OutOfReach`.
+    games of at most three turns. Raises :class:`NotComputable` for others, and :class:`OutOfReach`.
     """
     check_exact(partner, rules)
     solver = Solver(Moves(contexts, Replies(partner, rules, contexts.theirs, prior)))
@@ -296,9 +296,9 @@ def best_response_value(
 
 
 def exact_by_answers(partner: Partner, rules: Rules) -> bool:
-    """Whether the best response to ``partner`` can be computed exactly this way.
+    """Whether the best response to ``partner`` can be computed exactly from its answers.
 
-    It says nothing beside its acts: where messages pass, one who remembers may be moved by them.
+    Where messages pass, a partner with memory may react to them, so it does not qualify.
     """
     traits = partner.traits
     short = rules.max_turns <= SHORT and not rules.message_length
@@ -306,25 +306,25 @@ def exact_by_answers(partner: Partner, rules: Rules) -> bool:
 
 
 def check_exact(partner: Partner, rules: Rules) -> None:
-    """Raises ``ValueError`` where the best response to ``partner`` cannot be computed exactly this way."""
+    """Raise :class:`NotComputable` where the best response to ``partner`` cannot be computed from its answers."""
     if not exact_by_answers(partner, rules):
-        raise ValueError(
-            f"an exact best response needs a deterministic partner that forgets (or games of at most {SHORT} turns "
+        raise NotComputable(
+            f"an exact best response needs a deterministic partner without memory (or games of at most {SHORT} turns "
             f"without messages), and acts that bind; {partner!r} has {partner.traits} under {rules}"
         )
 
 
-def _talk_stops(moves: Moves, states: States, left: int) -> tuple[Doubles, Index]:
-    """What AGREE and END are worth, or on the last turn of all whatever still makes a deal, and which of them it is."""
+def _ending_values(moves: Moves, states: States, left: int) -> tuple[Doubles, Index]:
+    """The value of ending the game, ``[S]``, and the act that does: AGREE, END, or a claim on the last turn."""
     n = moves.width
     claimed = states.claim < n
     mine = moves.rest[states.context, np.minimum(states.claim, n - 1)]
     worth = moves.points[states.context, mine] * moves.weight(states) * claimed
-    say = np.where(states.offered, 2 * n, 2 * n + 2)
+    act = np.where(states.offered, 2 * n, 2 * n + 2)
     if left == 1:  # claiming what the partner leaves is a deal too
-        return worth, np.where(claimed & ~states.offered, mine, say)
+        return worth, np.where(claimed & ~states.offered, mine, act)
     selected = claimed & (states.own == mine)
-    return worth * (states.offered | selected), say
+    return worth * (states.offered | selected), act
 
 
 def _held(level: Level, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.errors import NotComputable
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.splits import grid
@@ -134,10 +135,10 @@ def prior_table(source: ScenarioSource) -> Scenarios | None:
 
 
 def prior_contexts(source: ScenarioSource, seat: int) -> Contexts:
-    """The contexts under :func:`prior_table`; raises ``ValueError`` for the uniform source, which has none."""
+    """The contexts under :func:`prior_table`; raises :class:`NotComputable` for the uniform source, which has none."""
     table = prior_table(source)
     if table is None:
-        raise ValueError(f"{source.label} has no table of scenarios to be exact about; take a finite source")
+        raise NotComputable(f"{source.label} has no table of scenarios to be exact about; take a finite source")
     return contexts_in(table, seat)
 
 

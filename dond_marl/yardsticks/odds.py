@@ -1,16 +1,16 @@
-"""Best responses to memoryless partners that gamble, from the probabilities of their answers.
+"""Best responses to memoryless stochastic partners, from the probabilities of their answers.
 
-Every answer leaves another belief, a weight for each of the partner's possible values, and hardly two are alike: there
-is nothing to memoise. So expectimax is exact in games of at most four turns, where a seat that has looked at one answer
-has at most one more decision that matters. In longer ones there are bounds. Above: what the seat would get if it were
-told the partner's values after its next act (QMDP: Littman, Cassandra, Kaelbling 1995, *Learning policies for partially
-observable environments*, section 3), which is less than if it were told them at once. Below: whatever a response
-earns that is played, such as the one that acts by those values (``partners.best_response``).
+Every answer leads to another belief, a weight for each of the partner's possible values, and hardly two are equal, so
+memoising does not help. So expectimax is exact in games of at most four turns, where a seat that has received one
+answer has at most one more decision that matters. In longer ones there are bounds. Above: the value if the partner's
+values were revealed after the seat's next act (QMDP: Littman, Cassandra, Kaelbling 1995, *Learning policies for
+partially observable environments*, section 3), which is less than if they were revealed at once. Below: the points of
+any response that is played, such as the one that acts by those values (``partners.best_response``).
 
-What a seat believes after the partner's answers is Bayes' rule over the values that the scenario prior allows
-(:mod:`dond_marl.yardsticks.beliefs`), each weighed by how likely it makes every answer; the answers of a deterministic
-partner only rule values out. Where the partner is drawn for each game from several, who it is and its values are one
-type, and all of this is about types. Only for ``disagree="ends"``, under which a seat's claim is always its last act.
+The posterior after the partner's answers is Bayes' rule over the values that the scenario prior allows
+(:mod:`dond_marl.yardsticks.beliefs`), each weighed by the likelihood of every answer; the answers of a deterministic
+partner only rule values out. Where the partner is drawn for each game from several personas, the persona and its values
+together are one type. Only for ``disagree="ends"``, under which a seat's claim is always its last act.
 """
 
 from __future__ import annotations
@@ -19,28 +19,29 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Rules
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Turns
-from dond_marl.yardsticks.automata import Persona, drawn_from
+from dond_marl.yardsticks.automata import Persona, drawn_personas
 from dond_marl.yardsticks.beliefs import Beliefs, beliefs
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
 from dond_marl.yardsticks.replies import Probable, Replies
 
 EXACT_TURNS = 4
-BLOCK = 32  # contexts that are looked at together
+BLOCK = 32  # contexts that are computed in one call
 ROOM = 4_000_000  # views times splits squared: a table of probabilities has about four times as many numbers
 
 
 class Odds:
-    """What a seat's acts lead to against one partner that knows its probabilities. N splits, K types, C contexts.
+    """The transitions of a seat's game against a partner with known probabilities. N splits, K types, C contexts.
 
     A partner that is drawn for each game from P personas has the types of each of them: ``contexts`` holds them one
     persona after the other.
     """
 
     def __init__(self, partner: Partner, contexts: Contexts, rules: Rules, prior: str) -> None:
-        self.personas, self.rules = check_gamblers(partner, rules), rules
+        self.personas, self.rules = check_stochastic(partner, rules), rules
         self.contexts, views = with_personas(contexts, self.personas), contexts.theirs
         self._replies = [Replies(each.partner, rules, views, prior) for each in self.personas]
         self.width, splits = self._replies[0].width, contexts.splits
@@ -50,34 +51,34 @@ class Odds:
                 f"scenarios of 'lewis', 'self_play' or 'dialogues' are within reach"
             )
         self.points, self.rest = contexts.points(splits), splits.rest
-        self.offers = np.tile(np.arange(self.width) < splits.number[:, None], 2)  # [C, 2N] what can be claimed
+        self.offers = np.tile(np.arange(self.width) < splits.number[:, None], 2)  # [C, 2N] legal claims
         self._answers: dict[int, Doubles] = {}
-        self._informed: dict[int, tuple[Doubles, Doubles]] = {}
+        self._revealed: dict[int, tuple[Doubles, Doubles]] = {}
 
     def answers(self, left: int) -> Doubles:
-        """The probability of each answer of each view to what it hears, ``[V, 2N + 1, 2N + 3]``."""
+        """The probability of each answer of each view to each query, ``[V, 2N + 1, 2N + 3]``."""
         if left not in self._answers:
             every = [replies.probs(left, np.arange(replies.views.size)) for replies in self._replies]
             self._answers[left] = np.concatenate(every)
         return self._answers[left]
 
     def opening(self) -> Doubles:
-        """The weight of each type together with each opening offer of a partner that speaks first, ``[C, 2N, K]``."""
+        """The joint weight of each type and each opening offer of a partner that moves first, ``[C, 2N, K]``."""
         answers = self.answers(self.rules.max_turns)[:, -1, : 2 * self.width]  # [V, 2N]
         return answers[self.contexts.types].transpose(0, 2, 1) * self.contexts.weights[:, None]
 
-    def agreeing(self, context: Index, claim: Index) -> Doubles:
-        """What AGREE pays after the partner's claims, ``[S]``; 0 without one (N)."""
+    def agree_points(self, context: Index, claim: Index) -> Doubles:
+        """Points of AGREE after the partner's claims, ``[S]``; 0 without one (N)."""
         n = self.width
         kept = self.rest[context, np.minimum(claim, n - 1)]
         return self.points[context, kept] * (claim < n)
 
     def immediate(self, context: Index, left: int) -> tuple[Doubles, Doubles]:
-        """What each claim is sure to pay by the next answer against each type, and how likely END is.
+        """The certain points of each claim by the next answer against each type, and its END part.
 
-        Both ``[S, 2N, K]``; a seat that has ``left`` turns left, at least 2. After END, or an answer on the last turn,
+        Both ``[S, 2N, K]``; for a seat with ``left`` turns left, at least 2. After END, or an answer on the last turn,
         claims that add up are a deal; END counts only where the claim is the rest of the partner's: see
-        :meth:`mirrored`.
+        :meth:`add_end_points`.
         """
         n, types = self.width, self.contexts.types[context]
         answers = self.answers(left - 1)[types, : 2 * n].transpose(0, 2, 1, 3)  # [S, 2N, K, X]
@@ -88,27 +89,27 @@ class Odds:
         worth = np.tile(self.points[context], 2)[:, :, None]
         return chance * worth, answers[..., 2 * n + 2] * worth
 
-    def mirrored(self, worth: Doubles, ends: Doubles, context: Index, claim: Index) -> None:
-        """Add to ``worth[S, 2N]`` what END pays, ``ends[S, 2N]``, where the claim is what the partner's leaves."""
+    def add_end_points(self, worth: Doubles, ends: Doubles, context: Index, claim: Index) -> None:
+        """Add to ``worth[S, 2N]`` the points of END, ``ends[S, 2N]``, where the claim is what the partner's leaves."""
         rows = np.flatnonzero(claim < self.width)
         kept = self.rest[context[rows], claim[rows]]
         for kind in (0, self.width):
             worth[rows, kept + kind] += ends[rows, kept + kind]
 
-    def informed(self, left: int) -> tuple[Doubles, Doubles]:
-        """Against each type, if it is known: what each claim is worth, and its END part, ``[C, 2N, K]`` each."""
-        if left not in self._informed:
-            worth, ends = (np.concatenate(part) for part in zip(*self._informed_blocks(left), strict=True))
-            self._informed[left] = worth, ends
-        return self._informed[left]
+    def revealed_values(self, left: int) -> tuple[Doubles, Doubles]:
+        """If the type is revealed: the value of each claim against it, and its END part, ``[C, 2N, K]`` each."""
+        if left not in self._revealed:
+            worth, ends = (np.concatenate(part) for part in zip(*self._revealed_blocks(left), strict=True))
+            self._revealed[left] = worth, ends
+        return self._revealed[left]
 
-    def _informed_blocks(self, left: int) -> list[tuple[Doubles, Doubles]]:
+    def _revealed_blocks(self, left: int) -> list[tuple[Doubles, Doubles]]:
         blocks, size, step = [], self.contexts.size, max(BLOCK // len(self.personas), 1)
         for start in range(0, size, step):
             rows = np.arange(start, min(start + step, size))
             worth, ends = self.immediate(rows, left)
             if left > 2:
-                after = self.knowing(left - 2)[rows]  # [S, N, K] by the partner's claim
+                after = self.best_revealed(left - 2)[rows]  # [S, N, K] by the partner's claim
                 both = np.concatenate([after, after], axis=1)  # [S, 2N, K]
                 answers = self.answers(left - 1)[self.contexts.types[rows], : 2 * self.width, : 2 * self.width]
                 worth += np.einsum("skhx,sxk->shk", answers, both, optimize=True)
@@ -116,24 +117,24 @@ class Odds:
             blocks.append((worth, ends))
         return blocks
 
-    def knowing(self, left: int) -> Doubles:
-        """What a seat gets that knows the type, after each claim of the partner, ``[C, N, K]``."""
+    def best_revealed(self, left: int) -> Doubles:
+        """The value of a seat to which the type is revealed, after each claim of the partner, ``[C, N, K]``."""
         n, size = self.width, self.contexts.size
         context = np.repeat(np.arange(size), n)
         claim = np.tile(np.arange(n), size)
-        agree = self.agreeing(context, claim).reshape(size, n, 1)
+        agree = self.agree_points(context, claim).reshape(size, n, 1)
         if left == 1:
             return np.broadcast_to(agree, (size, n, self.contexts.types.shape[1]))
-        worth, ends = self.informed(left)
+        worth, ends = self.revealed_values(left)
         best: Doubles = np.maximum(agree, worth.max(axis=1, keepdims=True))
-        for kind in (0, n):  # the claim that the partner's leaves, with what END adds to it
+        for kind in (0, n):  # the claim that the partner's leaves, plus its END part
             mirror = np.take_along_axis(worth + ends, self.rest[:, :, None] + kind, axis=1)
             best = np.maximum(best, mirror)
         return best
 
 
 def with_personas(contexts: Contexts, personas: Sequence[Persona]) -> Contexts:
-    """The same seats where each type is a persona with a view: all views of the first persona, then of the next."""
+    """The contexts with types of personas and views: all views of the first persona, then of the next."""
     views, number = contexts.theirs, np.arange(len(personas)) * contexts.theirs.size
     counts, utilities = (np.tile(part, (len(personas), 1)) for part in views[:2])
     revealed = None if views.partner_utilities is None else np.tile(views.partner_utilities, (len(personas), 1))
@@ -143,46 +144,46 @@ def with_personas(contexts: Contexts, personas: Sequence[Persona]) -> Contexts:
     return Contexts(contexts.own, Views(counts, utilities, revealed), types, weights, contexts.shares)
 
 
-def gamblers_of(partner: Partner, rules: Rules) -> list[Persona] | None:
-    """Whom ``partner`` may be, the odds of each being known; ``None`` where those of some are not."""
-    found = drawn_from(partner)
+def stochastic_personas(partner: Partner, rules: Rules) -> list[Persona] | None:
+    """The personas of ``partner``; ``None`` where the answer probabilities of one are not known."""
+    found = drawn_personas(partner)
     return found if all(has_odds(each.partner, rules) for each in found) else None
 
 
-def check_gamblers(partner: Partner, rules: Rules) -> list[Persona]:
-    """The same; raises ``ValueError`` where the odds of somebody whom ``partner`` may be are not known."""
-    found = drawn_from(partner)
+def check_stochastic(partner: Partner, rules: Rules) -> list[Persona]:
+    """The personas of ``partner``; raises :class:`NotComputable` where the odds of one are not known."""
+    found = drawn_personas(partner)
     for each in found:
         check_odds(each.partner, rules)
     return found
 
 
 def has_odds(partner: Partner, rules: Rules) -> bool:
-    """Whether the odds of ``partner`` are known."""
+    """Whether the probabilities of the answers of ``partner`` are known."""
     knows = partner.traits.deterministic or isinstance(partner, Probable)
     return knows and partner.traits.memoryless and rules.disagree == "ends"
 
 
 def check_odds(partner: Partner, rules: Rules) -> None:
-    """Raises ``ValueError`` where the odds of ``partner`` are not known."""
+    """Raise :class:`NotComputable` where the probabilities of the answers of ``partner`` are not known."""
     if not has_odds(partner, rules):
-        raise ValueError(
+        raise NotComputable(
             f"bounds from a partner's odds need one without memory that knows its probabilities (probs), and "
             f'disagree="ends"; got {partner!r} with {partner.traits} under {rules}'
         )
 
 
 def upper_bound(odds: Odds, seat: int, among: Bools | None = None) -> float:
-    """No response is worth more: the seat is told the partner's values after its first act of choice.
+    """An upper bound of the best response's value: the partner's type is revealed after the seat's first choice.
 
-    ``among[C, K]``: only the games against these types count, the others pay nothing: a bound for a part of the games.
+    ``among[C, K]``: games against other types pay nothing, for a bound on a part of the games.
     """
     contexts, first = odds.contexts, odds.rules.max_turns - seat
     if odds.rules.max_turns == 1:
         return 0.0
     every, counted = np.arange(contexts.size), np.ones_like(contexts.weights) if among is None else among
     if seat == 0:
-        worth = np.einsum("chk,ck->ch", odds.informed(first)[0], contexts.weights * counted)
+        worth = np.einsum("chk,ck->ch", odds.revealed_values(first)[0], contexts.weights * counted)
         return float(worth.max(axis=1) @ contexts.shares)
     opening, total = odds.opening(), np.zeros(contexts.size)
     for offer in range(2 * odds.width):
@@ -192,16 +193,16 @@ def upper_bound(odds: Odds, seat: int, among: Bools | None = None) -> float:
 
 
 def best_by_value(odds: Odds, context: Index, weights: Doubles, claim: Index, left: int) -> tuple[Doubles, Index]:
-    """Acting by what claims are worth to who knows the type: the value ``[S]`` and the act, 2N for AGREE, ``[S]``.
+    """Act by the revealed values of claims: the expected value ``[S]`` and the act, 2N for AGREE, ``[S]``.
 
-    ``weights[S, K]`` are what is believed, not normalized; ``claim[S]`` is the partner's last, N for none.
+    ``weights[S, K]`` are the beliefs, unnormalised; ``claim[S]`` is the partner's last, N for none.
     """
-    agree = odds.agreeing(context, claim) * weights.sum(axis=1)
+    agree = odds.agree_points(context, claim) * weights.sum(axis=1)
     if left == 1:
         return agree, np.full(len(context), 2 * odds.width)
-    values, endings = odds.informed(left)
+    values, endings = odds.revealed_values(left)
     worth = np.einsum("shk,sk->sh", values[context], weights)
-    odds.mirrored(worth, np.einsum("shk,sk->sh", endings[context], weights), context, claim)
+    odds.add_end_points(worth, np.einsum("shk,sk->sh", endings[context], weights), context, claim)
     worth[~odds.offers[context]] = -1
     act = worth.argmax(axis=1)
     best = worth.max(axis=1)
@@ -210,9 +211,9 @@ def best_by_value(odds: Odds, context: Index, weights: Doubles, claim: Index, le
 
 
 def exact_value(odds: Odds, seat: int) -> float:
-    """What the best response is worth in games of at most four turns, expected points of ten over the contexts."""
+    """The value of the best response in games of at most four turns, expected points of ten over the contexts."""
     if odds.rules.max_turns > EXACT_TURNS:
-        raise ValueError(f"exact in games of at most {EXACT_TURNS} turns; these have {odds.rules.max_turns}")
+        raise NotComputable(f"exact in games of at most {EXACT_TURNS} turns; these have {odds.rules.max_turns}")
     contexts, first, total = odds.contexts, odds.rules.max_turns - seat, 0.0
     if odds.rules.max_turns == 1:
         return 0.0
@@ -228,28 +229,28 @@ def exact_value(odds: Odds, seat: int) -> float:
 
 
 def look_ahead(odds: Odds, number: int, weights: Doubles, claim: Index, left: int) -> tuple[Doubles, Index]:
-    """Expectimax from S beliefs ``weights[S, K]`` of one context, with at most four turns left: values and acts."""
+    """Expectimax from S beliefs ``weights[S, K]`` of one context, at most four turns left: values and acts."""
     n = odds.width
     context = np.full(len(claim), number)
-    agree = odds.agreeing(context, claim) * weights.sum(axis=1)
+    agree = odds.agree_points(context, claim) * weights.sum(axis=1)
     if left == 1:
         return agree, np.full(len(claim), 2 * n)
     some = np.array([number])
     sure, ends = (part[0] for part in odds.immediate(some, left))  # [2N, K]
     worth = weights @ sure.T
     answers = odds.answers(left - 1)[odds.contexts.types[number], : 2 * n, : 2 * n]  # [K, 2N, 2N]
-    if left == 3:  # the last turn of all is the seat's: it takes what is offered
+    if left == 3:  # the seat has the last turn of the game: it takes the offer
         kept = np.tile(odds.points[number, odds.rest[number]], 2)
         worth += weights @ (answers @ kept)
     elif left == 4:
         offers = np.flatnonzero(odds.offers[number])
         claims = np.tile(offers % n, len(offers))
         for row, belief in enumerate(weights):
-            after = belief[:, None, None] * answers[:, offers][:, :, offers]  # [K, what I claim, what I hear]
+            after = belief[:, None, None] * answers[:, offers][:, :, offers]  # [K, own claim, answer]
             beliefs = after.reshape(len(belief), -1).T
             best, _ = look_ahead(odds, number, beliefs, claims, 2)
             worth[row, offers] += best.reshape(len(offers), -1).sum(axis=1)
-    odds.mirrored(worth, weights @ ends.T, context, claim)
+    odds.add_end_points(worth, weights @ ends.T, context, claim)
     worth[:, ~odds.offers[number]] = -1
     best, act = worth.max(axis=1), worth.argmax(axis=1)
     agreed = (agree >= best - 1e-9) & (claim < n)
@@ -257,11 +258,11 @@ def look_ahead(odds: Odds, number: int, weights: Doubles, claim: Index, left: in
 
 
 def posterior(partner: Partner, turns: Turns) -> Beliefs:
-    """The partner's possible values in each row and their probabilities after the row's history.
+    """The posterior of the partner's values after the history of each row.
 
     ``partner`` must have no memory and be deterministic or know its probabilities, under ``disagree="ends"``; raises
-    ``ValueError`` otherwise. Where no values explain what was said, the prior is believed again from there on. Rows
-    whose partner's values are revealed are not looked at differently: who knows needs no belief.
+    :class:`NotComputable` otherwise. Where no values explain an answer, the prior holds again from there on. Revealed
+    values are ignored.
     """
     check_odds(partner, turns.rules)
     views, which = np.unique(np.hstack([turns.counts, turns.my_utilities]), axis=0, return_inverse=True)
@@ -271,15 +272,15 @@ def posterior(partner: Partner, turns: Turns) -> Beliefs:
     every = np.arange(contexts.theirs.size)
     likely = (
         replies.probs(left, every)[contexts.types[which], question[:, None], answer[:, None]]
-        for question, answer, left in Heard(turns).answers(replies.width)
+        for question, answer, left in NumberedHistories(turns).answers(replies.width)
     )
-    return Beliefs(beliefs(turns.prior, counts, own).types[which], after(prior, likely))
+    return Beliefs(beliefs(turns.prior, counts, own).types[which], bayes_update(prior, likely))
 
 
-def after(prior: Doubles, likely: Iterable[Doubles]) -> Doubles:
-    """Bayes' rule: ``prior[R, K]`` weighed by how likely each type made one answer after the other, ``[R, K]`` each.
+def bayes_update(prior: Doubles, likely: Iterable[Doubles]) -> Doubles:
+    """Bayes' rule: ``prior[R, K]`` weighed by the likelihood of one answer after the other, ``[R, K]`` each.
 
-    Where no type explains an answer, the prior is believed again from there on.
+    Where no type explains an answer, the prior holds again from there on.
     """
     weights = prior
     for likelihood in likely:
@@ -289,7 +290,7 @@ def after(prior: Doubles, likely: Iterable[Doubles]) -> Doubles:
     return weights
 
 
-class Heard:
+class NumberedHistories:
     """The rows' histories in the numbering of :mod:`dond_marl.yardsticks.replies`."""
 
     def __init__(self, turns: Turns) -> None:
@@ -306,7 +307,7 @@ class Heard:
         return latest
 
     def answers(self, n: int) -> Iterator[tuple[Index, Index, int]]:
-        """What the partner heard, what it said to it, and how many turns were left to it."""
+        """Each query to the partner, its answer, and the turns left to it then."""
         for turn in range(1 - self._seat, len(self._acts), 2):
             act, before = self._acts[turn], self._acts[turn - 1] if turn else np.full(self._size, int(NO_ACT_YET))
             offered = self._splits[turn - 1] if turn else before
@@ -318,6 +319,6 @@ class Heard:
 
 
 def _split_number(counts: Int8s, oA: Int8s) -> Index:
-    """Which of its pool's splits each claim is, ``[R]``, in lexicographic order."""
+    """The number of each claim among its pool's splits, ``[R]``, in lexicographic order."""
     second, third = counts[:, 1].astype(np.int64) + 1, counts[:, 2].astype(np.int64) + 1
     return (oA[:, 0] * second + oA[:, 1]) * third + oA[:, 2]

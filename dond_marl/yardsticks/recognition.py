@@ -1,10 +1,9 @@
-"""Who sits opposite, and what it wants: exact beliefs about the members of a crowd and their values.
+"""Exact posteriors over the identity and the values of a partner that is drawn from a mixture.
 
-Bayes' rule along the history that was played: a member with certain values is as likely as it was before, times the
-probability with which it would have said what was said, turn by turn. That is a product; it needs no tree of what might
-have been said, and so no member needs to be without memory. It needs each member to be deterministic, or to know its
-probabilities, or to be drawn for each game from such. Rows with the same history share one node of the computation.
-J nodes, M members, K types, Q minds: the members, each persona apart.
+Bayes' rule along the history: the prior of a member with certain values times the probability of each of its acts, turn
+by turn. The product needs no tree of other histories, so members may have memory. Each must be deterministic, or know
+its probabilities, or be drawn for each game from such. Rows with the same history share one node of the computation.
+J nodes, M members, K types, Q personas: all members' personas.
 """
 
 from __future__ import annotations
@@ -16,66 +15,66 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.errors import NotComputable
 from dond_marl.game import MAX_VALUE, Act
 from dond_marl.seats import NO_ACT_YET, Doubles, History, Int8s, Partner, Turns, constant, no_hints, no_noise
 from dond_marl.splits import action_index
-from dond_marl.yardsticks.automata import Assorted, Persona
+from dond_marl.yardsticks.automata import HasPersonas, Persona
 from dond_marl.yardsticks.beliefs import Beliefs, numbers_of, partner_beliefs
 from dond_marl.yardsticks.contexts import Index
 from dond_marl.yardsticks.replies import Probable
 
-LEVELS = MAX_VALUE + 1  # what one item may be worth: 0..10
-VIEWS = 64  # private views that are looked at together
-BLOCK = 1 << 13  # rows that a partner is asked at once
+LEVELS = MAX_VALUE + 1  # possible values of one item: 0..10
+VIEWS = 64  # private views that are computed in one call
+BLOCK = 1 << 13  # rows that a partner is queried for in one call
 
 
 class Guess(NamedTuple):
-    """What is believed of the partners of B games; every distribution sums to 1."""
+    """Beliefs about the partners of B games; every distribution sums to 1."""
 
     values: Doubles  # [B, 3, 11] of each item's value: 0..10 points
-    members: tuple[str, ...]  # who it might be, M names; none where nothing is believed of that
-    who: Doubles  # [B, M]
+    members: tuple[str, ...]  # M names of possible partners; none without such a belief
+    identity: Doubles  # [B, M] probability of each member
 
 
 @runtime_checkable
 class Believes(Protocol):
-    """An occupant that says what it believes of its partner."""
+    """An occupant that states beliefs about its partner."""
 
     def beliefs(self, turns: Turns) -> Guess | None:
-        """Beliefs on the rows' turns, before it speaks; ``None`` where it has none to tell."""
+        """Beliefs on the rows' turns, before it acts; ``None`` where it has none."""
         ...
 
 
 class Recognition:
-    """Who and what the partners of B games may be, jointly; rows with the same history are one node."""
+    """Joint posterior of identity and values of the partners of B games; rows with one history share a node."""
 
     def __init__(self, node: Index, types: Int8s, chances: Doubles) -> None:
         self.node = node  # [B] each row's node
-        self.types = types  # [J, K, 3] the values that the partner may have
-        self.chances = chances  # [J, M, K] of each member with each of them; a node's sum to 1
+        self.types = types  # [J, K, 3] possible values of the partner
+        self.chances = chances  # [J, M, K] probability of each member with each of them; sums to 1 per node
 
     @cached_property
-    def who(self) -> Doubles:
+    def identity(self) -> Doubles:
         """The probability of each member, ``[B, M]``."""
-        of_member: Doubles = self.chances.sum(axis=2)
-        return of_member[self.node]
+        by_member: Doubles = self.chances.sum(axis=2)
+        return by_member[self.node]
 
     @cached_property
     def values(self) -> Doubles:
         """The probability of each value of each item, ``[B, 3, 11]``."""
-        return values_in(Beliefs(self.types, self.chances.sum(axis=1)))[self.node]
+        return value_marginals(Beliefs(self.types, self.chances.sum(axis=1)))[self.node]
 
 
-def minds_of(partner: Partner) -> list[Persona] | None:
-    """Whom ``partner`` may be, each deterministic or knowing its probabilities; ``None`` where it is not made of such.
+def recognizable_personas(partner: Partner) -> list[Persona] | None:
+    """The personas of ``partner``, each deterministic or with known probabilities; ``None`` where one is neither.
 
-    A partner that knows its probabilities but not from act to act, because it is drawn for each game, is not asked for
-    them.
+    A partner that is drawn for each game is resolved into its personas even where it knows mixed probabilities.
     """
-    if isinstance(partner, Assorted):
+    if isinstance(partner, HasPersonas):
         found: list[Persona] = []
         for chance, one in partner.personas():
-            inner = minds_of(one)
+            inner = recognizable_personas(one)
             if inner is None:
                 return None
             found += [Persona(chance * each.chance, each.partner) for each in inner if chance * each.chance > 0]
@@ -83,29 +82,28 @@ def minds_of(partner: Partner) -> list[Persona] | None:
     return [Persona(1.0, partner)] if partner.traits.deterministic or isinstance(partner, Probable) else None
 
 
-def recognized(members: Sequence[Partner], turns: Turns, weights: Sequence[float] | None = None) -> Recognition:
-    """What the rows' histories tell about who of ``members`` sits opposite and what its values are.
+def recognize(members: Sequence[Partner], turns: Turns, weights: Sequence[float] | None = None) -> Recognition:
+    """The posterior over ``members`` and their values after the histories of the rows.
 
-    ``weights``: how probable each member is beforehand, equally by default. The values beforehand are those that the
-    scenario prior allows (:mod:`dond_marl.yardsticks.beliefs`); where they are revealed, they are certain. Where nobody
-    with any values would have said what was said, all is believed as before the game from there on. Raises
-    ``ValueError`` for a member that is not made of :func:`minds_of`, and where acts alone do not tell who says them:
-    with secret claims, and of members that remember where messages pass.
+    ``weights``: prior probability of each member, equal by default. The prior of the values is the scenario prior
+    (:mod:`dond_marl.yardsticks.beliefs`); revealed values are certain. Where no member with any values explains the
+    history, the prior holds again from there on. Raises :class:`NotComputable` for a member without
+    :func:`recognizable_personas`, with secret claims, and for members with memory where messages pass.
     """
     shares = np.ones(len(members)) if weights is None else np.asarray(weights, dtype=np.float64)
     if not len(members) or shares.shape != (len(members),) or (shares < 0).any() or not shares.any():
         raise ValueError(f"weights must be one number of at least 0 for each of the members; got {weights!r}")
-    begins: list[int] = []  # each member's first mind
-    minds: list[Persona] = []
+    begins: list[int] = []  # each member's first persona
+    personas: list[Persona] = []
     for member, share in zip(members, shares / shares.sum(), strict=True):
-        found = minds_of(member)
+        found = recognizable_personas(member)
         if found is None:
-            raise ValueError(f"{member!r} gambles and does not know its probabilities (probs): it cannot be recognized")
-        begins.append(len(minds))
-        minds += [Persona(share * each.chance, each.partner) for each in found]
-    moved = turns.rules.message_length and not all(mind.partner.traits.memoryless for mind in minds)
+            raise NotComputable(f"{member!r} is stochastic without known probabilities (probs): it has no posterior")
+        begins.append(len(personas))
+        personas += [Persona(share * each.chance, each.partner) for each in found]
+    moved = turns.rules.message_length and not all(persona.partner.traits.memoryless for persona in personas)
     if turns.rules.secret_claims or moved:
-        raise ValueError("nobody is recognized by acts alone with secret claims, or who may be moved by messages")
+        raise NotComputable("acts alone give no posterior with secret claims, or for partners that react to messages")
     views = numbers_of(turns.counts, np.hstack([turns.my_utilities, turns.partner_utilities]))
     _, view = np.unique(views, return_inverse=True)
     order = np.argsort(view.reshape(-1), kind="stable")
@@ -113,7 +111,7 @@ def recognized(members: Sequence[Partner], turns: Turns, weights: Sequence[float
     node, first = np.zeros(turns.size, dtype=np.int64), 0
     types, chances = [], []
     for rows in np.split(order, cuts[1:]) if turns.size else []:
-        of_row, some_types, some = _followed(minds, turns.rows(rows))
+        of_row, some_types, some = _posterior(personas, turns.rows(rows))
         node[rows] = of_row + first
         first += len(some)
         types.append(some_types)
@@ -126,15 +124,15 @@ def recognized(members: Sequence[Partner], turns: Turns, weights: Sequence[float
     )
 
 
-def values_in(held: Beliefs) -> Doubles:
-    """Beliefs about whole values as the probability of each value of each item, ``[B, 3, 11]``."""
+def value_marginals(held: Beliefs) -> Doubles:
+    """The marginal of each item's value, ``[B, 3, 11]``, of beliefs about value vectors."""
     levels = [(held.weights[:, :, None] * (held.types == level)).sum(axis=1) for level in range(LEVELS)]
-    of_item: Doubles = np.stack(levels, axis=2)
-    return of_item
+    by_item: Doubles = np.stack(levels, axis=2)
+    return by_item
 
 
-def certain_values(utilities: Int8s) -> Doubles:
-    """Values ``[B, 3]`` as distributions that are sure of them, ``[B, 3, 11]``."""
+def one_hot_values(utilities: Int8s) -> Doubles:
+    """Values ``[B, 3]`` as one-hot distributions, ``[B, 3, 11]``."""
     sure: Doubles = (utilities[:, :, None] == np.arange(LEVELS)).astype(np.float64)
     return sure
 
@@ -145,27 +143,28 @@ def _wider(array: NDArray[np.generic], axis: int, width: int) -> NDArray[np.gene
     return np.pad(array, pads)
 
 
-def _followed(minds: Sequence[Persona], turns: Turns) -> tuple[Index, Int8s, Doubles]:
-    """Each row's node ``[B]``, the nodes' types ``[J, K, 3]`` and the chances of all minds ``[J, Q, K]``."""
-    said = _numbers(turns)  # [B, t]
+def _posterior(personas: Sequence[Persona], turns: Turns) -> tuple[Index, Int8s, Doubles]:
+    """Each row's node ``[B]``, the nodes' types ``[J, K, 3]`` and the posterior of all personas ``[J, Q, K]``."""
+    history = _act_numbers(turns)  # [B, t]
     start = numbers_of(turns.counts, np.hstack([turns.my_utilities, turns.partner_utilities]))
     _, first, node = np.unique(start, return_index=True, return_inverse=True)
     node = node.reshape(-1)
     before = partner_beliefs(turns.rows(first))
     types = np.asarray(before.types)
-    prior = before.weights[:, None] * np.array([mind.chance for mind in minds])[:, None]
+    prior = before.weights[:, None] * np.array([persona.chance for persona in personas])[:, None]
     chances, at_first = prior, np.arange(len(first))  # of each node: its place at the beginning
     for turn in range(1 - turns.seat, turns.turns_taken, 2):
-        columns = said[:, max(turn - 1, 0) : turn + 1]
+        columns = history[:, max(turn - 1, 0) : turn + 1]
         steps, rows, which = np.unique(np.column_stack([node, columns]), axis=0, return_index=True, return_inverse=True)
         parent, node = steps[:, 0], which.reshape(-1)
         at_first, chances = at_first[parent], chances[parent]
-        told = turns.rows(rows)
-        for number, mind in enumerate(minds):
+        some_turns = turns.rows(rows)
+        for number, persona in enumerate(personas):
             row, kind = np.nonzero(chances[:, number])
             for begin in range(0, len(row), BLOCK):
-                some, of = row[begin : begin + BLOCK], kind[begin : begin + BLOCK]
-                chances[some, number, of] *= _likely(mind.partner, told.rows(some), types[at_first[some], of], turn)
+                some, which = row[begin : begin + BLOCK], kind[begin : begin + BLOCK]
+                values = types[at_first[some], which]
+                chances[some, number, which] *= _likelihood(persona.partner, some_turns.rows(some), values, turn)
         total = chances.sum(axis=(1, 2))
         lost = total == 0
         chances[lost], total[lost] = prior[at_first[lost]], 1.0
@@ -173,48 +172,48 @@ def _followed(minds: Sequence[Persona], turns: Turns) -> tuple[Index, Int8s, Dou
     return node, types[at_first], chances
 
 
-def _numbers(turns: Turns) -> Index:
-    """Every act of the history by its number, ``[B, t]``."""
+def _act_numbers(turns: Turns) -> Index:
+    """The number of every act of the history, ``[B, t]``."""
     return action_index(turns.history.act, turns.history.oA, int(turns.counts.max(initial=0)))
 
 
-def _likely(partner: Partner, told: Turns, utilities: Int8s, turn: int) -> Doubles:
-    """How probably ``partner`` with these values says on ``turn`` what was said, ``[R]``."""
-    seen = _as_partner(told, utilities, turn)
-    act, oA = told.history.act[:, turn], told.history.oA[:, turn]
+def _likelihood(partner: Partner, turns: Turns, utilities: Int8s, turn: int) -> Doubles:
+    """The probability of the act on ``turn`` of the history if it is ``partner`` with these values, ``[R]``."""
+    seen = _as_partner(turns, utilities, turn)
+    act, oA = turns.history.act[:, turn], turns.history.oA[:, turn]
     if partner.traits.deterministic:
-        says = partner.act(seen)
-        same = (says.act_type == act) & ((act > Act.INSIST) | (says.oA == oA).all(axis=1))
+        reply = partner.act(seen)
+        same = (reply.act_type == act) & ((act > Act.INSIST) | (reply.oA == oA).all(axis=1))
         return np.asarray(same, dtype=np.float64)
     assert isinstance(partner, Probable)
-    most = int(told.counts.max())
-    likely: Doubles = partner.probs(seen, most)[np.arange(told.size), action_index(act, oA, most)]
-    return likely
+    most = int(turns.counts.max())
+    likelihood: Doubles = partner.probs(seen, most)[np.arange(turns.size), action_index(act, oA, most)]
+    return likelihood
 
 
-def _as_partner(told: Turns, utilities: Int8s, turn: int) -> Turns:
-    """What the partner of the seat to move saw on an earlier ``turn``, if these are its values ``[R, 3]``."""
-    acts, offers = told.history.act[:, :turn], told.history.oA[:, :turn]
-    size = told.size
+def _as_partner(turns: Turns, utilities: Int8s, turn: int) -> Turns:
+    """The earlier ``turn`` from the view of the partner of the seat to move, with its values ``[R, 3]``."""
+    acts, offers = turns.history.act[:, :turn], turns.history.oA[:, :turn]
+    size = turns.size
     mask = np.ones((size, len(Act)), dtype=bool)
     last = acts[:, -1] if turn else constant(NO_ACT_YET, np.int8, size)
     mask[:, Act.AGREE] = last <= Act.INSIST
     offered = np.zeros((size, 3), dtype=np.int8)
-    for of in range((turn + 1) % 2, turn, 2):
-        claimed = np.less_equal(acts[:, of], Act.INSIST)[:, None]
-        offered = np.where(claimed, told.counts - offers[:, of], offered)
+    for earlier in range((turn + 1) % 2, turn, 2):
+        claimed = np.less_equal(acts[:, earlier], Act.INSIST)[:, None]
+        offered = np.where(claimed, turns.counts - offers[:, earlier], offered)
     # Where one seat is shown the other's values, so is the other.
-    revealed = told.partner_utilities.any(axis=1, keepdims=True)
+    revealed = turns.partner_utilities.any(axis=1, keepdims=True)
     return Turns(
-        rules=told.rules,
-        prior=told.prior,
-        counts=told.counts,
+        rules=turns.rules,
+        prior=turns.prior,
+        counts=turns.counts,
         my_utilities=utilities,
-        partner_utilities=told.my_utilities * revealed,
+        partner_utilities=turns.my_utilities * revealed,
         history=History(np.ascontiguousarray(acts.T), np.ascontiguousarray(offers.transpose(1, 2, 0)), turn),
         last_partner_act=last,
         last_partner_offer_for_me=offered,
-        turns_remaining=constant(told.rules.max_turns - turn, np.int8, size),
+        turns_remaining=constant(turns.rules.max_turns - turn, np.int8, size),
         act_mask=mask,
         hint_features=no_hints(size),
         noise=no_noise(size),

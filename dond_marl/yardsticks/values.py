@@ -1,23 +1,23 @@
-"""What could be had: best-response values with bounds, what information is worth, exploitability.
+"""Best-response values with bounds, the value of information, exploitability and its parts.
 
 A best response is exact where :mod:`dond_marl.yardsticks.best_response` or :mod:`dond_marl.yardsticks.odds` make it so.
-Elsewhere there is an interval that holds it for certain, but for chance in what was played: below, the best of some
-responses that were played; above, what the seat would get if it knew more than it can, or everything on the table.
+Elsewhere there is an interval that contains it, up to sampling error of the games played: below, the best of some
+responses that were played; above, the value with more information than the seat can have, or the whole pool.
 
-What an exploitability is made of: what any rational partner concedes, and what is weak.
+An exploitability has two parts: what any rational partner concedes, and what the policy gives away.
 
 A policy gets v in a seat against itself, and a best response to it gets b there: its exploitability is b - v, and
-NashConv the sum over both seats (Lanctot et al. 2017, arXiv 1711.00832, section 2). It says two things at once. A
-policy that asks for less than a rational partner grants loses by that whoever sits opposite; in a game that ends like
-an ultimatum this is the power of who moves first. Let e be what a best response to an equilibrium gets in the seat, so
-to a partner that answers and offers rationally. Then
+NashConv the sum over both seats (Lanctot et al. 2017, arXiv 1711.00832, section 2). It mixes two
+effects. A policy that claims less than a rational partner grants loses against every partner; in a game that ends like
+an ultimatum this is first-mover power. Let e be the points of a best response to an equilibrium in the seat, that is to
+a partner that answers and offers rationally. Then
 
     b - v  =  (e - v)  +  (b - e)
 
-*Conceded*, e - v, is what the seat would gain against any rational partner by asking for it: it depends on what the
-policy itself takes alone. *Weak*, b - e, is what the policy's own answers and offers, in the other seat, give away
-beyond what an equilibrium's do. Either may be negative: a seat may take more than an equilibrium's does because its
-other half is weak, and answers may be harder than rational ones, at a cost to who gives them.
+*Conceded*, e - v, is what the seat would gain against any rational partner by claiming it: it depends only on the
+policy's own play in that seat. *Weak*, b - e, is what the policy's answers and offers in the other seat give away
+beyond those of an equilibrium. Either may be negative: a seat may get more than an equilibrium's because the policy's
+other seat is weak, and answers may be harder than rational ones, at a cost to the policy.
 """
 
 from __future__ import annotations
@@ -32,15 +32,23 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Doubles, Partner
 from dond_marl.statistics import TEN, points_of_ten
-from dond_marl.yardsticks.adaptive import Adaptive, has_minds
+from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
 from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
 from dond_marl.yardsticks.contexts import distinct_views, prior_contexts, prior_table, splits_of
-from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, check_odds, exact_value, gamblers_of, has_odds, upper_bound
+from dond_marl.yardsticks.odds import (
+    EXACT_TURNS,
+    Odds,
+    check_odds,
+    exact_value,
+    has_odds,
+    stochastic_personas,
+    upper_bound,
+)
 from dond_marl.yardsticks.replies import Replies
 
 Pair = tuple[float, float]  # of seat_0 and seat_1, or the least and the most that a value can be
-PLAYED = 5295  # games that each response is tried in: the legal space once
-BLOCK = 256  # scenarios whose games are expected together
+PLAYED = 5295  # games per response: as many as the legal space has scenarios
+BLOCK = 256  # scenarios per call of the exact evaluation
 
 
 class Value(NamedTuple):
@@ -49,34 +57,34 @@ class Value(NamedTuple):
     low: float
     high: float
     exact: bool
-    how: str  # a few words for people
+    how: str  # the method in a few words, for display
 
 
 def response_value(
     partner: Partner, source: ScenarioSource, rules: Rules, seat: int, responses: Mapping[str, Partner] | None = None
 ) -> Value:
-    """What the best response of ``seat`` to ``partner`` is worth under the source's distribution.
+    """The value of the best response of ``seat`` to ``partner`` under the source's distribution.
 
-    Exact for deterministic memoryless partners, for those that say what they remember or are drawn for each game where
-    that is within reach, for memoryless ones that know their probabilities in games of at most four turns. Elsewhere
+    Exact for deterministic memoryless partners, for those that declare what they remember or are drawn for each game
+    where that is tractable, and for memoryless ones with known probabilities in games of at most four turns. Elsewhere
     ``responses`` are played to find the lower bound; without any it is 0. Every split of ``lewis`` has the whole space
-    for its prior; the uniform source, which is endless, has no upper bound but everything on the table.
+    for its prior; for the uniform source, which is endless, the upper bound is the whole pool.
     """
-    high, above = TEN, "everything on the table"
+    high, above = TEN, "the whole pool"
     if source.table is not None:
         contexts = prior_contexts(source, seat)
         if exact_by_answers(partner, rules):
             return _exact(best_response_value(partner, contexts, seat, rules, prior=source.prior), "expectimax")
-        if has_minds(partner, rules):
+        if is_enumerable(partner, rules):
             value, exact = Adaptive(partner, contexts, seat, rules, source.prior).value()
             if exact:
                 return _exact(value, "expectimax over beliefs")
-            high, above = value, "told in the end"
-        elif gamblers_of(partner, rules) is not None:
+            high, above = value, "revealed in the end"
+        elif stochastic_personas(partner, rules) is not None:
             odds = Odds(partner, contexts, rules, source.prior)
             if rules.max_turns <= EXACT_TURNS:
                 return _exact(exact_value(odds, seat), "expectimax over its odds")
-            high, above = upper_bound(odds, seat), "told after its first act"
+            high, above = upper_bound(odds, seat), "revealed after its first act"
     means = {
         name: played_value((other, partner) if seat == 0 else (partner, other), source, rules, seat)
         for name, other in (responses or {}).items()
@@ -87,21 +95,26 @@ def response_value(
     return Value(low, max(high, low), False, f"below: {below}; above: {above}")
 
 
-def told_value(partner: Partner, source: ScenarioSource, rules: Rules, seat: int) -> Value:
-    """The same for a seat that is told its partner's values, which the partner does not know.
+def informed_value(partner: Partner, source: ScenarioSource, rules: Rules, seat: int) -> Value:
+    """The value of the best response of ``seat`` if the partner's values are revealed to it alone.
 
-    Less :func:`response_value` it is the value of that information. Exact for memoryless partners that are
-    deterministic or know their probabilities, at any length; raises ``ValueError`` for others.
+    The difference to :func:`response_value` is the value of that information. Exact for memoryless partners that are
+    deterministic or know their probabilities, at any length; raises :class:`~dond_marl.errors.NotComputable` for
+    others.
     """
     contexts = prior_contexts(source, seat).certain()
     if exact_by_answers(partner, rules):
-        return _exact(best_response_value(partner, contexts, seat, rules, prior=source.prior), "expectimax, told")
+        return _exact(
+            best_response_value(partner, contexts, seat, rules, prior=source.prior), "expectimax, revealed"
+        )
     check_odds(partner, rules)
-    return _exact(upper_bound(Odds(partner, contexts, rules, source.prior), seat), "dynamic programming, told")
+    return _exact(
+        upper_bound(Odds(partner, contexts, rules, source.prior), seat), "dynamic programming, revealed"
+    )
 
 
 def prior_scenarios(source: ScenarioSource) -> Scenarios:
-    """Scenarios of the distribution that a seat believes in: all of them if they are finitely many."""
+    """The scenarios of the source's prior: all of them if finitely many, else ``PLAYED`` draws."""
     table = prior_table(source)
     return source.draw(np.random.default_rng(0), PLAYED) if table is None else table
 
@@ -114,7 +127,7 @@ def played_value(pair: tuple[Partner, Partner], source: ScenarioSource, rules: R
 
 
 class Exploitability(NamedTuple):
-    """What a best response in one seat gains over the member's own play there, both against the member."""
+    """A best response in one seat compared with the member's own play there, both against the member."""
 
     response: Value
     self_play: float  # points of ten of the member in that seat against itself
@@ -128,17 +141,17 @@ class Exploitability(NamedTuple):
 def exploitability(
     member: Partner, source: ScenarioSource, rules: Rules, seat: int, responses: Mapping[str, Partner] | None = None
 ) -> Exploitability:
-    """How much a seat could gain by not playing as ``member`` does (one seat's part of NashConv: Lanctot et al. 2017).
+    """The gain of a best response over ``member`` in one seat (a seat's part of NashConv: Lanctot et al. 2017).
 
-    Where the best response is not exact, ``member`` itself is played besides ``responses``.
+    Where the best response is not exact, ``member`` itself and ``responses`` are played.
     """
-    alone = {"itself": member, **(responses or {})}  # at least as much as it leaves itself
+    alone = {"itself": member, **(responses or {})}
     response = response_value(member, source, rules, seat, alone)
     return Exploitability(response, self_play_values(member, source, rules)[seat])
 
 
 def self_play_values(member: Partner, source: ScenarioSource, rules: Rules) -> tuple[float, float]:
-    """What ``member`` gets in each seat against itself, points of ten, over :func:`prior_scenarios`.
+    """The points of ten of ``member`` in each seat against itself, over :func:`prior_scenarios`.
 
     Exact where the member is deterministic or knows its probabilities, otherwise played once on each of them.
     """
@@ -153,14 +166,14 @@ def self_play_values(member: Partner, source: ScenarioSource, rules: Rules) -> t
 
 
 class Safety(NamedTuple):
-    """Who leaves a member least, and how much that is."""
+    """The responder that leaves a member least, and the member's points then."""
 
     responder: str
     points: float  # points of ten, mean of both seats
 
 
 def safety(member: Partner, zoo: Mapping[str, Partner], source: ScenarioSource, rules: Rules) -> Safety:
-    """What ``member`` is left with against its worst responder of ``zoo``, which must not be empty."""
+    """The points of ``member`` against its worst responder of ``zoo``, which must not be empty."""
     left = {
         name: (played_value((member, other), source, rules, 0) + played_value((other, member), source, rules, 1)) / 2
         for name, other in zoo.items()
@@ -180,9 +193,9 @@ class Expected(NamedTuple):
 def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Expected:
     """The exact expectations of ``partners[0]`` opening against ``partners[1]``, two memoryless partners.
 
-    Given the scenario, what a seat says depends on the other's last act alone, so the distribution over the last act is
-    carried from turn to turn, with the mover's own claim beside it for the final selection. Only for
-    ``disagree="ends"`` and partners that know their probabilities; raises ``ValueError`` for others.
+    Given the scenario, a seat's act depends on the other's last act only, so the distribution over the last act is
+    carried from turn to turn, jointly with the mover's own claim for the final selection. Only for ``disagree="ends"``
+    and partners that know their probabilities; raises :class:`~dond_marl.errors.NotComputable` for others.
     """
     for partner in partners:
         check_odds(partner, rules)
@@ -213,7 +226,7 @@ def _expected(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Ru
         turns += weight.sum(axis=1)
         spoken = weight[:, :, None] * answers  # [S, H, X]
         if turn:
-            kept = np.tile(rest, 2)[:, :, None]  # what each offer leaves to the mover
+            kept = np.tile(rest, 2)[:, :, None]  # the rest that each offer leaves to the mover
             mirrors = [np.take_along_axis(spoken, kept + kind * n, axis=2)[:, :, 0] for kind in (0, 1)]
             closed = spoken[:, :, 2 * n] + mirrored * answers[:, :, 2 * n + 2]
             if left == 1:
@@ -222,7 +235,7 @@ def _expected(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Ru
             claims = np.tile(np.arange(n), 2)
             points[:, 1 - mover] += (closed * worth[:, 1 - mover][:, claims]).sum(axis=1)
             points[:, mover] += (closed * np.take_along_axis(worth[:, mover], kept[:, :, 0], axis=1)).sum(axis=1)
-            # Where this offer claims what the last one left, the next mover's own claim is the rest of this one.
+            # Where this offer claims the rest of the last one, the next mover's own claim is the rest of this one.
             both = [(mirror[:, :n] + mirror[:, n:]) * fits for mirror in mirrors]  # [S, N] by the last one's split
             mirrored = np.concatenate([np.take_along_axis(part, rest, axis=1) * fits for part in both], axis=1)
         last = spoken[:, :, : 2 * n].sum(axis=1)
@@ -233,18 +246,17 @@ def _exact(value: float, how: str) -> Value:
     return Value(value, value, True, how)
 
 
-class Shares(NamedTuple):
-    """The parts of one seat's exploitability, each at least and at most, points of ten."""
+class ExploitabilityParts(NamedTuple):
+    """The parts of one seat's exploitability, bounds of each in points of ten."""
 
     conceded: Pair
     weak: Pair
 
 
-def shares(own: float, response: Pair, rational: Pair) -> Shares:
+def split_exploitability(own: float, response: Pair, rational: Pair) -> ExploitabilityParts:
     """The parts in a seat in which a policy gets ``own`` against itself.
 
-    ``response``: what a best response to the policy gets there, ``rational``: what one to an equilibrium gets, each at
-    least and at most.
+    ``response``, ``rational``: bounds of the points of a best response to the policy and to an equilibrium there.
     """
     (least, most), (low, high) = response, rational
-    return Shares((low - own, high - own), (least - high, most - low))
+    return ExploitabilityParts((low - own, high - own), (least - high, most - low))

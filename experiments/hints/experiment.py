@@ -17,7 +17,7 @@ from dond_marl.errors import DondError, RunFailure
 from dond_marl.occupants import seat_occupant, short_names
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.adaptive import has_minds
+from dond_marl.yardsticks.adaptive import is_enumerable
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.odds import EXACT_TURNS
 from experiments.hints.settings import (
@@ -239,7 +239,7 @@ def _best(config: ExperimentConfig, source: ScenarioSource) -> float:
         raise RunError("the experiment needs scenarios that can be listed, such as lewis, and hidden values")
     unknown = RunError(f"no exact best response to {partner} is known; choose one without memory, such as heuristic")
     who, rules = seat_occupant(partner), config.env.rules()
-    if rules.max_turns > EXACT_TURNS and not exact_by_answers(who, rules) and not has_minds(who, rules):
+    if rules.max_turns > EXACT_TURNS and not exact_by_answers(who, rules) and not is_enumerable(who, rules):
         raise unknown  # before anything is played
     evaluation = evaluate(partner, partner, source, rules)
     if evaluation.best is None or evaluation.values is None or not all(value.exact for value in evaluation.values):

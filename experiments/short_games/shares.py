@@ -14,7 +14,7 @@ from dond_marl.scenarios.space import lewis_space
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.equilibria import Equilibrium
 from dond_marl.yardsticks.equilibria.table import Pair
-from dond_marl.yardsticks.values import Shares, policy_value, response_value, shares
+from dond_marl.yardsticks.values import ExploitabilityParts, policy_value, response_value, split_exploitability
 
 # Points of ten: an equilibrium is found where NashConv is at most this, and this one where values are, too.
 FOUND = 0.25
@@ -45,9 +45,9 @@ class Standing(NamedTuple):
         first, second = (part.weak[0] for part in self._shares(equilibrium))
         return first, second
 
-    def _shares(self, equilibrium: Standing) -> list[Shares]:
+    def _shares(self, equilibrium: Standing) -> list[ExploitabilityParts]:
         seats = zip(self.values, self.responses, equilibrium.responses, strict=True)
-        return [shares(own, (response,) * 2, (rational,) * 2) for own, response, rational in seats]
+        return [split_exploitability(own, (response,) * 2, (rational,) * 2) for own, response, rational in seats]
 
     def distance(self, equilibrium: Standing) -> float:
         """Of its values to the equilibrium's, in the seat in which that is larger."""

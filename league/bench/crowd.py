@@ -22,12 +22,12 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from dond_marl.seats import Doubles, Partner
 from dond_marl.statistics import Estimate
-from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, has_minds
-from dond_marl.yardsticks.automata import drawn_from, personas_of
+from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, is_enumerable
+from dond_marl.yardsticks.automata import drawn_personas, personas_of
 from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
 from dond_marl.yardsticks.forgetful import forgetful_reply
-from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, gamblers_of, upper_bound
+from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, stochastic_personas, upper_bound
 from league.bench.results import replace, rows_in
 from league.standings.references import PRIOR, reference_of
 from league.tables.blocks import Figure, Section, Table, TableRow
@@ -80,8 +80,8 @@ def crowd_of(name: str, specs: Iterable[str], *, with_memory: bool = False, with
     for spec in specs:
         partner = seat_occupant(spec)
         personas = personas_of(partner)
-        if personas is None or not has_minds(partner, RULES):
-            if with_gamblers and gamblers_of(partner, RULES) is not None:
+        if personas is None or not is_enumerable(partner, RULES):
+            if with_gamblers and stochastic_personas(partner, RULES) is not None:
                 members.append(spec)
             else:
                 left_out[spec] = GAMBLES
@@ -127,7 +127,7 @@ def _to_minds(
     game = Adaptive(Mixture(partners), contexts, seat, rules, PRIOR, effort=effort)
     value, sure = game.value()
     solved = game.pool(0)
-    by_mind = contexts.shares @ (solved.earned() * solved.chances)
+    by_mind = contexts.shares @ (solved.response_points() * solved.chances)
     by_persona = by_mind.reshape(len(game.personas), -1).sum(axis=1)
     return value, sure, _by_member(by_persona, partners)
 
@@ -158,7 +158,7 @@ def _to_gamblers(
 
 def _members(partners: Sequence[Partner]) -> Index:
     """Whose each persona of all of them together is, ``[P]``."""
-    return np.repeat(np.arange(len(partners)), [len(drawn_from(partner)) for partner in partners])
+    return np.repeat(np.arange(len(partners)), [len(drawn_personas(partner)) for partner in partners])
 
 
 def _by_member(by_persona: Doubles, partners: Sequence[Partner]) -> Doubles:

@@ -12,7 +12,7 @@ from dond_marl.errors import InputError
 from dond_marl.game import SEATS
 from dond_marl.occupants import seat_occupant
 from dond_marl.statistics import Estimate
-from dond_marl.yardsticks.recognition import minds_of
+from dond_marl.yardsticks.recognition import recognizable_personas
 from league.bench.crowd import GAMBLES, crowd_of
 from league.bench.protocol import ALL, HEADLINE, RULES, lewis_field
 from league.bench.recognition_scores import APART, believed, lost_by_turn
@@ -36,7 +36,7 @@ def recognition_row(
     began = time.process_time()
     identity = provenance(submission, specs).identity
     player, everybody = submission.who.partner(), {spec: seat_occupant(spec) for spec in specs}
-    partners = {spec: partner for spec, partner in everybody.items() if minds_of(partner) is not None}
+    partners = {spec: partner for spec, partner in everybody.items() if recognizable_personas(partner) is not None}
     if not partners:
         raise InputError(f"nobody of {crowd} can be recognized: they gamble and do not know how; name others")
     followed = _followed(crowd, list(partners))

@@ -33,7 +33,7 @@ from dond_marl.yardsticks.adaptive import Adaptive, Pool
 from dond_marl.yardsticks.automata import personas_of
 from dond_marl.yardsticks.beliefs import partner_beliefs
 from dond_marl.yardsticks.contexts import Index, contexts_in, distinct_views
-from dond_marl.yardsticks.recognition import Believes, Guess, Recognition, certain_values, recognized, values_in
+from dond_marl.yardsticks.recognition import Believes, Guess, Recognition, one_hot_values, recognize, value_marginals
 from league.bench.protocol import NOISE_SEED
 from league.bench.run import noise_index
 from league.evaluation.matches import Witness
@@ -142,8 +142,8 @@ def _losses(pool: Pool, parts: Sequence[tuple[Asked, Index]], context: Index) ->
     loss = np.empty(len(first))
     for begin in range(0, len(first), BLOCK):
         rows = first[begin : begin + BLOCK]
-        belief = pool.after(of[rows], acts[rows], offers[rows])
-        agree, claims = pool.worths(belief, left)
+        belief = pool.beliefs_after(of[rows], acts[rows], offers[rows])
+        agree, claims = pool.act_values(belief, left)
         best = np.maximum(np.maximum(agree, 0.0), claims.max(axis=1))
         agreed = np.maximum(agree, 0.0)
         closes = np.zeros(len(rows), dtype=bool)  # the seat's claim, as it stands after its act, is what is offered
@@ -155,7 +155,7 @@ def _losses(pool: Pool, parts: Sequence[tuple[Asked, Index]], context: Index) ->
         final = (act[rows] == Act.END) | (left == 1)
         worth = np.where(final, agreed * closes, worth)
         worth = np.where(act[rows] == Act.AGREE, agreed, np.where(act[rows] == Act.DISAGREE, 0.0, worth))
-        chance = np.bincount(belief.row, pool.weights(belief, left), belief.size)
+        chance = np.bincount(belief.row, pool.probabilities(belief, left), belief.size)
         loss[begin : begin + BLOCK] = (best - worth) / chance
     return loss[which.reshape(-1)]
 
@@ -213,8 +213,8 @@ def believed(
         true = np.concatenate([np.full(each.turns.size, number) for number, each in parts])
         scenario = np.concatenate([each.scenario for _, each in parts])
         guess = player.beliefs(turns) if isinstance(player, Believes) else None
-        forecasts = _forecasts(crowd, turns, recognized(partners, turns), guess, true)
-        truth = certain_values(scenarios.utilities[scenario, 1 - seat])
+        forecasts = _forecasts(crowd, turns, recognize(partners, turns), guess, true)
+        truth = one_hot_values(scenarios.utilities[scenario, 1 - seat])
         for name, chosen in slices.items():
             if (rows := np.flatnonzero(chosen[scenario])).size:
                 found[name].append(_scored(own, forecasts.rows(rows), truth[rows]))
@@ -240,10 +240,10 @@ def _forecasts(crowd: Sequence[str], turns: Turns, exact: Recognition, guess: Gu
         who = np.full((turns.size, len(crowd)), -1.0)  # of the crowd alone: others that it knows do not sit here
         for number, name in enumerate(crowd):
             if name in guess.members:
-                who[:, number] = guess.who[:, guess.members.index(name)]
+                who[:, number] = guess.identity[:, guess.members.index(name)]
         right = (who.argmax(axis=1) == true) & (who.max(axis=1) >= 0)
-    prior = values_in(partner_beliefs(turns))
-    return _Forecasts(exact.who.max(axis=1), exact.values, prior, right, None if guess is None else guess.values)
+    prior = value_marginals(partner_beliefs(turns))
+    return _Forecasts(exact.identity.max(axis=1), exact.values, prior, right, None if guess is None else guess.values)
 
 
 def _scored(own: int, of: _Forecasts, truth: Doubles) -> ByTurn:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from dond_marl.errors import NotComputable
 from dond_marl.game import Rules
 from dond_marl.occupants import short_names
 from dond_marl.randomness import generator
@@ -60,7 +61,7 @@ class Sitting:
             return None
         try:
             return BestResponse(self.partner)
-        except ValueError:  # it is only known in games as short as these, and this partner plays all kinds
+        except NotComputable:  # it is only known in games as short as these, and this partner plays all kinds
             return None
 
     def seat_of(self, number: int) -> int:

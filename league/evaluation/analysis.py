@@ -18,7 +18,7 @@ from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action, Rules, State, Triple, apply, worth
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.adaptive import has_minds
+from dond_marl.yardsticks.adaptive import is_enumerable
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Views
 from partners.best_response import BestResponse
@@ -138,7 +138,7 @@ def _unknown(partner: Partner, rules: Rules) -> str | None:
         return "takes long to ask"
     if exact_by_answers(partner, rules):
         return None
-    if not (partner.traits.deterministic and has_minds(partner, rules)):
+    if not (partner.traits.deterministic and is_enumerable(partner, rules)):
         if partner.traits.deterministic and rules.message_length:
             return "may be moved by what is said"
         return "gambles, or remembers more than can be followed"

@@ -22,7 +22,7 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.scenarios.views import view_parts
 from dond_marl.seats import Doubles, Partner, expensive_to_query
 from dond_marl.statistics import Estimate, Estimates, mean_over_scenarios
-from dond_marl.yardsticks.adaptive import has_minds
+from dond_marl.yardsticks.adaptive import is_enumerable
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from dond_marl.yardsticks.values import Exploitability, self_play_values
 from league.evaluation.evaluate import FOUND, Line, line_of, points_of_reference, scenarios_of
@@ -214,7 +214,7 @@ def _could_be_had(
 
 def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
     """Whether a response is quick to find, by what the stored ones to its like took: no clock decides."""
-    if exact_by_answers(partner, rules) or not has_minds(partner, rules):
+    if exact_by_answers(partner, rules) or not is_enumerable(partner, rules):
         return True
     who = "" if spec is None else identity(spec)
     took = {

@@ -20,7 +20,7 @@ from dond_marl.scenarios.sources import Scenarios, lewis_space
 from dond_marl.scenarios.views import PARTS, view_parts
 from dond_marl.seats import Doubles, Partner, expensive_to_query
 from dond_marl.statistics import points_of_ten
-from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, has_minds
+from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, is_enumerable
 from dond_marl.yardsticks.best_response import SAME, OutOfReach
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
 from dond_marl.yardsticks.odds import Odds, has_odds, upper_bound
@@ -98,7 +98,7 @@ def _alone() -> list[Spec]:
 def _side(partner: Partner, seat: int, effort: int) -> Side | None:
     began = time.process_time()
     try:
-        if has_minds(partner, RULES):
+        if is_enumerable(partner, RULES):
             exact, how, low, high, bounds = _followed(partner, seat, effort)
         elif has_odds(partner, RULES):
             exact, how, low, high, bounds = _by_odds(partner, seat)
@@ -136,8 +136,8 @@ def _followed(partner: Partner, seat: int, effort: int) -> tuple[bool, str, Doub
         value, sure = game.value()
         total, exact = total + value * len(rows), exact and sure
         solved = game.pool(0)
-        earned[rows] = _of_each(game, solved.earned(), table, seat)
-        told[rows] = _of_each(game, solved.told_at_once(), table, seat)
+        earned[rows] = _of_each(game, solved.response_points(), table, seat)
+        told[rows] = _of_each(game, solved.values_if_revealed(), table, seat)
     assert not exact or abs(earned.mean() - total / space.size) < SAME
     bounds = [float(told[which == part].mean()) for part in range(len(PARTS))]
     return exact, "expectimax over beliefs" if exact else "told in the end", earned, total / space.size, bounds

@@ -27,7 +27,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space
 from dond_marl.scenarios.views import PARTS, view_parts
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.adaptive import Adaptive, has_minds
+from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
 from dond_marl.yardsticks.best_response import OutOfReach, best_response_value, exact_by_answers
 from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.solve import solve
@@ -213,7 +213,7 @@ def reference_points(partner: str, source: ScenarioSource, rules: Rules, reveale
 def exact_responses(spec: str | Partner, source: ScenarioSource, rules: Rules) -> tuple[float, float] | None:
     """Points of ten of an exact best response in each seat to ``spec``; ``None`` if it is out of reach."""
     partner = seat_occupant(spec)
-    if source.table is None or not (exact_by_answers(partner, rules) or has_minds(partner, rules)):
+    if source.table is None or not (exact_by_answers(partner, rules) or is_enumerable(partner, rules)):
         return None
     try:
         contexts = [prior_contexts(source, seat) for seat in (0, 1)]

@@ -23,8 +23,8 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools, Doubles, Floats, Int8s, Partner, Rows, Turns
 from dond_marl.splits import action_count, grid_size
 from dond_marl.statistics import TEN
-from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, Pool, has_minds
-from dond_marl.yardsticks.automata import drawn_from, personas_of
+from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, Pool, is_enumerable
+from dond_marl.yardsticks.automata import drawn_personas, personas_of
 from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.contexts import Index, contexts_in
 from dond_marl.yardsticks.recognition import LEVELS
@@ -54,7 +54,7 @@ def tractable_members(partner: Partner, rules: Rules, name: str = "partner") -> 
             members += [each._replace(share=each.share * share) for each in tractable_members(one, rules, member)]
         return members
     minds = personas_of(partner)
-    if minds is None or not has_minds(partner, rules) or not all(mind.partner.traits.memoryless for mind in minds):
+    if minds is None or not is_enumerable(partner, rules) or not all(mind.partner.traits.memoryless for mind in minds):
         return []
     return [TractableMember(name, partner, 1.0)]
 
@@ -78,7 +78,7 @@ class ExactTargets:
         self._mixture = Mixture(members, shares, [each.name for each in self.members])
         self._names = sorted({each.name for each in self.members})
         positive = [each for each in self.members if each.share > 0]  # the personas that the solver has
-        numbers = [self._names.index(each.name) for each in positive for _ in drawn_from(each.partner)]
+        numbers = [self._names.index(each.name) for each in positive for _ in drawn_personas(each.partner)]
         self._name_of_persona: Index = np.array(numbers)
         self._pools: dict[tuple[int, ...], _PoolOfSeat] = {}
 
@@ -200,19 +200,19 @@ class _PoolOfSeat:
         """The cached rows of B histories, ``acts[B, taken]`` and ``offers[B, taken, 3]``, in ``context[B]``."""
         pool, left, names = self._pool, turns.rules.max_turns - turns.turns_taken, self._names
         result = np.full((len(context), self._acts + VALUES + names), np.nan, dtype=np.float32)
-        held = pool.after(context, acts, offers)
+        held = pool.beliefs_after(context, acts, offers)
         explained = np.flatnonzero(np.diff(held.start))
         if not len(explained):
             return result
         belief = held._replace(context=context[explained], start=np.append(held.start[explained], held.start[-1]))
-        weights, row = pool.weights(belief, left), belief.row
-        agree, claims = pool.worths(belief, left)
+        weights, row = pool.probabilities(belief, left), belief.row
+        agree, claims = pool.act_values(belief, left)
         chance = np.bincount(row, weights, belief.size)
         claims = np.tile(claims, 2 * pool.automaton.width // pool.automaton.claims)
         worth = np.column_stack([claims, np.where(agree < 0, -np.inf, agree), np.zeros(len(agree))]) / chance[:, None]
         result[explained, : self._acts] = (worth.max(axis=1, keepdims=True) - worth) / TEN
         views = pool.automaton.views
-        mind = pool.automaton.levels[left].mind[belief.member]
+        mind = pool.automaton.levels[left].policy[belief.member]
         persona, values = mind // views.size, views.utilities[mind % views.size].T
         parts = [*((each, LEVELS) for each in values.astype(np.int64)), (self._name_of_persona[persona], names)]
         of_each = [np.bincount(row * n + at, weights, belief.size * n).reshape(belief.size, n) for at, n in parts]

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.seats import Doubles, Int8s, Partner, Turns
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.beliefs import partner_beliefs
-from dond_marl.yardsticks.recognition import recognized
+from dond_marl.yardsticks.recognition import recognize
 from partners.best_response import BestResponse
 from partners.llm.cache import CachedClient
 from partners.llm.client import Client, Failure, ModelReply, Query, Usage, query_all
@@ -56,7 +57,7 @@ _ANSWER_START = "The type is"
 class ActValues:
     """Values of acts against ``partner``, followed by a best response (:class:`BestResponse`); cached by position.
 
-    Raises ``ValueError`` for a partner whose policy cannot be enumerated, here or at the first value.
+    Raises ``NotComputable`` for a partner whose policy cannot be enumerated, here or at the first value.
     """
 
     def __init__(self, partner: Partner, rules: Rules, prior: str) -> None:
@@ -100,7 +101,7 @@ def act_values_against(partner: Partner, rules: Rules, prior: str, example: Scen
     try:
         values = ActValues(partner, rules, prior)
         values.at_state(State(example, rules))
-    except ValueError:
+    except NotComputable:
         return None
     return values
 
@@ -124,9 +125,9 @@ class StatedBeliefs(NamedTuple):
 def elicit_beliefs(client: Client, partner: Partner, turns: Turns, partner_values: Int8s) -> StatedBeliefs:
     """Query ``client`` on the rows of ``turns`` against ``partner``, whose values are ``partner_values[K, 3]``.
 
-    Raises ``ValueError`` for a partner whose policy cannot be enumerated, and what the client raises.
+    Raises ``NotComputable`` for a partner whose policy cannot be enumerated, and what the client raises.
     """
-    posterior = recognized([partner], turns)
+    posterior = recognize([partner], turns)
     chances = posterior.chances.sum(axis=1)[posterior.node]  # [K, types]
     prior = partner_beliefs(turns)
     queries = [Query(prompt, _NO_ACT) for prompt in QUESTION.render(turns)]

@@ -13,7 +13,7 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Traits, Turns, decide, expensive_to_query
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
 from dond_marl.yardsticks.beliefs import partner_beliefs
-from dond_marl.yardsticks.recognition import minds_of, recognized
+from dond_marl.yardsticks.recognition import recognizable_personas, recognize
 from partners.parameters import check_whole_number
 
 MOST_SIMULATIONS = 4096
@@ -122,8 +122,8 @@ class Rollouts:
         """The partner's values in each of S simulations, ``[B, S, 3]``: a stratified sample of the posterior."""
         held = partner_beliefs(turns)
         types, weights = held.types, held.weights
-        if turns.turns_taken > 1 - turns.seat and minds_of(self.model) is not None:
-            found = recognized([self.model], turns)
+        if turns.turns_taken > 1 - turns.seat and recognizable_personas(self.model) is not None:
+            found = recognize([self.model], turns)
             types, weights = found.types[found.node], found.chances[found.node, 0]
         spread = np.arange(self.simulations) + derive_uniforms(turns.noise[:, :1], _TYPES, np.arange(self.simulations))
         ends = np.cumsum(weights, axis=1)

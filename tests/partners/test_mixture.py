@@ -175,11 +175,11 @@ def test_the_best_response_to_a_mixture_says_whom_of_it_it_faces():
     player = BestResponse("mixture(of=[ultimatum, tough], weights=[3, 1])")
     first = turn_of(State(Scenario((1, 2, 3), ((1, 3, 1), (2, 1, 2))), Rules()), prior="lewis")
     before = player.beliefs(first)
-    assert before.members == ("ultimatum", "tough") and before.who[0].tolist() == [0.75, 0.25]
+    assert before.members == ("ultimatum", "tough") and before.identity[0].tolist() == [0.75, 0.25]
     state = apply(State(Scenario((1, 2, 3), ((1, 3, 1), (2, 1, 2))), Rules()), Action(Act.PROPOSE, (1, 2, 3)))
     state = apply(state, only_action(seat_occupant("tough").act(turn_of(state, prior="lewis"))))
     after = player.beliefs(turn_of(state, prior="lewis"))
-    assert after.who[0, 1] > 0.25 and after.values.shape == (1, 3, 11)
+    assert after.identity[0, 1] > 0.25 and after.values.shape == (1, 3, 11)
     assert BestResponse("tough").beliefs(first).members == ("tough",)
 
 

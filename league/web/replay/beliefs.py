@@ -31,7 +31,7 @@ def held(partner: Partner, step: Step, prior: str) -> Held | None:
         guess = partner.beliefs(turn_of(step.state, prior=prior))
         if guess is None:
             return None
-        chances = guess.who[0].tolist() if guess.members else []
+        chances = guess.identity[0].tolist() if guess.members else []
         values = tuple(tuple(map(float, item)) for item in guess.values[0])
     except Exception as error:  # noqa: BLE001  # somebody else's code, asked out of curiosity
         return Held(why_not=error_line(error))

@@ -21,7 +21,7 @@ from dond_marl.records.record import GameRecord, RecordError
 from dond_marl.rollout import Noise
 from dond_marl.seats import HintSource, Partner
 from dond_marl.splits import action_at
-from dond_marl.yardsticks.adaptive import has_minds
+from dond_marl.yardsticks.adaptive import is_enumerable
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.replies import Probable
 from league.display.game import Step
@@ -138,7 +138,9 @@ def best_answer(partner: Partner, step: Step, prior: str) -> Action | str:
         rules = step.state.rules
         if rules.secret_claims:
             return "nothing binds before the secret claims"
-        if not exact_by_answers(partner, rules) and not (partner.traits.deterministic and has_minds(partner, rules)):
+        if not exact_by_answers(partner, rules) and not (
+            partner.traits.deterministic and is_enumerable(partner, rules)
+        ):
             return "it is exact only against a partner that does not gamble and says what it remembers"
         return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))
     except Exception as error:  # noqa: BLE001  # somebody else's code, asked for everything that it might answer

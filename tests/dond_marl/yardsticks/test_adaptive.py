@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.scenarios.space import Scenarios
 from dond_marl.seats import Traits, decide
-from dond_marl.yardsticks.adaptive import Adaptive, has_minds
+from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
 from dond_marl.yardsticks.automata import personas_of
 from dond_marl.yardsticks.best_response import best_response_value
 from dond_marl.yardsticks.contexts import contexts_in
@@ -148,7 +149,7 @@ def test_played_it_earns_exactly_what_was_computed(spec, seat):
     value, exact = game.value()
     assert exact
     account = sum(
-        float((pool.earned() * pool.chances).sum(axis=1) @ contexts.shares[game.pool_of == number])
+        float((pool.response_points() * pool.chances).sum(axis=1) @ contexts.shares[game.pool_of == number])
         for number, pool in ((number, game.pool(number)) for number in range(game.pools))
     )
     assert account == pytest.approx(value, abs=1e-9)
@@ -187,20 +188,20 @@ def deterministic_partners():
 
 @pytest.mark.parametrize("name", list(deterministic_partners()))
 def test_deterministic_catalogue_partners_are_tractable(name):
-    assert has_minds(seat_occupant(name), Rules())
+    assert is_enumerable(seat_occupant(name), Rules())
 
 
 def test_partner_with_memory_needs_a_summary_in_long_games():
     class Silent(Moody):
         summary = None
 
-    assert not has_minds(Silent(1), Rules(10))
+    assert not is_enumerable(Silent(1), Rules(10))
 
 
 def test_who_cannot_be_followed_is_refused_in_words():
     contexts = contexts_in(pack([Scenario(POOL, (VALUES[0], VALUES[1]))]), 0)
     for partner, rules in ((seat_occupant("random"), Rules()), (Moody(1), Rules(10, "rejects"))):
-        with pytest.raises(ValueError, match="Bayes-adaptive"):
+        with pytest.raises(NotComputable):
             Adaptive(partner, contexts, 0, rules, "")
 
 
@@ -215,21 +216,21 @@ def test_after_words_that_nobody_would_say_the_latest_answers_count_alone():
     claims, n = np.array([len(splits) - 1]), len(splits)
     level, next_level = pool.automaton.levels[10], pool.automaton.levels[8]
     mind = int(np.flatnonzero(pool.chances[0])[0])
-    at = int(np.flatnonzero(next_level.mind == mind)[0])
+    at = int(np.flatnonzero(next_level.policy == mind)[0])
     answer = int(next_level.answer[at, claims[0]])
     assert answer < 2 * n, "it goes on"
     never = next(number for number in range(n) if not (level.answer[:, claims[0]] == number).any())
     numbers = np.array([[claims[0], never, claims[0], answer]])
     acts, offers = (numbers // n).astype(np.int8), splits[numbers % n]
-    assert not len(pool.after(np.array([0]), acts, offers).member)
-    found = pool.after_the_latest(np.array([0]), acts, offers)
-    expected = {m for m in np.flatnonzero(pool.chances[0]) if (next_level.mind == m).any()}
-    says = {int(m): int(next_level.answer[np.flatnonzero(next_level.mind == m)[0], claims[0]]) for m in expected}
-    assert set(pool.automaton.levels[6].mind[found.member]) == {m for m, said in says.items() if said == answer}
+    assert not len(pool.beliefs_after(np.array([0]), acts, offers).member)
+    found = pool.beliefs_after_latest(np.array([0]), acts, offers)
+    expected = {m for m in np.flatnonzero(pool.chances[0]) if (next_level.policy == m).any()}
+    says = {int(m): int(next_level.answer[np.flatnonzero(next_level.policy == m)[0], claims[0]]) for m in expected}
+    assert set(pool.automaton.levels[6].policy[found.member]) == {m for m, said in says.items() if said == answer}
     explained = np.array([[claims[0], int(level.answer[mind, claims[0]])]])
     if explained[0, 1] < 2 * n:  # where somebody explains all of it, nothing else counts
         both = [
             f(np.array([0]), (explained // n).astype(np.int8), splits[explained % n])
-            for f in (pool.after, pool.after_the_latest)
+            for f in (pool.beliefs_after, pool.beliefs_after_latest)
         ]
         np.testing.assert_array_equal(both[0].member, both[1].member)

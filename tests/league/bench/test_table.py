@@ -167,7 +167,7 @@ def test_arms_are_compared_with_the_one_that_is_named(rows):
     compared = cells(report.sections[0], -1, "asking")
     assert not math.isnan(compared["p, Holm"].estimate.mean)
     assert 0 <= compared["chance of more"].estimate.mean <= 1
-    with pytest.raises(InputError, match="no arm is called 'nobody'"):
+    with pytest.raises(InputError):
         leaderboard(rows, over="nobody")
 
 

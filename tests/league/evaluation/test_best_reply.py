@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dond_marl.errors import NotComputable
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -59,16 +60,16 @@ def test_playing_after_its_value_is_known_asks_its_partner_nothing_again(seat):
 def test_who_gambles_is_answered_by_its_odds_and_who_remembers_by_nobody():
     assert not best_reply(seat_occupant("random"), LEWIS, Rules()).exact
     assert best_reply(seat_occupant("random"), LEWIS, Rules(4)).exact
-    with pytest.raises(ValueError, match="depend on what was said before"):
+    with pytest.raises(NotComputable):
         best_reply(seat_occupant("micro"), LEWIS, Rules())
-    with pytest.raises(ValueError, match="no table of scenarios"):
+    with pytest.raises(NotComputable):
         best_reply(seat_occupant("linear"), open_source("uniform"), Rules())
 
 
 def test_a_response_without_a_distribution_is_worth_nothing_that_could_be_said():
-    with pytest.raises(ValueError, match="was given no contexts"):
+    with pytest.raises(NotComputable):
         BestResponse("linear").value(0, RULES, "lewis")
-    with pytest.raises(ValueError, match="needs a deterministic partner"):
+    with pytest.raises(NotComputable):
         BestResponse("random", prior_contexts(LEWIS, 0)).value(0, RULES, "lewis")
 
 

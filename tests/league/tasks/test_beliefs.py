@@ -35,8 +35,8 @@ def test_it_names_those_whom_it_meets_and_nobody_else(tmp_path):
         NetworkPartner(read_blob(place.blobs, blob).network()).beliefs(turns) for blob in (state.blob, done.state.blob)
     )
     assert before is not None and after is not None and after.members == NAMES
-    assert np.abs(before.who.mean(axis=0) - 1 / 3).max() < 0.05
-    assert after.who[:, 2].mean() < 0.05 and after.who[:, :2].mean() > 0.4  # the third is never met
+    assert np.abs(before.identity.mean(axis=0) - 1 / 3).max() < 0.05
+    assert after.identity[:, 2].mean() < 0.05 and after.identity[:, :2].mean() > 0.4  # the third is never met
     assert any(name.startswith("critic.") for name in read_blob(place.blobs, done.state.blob).tensors)
 
 

@@ -16,7 +16,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.splits import action_count, action_index
-from dond_marl.yardsticks.automata import drawn_from
+from dond_marl.yardsticks.automata import drawn_personas
 from league.bench.recognition_scores import asked, lost_by_turn
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
@@ -81,7 +81,7 @@ def test_beliefs_are_the_shares_of_all_games_in_which_the_same_was_seen(seat):
     shares = {"heuristic": 0.25, "linear": 0.0, "personas": 0.5, "tough": 0.25}  # one is never met, one is no member
     of_turn, counted = {}, {}
     for name, share in shares.items():
-        for persona in drawn_from(seat_occupant(name)) if share else []:
+        for persona in drawn_personas(seat_occupant(name)) if share else []:
             for each in asked(player, seat, persona.partner, name, table, RULES):
                 keys = [
                     (each.turns.turns_taken, own.tobytes(), act.tobytes(), offer.tobytes())

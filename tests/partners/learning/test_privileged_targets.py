@@ -169,7 +169,7 @@ def test_a_saved_checkpoint_plays_without_what_learning_was_told(tmp_path):
         plain = NumpyPartner(load_numpy_network(tmp_path / f"{name}.json")[0])
         assert np.abs(plain.probs(turns, 4) - known.probs(turns, 4)).max() < 2e-5
         said, heard = plain.beliefs(turns), known.beliefs(turns)
-        assert np.abs(said.values - heard.values).max() < 2e-5 and np.abs(said.who - heard.who).max() < 2e-5
+        assert np.abs(said.values - heard.values).max() < 2e-5 and np.abs(said.identity - heard.identity).max() < 2e-5
         assert said.members == MEMBERS
 
 
@@ -196,11 +196,11 @@ def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
     scenarios, partner = seen.rows(np.flatnonzero(apart)), NetworkPartner(learner.network)
     first = partner.beliefs(GameBatch(scenarios, prior="lewis").turns())
     assert first is not None and first.members == MEMBERS
-    assert np.allclose(first.values.sum(axis=2), 1) and np.allclose(first.who.sum(axis=1), 1)
+    assert np.allclose(first.values.sum(axis=2), 1) and np.allclose(first.identity.sum(axis=1), 1)
     for order in map(list, permutations(range(3))):
         replace_names = Scenarios(scenarios.counts[:, order], scenarios.utilities[:, :, order])
         found = partner.beliefs(GameBatch(replace_names, prior="lewis").turns())
-        assert np.array_equal(found.values, first.values[:, order]) and np.array_equal(found.who, first.who)
+        assert np.array_equal(found.values, first.values[:, order]) and np.array_equal(found.identity, first.identity)
     assert NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,)))).beliefs(GameBatch(scenarios).turns()) is None
 
 
