@@ -1,7 +1,7 @@
-"""What a seat may be told: hinters stand on the contracts of :mod:`dond_marl.seats`.
+"""Hints: suggested actions for a seat, by the contracts of :mod:`dond_marl.seats`.
 
-:mod:`hints.providers` makes hints, :mod:`hints.schedule` says when they are asked, :mod:`hints.adapter` lays them out
-for a network, :mod:`hints.injector` puts them into the environments' ``info``. Each is imported when it is first used.
+:mod:`hints.providers` makes hints, :mod:`hints.schedule` decides when a seat gets one, :mod:`hints.adapter` lays out
+the network's input, :mod:`hints.injector` adds hints to the environments' ``info``. Each is imported on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""The one vector that a network reads: the base features of a turn, and ten features of what its seat was told.
+"""The input vector of the policy network: the base features of a turn and ten hint features.
 
-Its layout has a name that a checkpoint stores and that is checked on loading, so no weight is ever applied to a number
-of another meaning.
+The layout has a name, which a checkpoint stores and loading checks, so that a weight is never applied to a feature of
+another meaning.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from dond_marl.errors import InputError
 from dond_marl.game import Act
 from dond_marl.seats import HINT_WIDTH, Floats, Turns, no_hints
 
-VERSION = 1  # raised whenever the same hint would give other numbers
+VERSION = 1  # increased whenever the same hint would give other numbers
 PIECES = (("hint_act", len(Act)), ("hint_oA", 3), ("hint_confidence", 1), ("hint_available", 1))
 assert sum(width for _, width in PIECES) == HINT_WIDTH
 
 
 class LayoutError(InputError):
-    """Weights made for one feature layout, asked to read another. The message names both."""
+    """The feature layout of a checkpoint differs from the layout in use; the message names both."""
 
 
 @dataclass(frozen=True, slots=True)
 class HintAdapter:
-    """The features of ``base``, then with ``hints`` those of :func:`hints.schedule.hint_features`; all in [0, 1]."""
+    """Feature layout: ``base``, then with ``hints`` those of :func:`hints.schedule.hint_features`; all in [0, 1]."""
 
     base: BaseLayout
     hints: bool = True
@@ -43,7 +43,7 @@ class HintAdapter:
 
     @property
     def name(self) -> str:
-        """The layout's name, the same for the same meaning of every number."""
+        """The layout's name; equal names mean equal features."""
         return self.base.name + (f"+hints-v{VERSION}" if self.hints else "")
 
     def encode(self, turns: Turns) -> Floats:
@@ -56,8 +56,7 @@ class HintAdapter:
     def features(self, observation: Mapping[str, Any], info: Mapping[str, Any] | None = None) -> Floats:
         """The features of one seat of an environment, ``[width]`` float32, from its ``Dict`` observation and its info.
 
-        An info without ``hint_features`` says that the seat was told nothing. Raises ``ValueError`` if they are not 10
-        numbers.
+        An info without ``hint_features`` means no hint. Raises ``ValueError`` if they are not 10 numbers.
         """
         hint = (info or {}).get("hint_features")
         row = no_hints(1)[0] if hint is None else np.asarray(hint, dtype=np.float32)
@@ -67,7 +66,7 @@ class HintAdapter:
         return np.concatenate([features, row]) if self.hints else features
 
     def check(self, stored_name: str) -> None:
-        """Raise :class:`LayoutError` unless ``stored_name``, out of a checkpoint, names this very layout."""
+        """Raise :class:`LayoutError` unless ``stored_name``, from a checkpoint, names this layout."""
         if stored_name != self.name:
             raise LayoutError(
                 f"the checkpoint reads the feature layout {stored_name!r}, but this build and these settings make "

@@ -1,9 +1,9 @@
 """Hints in the environments' ``info``: ``HintInjectorEnv`` for the AEC environment and for ``SingleAgentView``.
 
-The hinted seat finds ``info["hint_features"]`` (float32, 10 numbers in [0, 1], see
-:func:`hints.schedule.hint_features`) after ``reset`` and every ``step``: its hint when it is to move and one is due,
-zeros otherwise. Hints have random numbers of their own, a function of the ``reset`` seed: the same seed gives the same
-hints, and the environment's own numbers stay as they are.
+``info["hint_features"]`` (float32, 10 numbers in [0, 1], see :func:`hints.schedule.hint_features`) of a hinted seat
+holds its hint after ``reset`` and every ``step`` if the seat is to move and a hint is due, zeros otherwise. Hints have
+their own random stream, a function of the ``reset`` seed: the same seed gives the same hints, and the environment's own
+random numbers do not change.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ def HintInjectorEnv(
     *,
     privileged: bool = False,
 ) -> Any:
-    """``env`` with hints in its infos, under the API it has.
+    """Wrap ``env`` so that its infos hold hints; the API of ``env`` stays.
 
     ``env``: the AEC environment or a :class:`SingleAgentView`, wrapped or not. ``hinter``: any
     :class:`dond_marl.seats.Hinter`, ``"random"``, or the name of an occupant whose choice is hinted, such as
-    ``"expert"`` and ``"llm(provider=hf)"``. ``cadence_k``: a hint is asked on every ``cadence_k``-th own step
-    of a seat, its first included. ``seats``: which seats get hints, by number or name; ``None`` for all (of a
-    ``SingleAgentView``, the agent's). To play one seat against a partner, wrap the view rather than what it views:
-    hints for a partner, which reads none, would be asked in vain. Two wrappers can tell two seats different things.
-    ``privileged``: the hinter is shown the other seat's values; say so beside every figure that comes of it.
+    ``"expert"`` and ``"llm(provider=hf)"``. ``cadence_k``: a seat gets a hint on every ``cadence_k``-th own
+    step, its first included. ``seats``: seats that get hints, by number or name; ``None`` for all (of a
+    ``SingleAgentView``, the agent's). To play one seat against a partner, wrap the view and not its environment, which
+    would also make hints for the partner, which reads none. Two wrappers can give two seats different hints.
+    ``privileged``: the hinter observes the other seat's values; state this with every result.
 
     The wrapper's ``schedule.tally`` counts hints by cause. Raises ``TypeError`` for another environment or hinter,
     ``ValueError`` for settings out of range.
@@ -76,13 +76,13 @@ class AECHintInjector(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         self.env.reset(seed=seed, options=options)
         self._prompter.start(seed)
-        self._tell()
+        self._update_infos()
 
     def step(self, action: object) -> None:
         self.env.step(action)
-        self._tell()
+        self._update_infos()
 
-    def _tell(self) -> None:
+    def _update_infos(self) -> None:
         self.infos = {agent: self._prompter.inform(agent, info) for agent, info in self.env.infos.items()}
 
 
@@ -100,7 +100,7 @@ class SeatHintInjector(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         RecordConstructorArgs.__init__(self, hinter=hinter, cadence_k=cadence_k, seats=seats, privileged=privileged)
         gymnasium.Wrapper.__init__(self, env)
         self.schedule = HintSchedule(_hinter(hinter), cadence_k, privileged=privileged)
-        self._view: SingleAgentView = env.unwrapped  # type: ignore[assignment]  # HintInjectorEnv looked
+        self._view: SingleAgentView = env.unwrapped  # type: ignore[assignment]  # checked by HintInjectorEnv
         self._prompter = _Prompter(self._view.game, self.schedule, seats)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
@@ -114,7 +114,7 @@ class SeatHintInjector(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 
 
 class _Prompter:
-    """What both wrappers share: which seat gets which hint at this point of the game, by noise of the hints' own."""
+    """Shared by both wrappers: the hint of each seat at this point of the game, with the hints' own random stream."""
 
     def __init__(self, game: NegotiationEnv, schedule: HintSchedule, seats: Collection[int | str] | None) -> None:
         self._game, self._schedule, self._agents = game, schedule, _agents(seats)
@@ -122,7 +122,7 @@ class _Prompter:
         self._episode = 0
 
     def start(self, seed: int | None) -> None:
-        """A new game: the first under a ``seed``, or the next one under the last."""
+        """Start a new game: the first of a ``seed``, or the next one of the previous seed."""
         seed = read_seed(seed)
         if seed is None and self._seed is not None:
             self._episode += 1
@@ -131,15 +131,15 @@ class _Prompter:
         self._noise = Noise(self._seed, (self._episode,), 1)
 
     def inform(self, agent: str, info: Info) -> Info:
-        """The info with the hint features of ``agent``; those of an inner wrapper stay where ``agent`` is not ours."""
+        """The info with the hint features of ``agent``; for a seat without hints those of an inner wrapper stay."""
         if agent not in self._agents:
             return {KEY: np.zeros(HINT_WIDTH, dtype=np.float32), **info}
         state = self._game.negotiation
         to_move = not state.over and SEATS[state.mover] == agent
-        return {**info, KEY: self._ask() if to_move else np.zeros(HINT_WIDTH, dtype=np.float32)}
+        return {**info, KEY: self._features() if to_move else np.zeros(HINT_WIDTH, dtype=np.float32)}
 
-    def _ask(self) -> Floats:
-        """The features of the seat to move, ``[10]``, an array of the caller's own."""
+    def _features(self) -> Floats:
+        """The hint features of the seat to move, ``[10]``, as a new array."""
         game, state = self._game, self._game.negotiation
         turn = turn_of(
             state,
@@ -153,13 +153,13 @@ class _Prompter:
 
 def _hinter(hinter: Hinter | str) -> Hinter:
     if not isinstance(hinter, str):
-        return hinter  # HintSchedule looks whether it is one
+        return hinter  # HintSchedule checks the type
     if hinter == "random":
         return RandomHinter()
     try:
         return ExpertHinter(seat_occupant(hinter, one_game=True))
     except OccupantNameError as error:
-        message = f"a hinter's name is 'random' or that of an occupant, whose choice is hinted: {error}"
+        message = f"a hinter is named 'random' or like an occupant, whose action is suggested: {error}"
         raise ValueError(message) from None
 
 

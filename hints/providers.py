@@ -1,7 +1,6 @@
-"""Who makes hints: chance, and partners that are asked what they would say.
+"""Hint providers ``random``, ``expert`` and ``llm``: uniform random actions, or the action that a partner would choose.
 
-The providers ``random``, ``expert`` and ``llm``. A hint that cannot be had is never repaired: it is unavailable, all
-zeros, and its cause is told to whoever counts.
+A hint that cannot be made is never repaired: it is unavailable, all zeros, and its cause is counted.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from dond_marl.seats import Bools, Cause, Decisions, Hints, Int8s, Partner, Trai
 
 
 class HinterError(RunFailure):
-    """A failure that only a person can mend, such as a refused key: it ends the run, as later hints would fail too."""
+    """A failure that needs a person, such as a refused key: it ends the run, because later hints would fail too."""
 
 
 class Advice(NamedTuple):
-    """Hints, and why they are what they are."""
+    """Hints with their causes."""
 
     hints: Hints
     cause: Int8s  # [B] a Cause: FREE and MISSING (the stated greedy fallback) go with available hints, others do not
@@ -30,7 +29,7 @@ class Advice(NamedTuple):
 
 @runtime_checkable
 class Adviser(Protocol):
-    """A hinter that can say why a hint is unavailable, or a fallback."""
+    """A hinter that reports why a hint is unavailable or a fallback."""
 
     def advise(self, turns: Turns) -> Advice: ...
 
@@ -58,76 +57,76 @@ class RandomHinter:
 
 
 class ExpertHinter:
-    """What ``partner`` would say here, with its own confidence: the probability of its choice, or what it says of it.
+    """Hints the action of ``partner``, with its confidence: the action's probability, or the stated confidence.
 
     The providers ``expert`` and ``llm``. Without a ``partner`` (its checkpoint is
-    missing) it hints what ``fallback`` (the greedy heuristic) would say: available, cause MISSING; a partner's own
+    missing) it hints the action of ``fallback`` (the greedy heuristic): available, cause MISSING; a partner's own
     decisions with that cause count the same. Any other stated fallback of the partner is an unavailable hint of that
     cause; so are an act outside the mask or the caps (ILLEGAL), a confidence outside 0..1 or an answer of the wrong
-    shape (UNPARSABLE), and an exception (UNREACHABLE, for every row asked at once), shown as a ``RuntimeWarning``.
+    shape (UNPARSABLE), and an exception (UNREACHABLE, for every row of the batch), shown as a ``RuntimeWarning``.
 
-    Raises ``ValueError`` when there is nobody to ask. A :class:`HinterError` of the partner is passed on.
+    Raises ``ValueError`` without a partner and a fallback. A :class:`HinterError` of the partner is passed on.
     """
 
     def __init__(self, partner: Partner | None, fallback: Partner | None = None) -> None:
-        asked = fallback if partner is None else partner
-        if asked is None:
+        queried = fallback if partner is None else partner
+        if queried is None:
             raise ValueError(
-                "an expert hinter needs a partner to ask, or a fallback for a missing one; got neither. Hand it the "
-                "expert of your checkpoint, or the heuristic as fallback"
+                "an expert hinter needs a partner, or a fallback for a missing one; got neither. Pass the expert of "
+                "your checkpoint, or the heuristic as fallback"
             )
-        self._asked, self._missing = asked, partner is None
+        self._partner, self._missing = queried, partner is None
 
     @property
     def partner(self) -> Partner:
-        return self._asked
+        return self._partner
 
     @property
     def traits(self) -> Traits:
-        return self._asked.traits
+        return self._partner.traits
 
     def hint(self, turns: Turns) -> Hints:
         return self.advise(turns).hints
 
     def advise(self, turns: Turns) -> Advice:
         try:
-            decisions = self._asked.act(turns)
+            decisions = self._partner.act(turns)
         except HinterError:
             raise
-        except Exception as error:  # noqa: BLE001  # whatever the partner does wrong, the hinted seat plays on
+        except Exception as error:  # noqa: BLE001  # a failing partner must not stop the hinted seat
             warnings.warn(
-                f"{type(self._asked).__name__}, asked for hints, failed: {type(error).__name__}: {error}; "
+                f"{type(self._partner).__name__} failed to give hints: {type(error).__name__}: {error}; "
                 "the hints are unavailable and counted as 'unreachable'",
                 RuntimeWarning,
                 stacklevel=2,
             )
             return no_advice(turns.size, Cause.UNREACHABLE)
-        advice = judge(turns, decisions)
+        advice = advice_from(turns, decisions)
         if not self._missing:
             return advice
         return advice._replace(cause=np.where(advice.cause == Cause.FREE, Cause.MISSING, advice.cause).astype(np.int8))
 
 
-def judge(turns: Turns, decisions: Decisions) -> Advice:
-    """A partner's decisions as hints, unavailable unless legal, readable, and its own choice or the greedy fallback."""
+def advice_from(turns: Turns, decisions: Decisions) -> Advice:
+    """A partner's decisions as hints; unavailable unless legal, well-formed, and its own choice or the fallback's."""
     if not _well_formed(decisions, turns.size):
         return no_advice(turns.size, Cause.UNPARSABLE)
     confidence = np.asarray(decisions.confidence, dtype=np.float32)
-    doubtless = (confidence >= 0) & (confidence <= 1)  # false for NaN
+    in_range = (confidence >= 0) & (confidence <= 1)  # false for NaN
     legal = is_legal(turns, decisions.act_type, decisions.oA)
     cause = np.array(decisions.cause, dtype=np.int8)
     own = (cause == Cause.FREE) | (cause == Cause.MISSING)
-    cause[own & ~doubtless] = Cause.UNPARSABLE
+    cause[own & ~in_range] = Cause.UNPARSABLE
     cause[own & ~legal] = Cause.ILLEGAL
-    return Advice(neutral_unless(own & legal & doubtless, decisions.act_type, decisions.oA, confidence), cause)
+    return Advice(neutral_unless(own & legal & in_range, decisions.act_type, decisions.oA, confidence), cause)
 
 
 def is_legal(turns: Turns, act_type: NDArray[np.integer], oA: NDArray[np.integer]) -> Bools:
-    """Which of ``act_type[B]`` with ``oA[B, 3]`` may be said, ``[B]``; ``oA`` counts only for PROPOSE and INSIST."""
-    known = (act_type >= 0) & (act_type <= Act.END)
-    open_ = turns.act_mask[np.arange(turns.size), np.where(known, act_type, Act.END)]
+    """Whether each ``act_type[B]`` with ``oA[B, 3]`` is legal, ``[B]``; ``oA`` counts only for PROPOSE and INSIST."""
+    valid = (act_type >= 0) & (act_type <= Act.END)
+    open_ = turns.act_mask[np.arange(turns.size), np.where(valid, act_type, Act.END)]
     within = ((oA >= 0) & (oA <= turns.caps)).all(axis=1)
-    return known & open_ & (within | (act_type > Act.INSIST))
+    return valid & open_ & (within | (act_type > Act.INSIST))
 
 
 def neutral_unless(

@@ -1,7 +1,6 @@
-"""When a seat gets a hint: at the start and on every k-th own step of it; and the hint as features.
+"""Hint schedule: a seat gets a hint on its first and then every k-th own step; and hints as features.
 
-The batched play loop and the environments' wrapper both ask through here, so what a seat is trained on is what it is
-told later.
+The batched play loop and the environments' wrapper both use it, so a seat gets the same hints in training and in play.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from dond_marl.game import Act
 from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, no_hints
 from hints.providers import Adviser, is_legal, neutral_unless
 
-_WITHHELD = 7  # which of the hint's uniforms decides whether it is withheld; hinters read the first ones
+_WITHHELD = 7  # index of the noise that decides on dropout; hinters read the first ones
 
 
 class HintSchedule:
-    """``hinter`` on its schedule, a :class:`dond_marl.seats.HintSource`: asked on every ``cadence_k``-th own step.
+    """``hinter`` on a schedule, a :class:`dond_marl.seats.HintSource`; queried on every ``cadence_k``-th own step.
 
-    The seat's own steps count from 0, so it is always told before its first act. ``dropout``: the probability that a
-    hint that is due is withheld, each for itself by the noise of the hint, and not even asked; a seat that learns so
-    does not come to lean on its hints. ``privileged``: the hinter is shown the other seat's values.
+    The seat's own steps count from 0, so there is always a hint before its first act. ``dropout``: the probability
+    that a due hint is dropped, independently for each by the noise of the hint, without a query; it keeps a learner
+    from relying on hints. ``privileged``: the hinter observes the other seat's values.
 
-    ``tally`` counts hints since it was made: ``"asked"``, ``"available"``, and by cause ``"missing"`` (greedy hints in
+    ``tally`` counts hints since construction: ``"asked"``, ``"available"``, and by cause ``"missing"`` (greedy hints in
     place of a missing expert's, available), ``"unreachable"``, ``"unparsable"``, ``"illegal"``, ``"budget"``,
     ``"unstated"`` (all unavailable); and those ``"withheld"``. Tallies add up with ``+``.
 
@@ -36,12 +35,12 @@ class HintSchedule:
     def __init__(self, hinter: Hinter, cadence_k: int = 1, *, dropout: float = 0.0, privileged: bool = False) -> None:
         if isinstance(cadence_k, bool) or not isinstance(cadence_k, int | np.integer) or cadence_k < 1:
             raise ValueError(
-                f"cadence_k says on every how many own steps a hint is asked, an integer >= 1; got {quote(cadence_k)}"
+                f"cadence_k is the number of own steps between hints, an integer >= 1; got {quote(cadence_k)}"
             )
         if isinstance(hinter, type) or not isinstance(hinter, Hinter):
             raise TypeError(f"a hinter is an object with hint(turns); got {quote(hinter)}")
         if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout <= 1:
-            raise ValueError(f"dropout is the probability that a hint is withheld, in 0..1; got {quote(dropout)}")
+            raise ValueError(f"dropout is the probability that a hint is dropped, in 0..1; got {quote(dropout)}")
         self.hinter = hinter
         self.cadence_k = int(cadence_k)
         self.dropout, self.privileged = float(dropout), privileged
@@ -49,32 +48,32 @@ class HintSchedule:
 
     @property
     def deterministic(self) -> bool:
-        """Whether the hinter declares that it reads no noise, and none of its hints is withheld."""
+        """Whether the hinter declares that it reads no noise, and no hint is dropped."""
         traits: Traits = getattr(self.hinter, "traits", Traits())
         return traits.deterministic and not self.dropout
 
     def without_dropout(self) -> HintSchedule:
-        """The same hinter on the same schedule, nothing withheld and nothing counted yet: to measure who learned."""
+        """The same hinter and schedule without dropout, with a new tally: for measuring a trained policy."""
         return HintSchedule(self.hinter, self.cadence_k, privileged=self.privileged)
 
     def hint_features(self, turns: Turns) -> Floats:
-        """The hint features of each row, ``[B, 10]`` in [0, 1]; zeros off the schedule and where no hint can be had."""
+        """The hint features of each row, ``[B, 10]`` in [0, 1]; zeros off the schedule and where none is available."""
         if turns.turns_taken // 2 % self.cadence_k:
             return no_hints(turns.size)
         if not self.dropout:
-            return self._asked(turns)
+            return self._query(turns)
         features = np.zeros((turns.size, HINT_WIDTH), dtype=np.float32)
-        kept = np.flatnonzero(turns.noise[:, _WITHHELD] >= self.dropout)
-        self.tally["withheld"] += turns.size - len(kept)
-        if len(kept):
-            features[kept] = self._asked(turns.rows(kept))
+        due = np.flatnonzero(turns.noise[:, _WITHHELD] >= self.dropout)
+        self.tally["withheld"] += turns.size - len(due)
+        if len(due):
+            features[due] = self._query(turns.rows(due))
         return features
 
-    def _asked(self, turns: Turns) -> Floats:
+    def _query(self, turns: Turns) -> Floats:
         if isinstance(self.hinter, Adviser):
             hints, cause = self.hinter.advise(turns)
         else:
-            hints, cause = _checked(turns, self.hinter.hint(turns))
+            hints, cause = _without_illegal(turns, self.hinter.hint(turns))
         available = np.asarray(hints.available)
         self.tally["asked"] += len(available)
         self.tally["available"] += int(available.sum())
@@ -104,8 +103,8 @@ def hint_features(hints: Hints, caps: Int8s) -> Floats:
     return features
 
 
-def _checked(turns: Turns, hints: Hints) -> tuple[Hints, Int8s]:
-    """A hinter that states no causes: its illegal hints are neutral too, so that features stay in range."""
+def _without_illegal(turns: Turns, hints: Hints) -> tuple[Hints, Int8s]:
+    """Hints of a hinter without causes, illegal ones made neutral so that features stay in range."""
     illegal = hints.available & ~is_legal(turns, hints.act_type, hints.oA)
     confidence = np.clip(np.nan_to_num(hints.confidence), 0, 1).astype(np.float32)
     cause = np.where(illegal, Cause.ILLEGAL, Cause.FREE).astype(np.int8)

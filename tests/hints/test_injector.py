@@ -264,7 +264,7 @@ def test_what_cannot_be_hinted_is_refused_by_name():
         HintInjectorEnv(deal_or_no_dialog_v0.parallel_env())
     with pytest.raises(TypeError, match=r"got TimeLimit"):
         HintInjectorEnv(gymnasium.make("CartPole-v1"))
-    with pytest.raises(ValueError, match=r"name is 'random' or that of an occupant.*no occupant is called 'hal'"):
+    with pytest.raises(ValueError, match="'hal'"):
         HintInjectorEnv(env, "hal")
     with pytest.raises(TypeError, match="object with hint"):
         HintInjectorEnv(env, seat_occupant("heuristic"))

@@ -124,7 +124,7 @@ def test_a_missing_expert_hints_the_greedy_act_and_every_such_hint_is_counted():
         assert (schedule.hint_features(turns) == direct.hint_features(turns)).all()
         assert schedule.tally == Counter(asked=6, available=6, missing=6)
     assert direct.tally == Counter(asked=12, available=12)
-    with pytest.raises(ValueError, match="needs a partner to ask, or a fallback"):
+    with pytest.raises(ValueError, match="neither"):
         ExpertHinter(None)
 
 
@@ -167,7 +167,7 @@ def test_a_partner_that_raises_gives_no_hints_and_is_shown():
         raise ConnectionError("no route")
 
     schedule = HintSchedule(ExpertHinter(Says(broken)))
-    with pytest.warns(RuntimeWarning, match="Says, asked for hints, failed: ConnectionError: no route"):
+    with pytest.warns(RuntimeWarning, match="ConnectionError: no route"):
         assert not schedule.hint_features(opening(3)).any()
     assert schedule.tally == Counter(asked=3, unreachable=3)
 
