@@ -25,7 +25,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.tables.figures import with_margin
 from league.tasks.provenance import check_training_provenance, training_ancestry
-from league.training.clone import plain
+from league.training.clone import report_json
 from partners.network.checkpoint import CheckpointError
 from partners.provenance import confirm_opponents_unseen
 from partners.rosters import DEV, roster
@@ -83,9 +83,9 @@ def command(
     table = means(policies)
     _print(console, table, measured_on, told)
     if json_path is not None:
-        document = {"against": told, "disagree": config.env.disagree, "measured_on": plain(measured_on)}
+        document = {"against": told, "disagree": config.env.disagree, "measured_on": report_json(measured_on)}
         document |= {"partner": config.env.partner, "training": config.training.model_dump(mode="json")}
-        document |= {"table": [plain(row) for row in table], "policies": [plain(row) for row in policies]}
+        document |= {"table": [report_json(row) for row in table], "policies": [report_json(row) for row in policies]}
         write_atomically(json_path, json.dumps(document, indent=1) + "\n")
         say(f"written: {json_path}")
 

@@ -171,8 +171,8 @@ def _known_as(config: ExperimentConfig, who: str) -> object:
 def learn(config: ExperimentConfig, arm: Arm, seed: int, best: float) -> Learned:
     """Train one learner to the end, measuring at the start, every so often, and at the end."""
     source, training = _measured_on(config), _training(config, arm, seed)
-    assert training.whisper is not None
-    whole = training.whisper.without_dropout() if arm.hinter != NOBODY else None
+    assert training.hints is not None
+    whole = training.hints.without_dropout() if arm.hinter != NOBODY else None
     marks, due, acts = list[Mark](), 0, 0
     while True:
         decisions = training.learner.decisions
@@ -184,7 +184,7 @@ def learn(config: ExperimentConfig, arm: Arm, seed: int, best: float) -> Learned
             shares = (hinted.points.mean / best, alone.points.mean / best)
             marks.append(Mark(arm, seed, decisions, acts, *shares, hinted.deals, alone.deals))
         if training.done:
-            return Learned(marks, Counter(training.whisper.tally) if whole is not None else Counter())
+            return Learned(marks, Counter(training.hints.tally) if whole is not None else Counter())
         practiced = training.step().score
         acts += round(practiced.games * practiced.turns)
 
@@ -215,8 +215,8 @@ def _training(config: ExperimentConfig, arm: Arm, seed: int) -> Training:
     hinter = hint_provider(hints)
     assert hinter is not None
     dropout = 1.0 if arm.hinter == NOBODY else arm.dropout
-    training.whisper = HintSchedule(hinter, hints.cadence_k, dropout=dropout, privileged=hints.privileged)
-    load_local_model(training.whisper)
+    training.hints = HintSchedule(hinter, hints.cadence_k, dropout=dropout, privileged=hints.privileged)
+    load_local_model(training.hints)
     return training
 
 

@@ -166,30 +166,30 @@ def _directory(config: TrainConfig | None, resume: Path | None) -> RunDirectory:
 
 
 def _clone(config: TrainConfig) -> None:
-    """Teach a network what people said, examine it, and put it where ``expert(kind=supervised)`` is read.
+    """Teach a network what people said, measure it, and put it where ``expert(kind=supervised)`` is read.
 
     Raises :class:`dond_marl.scenarios.data.DataError` before a run folder is made, and :class:`RunError`.
     """
     from league.display.training import epoch_status, print_clone_report
-    from league.training.clone import examine, lessons, plain, save, target, teach
+    from league.training.clone import expert_target, load_positions, measure_clone, report_json, save, train_clone
     from league.training.progress_log import CSV_NAME
     from partners.learning.cloning import Epoch
 
-    taught = lessons(config)
+    taught = load_positions(config)
     console = console_for_people()
     with new_run(Path(config.logging.output_dir).expanduser()) as directory:
         write_atomically(directory.path / SETTINGS, dump(config))
         say(
-            f"teaching {taught.taught.size:,} positions of people in every order of the items, "
-            f"{taught.others.size:,} others say when to stop; run folder {directory.path}"
+            f"teaching {taught.train.size:,} positions of people in every order of the items, "
+            f"{taught.val.size:,} others say when to stop; run folder {directory.path}"
         )
-        network, epochs = teach(config, taught, lambda epoch: say(epoch_status(epoch)))
+        network, epochs = train_clone(config, taught, lambda epoch: say(epoch_status(epoch)))
         rows = [[f"{value:.6g}" if isinstance(value, float) else str(value) for value in epoch] for epoch in epochs]
         write_csv(directory.path / CSV_NAME, [Epoch._fields, *rows])
         with console.status("") as status_line:  # shown on a terminal only
-            report = examine(network, taught, status_line.update)
-        write_atomically(directory.path / REPORT, json.dumps(plain(report), indent=1) + "\n")
+            report = measure_clone(network, taught, status_line.update)
+        write_atomically(directory.path / REPORT, json.dumps(report_json(report), indent=1) + "\n")
         save(directory.path / CLONE, network, config, epochs, report)
-        save(target(config), network, config, epochs, report)
+        save(expert_target(config), network, config, epochs, report)
     print_clone_report(console, report, taught)
-    say(f"the expert: {target(config)}, which expert(kind=supervised) reads; run folder {directory.path}")
+    say(f"the expert: {expert_target(config)}, which expert(kind=supervised) reads; run folder {directory.path}")

@@ -19,7 +19,7 @@ from league.evaluation.evaluate import BEST, GREEDY, SAMPLED
 from league.evaluation.matches import PARTNER, Result
 from league.tables.figures import with_margin
 from league.tasks.hinters import describe_hints, hint_queries, hint_summary
-from league.training.clone import Lessons, Report
+from league.training.clone import CloneReport, HumanPositions
 from league.training.training import OWN_SHARE, ClosingHints, Training, closing_hints, final_score, final_shares
 from partners.judges.judge import JudgeReward
 from partners.learning.cloning import Epoch
@@ -62,7 +62,7 @@ class TrainWatcher:
             left, hints = max(config.training.num_train_steps - learner.decisions, 0), config.hints
             games = round(left * OWN_SHARE / config.env.max_turns)
             asks = hint_queries(hints, games, left, "", "").expected
-            line(self._console, f"about {asks:,} hints are asked in practice, and {coming.asks:,} or so at the end")
+            line(self._console, f"about {asks:,} hints are asked in practice, and {coming.queries:,} or so at the end")
         line(self._console, f"run folder {directory}")
         self._printed = learner.decisions
 
@@ -149,13 +149,13 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
         line(console, _announced(coming, training))
     results = {}
     for greedy in (False, True):  # as checkpoint(...) plays by default, then the other way
-        play, asks = GREEDY if greedy else SAMPLED, coming.asks // 2 if coming is not None else 0
+        play, asks = GREEDY if greedy else SAMPLED, coming.queries // 2 if coming is not None else 0
 
         def told(asked: int, play: str = play, asks: int = asks) -> None:
             if asks:
                 line(console, f"  {play} play: {asked:,} of about {max(asks, asked):,} hints")
 
-        results[play] = final_score(training, greedy=greedy, tell=told)
+        results[play] = final_score(training, greedy=greedy, report=told)
     shares = final_shares(training, greedy=False)
     print_in_short(console, _in_short(training, directory, results, shares))
     console.print()
@@ -169,11 +169,11 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
         )
         for who, answers in result.answers.items():
             prose(console, answers.sentence(training.config.env.partner if who == PARTNER else who), "yellow")
-    hintless = "" if training.whisper is None else " without hints"
+    hintless = "" if training.hints is None else " without hints"
     for name, share in shares.items():
         prose(console, f"{share_line(name, share, f'sampled play{hintless}')}{_dial(training)}")
-    if training.whisper is not None:
-        tally = hint_summary(training.whisper.tally)
+    if training.hints is not None:
+        tally = hint_summary(training.hints.tally)
         prose(console, f"hints in practice: {tally}{training.config.hints.privileged_note}")
     reward = training.plan.reward
     if isinstance(reward, JudgeReward):
@@ -188,8 +188,8 @@ def _in_short(
     """What the training came to, measured as ``checkpoint(...)`` plays and ``dond evaluate`` measures."""
     label, sampled = results[SAMPLED]
     name = f"{directory.resolve().parent.name}/{directory.resolve().name}"
-    hinted, best = "" if training.whisper is None else " with hints", shares.get(BEST)
-    without = "; without hints," if training.whisper is not None else ","
+    hinted, best = "" if training.hints is None else " with hints", shares.get(BEST)
+    without = "; without hints," if training.hints is not None else ","
     of_best = "" if best is None else f"{without} {with_margin(best, 'share')} of what the best response gets"
     return (
         f"{name}, sampling its acts{hinted}, gets {with_margin(sampled.points)} points of ten from "
@@ -204,7 +204,7 @@ def _announced(coming: ClosingHints, training: Training) -> str:
     hints = training.config.hints
     about = "" if math.isnan(coming.seconds) else f", about {duration(coming.seconds)} at the pace of the practice"
     return (
-        f"closing evaluation: {coming.games:,} games on held-out scenarios, about {coming.asks:,} hints of "
+        f"closing evaluation: {coming.games:,} games on held-out scenarios, about {coming.queries:,} hints of "
         f"{describe_hints(hints)}{about}; hints.closing_scenarios={hints.closing_scenarios} bounds it"
     )
 
@@ -223,9 +223,9 @@ def epoch_status(epoch: Epoch) -> str:
     )
 
 
-def print_clone_report(console: Console, report: Report, lessons: Lessons) -> None:
+def print_clone_report(console: Console, report: CloneReport, lessons: HumanPositions) -> None:
     """What the expert is worth, as tables; ``lessons``: what it was taught and examined on."""
-    unseen, likeness = lessons.unseen, report.likeness
+    unseen, likeness = lessons.test, report.likeness
     line(
         console,
         f"\nbeside people, at {unseen.size:,} positions of test that nothing was taught from, "

@@ -1,4 +1,4 @@
-"""What a training would play and ask, before it begins: nothing is written, and nobody is asked who costs something."""
+"""The dry run of a training: its plan, time and costs; writes nothing and queries no costly service."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from league.training.training import OWN_SHARE, Training, begin
 
 
 def plan_of(config: TrainConfig) -> list[str]:
-    """The plan of a training and what it costs, a line each. Raises what beginning the training raises."""
+    """The lines of a training's plan with time and costs. Raises what :func:`begin` raises."""
     training = begin(config)
     settings, steps = config.training, config.training.num_train_steps
-    asked = list(_questions(training))
+    queries = list(_questions(training))
     seconds = seconds_of(_free(config, training))
     lines = [
         f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} own decisions",
         *describe_practice_device(settings, [training.partner], config.env),
         f"about {spelled_duration(seconds)} on one core of this machine, where nothing else runs"
-        + (", and on top of that, for those who cost something to ask:" if asked else ""),
-        *map(str, asked),
+        + (", plus the queries of costly services:" if queries else ""),
+        *map(str, queries),
     ]
-    return [*lines, "measure a question first: dond llm-check SPEC"] if asked else lines
+    return [*lines, "measure a question first: dond llm-check SPEC"] if queries else lines
 
 
 def _questions(training: Training) -> Iterator[QueryEstimate]:
@@ -52,7 +52,7 @@ def _questions(training: Training) -> Iterator[QueryEstimate]:
 
 
 def _free(config: TrainConfig, training: Training) -> TrainConfig:
-    """The same training without those who cost something to ask."""
+    """The same training with free replacements for a costly partner, hint source or judge."""
     partner = "heuristic" if expensive_to_query(training.partner.traits) else config.env.partner
     reward = "own" if JUDGE in config.training.reward else config.training.reward
     return config.model_copy(
@@ -65,7 +65,7 @@ def _free(config: TrainConfig, training: Training) -> TrainConfig:
 
 
 def seconds_of(config: TrainConfig) -> float:
-    """Of processor time for a whole training, from its second update: the first seats everybody."""
+    """Estimated CPU seconds of the training, extrapolated from the second update (the first includes start-up)."""
     training = begin(config)
     training.step()
     before, began = training.learner.decisions, time.process_time()

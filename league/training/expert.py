@@ -1,4 +1,4 @@
-"""From a training run to the shipped expert: its weights alone, and a card that says what they are worth."""
+"""The shipped expert: the weights of a training run, with scores and provenance in the note."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from partners.network.partner import NetworkPartner
 from partners.provenance import read_past, refuse_test_roster
 from partners.rosters import DEV, TRAIN, roster
 
-SEED = 0  # of the games on the card
+SEED = 0  # of the games that score it
 HOW = (
-    "points of ten on the scenarios of 'lewis' with a view that nobody trained on (split test), each played in both "
-    "seats, 95 % interval over scenarios; opponents: the rosters train, whom it met, and dev, whom it did not"
+    "points of ten on the scenarios of 'lewis' with a held-out view (split test), each played in both "
+    "seats, 95 % interval over scenarios; opponents: the rosters train (used in training) and dev (not used)"
 )
 
 
 def ship(run: Path, target: Path = EXPERT, sample: int | None = None) -> dict[str, Any]:
-    """Write the newest checkpoint of ``run`` as the expert, and return its card.
+    """Write the newest checkpoint of ``run`` as the expert; returns the provenance, settings and scores in its note.
 
-    ``sample``: how many of the held-out scenarios its scores are over, by default all. Raises
-    :class:`RunError`, and :class:`partners.provenance.ProvenanceError` where it has met the roster test.
+    ``sample``: number of held-out scenarios for the scores, by default all. Raises
+    :class:`RunError`, and :class:`partners.provenance.ProvenanceError` if it was trained against the roster test.
     """
     folder = find_run(run, SETTINGS).path
     checkpoints = sorted((folder / "checkpoints").glob("step_*.json"))
@@ -58,7 +58,7 @@ def ship(run: Path, target: Path = EXPERT, sample: int | None = None) -> dict[st
 
 
 def _scores(network: Any, terms: Terms, *, greedy: bool) -> dict[str, dict[str, float | int]]:
-    """Scores against everybody of the rosters train and dev, and itself, by name."""
+    """Scores against the members of the rosters train and dev and against itself, by name."""
     expert = NetworkPartner(network, greedy=greedy)
     opponents = {**{name: seat_occupant(name) for name in (*roster(TRAIN), *roster(DEV))}, "itself": expert}
     return {name: _rounded(score(expert, opponent, terms)) for name, opponent in opponents.items()}
@@ -79,7 +79,7 @@ def _rounded(result: Result) -> dict[str, float | int]:
 
 
 def _seconds(path: Path) -> float | None:
-    """The training's duration by its log; ``None`` without a log or after an interruption."""
+    """The duration of the training by its log; ``None`` without a log or after an interruption."""
     if not path.is_file():
         return None
     with path.open(newline="", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""The log of a training: a row of CSV per update, and the same figures for whoever tracks the run."""
+"""The log of a training: one CSV row per update, and the same figures for trackers such as TensorBoard."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from partners.learning.practice import Score
 
 CSV_NAME = "progress.csv"
 COLUMNS = (
-    *("update", "decisions", "games", "points", "deals", "turns"),  # of the practice that made the update
-    *("of_nash", "of_response"),  # its points as shares of what the source's Nash points and a best response earn
+    *("update", "decisions", "games", "points", "deals", "turns"),  # of the update's practice
+    *("of_nash", "of_response"),  # its points as shares of those of the Nash points and of a best response
     *("policy_loss", "value_loss", "entropy", "kl", "reference_kl", "belief_loss", "taught_loss", "hints_available"),
-    *("seconds", "decisions_per_second"),  # of the clock: the only ones that differ between equal runs
+    *("seconds", "decisions_per_second"),  # wall-clock time, the only columns that differ between equal runs
 )
 
 
 class ProgressRow(NamedTuple):
-    """One update; counters and the tally of hints are those so far."""
+    """One update; counters and the tally of hints are cumulative."""
 
     update: int
     decisions: int
@@ -40,10 +40,10 @@ class ProgressRow(NamedTuple):
 
 
 class ProgressLog:
-    """An open log; on resuming, rows after the checkpoint are dropped first, so that no update stands twice.
+    """An open log; on resuming, rows after the checkpoint are dropped, so that no update is logged twice.
 
-    ``trackers``: names of :data:`league.ledger.trackers.TRACKERS`. ``tell`` hears where an earlier log, of another
-    build or damaged, is kept under another name. Raises :class:`dond_marl.errors.MissingLibrary`.
+    ``trackers``: names of :data:`league.ledger.trackers.TRACKERS`. ``warn`` is called if an earlier log is damaged or
+    has other columns. Raises :class:`dond_marl.errors.MissingLibrary`.
     """
 
     def __init__(
@@ -52,24 +52,24 @@ class ProgressLog:
         to_csv: bool,
         trackers: Sequence[str],
         decisions: int,
-        tell: Callable[[str], None] = lambda _: None,
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._file: IO[str] | None = None
         self._hints: Counter[str] = Counter()  # up to the latest row
         if to_csv:
-            _keep_rows_until(folder / CSV_NAME, decisions, tell)
+            _drop_rows_after(folder / CSV_NAME, decisions, warn)
             self._file = (folder / CSV_NAME).open("a", newline="", encoding="utf-8")
             self._rows = csv.DictWriter(self._file, COLUMNS)
         self._trackers = Trackers(trackers, folder, decisions + 1)
 
     def write(self, row: ProgressRow) -> None:
-        score, known = row.score, row.references
+        score, references = row.score, row.references
         figures = {
             "points": score.points,
             "deals": score.deals,
             "turns": score.turns,
-            "of_nash": score.points / known.nash,
-            "of_response": score.points / known.response,
+            "of_nash": score.points / references.nash,
+            "of_response": score.points / references.response,
             **row.metrics,
             "decisions_per_second": row.decisions_per_second,
         }
@@ -93,16 +93,16 @@ class ProgressLog:
         self._trackers.close()
 
 
-def _keep_rows_until(path: Path, decisions: int, tell: Callable[[str], None]) -> None:
-    """Keep the header and the complete rows of up to ``decisions``, replacing the file atomically.
+def _drop_rows_after(path: Path, decisions: int, warn: Callable[[str], None]) -> None:
+    """Keep the header and the complete rows up to ``decisions``, replacing the file atomically.
 
-    A log that cannot be gone on with as it stands is kept beside it, as it is.
+    A damaged log is also kept under another name.
     """
     rows, wrong = _rows_of(path) if path.is_file() else ([], "")
     if wrong:
-        beside = next(free for number in count(1) if not (free := path.with_name(f"{path.name}.{number}")).exists())
-        beside.write_bytes(path.read_bytes())
-        tell(f"{path} {wrong}: it is kept as {beside.name}, and the log goes on with the {len(rows):,} whole rows")
+        copy = next(free for number in count(1) if not (free := path.with_name(f"{path.name}.{number}")).exists())
+        copy.write_bytes(path.read_bytes())
+        warn(f"{path} {wrong}: it is kept as {copy.name}, and the log continues with {len(rows):,} complete rows")
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
@@ -111,7 +111,7 @@ def _keep_rows_until(path: Path, decisions: int, tell: Callable[[str], None]) ->
 
 
 def _rows_of(path: Path) -> tuple[list[dict[str, str]], str]:
-    """The whole rows of a log, and in words what is wrong with it; a last row that was cut short is not wrong."""
+    """The complete rows of a log, and its problem in words; a truncated last row is none."""
     with path.open(newline="", encoding="utf-8", errors="replace") as file:
         rows = csv.DictReader(file)
         if rows.fieldnames is None:

@@ -46,35 +46,35 @@ from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
 from partners.provenance import NO_PAST, Ancestry, read_past, refuse_test_roster
 
-UNHEARD_EVERY = 100  # updates from warning to warning while every hint fails, the first one included
-PAST_SELVES = 4  # snapshots kept to play against, the oldest leaving first
+HINT_WARNING_EVERY = 100  # updates between warnings while every hint fails
+PAST_SELVES = 4  # snapshots to play against; the oldest is dropped first
 
 
 class Watcher(Protocol):
-    """Hears of the events of a training."""
+    """Callbacks for the events of a training."""
 
     def warned(self, message: str) -> None:
         """A warning for the user; the training goes on."""
 
     def opened(self, training: Training, directory: Path) -> None:
-        """A training begins or goes on."""
+        """A training begins or resumes."""
 
     def updated(self, training: Training) -> bool:
-        """One more update is done; ``False`` asks for a stop, before which a checkpoint is saved."""
+        """After an update; return ``False`` to stop, after a checkpoint is saved."""
 
     def saved(self, path: Path) -> None:
-        """A checkpoint is on disk."""
+        """A checkpoint was written."""
 
 
-class Held(NamedTuple):
-    """What a checkpoint holds: the training between two updates."""
+class TrainingState(NamedTuple):
+    """The content of a checkpoint: a training between two updates."""
 
     decisions: int
     tensors: dict[str, torch.Tensor]
     about: dict[str, Any]
 
     def save(self, folder: Path) -> Path:
-        """Write the checkpoint to resume from, or to play in a seat; the path of its ``.json``."""
+        """Write the checkpoint, for resuming or for a seat; returns the path of its ``.json``."""
         path = folder / f"step_{self.decisions:012d}.json"
         save_checkpoint(path, self.tensors, self.about)
         return path
@@ -82,30 +82,30 @@ class Held(NamedTuple):
 
 @dataclass
 class Training:
-    """A training in progress: the learner, whom it meets and how far they are."""
+    """A training in progress: the learner, its opponents and its counters."""
 
     config: TrainConfig
     source: ScenarioSource
     partner: Partner
     learner: Learner
-    whisper: HintSchedule | None
+    hints: HintSchedule | None
     games: int = 0
     decisions_per_game: float = 0.0  # own, of the latest update; 0 before it
-    past: list[NetworkPartner] = field(default_factory=list)
+    past_selves: list[NetworkPartner] = field(default_factory=list)
     score: Score | None = None  # of the latest update's practice
     seconds: float = 0.0  # of this process
     decisions_before: int = 0  # where this process began
-    references: ReferencePoints = NO_REFERENCES  # what its points are read against
-    met: Ancestry = NO_PAST  # everybody whom it meets, transitively
+    references: ReferencePoints = NO_REFERENCES  # points of the source's Nash points and of a best response
+    ancestry: Ancestry = NO_PAST  # all opponents, transitively
 
     @cached_property
     def plan(self) -> Practice:
-        """Where the learner practices, and what it is paid."""
+        """The settings of practice: scenarios, reward, targets."""
         settings = self.config.training
         plan = settings.practice(self.config.env, self.source, settings.seed)
         if not settings.exact_reply:
             return plan
-        exact = _exact_reply(spec_name(self.config.env.partner), plan.rules, self.source.prior)
+        exact = _exact_targets(spec_name(self.config.env.partner), plan.rules, self.source.prior)
         if settings.likeliest and not exact.covers_all:
             raise InputError(
                 "training.likeliest: env.partner may draw an intractable partner, and rewards of greedy acts teach "
@@ -115,22 +115,22 @@ class Training:
 
     @cached_property
     def practice(self) -> Practicing:
-        """What gives the experience of an update."""
+        """The function that plays the practice of an update."""
         return practice_runner(self.config.training, self.plan)
 
     @property
     def costly_hints(self) -> bool:
-        """Whether hints cost money or minutes."""
-        traits: Traits = getattr(self.whisper and self.whisper.hinter, "traits", Traits())
+        """Whether hints cost money or much time."""
+        traits: Traits = getattr(self.hints and self.hints.hinter, "traits", Traits())
         return traits.costly
 
     @cached_property
     def closing_terms(self) -> Terms:
-        """What it is scored on at the end with its hints: few scenarios where those cost something."""
+        """Scenarios and rules of the closing evaluation with hints: few scenarios if hints are costly."""
         return self.heldout_terms(self.config.hints.closing_scenarios if self.costly_hints else None)
 
     def heldout_terms(self, sample: int | None = None) -> Terms:
-        """At most ``sample`` of the held-out scenarios of its source, where it has some; otherwise of the source."""
+        """At most ``sample`` of the source's held-out scenarios, or of the source if it has none."""
         source, env, seed = self.source, self.config.env, self.config.training.seed
         if source.name == "lewis":
             source = heldout_terms().source
@@ -157,15 +157,18 @@ class Training:
 
     def step(self) -> ProgressRow:
         began = time.perf_counter()
-        share = self.config.training.past_selves if self.past else 0.0
-        opponents = [Opponent(self.partner, 1 - share), *(Opponent(past, share / len(self.past)) for past in self.past)]
+        share = self.config.training.past_selves if self.past_selves else 0.0
+        opponents = [
+            Opponent(self.partner, 1 - share),
+            *(Opponent(past, share / len(self.past_selves)) for past in self.past_selves),
+        ]
         with on_device(self.config.training):
             updates = train_until(
                 self.learner,
                 self.practice,
                 opponents,
                 games_before=self.games,
-                hints=self.whisper,
+                hints=self.hints,
                 decisions_per_game=self.decisions_per_game,
             )
             self.score, metrics, self.games, self.decisions_per_game = next(updates)
@@ -177,46 +180,46 @@ class Training:
             self.score,
             self.references,
             metrics,
-            Counter() if self.whisper is None else Counter(self.whisper.tally),
+            Counter() if self.hints is None else Counter(self.hints.tally),
             self.seconds,
             self.decisions_per_second,
         )
 
-    def remember(self) -> None:
+    def snapshot_self(self) -> None:
         if self.config.training.past_selves:
-            self.past = [*self.past, NetworkPartner(copy_of(self.learner.network))][-PAST_SELVES:]
+            self.past_selves = [*self.past_selves, NetworkPartner(copy_of(self.learner.network))][-PAST_SELVES:]
 
-    def held(self) -> Held:
-        """A copy of all that a checkpoint holds, as it is after the latest update."""
+    def state(self) -> TrainingState:
+        """A copy of the content of a checkpoint after the latest update."""
         tensors, counters = self.learner.state()
-        for number, past in enumerate(self.past):
+        for number, past in enumerate(self.past_selves):
             tensors |= {f"past.{number}.{name}": value for name, value in past.network.state_dict().items()}
         practiced = None if self.score is None else self.score._asdict()
-        about = {"counters": {**counters, "games": self.games}, "past": len(self.past), "practiced": practiced}
-        paid = {"reward": self.config.training.reward, **self.met.note()}
+        about = {"counters": {**counters, "games": self.games}, "past": len(self.past_selves), "practiced": practiced}
+        paid = {"reward": self.config.training.reward, **self.ancestry.note()}
         copies = {name: value.detach().clone() for name, value in tensors.items()}
-        return Held(self.learner.decisions, copies, {**network_note(self.learner.network), **about, **paid})
+        return TrainingState(self.learner.decisions, copies, {**network_note(self.learner.network), **about, **paid})
 
     def restore(self, path: Path) -> None:
-        """Resume from a checkpoint of :meth:`Held.save`. Raises :class:`CheckpointError`."""
+        """Resume from a checkpoint of :meth:`TrainingState.save`. Raises :class:`CheckpointError`."""
         weights = load_checkpoint(path)
-        shape, about = weights.network().shape, weights.about  # it is one of this build
+        shape, about = weights.network().shape, weights.about  # raises for a network of another build
         if not {"counters", "past"} <= about.keys():
-            raise CheckpointError(f"{path}: its note does not say how far it had come; resume from one as it was saved")
+            raise CheckpointError(f"{path}: its note has no counters; resume from a checkpoint as it was saved")
         device = device_of(self.config.training)
         tensors = {name: value.to(device) for name, value in weights.tensors.items()}
         self.learner.restore(tensors, about["counters"])
-        self.met = read_past(about).merge(self.met)  # weights that its settings name may have changed since
+        self.ancestry = read_past(about).merge(self.ancestry)  # weights that its settings name may have changed since
         self.games, self.decisions_before = about["counters"]["games"], self.learner.decisions
         selves = (with_prefix(tensors, f"past.{number}.") for number in range(about["past"]))
-        self.past = [NetworkPartner(with_weights(shape, own, device)) for own in selves]
+        self.past_selves = [NetworkPartner(with_weights(shape, own, device)) for own in selves]
 
 
 def begin(config: TrainConfig, *, anew: bool = True) -> Training:
-    """A training that has not started; ``anew=False``: its weights are restored next, so first weights are not read.
+    """A training before its first update; ``anew=False``: ``init_from`` is not read, because a checkpoint follows.
 
-    Raises what opening its scenarios, seating its partner or reading its first weights raises, and, of one that begins,
-    :class:`partners.provenance.ProvenanceError` where it would meet the roster test.
+    Raises what opening its scenarios, seating its partner or reading initial weights raises, and, with ``anew``,
+    :class:`partners.provenance.ProvenanceError` if it would train against the roster test.
     """
     settings = config.training
     if settings.algo == "bc":
@@ -232,61 +235,63 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
         network, settings.learner(settings.num_train_steps), settings.seed, copy_of(network) if settings.kl else None
     )
     env = config.env
-    source, met = env.open_source(), training_ancestry(config)
+    source, ancestry = env.open_source(), training_ancestry(config)
     check_game([partner], env.rules(), source)
     if anew:
-        refuse_test_roster(met)
+        refuse_test_roster(ancestry)
     readings = reference_points(env.partner, source, env.rules(), env.reveal_partner_utilities)
-    return Training(config, source, partner, learner, hint_schedule(config.hints), references=readings, met=met)
+    return Training(
+        config, source, partner, learner, hint_schedule(config.hints), references=readings, ancestry=ancestry
+    )
 
 
 @lru_cache(maxsize=1)
-def _exact_reply(partner: str, rules: Rules, prior: str) -> ExactTargets:
-    """The best reply to ``partner`` over the scenarios of ``lewis``; what was solved serves all trainings of a process.
+def _exact_targets(partner: str, rules: Rules, prior: str) -> ExactTargets:
+    """Exact targets against ``partner`` over the scenarios of ``lewis``, shared by all trainings of a process.
 
-    Raises :class:`~dond_marl.errors.InputError` where it cannot be followed.
+    Raises :class:`~dond_marl.errors.InputError` if no member of it is tractable.
     """
     return ExactTargets(seat_occupant(partner), rules, lewis_space(), prior)
 
 
 def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:
-    """Train in ``directory`` until all decisions are made or ``watcher`` asks for a stop; whether it is complete.
+    """Train in ``directory`` until all decisions are made or ``watcher`` stops it; returns whether it is complete.
 
-    Without a ``config`` the run's own settings are used. ``KeyboardInterrupt``, and the failure of somebody who plays,
-    hints or judges, is passed on once the latest whole update is saved. Raises :class:`RunError` or
+    Without a ``config`` the run's own settings are used. ``KeyboardInterrupt``, and the failure of a partner, a hint
+    provider or a judge, is raised after the latest whole update is saved. Raises :class:`RunError` or
     :class:`CheckpointError`.
     """
     with directory:
-        training = _take_up(config, directory.path, watcher)
+        training = _resume_or_begin(config, directory.path, watcher)
         folder, logging = directory.path / "checkpoints", training.config.logging
         watcher.opened(training, directory.path)
         made = training.learner.decisions
         with ProgressLog(directory.path, logging.csv, logging.tracked, made, watcher.warned) as log:
-            saved_at, going, held = made, True, training.held()
+            saved_at, going, state = made, True, training.state()
             try:
                 while going and not training.done:
                     row = training.step()
                     due = row.decisions // logging.save_every > saved_at // logging.save_every
                     if due:
-                        training.remember()
+                        training.snapshot_self()
                     log.write(row)
-                    held = training.held()  # a row too many is dropped on resuming, one too few would be missing
-                    unheard = None if training.whisper is None else no_hint_warning(training.whisper.tally)
-                    if unheard and (training.done or training.learner.updates % UNHEARD_EVERY == 1):
-                        watcher.warned(unheard)
+                    state = training.state()  # after the row, which is dropped on resuming if it is too many
+                    hint_warning = None if training.hints is None else no_hint_warning(training.hints.tally)
+                    if hint_warning and (training.done or training.learner.updates % HINT_WARNING_EVERY == 1):
+                        watcher.warned(hint_warning)
                     going = watcher.updated(training)
                     if due or training.done or not going:
-                        watcher.saved(held.save(folder))
-                        saved_at = held.decisions
-            except (KeyboardInterrupt, RunFailure):  # in the middle of an update, which is lost
-                if held.decisions > saved_at:
-                    held.save(folder)
+                        watcher.saved(state.save(folder))
+                        saved_at = state.decisions
+            except (KeyboardInterrupt, RunFailure):  # the update in progress is lost
+                if state.decisions > saved_at:
+                    state.save(folder)
                 raise
         return training, training.done
 
 
-def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Training:
-    """The training in a run folder, from its newest whole checkpoint or from the start."""
+def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher) -> Training:
+    """The training of a run folder, from its newest readable checkpoint or from the start."""
     settings = path / SETTINGS
     if settings.is_file():
         stored = parse(settings.read_text(encoding="utf-8"), str(settings), TrainConfig)
@@ -295,7 +300,7 @@ def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Traini
             raise RunError(refused)
         config = config or stored
     elif config is None:
-        raise RunError(f"{path}: the run was stopped before it began; start one with --config")
+        raise RunError(f"{path}: the run was stopped before its first update; start one with --config")
     else:
         check_training_provenance(config)
         write_atomically(settings, dump(config))
@@ -306,7 +311,7 @@ def _take_up(config: TrainConfig | None, path: Path, watcher: Watcher) -> Traini
             training.restore(checkpoint)
             return training
         except CheckpointError as error:
-            watcher.warned(f"{error}; going on from the checkpoint before it")
+            watcher.warned(f"{error}; resuming from the checkpoint before it")
     return begin(config) if checkpoints else training
 
 
@@ -315,59 +320,59 @@ def checkpoints_in(path: Path) -> list[Path]:
     return sorted((path / "checkpoints").glob("step_*.json"), reverse=True)
 
 
-OWN_SHARE = 4  # of the turn limit: a game takes about a quarter of it in own decisions
+OWN_SHARE = 4  # a game has about a quarter of the turn limit in own decisions
 
 
 class ClosingHints(NamedTuple):
-    """What the closing evaluation asks of a hinter that costs something; counts and seconds are about right."""
+    """Approximate number and duration of costly hints in the closing evaluation."""
 
     games: int
-    asks: int
-    seconds: float  # nan where this process has not practiced
+    queries: int
+    seconds: float  # nan if this process has not practised
 
 
-class _Asking:
-    """A learner's whisper that tells how many hints it has asked for, after every turn of the games."""
+class _CountedHints:
+    """A hint schedule that reports the number of hints so far after every turn."""
 
-    def __init__(self, schedule: HintSchedule, tell: Callable[[int], None]) -> None:
-        self._schedule, self._tell = schedule, tell
+    def __init__(self, schedule: HintSchedule, report: Callable[[int], None]) -> None:
+        self._schedule, self._report = schedule, report
         self.deterministic, self.privileged = schedule.deterministic, schedule.privileged
 
     def hint_features(self, turns: Turns) -> Floats:
         before, features = self._schedule.tally["asked"], self._schedule.hint_features(turns)
         if self._schedule.tally["asked"] > before:
-            self._tell(self._schedule.tally["asked"])
+            self._report(self._schedule.tally["asked"])
         return features
 
 
 def closing_hints(training: Training) -> ClosingHints | None:
-    """What both of :func:`final_score`'s evaluations are about to ask; ``None`` where that costs nothing."""
-    schedule, learner = training.whisper, training.learner
+    """The costly hints of both closing evaluations (:func:`final_score`); ``None`` if hints are free."""
+    schedule, learner = training.hints, training.learner
     if schedule is None or not training.costly_hints:
         return None
     games = 2 * 2 * training.closing_terms.scenarios.size  # in both seats, greedy and sampled
     per_game = learner.decisions / training.games if training.games else training.config.env.max_turns / OWN_SHARE
-    asks = round(games * max(per_game / schedule.cadence_k, 1.0))
-    asked = schedule.tally["asked"]
-    return ClosingHints(games, asks, asks * training.seconds / asked if asked else math.nan)
+    queries = round(games * max(per_game / schedule.cadence_k, 1.0))
+    so_far = schedule.tally["asked"]
+    return ClosingHints(games, queries, queries * training.seconds / so_far if so_far else math.nan)
 
 
 def final_score(
-    training: Training, *, greedy: bool, tell: Callable[[int], None] = lambda _: None
+    training: Training, *, greedy: bool, report: Callable[[int], None] = lambda _: None
 ) -> tuple[str, Result]:
-    """The learner against ``env.partner`` on held-out scenarios: their description, and the result.
+    """The learner's score against ``env.partner`` on held-out scenarios, with the scenarios' description.
 
-    Under hints that cost something, on ``hints.closing_scenarios`` of them; ``tell`` hears how many were asked so far.
+    With costly hints on ``hints.closing_scenarios`` of them; ``report`` is called with the number of hints so far.
     """
-    whisper = None if training.whisper is None else _Asking(training.whisper.without_dropout(), tell)
+    hints = None if training.hints is None else _CountedHints(training.hints.without_dropout(), report)
     learner, terms = NetworkPartner(training.learner.network, greedy=greedy), training.closing_terms
-    return terms.source.label, score(learner, training.partner, terms, whisper)
+    return terms.source.label, score(learner, training.partner, terms, hints)
 
 
 def final_shares(training: Training, *, greedy: bool) -> dict[str, Estimate]:
-    """Play without hints as a share of what the best response, and the Nash points, earn on the same scenarios.
+    """Points without hints, as shares of those of the best response and of the Nash points on the same scenarios.
 
-    Empty where values are revealed or where the best response is not exact.
+    Empty if values are revealed or the best response is not exact.
     """
     terms = training.heldout_terms()
     if terms.revealed or not exact_by_answers(training.partner, terms.rules) or terms.source.table is None:

@@ -19,7 +19,7 @@ from experiments.styles.settings import StylesConfig
 from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig, Section
 from league.settings.training import TrainConfig
-from league.training.clone import lessons
+from league.training.clone import load_positions
 from partners.judges.episodes import scripted_games
 from partners.llm.student import Recipe
 from tests.command import dond
@@ -103,7 +103,7 @@ def test_no_config_trains_on_what_is_held_out(path):
 
 def test_people_teach_nothing_of_what_is_held_out(data_dir):
     """They talked about every view, so those talks are left out."""
-    given = lessons(load_config(BY_PEOPLE, [f"env.data_dir={data_dir}"], TrainConfig))
+    given = load_positions(load_config(BY_PEOPLE, [f"env.data_dir={data_dir}"], TrainConfig))
     for positions in (given.taught, given.others):
         seen = Scenarios(positions.counts, np.repeat(positions.my_utilities[:, None], 2, axis=1))
         assert positions.size > 1000 and not np.isin(view_numbers(seen), HELD_OUT_VIEWS).any()

@@ -17,7 +17,7 @@ from experiments.field.published.results import Step
 from experiments.field.published.settings import CloneTraining, GameSection, GoalTraining
 from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig, TrainingConfig
-from league.training.clone import Lessons, lessons, teach
+from league.training.clone import HumanPositions, load_positions, train_clone
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, practice, train_until
 from partners.network.network import PolicyNetwork, copy_of
@@ -41,14 +41,14 @@ def likelihood(training: CloneTraining, rules: Rules, data_dir: str | None, seed
         max_turns=rules.max_turns, disagree=rules.disagree, scenarios="dialogues", split="train", data_dir=data_dir
     )
     config = TrainConfig(env=env, training=TrainingConfig.model_validate(chosen))
-    network, _ = teach(config, _lessons(config.model_dump_json(include={"env"})))
+    network, _ = train_clone(config, _lessons(config.model_dump_json(include={"env"})))
     return network
 
 
 @lru_cache(maxsize=1)
-def _lessons(env: str) -> Lessons:
+def _lessons(env: str) -> HumanPositions:
     """People's positions, read once a process."""
-    return lessons(TrainConfig.model_validate_json(env))
+    return load_positions(TrainConfig.model_validate_json(env))
 
 
 def learned(

@@ -24,7 +24,7 @@ from league.evaluation.likeness import accuracy, always, gain, likeliest, likene
 from league.evaluation.matches import heldout_terms, scores
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
-from league.training.clone import lessons, plain, target, teach
+from league.training.clone import expert_target, load_positions, report_json, train_clone
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.occupants import HUMAN_DIALOGUES, expert_path, supervised_path
@@ -47,18 +47,18 @@ def quick(data_dir):
     """A small network, taught half of it for three epochs: what it was taught, and itself."""
     overrides = [f"env.data_dir={data_dir}", "training.hidden=[64]", "training.epochs=3", "training.lr=4e-3"]
     config = load_config(CONFIG, overrides, TrainConfig)
-    given = lessons(config)
-    some = given._replace(taught=given.taught.rows(np.arange(0, given.taught.size, 2)))
-    network, epochs = teach(config, some)
+    given = load_positions(config)
+    some = given._replace(train=given.train.rows(np.arange(0, given.train.size, 2)))
+    network, epochs = train_clone(config, some)
     return config, given, network, epochs
 
 
 def test_a_few_epochs_already_say_more_than_the_majority(quick):
     _, given, network, epochs = quick
-    assert (given.taught.size, given.others.size, given.unseen.size) == (10833, 1125, 1742)
+    assert (given.train.size, given.val.size, given.test.size) == (10833, 1125, 1742)
     assert [epoch.epoch for epoch in epochs] == [1, 2, 3] and epochs[2].best
-    told, unseen = likeness(network, given.unseen), given.unseen
-    assert majority(given.taught) is Act.PROPOSE
+    told, unseen = likeness(network, given.test), given.test
+    assert majority(given.train) is Act.PROPOSE
     assert always(Act.PROPOSE, unseen).replies.mean == pytest.approx(0.494, abs=5e-4)
     acts, oA, _ = likeliest(network, unseen)
     most = np.full(unseen.size, Act.PROPOSE, dtype=np.int8)
@@ -80,13 +80,13 @@ def test_reliability_is_worked_by_hand():
 
 def test_the_same_settings_and_data_teach_the_same_bits(quick):
     config, given, *_ = quick
-    some = given._replace(taught=given.taught.rows(np.arange(600)), others=given.others.rows(np.arange(200)))
-    one, other = (teach(config, some)[0].state_dict() for _ in (0, 1))
+    some = given._replace(taught=given.train.rows(np.arange(600)), others=given.val.rows(np.arange(200)))
+    one, other = (train_clone(config, some)[0].state_dict() for _ in (0, 1))
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
 def test_a_figure_that_is_not_known_is_null_in_json():
-    assert plain((1, {"a": float("nan")}, [0.123456])) == [1, {"a": None}, [0.1235]]
+    assert report_json((1, {"a": float("nan")}, [0.123456])) == [1, {"a": None}, [0.1235]]
 
 
 def some_expert(path: Path, seed: int = 3) -> None:
@@ -154,7 +154,7 @@ def test_the_zoo_is_played_in_both_seats():
         ("env.scenarios=lewis", "bc learns from the human dialogues"),
         ("env.split=val", "bc learns from the human dialogues"),
         ("env.reveal_partner_utilities=true", "people did not see their partner's values"),
-        ("hints.mode=random", "nobody whispered to the people"),
+        ("hints.mode=random", "have no hints"),
         ("training.balance=2", "a number in 0..1"),
     ],
 )
@@ -172,8 +172,8 @@ def test_without_the_data_it_says_how_to_get_it_and_makes_no_folder(tmp_path, ca
 
 
 def test_where_it_is_put_can_be_chosen(cache):
-    assert target(load_config(CONFIG, [], TrainConfig)) == supervised_path()
-    assert target(load_config(CONFIG, ["logging.expert=here/mine.json"], TrainConfig)) == Path("here/mine.json")
+    assert expert_target(load_config(CONFIG, [], TrainConfig)) == supervised_path()
+    assert expert_target(load_config(CONFIG, ["logging.expert=here/mine.json"], TrainConfig)) == Path("here/mine.json")
 
 
 @pytest.mark.slow

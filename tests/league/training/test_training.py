@@ -21,7 +21,7 @@ from league.ledger.run_directory import RunDirectory, RunError, new_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.progress_log import COLUMNS, CSV_NAME, ProgressLog
-from league.training.training import PAST_SELVES, Training, _exact_reply, begin, closing_hints, final_score, train
+from league.training.training import PAST_SELVES, Training, _exact_targets, begin, closing_hints, final_score, train
 from partners.network.checkpoint import load_checkpoint
 from tests.command import dond, in_process, train_command
 
@@ -121,7 +121,7 @@ def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_
     for stop in (1, updates - 3):
         folder = tmp_path / f"stopped after {stop}"
         first = run_until(config, folder, stop)
-        _exact_reply.cache_clear()  # as in a process of its own
+        _exact_targets.cache_clear()  # as in a process of its own
         second = run_until(config, folder)
         assert len(rows(folder)) == updates and second.opened_at == int(rows(folder)[stop - 1]["decisions"])
         assert fingerprint(folder) == fingerprint(whole)
@@ -176,7 +176,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before_with_a_warning(tmp_pa
             tensors.write_bytes(content[:500] + bytes([content[500] ^ 1]) + content[501:])
     watching = run_until(config, folder)
     assert len(watching.warnings) == (0 if damage == "no note" else len(broken))
-    assert all("going on from the checkpoint before it" in warning for warning in watching.warnings)
+    assert all("resuming from the checkpoint before it" in warning for warning in watching.warnings)
     assert watching.opened_at == load_checkpoint(saved[-1 - len(broken)])[1]["counters"]["decisions"]
     assert fingerprint(folder) == whole and rows(folder) == whole_rows
 
@@ -398,7 +398,7 @@ def test_the_options_choose_algorithm_and_hints(tmp_path):
     assert "starting: reinforce against heuristic on lewis, split train, 100 own decisions, hints expert" in done.stdout
     assert "greedy play against heuristic on lewis, split test: " in done.stdout
     assert "n = 3,954 games" in done.stdout  # 1,977 scenarios in each seat
-    assert re.search(r"hints in practice: \d+ asked, \d+ available \(100.0%\)", done.stdout)
+    assert re.search(r"hints in practice: \d+ requested, \d+ available \(100.0%\)", done.stdout)
     stored = load_config(tmp_path / "runs" / "0001" / "config.yaml", (), TrainConfig)
     assert (stored.training.algo, stored.hints.mode) == ("reinforce", "expert")
 

@@ -298,7 +298,7 @@ def test_the_expert_that_whispers_can_be_chosen_and_a_missing_one_hints_greedily
     for expert, missing in (("expert", 0), ("expert(kind=supervised)", 1), ("boulware", 0)):
         training = begin(settings(tmp_path, "hints.mode=expert", f"hints.expert={expert}"))
         training.step()
-        tally = training.whisper.tally
+        tally = training.hints.tally
         assert tally["asked"] == tally["available"] > 0 and tally["missing"] == missing * tally["asked"]
     with pytest.raises(ValueError, match="ppo, supervised"):
         begin(settings(tmp_path, "hints.mode=expert", "hints.expert=expert(kind=superb)"))

@@ -234,7 +234,7 @@ def test_a_checkpoint_says_what_its_learner_was_paid(tmp_path):
     for reward in ("own", "spite(weight=1.5)"):
         training = begin(settings(tmp_path, reward))
         training.step()
-        assert load_checkpoint(training.held().save(tmp_path))[1]["reward"] == reward
+        assert load_checkpoint(training.state().save(tmp_path))[1]["reward"] == reward
 
 
 def test_training_under_a_dial_says_so_beside_every_figure(tmp_path, capsys):

@@ -304,7 +304,7 @@ def test_hints_are_withheld_while_learning_and_never_when_it_is_scored():
     config = load_config(CONFIG, overrides(Path("unused"), "hints.mode=random", "hints.dropout=0.5"), TrainConfig)
     training = begin(config)
     training.step()
-    tally = training.whisper.tally
+    tally = training.hints.tally
     assert 0.3 < tally["withheld"] / (tally["withheld"] + tally["asked"]) < 0.7
 
 

@@ -282,7 +282,7 @@ def test_a_training_that_sorts_says_so_and_goes_on_from_a_checkpoint_to_the_same
     whole, other = begin(config), begin(config)
     assert whole.learner.network.shape.sorted_items
     whole.step()
-    other.restore(whole.held().save(tmp_path))
+    other.restore(whole.state().save(tmp_path))
     first, second = whole.step(), other.step()
     assert (first.score, first.metrics) == (second.score, second.metrics)  # the rest of a row is counters and the clock
     for one, same in zip(whole.learner.network.parameters(), other.learner.network.parameters(), strict=True):
