@@ -115,7 +115,7 @@ def is_known(rules: Rules, scenarios: Scenarios) -> bool:
 
 
 def _knows(table: Equilibrium, scenarios: Scenarios) -> bool:
-    return all((table.knows(scenarios.counts, scenarios.utilities[:, seat]) >= 0).all() for seat in (0, 1))
+    return all((table.view_numbers(scenarios.counts, scenarios.utilities[:, seat]) >= 0).all() for seat in (0, 1))
 
 
 def _refused(turns: Turns) -> Bools:

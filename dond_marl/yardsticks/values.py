@@ -104,13 +104,9 @@ def informed_value(partner: Partner, source: ScenarioSource, rules: Rules, seat:
     """
     contexts = prior_contexts(source, seat).certain()
     if exact_by_answers(partner, rules):
-        return _exact(
-            best_response_value(partner, contexts, seat, rules, prior=source.prior), "expectimax, revealed"
-        )
+        return _exact(best_response_value(partner, contexts, seat, rules, prior=source.prior), "expectimax, revealed")
     check_odds(partner, rules)
-    return _exact(
-        upper_bound(Odds(partner, contexts, rules, source.prior), seat), "dynamic programming, revealed"
-    )
+    return _exact(upper_bound(Odds(partner, contexts, rules, source.prior), seat), "dynamic programming, revealed")
 
 
 def prior_scenarios(source: ScenarioSource) -> Scenarios:

@@ -78,7 +78,7 @@ def measured(horizons: Sequence[int] = tuple(TEMPERATURES), players: Sequence[st
 def of_table(turns: int, temperature: float = SMALL, disagree: Disagree = "ends") -> Worth:
     """A shipped table."""
     table = Equilibrium.load(turns, temperature, disagree)
-    closes = list(table.more.closes)
+    closes = list(table.end_deals.closes)
     for pool, policy in zip(lewis_pools(), table.policies, strict=True):
         tree = Tree(pool, turns)
         for turn, reach in enumerate(tree.reach(policy)):

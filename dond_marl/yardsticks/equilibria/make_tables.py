@@ -1,13 +1,12 @@
-"""The shipped tables: what ``dond ship equilibria`` computes, measures and writes, the same bytes every time.
+"""Computation of the shipped tables (``dond ship equilibria``), deterministic to the byte.
 
-Away from equilibria in which nobody gains in a single place, but by a plan for several places at once.
+Escape from agent-form equilibria, in which no single deviation gains but a joint plan does.
 
-A mover that forgets believes of a place what its own earlier acts make likely there. So mirror descent may end where
-each act is right and the whole is not: a more patient plan would pay more. Such plans are found by the ascents of
-:mod:`.exploitability`. Both seats are moved part of the way towards theirs and descend for a few sweeps, too few to
-come back to where they were; this again and again, as in fictitious play (Brown 1951, *Iterative solution of games by
-fictitious play*), and the policy against which least is gained is kept. Which plans are there changes each time, so
-this is a search, with an exact measure of what it found.
+With imperfect recall a mover's beliefs depend on its own earlier acts. So mirror descent may end where each act is
+optimal but a joint plan pays more. Such plans are found by the ascents of :mod:`.exploitability`. Both seats move part
+of the way towards theirs and descend for a few sweeps, too few to return; this is repeated, as in fictitious play
+(Brown 1951, *Iterative solution of games by fictitious play*), and the least exploitable policy is selected. It is a
+search with an exact objective.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from dond_marl.yardsticks.equilibria.exploitability import (
     agent_gains,
     memory_gains,
     memory_response,
-    remembering_response,
+    recall_response,
 )
 from dond_marl.yardsticks.equilibria.mirror_descent import Stage, anneal, settle
 from dond_marl.yardsticks.equilibria.table import TEMPERATURES, file_name, pack, rounded
-from dond_marl.yardsticks.equilibria.tree import Policy, Pool, Tree, even, lewis_pools
+from dond_marl.yardsticks.equilibria.tree import Policy, Pool, Tree, lewis_pools, symmetrised
 
 FAR = 0.3  # how far towards the plans, of 1
 TREMBLE = 1e-3  # of every act that counts, mixed into where the descent begins
@@ -35,9 +34,9 @@ SWEEPS = 5  # of descent after each move
 
 
 def escape(tree: Tree, stage: Stage, steps: int, enough: float) -> Stage:
-    """The best of a stage and of ``steps`` policies at its temperature that moves towards better plans lead to.
+    """The least exploitable of a stage and of ``steps`` policies at its temperature, reached by moving towards plans.
 
-    Where both seats together gain at most ``enough`` points of ten, nothing more is tried.
+    Stops where both seats together gain at most ``enough`` points of ten.
     """
     share = float(tree.pool.prior.sum())
     best, least, now = stage, memory_gains(tree, stage.policy).nash_conv, stage
@@ -47,8 +46,8 @@ def escape(tree: Tree, stage: Stage, steps: int, enough: float) -> Stage:
         plans = [memory_response(tree, now.policy, seat)[0] for seat in (0, 1)]
         moved = [(1 - FAR) * old + FAR * plans[turn % 2][turn] for turn, old in enumerate(now.policy)]
         begun = [
-            (1 - TREMBLE) * chances + TREMBLE * any_
-            for chances, any_ in zip(even(tree.pool, moved), tree.uniform(), strict=True)
+            (1 - TREMBLE) * chances + TREMBLE * uniform_chances
+            for chances, uniform_chances in zip(symmetrised(tree.pool, moved), tree.uniform(), strict=True)
         ]
         now = settle(tree, begun, stage.temperature, sweeps=SWEEPS)
         gained = memory_gains(tree, now.policy).nash_conv
@@ -58,13 +57,13 @@ def escape(tree: Tree, stage: Stage, steps: int, enough: float) -> Stage:
 
 
 STORED = Path(__file__).with_name("tables")
-ENOUGH = dict.fromkeys(TEMPERATURES, 0.005) | dict.fromkeys(range(1, 5), 0.04)  # points of a pool's games: no further
-STEPS = 30  # of leaving the coldest policy of each horizon, a pool
+ENOUGH = dict.fromkeys(TEMPERATURES, 0.005) | dict.fromkeys(range(1, 5), 0.04)  # points of a pool's games: stop there
+STEPS = 30  # of escape from the coldest policy of each horizon, per pool
 LADDER = (1.0, 0.7, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015)  # points of ten
 
 
-class Made(NamedTuple):
-    """One table, and what its note says."""
+class TableFile(NamedTuple):
+    """One table and its note."""
 
     turns: int
     temperature: float
@@ -72,8 +71,8 @@ class Made(NamedTuple):
     data: bytes
 
 
-def make_tables(out: Path = STORED, horizons: Sequence[int] = tuple(TEMPERATURES)) -> Iterator[Made]:
-    """Make the tables of games of so many turns, and write each into the folder ``out`` as soon as it is known."""
+def make_tables(out: Path = STORED, horizons: Sequence[int] = tuple(TEMPERATURES)) -> Iterator[TableFile]:
+    """Make the tables of the given numbers of turns, and write each into the folder ``out`` at once."""
     out.mkdir(parents=True, exist_ok=True)
     for turns in horizons:
         for made in tables_of(turns, TEMPERATURES[turns]):
@@ -81,17 +80,17 @@ def make_tables(out: Path = STORED, horizons: Sequence[int] = tuple(TEMPERATURES
             yield made
 
 
-def tables_of(turns: int, temperatures: Sequence[float]) -> Iterator[Made]:
+def tables_of(turns: int, temperatures: Sequence[float]) -> Iterator[TableFile]:
     """The tables of one horizon, from the hottest to the coldest; ``temperatures`` are some of :data:`LADDER`."""
-    parts = [solved(pool, turns, temperatures) for pool in lewis_pools()]
+    parts = [solve_pool(pool, turns, temperatures) for pool in lewis_pools()]
     for number, temperature in enumerate(sorted(temperatures, reverse=True)):
         found = [of_pool[number] for of_pool in parts]
         note = {"turns": turns, "temperature": temperature, **_summed([part.measures for part in found])}
-        yield Made(turns, temperature, note, pack(note, [part.policy for part in found]))
+        yield TableFile(turns, temperature, note, pack(note, [part.policy for part in found]))
 
 
-class Solved(NamedTuple):
-    """One pool at one temperature: the policy, and what it pays and could be had against it as a table keeps it.
+class SolvedPool(NamedTuple):
+    """One pool at one temperature: the policy and its measures, as stored in a table.
 
     ``measures`` are expected points of ten over the pool's share; by seat where they are two.
     """
@@ -100,7 +99,7 @@ class Solved(NamedTuple):
     measures: dict[str, Any]
 
 
-def solved(pool: Pool, turns: int, temperatures: Sequence[float]) -> list[Solved]:
+def solve_pool(pool: Pool, turns: int, temperatures: Sequence[float]) -> list[SolvedPool]:
     """One pool at each temperature, from the hottest to the coldest."""
     tree, ladder = Tree(pool, turns), [temperature for temperature in LADDER if temperature >= min(temperatures)]
     stages = anneal(tree, ladder)
@@ -108,19 +107,19 @@ def solved(pool: Pool, turns: int, temperatures: Sequence[float]) -> list[Solved
     found = []
     for stage in stages:
         if stage.temperature in temperatures:
-            kept = measures(tree, rounded(pool, stage.policy))
-            found.append(Solved(stage.policy, {"quantal_gap": stage.gap, **kept}))
+            measured = measures(tree, rounded(pool, stage.policy))
+            found.append(SolvedPool(stage.policy, {"quantal_gap": stage.gap, **measured}))
     return found
 
 
 def measures(tree: Tree, policy: Policy) -> dict[str, Any]:
-    """What a policy pays and what could be had against it, by seat.
+    """The points of a policy and the gains of deviations, by seat.
 
-    ``gain_in_one_place``: the sum of what other acts gain, each alone; ``gain_within_memory``: of the best response
-    found that remembers the last offer; ``gain_remembering``: of one that remembers everything, at least and at most.
+    ``gain_in_one_place``: the sum of single deviations; ``gain_within_memory``: of the best response found that
+    remembers the last offer; ``gain_remembering``: bounds for one with perfect recall.
     """
     within, places = memory_gains(tree, policy), agent_gains(tree, policy)
-    found = [remembering_response(tree, policy, seat) for seat in (0, 1)]
+    found = [recall_response(tree, policy, seat) for seat in (0, 1)]
     return {
         "values": list(within.values),
         "welfare": sum(within.values),
@@ -134,5 +133,5 @@ def measures(tree: Tree, policy: Policy) -> dict[str, Any]:
 
 
 def _summed(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Over all pools, to a millionth of a point, so that the last bits of a machine do not matter."""
+    """The sum over pools, rounded to a millionth of a point, so that it is equal on all machines."""
     return {name: (np.round(np.sum([part[name] for part in parts], axis=0), 6) + 0.0).tolist() for name in parts[0]}

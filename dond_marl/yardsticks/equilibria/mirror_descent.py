@@ -1,17 +1,17 @@
-"""Quantal response equilibria by magnetic mirror descent, the temperature falling step by step.
+"""Quantal response equilibria by magnetic mirror descent with an annealed temperature.
 
-At a temperature a mover says each act in proportion to exp(worth / temperature): the equilibrium of a game in which the
-entropy of what is said is worth something (McKelvey, Palfrey 1998, *Quantal response equilibria for extensive form
-games*, section 2). Magnetic mirror descent goes there in steps that are held back twice, by the policy as it is and by
-a magnet, here every act that counts equally often (Sokota et al. 2023, *A Unified Approach to Reinforcement Learning,
-Quantal Response Equilibria, and Two-Player Zero-Sum Games*, sections 3 and 4). In a game that is not of zero sum
-nothing promises that it arrives: :func:`quantal_gap` says how far it is, :mod:`.exploitability` what the end is worth.
+At a temperature a mover takes each act in proportion to exp(value / temperature): the equilibrium of a game with an
+entropy bonus (McKelvey, Palfrey 1998, *Quantal response equilibria for extensive form games*, section 2). Magnetic
+mirror descent takes steps with two proximal terms, to the current policy and to a magnet, here the uniform policy
+(Sokota et al. 2023, *A Unified Approach to Reinforcement Learning, Quantal Response Equilibria, and Two-Player Zero-Sum
+Games*, sections 3 and 4). In a general-sum game convergence is not guaranteed: :func:`quantal_gap` measures the
+distance, :mod:`.exploitability` the gains at the end.
 
-Worths are exact, and each step takes them to change as they changed last (optimistic mirror descent: Rakhlin, Sridharan
+Values are exact, and each step extrapolates their last change (optimistic mirror descent: Rakhlin, Sridharan
 2013, *Optimization, learning, and games with predictable sequences*, section 2). A sweep goes from the last turn to the
-first and takes what later turns have just become, and what is believed from the whole policy of the sweep before.
-Annealing selects one equilibrium among many, the limit of those at
-higher temperatures; it starts from the uniform policy, and what is the same but for the items' names stays the same.
+first with the updated later turns, and with beliefs from the policy of the previous sweep. Annealing selects one
+equilibrium among many, the limit of those at higher temperatures; it starts from the uniform policy and stays invariant
+to the items' names.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.seats import Bools, Doubles
-from dond_marl.yardsticks.equilibria.tree import Policy, Tree, even
+from dond_marl.yardsticks.equilibria.tree import Policy, Tree, symmetrised
 
 STEP = 3.0  # of mirror descent, in 1 / points
 SWEEPS = 100  # at most, at one temperature
 CLOSE = 1e-4  # points of ten: a quantal gap below which a temperature is done
-LEAST = -35.0  # logarithm of the smallest chance: what is never said is still answered by Bayes' rule
-_LOOK = 25  # sweeps between two looks at the gap
+LEAST = -35.0  # log of the smallest probability, so that Bayes' rule is defined after every act
+_LOOK = 25  # sweeps between two measurements of the gap
 
 
 class Stage(NamedTuple):
-    """Where mirror descent stood when it left a temperature."""
+    """The state of mirror descent at the end of one temperature."""
 
     temperature: float  # points of ten
     policy: list[Doubles]
@@ -78,17 +78,16 @@ def settle(
     while done < sweeps and gap > close:
         for _ in range(min(_LOOK, sweeps - done)):
             now, done = tree.sweep(tree.reach(now), descend).policy, done + 1
-        now = even(tree.pool, now)  # rounding would part them, and descent would part them further
+        now = symmetrised(tree.pool, now)  # removes asymmetry from rounding, which descent would amplify
         logits = [_logarithm(chances) for chances in now]
         gap = quantal_gap(tree, now, temperature)
     return Stage(temperature, now, gap, done)
 
 
 def quantal_gap(tree: Tree, policy: Policy, temperature: float) -> float:
-    """How far a policy is from quantal response, expected points over the pool's share; 0 at an equilibrium.
+    """The distance of a policy from quantal response, expected points over the pool's share; 0 at an equilibrium.
 
-    The sum over what movers may remember of how often it is reached, times the temperature, times the divergence of
-    what is said from the quantal response to the rest.
+    The sum over memories of reach probability * temperature * KL divergence of the policy from the quantal response.
     """
     reach, total = tree.reach(policy), 0.0
 
@@ -96,8 +95,8 @@ def quantal_gap(tree: Tree, policy: Policy, temperature: float) -> float:
         nonlocal total
         best = _normal(worths / temperature, tree.legal(turn))
         chances = policy[turn]
-        said = chances > 0
-        apart = (chances * (_logarithm(np.where(said, chances, 1)) - np.where(said, best, 0))).sum(axis=-1)
+        positive = chances > 0
+        apart = (chances * (_logarithm(np.where(positive, chances, 1)) - np.where(positive, best, 0))).sum(axis=-1)
         total += temperature * float((reach[turn].sum(axis=1) * apart).sum())
         return chances
 
@@ -106,14 +105,14 @@ def quantal_gap(tree: Tree, policy: Policy, temperature: float) -> float:
 
 
 def _logarithm(chances: Doubles) -> Doubles:
-    """``-inf`` for what is never said at all."""
+    """The natural logarithm, ``-inf`` of 0."""
     with np.errstate(divide="ignore"):
         logarithm: Doubles = np.log(chances)
     return logarithm
 
 
 def _normal(logits: Doubles, legal: Bools) -> Doubles:
-    """Logarithms of chances, ``[..., A]``, none below :data:`LEAST` but ``-inf`` of what does not count."""
+    """Log-probabilities, ``[..., A]``, at least :data:`LEAST`, ``-inf`` for illegal acts."""
     logits = np.where(legal, logits, -np.inf)
     logits = logits - logits.max(axis=-1, keepdims=True)
     logits = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))

@@ -1,26 +1,26 @@
-"""A solved policy as a file, and the answers of any seat read from it.
+"""Equilibrium tables: a solved policy as a file, and its act probabilities in any game.
 
-A file holds a note, one line of JSON, and the chances of every act as 16-bit floats, those under :data:`LEAST` left
-out, for one view of each group that differ in the items' names alone; the whole is compressed. The note says how the
-policy was made, what it pays, and the SHA-256 of the chances.
+A file holds a note, one line of JSON, and the probabilities of every act as 16-bit floats, 0 below :data:`LEAST`, for
+one view of each group of renamings; the whole is compressed. The note states how the policy was made, its points, and
+the SHA-256 of the probabilities.
 
-The same equilibria where DISAGREE only refuses (``disagree="rejects"``): how they are played, and what that changes.
+The same tables serve ``disagree="rejects"``, where DISAGREE does not end the game.
 
-A policy of :mod:`.tree` needs no refusal. Under this rule it is played as follows.
+A policy of :mod:`.tree` never says DISAGREE to go on. Under this rule it is played as follows.
 
 ==============================  =====================================================================================
 It walks away                   END; on the last turn a claim that does not add up with the partner's.
-It hears DISAGREE               It answers as if the partner had claimed everything, and says END where it would agree
+Partner says DISAGREE           It answers as if the partner had claimed everything, and says END where it would agree
                                 or walk away.
-It hears DISAGREE on its last   It answers as if the partner had made its latest claim again; to agree is to claim
-turn                            what that leaves.
+DISAGREE before its last turn   It answers as if the partner had made its latest claim again; to agree is to claim
+                                what that leaves.
 ==============================  =====================================================================================
 
-Against who plays so, DISAGREE pays nobody more than a claim of everything, or on the turn before the last than the own
+Against this play, DISAGREE pays no more than a claim of everything, or on the turn before the last than the own
 latest claim made again. END pays no more than AGREE. So no act of this rule pays more than one that
 ``disagree="ends"`` has as well, but for one corner: END is a deal where both latest claims add up, that is where the
-policy said what its partner had left or leaves now. :func:`added` counts that: exactly for the policy against itself,
-and by a bound for any response, whatever that remembers. Tests compare all of it with every act of
+policy claimed what its partner had left or leaves now. :func:`end_deals` computes its effect: exactly for the policy
+against itself, and an upper bound for any response, whatever its memory. Tests compare all of it with every act of
 ``dond_marl/game.py``.
 """
 
@@ -42,28 +42,28 @@ from dond_marl.game import Disagree, as_integer
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.contexts import Index, splits_of
-from dond_marl.yardsticks.equilibria.tree import Policy, Pool, Tree, even, lewis_pools
+from dond_marl.yardsticks.equilibria.tree import Policy, Pool, Tree, lewis_pools, symmetrised
 
-Pair = tuple[float, float]  # of seat_0 and seat_1, or the least and the most that something can be
-
-
-class Added(NamedTuple):
-    """What END closes under ``disagree="rejects"``, over the pool's share of the games."""
-
-    paid: Pair  # what each seat gets more, where both play the policy; expected points of ten, exact
-    most: Pair  # no response of a seat gets more than the best one under "ends" and this
-    closes: tuple[float, ...]  # how often games close so on each turn, where both play the policy
+Pair = tuple[float, float]  # of seat_0 and seat_1, or the bounds of one value
 
 
-def added(tree: Tree, policy: Policy) -> Added:
-    """What a policy that remembers the last offer pays and leaves more where DISAGREE only refuses.
+class EndDeals(NamedTuple):
+    """The deals by END under ``disagree="rejects"``, over the pool's share of the games."""
+
+    paid: Pair  # additional points of each seat where both play the policy; of ten, exact
+    most: Pair  # upper bound of what a response of each seat can add to the best one under "ends"
+    closes: tuple[float, ...]  # probability of such a deal on each turn, where both play the policy
+
+
+def end_deals(tree: Tree, policy: Policy) -> EndDeals:
+    """The effect of deals by END on a policy that remembers the last offer, under ``disagree="rejects"``.
 
     Raises :class:`~dond_marl.errors.InputError` for another memory.
     """
     if tree.memory != "last offer":
         raise InputError(
-            f"only a policy with the memory 'last offer' in the game of own points is known to be one where DISAGREE "
-            f"refuses; got the memory {tree.memory!r}"
+            f"only a policy with the memory 'last offer' can be played under disagree=\"rejects\"; got the memory "
+            f"{tree.memory!r}"
         )
     n, points, reach = tree.width, tree.pool.points, tree.reach(policy)
     every = np.arange(n)
@@ -71,27 +71,27 @@ def added(tree: Tree, policy: Policy) -> Added:
     paid, most, closes = [0.0, 0.0], [0.0, 0.0], [0.0] * tree.turns
     for turn in range(2, tree.turns - 1):  # on which END may close what the mover claimed two turns before
         mover, other = turn % 2, 1 - turn % 2
-        said, answered = policy[turn - 2][..., :n], policy[turn - 1][:, every, rest]
+        claims, answered = policy[turn - 2][..., :n], policy[turn - 1][:, every, rest]
         walks = policy[turn][:, rest, n + 1]  # [V, N] after what the mover claimed was left to it
-        claimed = np.einsum("moh,mhs->mos", reach[turn - 2], said, optimize=True)
+        claimed = np.einsum("moh,mhs->mos", reach[turn - 2], claims, optimize=True)
         closed = claimed * answered[None] * walks[:, None]  # [V, V, N]
         closes[turn] = float(closed.sum())
         paid[mover] += float((closed * points[:, None]).sum())
         paid[other] += float((closed * points[None, :, ::-1]).sum())
         prior = tree.pool.prior if other == 0 else tree.pool.prior.T  # [V, V] the responder's view first
-        left = np.einsum("khs,ks,vs->vkh", said, walks, points[:, ::-1], optimize=True).max(axis=2)
-        if turn > 2:  # it claimed what the responder's claim leaves, and is refused
+        left = np.einsum("khs,ks,vs->vkh", claims, walks, points[:, ::-1], optimize=True).max(axis=2)
+        if turn > 2:  # it claimed what the responder's claim leaves, and the responder says DISAGREE
             ends = policy[turn][:, n - 1, n] + policy[turn][:, n - 1, n + 1]
-            back = np.maximum(said[:, every, rest], said[:, n - 1, rest])
+            back = np.maximum(claims[:, every, rest], claims[:, n - 1, rest])
             left = left + np.einsum("ks,k,vs->vks", back, ends, points, optimize=True).max(axis=2)
         most[other] += float((prior * left).sum())
-    return Added((paid[0], paid[1]), (most[0], most[1]), tuple(closes))
+    return EndDeals((paid[0], paid[1]), (most[0], most[1]), tuple(closes))
 
 
-LEAST = 1e-4  # a chance below which an act is left out
+LEAST = 1e-4  # probabilities below this are stored as 0
 SMALL = 0.015  # points of ten: the temperature of the tables of every horizon
 TEMPERATURES = dict.fromkeys(range(1, 10), (SMALL,)) | {10: (SMALL, 0.1, 0.5)}
-NONE = -1  # in every place of ``heard`` where nothing was said yet
+NONE = -1  # in every entry of ``claim`` before the first one
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +100,11 @@ class Equilibrium:
 
     note: dict[str, Any]
     policies: tuple[list[Doubles], ...]  # for each of :func:`lewis_pools`, as in :mod:`.tree`
-    disagree: Disagree = "ends"  # the rule that the figures are for; "rejects": see :mod:`.refusing`
+    disagree: Disagree = "ends"  # the rule that the figures are for
 
     @staticmethod
     def load(turns: int = 10, temperature: float = SMALL, disagree: Disagree = "ends") -> Equilibrium:
-        """The shipped table, one for both rules; raises :class:`~dond_marl.errors.InputError` where there is none."""
+        """The shipped table of both rules; raises :class:`~dond_marl.errors.InputError` where there is none."""
         number = as_integer(turns)
         if number not in TEMPERATURES or temperature not in TEMPERATURES[number]:
             raise InputError(
@@ -115,23 +115,23 @@ class Equilibrium:
 
     @property
     def turns(self) -> int:
-        """Acts of both seats together, of the games it is for."""
+        """The turns of the games that it is for, both seats together."""
         return int(self.note["turns"])
 
     @property
     def values(self) -> Pair:
-        """What it pays seat_0 and seat_1 against itself, expected points of ten over all 5,295 scenarios."""
-        first, second = (value + more for value, more in zip(self.note["values"], self.more.paid, strict=True))
+        """The expected points of ten of seat_0 and seat_1 against itself, over all 5,295 scenarios."""
+        first, second = (value + more for value, more in zip(self.note["values"], self.end_deals.paid, strict=True))
         return first, second
 
     @property
     def deals(self) -> float:
         """The share of games that close with a deal."""
-        return float(self.note["deals"]) + sum(self.more.closes)
+        return float(self.note["deals"]) + sum(self.end_deals.closes)
 
     @property
     def gains(self) -> tuple[Pair, Pair]:
-        """What a best response that remembers everything gains in each seat, at least and at most."""
+        """Bounds of the gain of a best response with perfect recall in each seat."""
         first, second = (
             (max(low - value, 0.0), high - value)
             for value, (low, high) in zip(self.values, self.responses, strict=True)
@@ -140,60 +140,60 @@ class Equilibrium:
 
     @property
     def responses(self) -> tuple[Pair, Pair]:
-        """What that best response gets in each seat, at least and at most; both the same up to four turns."""
-        note = zip(self.note["values"], self.note["gain_remembering"], self.more.most, strict=True)
+        """Bounds of the points of that best response in each seat; equal up to four turns."""
+        note = zip(self.note["values"], self.note["gain_remembering"], self.end_deals.most, strict=True)
         first, second = ((value + least, value + most + more) for value, (least, most), more in note)
         return first, second
 
     @cached_property
-    def more(self) -> Added:
-        """What the rule changes, over all pools: nothing where DISAGREE ends the game."""
+    def end_deals(self) -> EndDeals:
+        """The deals by END over all pools: none where DISAGREE ends the game."""
         if self.disagree == "ends":
-            return Added((0.0, 0.0), (0.0, 0.0), (0.0,) * self.turns)
+            return EndDeals((0.0, 0.0), (0.0, 0.0), (0.0,) * self.turns)
         found = [
-            added(Tree(pool, self.turns), policy) for pool, policy in zip(lewis_pools(), self.policies, strict=True)
+            end_deals(Tree(pool, self.turns), policy) for pool, policy in zip(lewis_pools(), self.policies, strict=True)
         ]
         paid, most, closes = (np.sum(part, axis=0).tolist() for part in zip(*found, strict=True))
-        return Added(tuple(paid), tuple(most), tuple(closes))
+        return EndDeals(tuple(paid), tuple(most), tuple(closes))
 
-    def knows(self, counts: Int8s, utilities: Int8s) -> Index:
-        """The number of each view among those that ``lewis`` holds, ``[B]``; -1 for others."""
+    def view_numbers(self, counts: Int8s, utilities: Int8s) -> Index:
+        """The index of each view among those of ``lewis``, ``[B]``; -1 for others."""
         keys, _, _ = self._views
         wanted = numbers_of(*_in_order(counts, utilities))
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[place] == wanted, place, -1)
 
-    def probs(self, counts: Int8s, utilities: Int8s, heard: Int8s, left: Index) -> Doubles:
-        """The chance of each act, ``[B, N + 2]``, of seats with the views ``counts[B, 3]``, ``utilities[B, 3]``.
+    def probs(self, counts: Int8s, utilities: Int8s, claim: Int8s, left: Index) -> Doubles:
+        """The probability of each act, ``[B, N + 2]``, of seats with the views ``counts[B, 3]``, ``utilities[B, 3]``.
 
-        ``heard[B, 3]`` is what the partner's last claim keeps, -1 where nothing was said yet; ``left[B]`` turns are
+        ``claim[B, 3]`` is what the partner's last claim keeps, -1 before any; ``left[B]`` turns are
         left, this one included. The acts: PROPOSE of each split of the row's own pool, in the order of
         :func:`dond_marl.yardsticks.contexts.splits_of` and 0 beyond their number, then AGREE, then DISAGREE.
 
         Raises :class:`~dond_marl.errors.InputError` for a view that no scenario of ``lewis`` holds, and for talk that
         no game of :attr:`turns` turns has.
         """
-        number, turn = self.knows(counts, utilities), self.turns - np.asarray(left, dtype=np.int64)
+        number, turn = self.view_numbers(counts, utilities), self.turns - np.asarray(left, dtype=np.int64)
         if (number < 0).any():
             row = int(np.flatnonzero(number < 0)[0])
             raise InputError(
-                f"an equilibrium knows the views of 'lewis' alone; got the pool {tuple(counts[row].tolist())} with the "
-                f"values {tuple(utilities[row].tolist())}"
+                f"a table holds the views of 'lewis' alone; got the pool {tuple(counts[row].tolist())} with "
+                f"the values {tuple(utilities[row].tolist())}"
             )
-        silent = np.asarray((np.asarray(heard) < 0).any(axis=1))
+        silent = np.asarray((np.asarray(claim) < 0).any(axis=1))
         odd = np.asarray((turn < 0) | (turn >= self.turns) | (silent ^ (turn == 0)))
         if odd.any():
             row = int(np.flatnonzero(odd)[0])
             raise InputError(
                 f"in a game of {self.turns} turns somebody has claimed when fewer than {self.turns} are left, and not "
-                f"before; got left={int(left[row])} and heard={tuple(np.asarray(heard)[row].tolist())}"
+                f"before; got left={int(left[row])} and claim={tuple(np.asarray(claim)[row].tolist())}"
             )
         named = np.argsort(counts, axis=1, kind="stable")
         splits = splits_of(counts)
         n, rows = splits.oA.shape[1], np.arange(len(counts))[:, None]
         sorted_counts = np.take_along_axis(counts, named, axis=1)
-        theirs = _split_numbers(sorted_counts, np.take_along_axis(np.where(silent[:, None], 0, heard), named, axis=1))
-        said = _split_numbers(
+        theirs = _split_numbers(sorted_counts, np.take_along_axis(np.where(silent[:, None], 0, claim), named, axis=1))
+        own = _split_numbers(
             sorted_counts[:, None], splits.oA[rows[:, :, None], np.arange(n)[None, :, None], named[:, None]]
         )
         chances = np.zeros((len(counts), n + 2))
@@ -202,13 +202,13 @@ class Equilibrium:
             some = np.flatnonzero((pool_of[number] == pool) & (turn == at))
             found = self.policies[pool][at][view_of[number[some]], theirs[some]]  # [S, splits + 2]
             inside = np.arange(n) < splits.number[some][:, None]
-            chances[some, :n] = np.take_along_axis(found, said[some], axis=1) * inside
+            chances[some, :n] = np.take_along_axis(found, own[some], axis=1) * inside
             chances[some, n:] = found[:, -2:]
         return chances
 
     @cached_property
     def _views(self) -> tuple[Index, Index, Index]:
-        """The numbers of all views in the order of the pools' items, ascending, whose pool and which view each is."""
+        """The keys of all views, items sorted as in the pools, ascending; the pool and the view in it of each."""
         pools = lewis_pools()
         keys = np.concatenate([numbers_of(np.tile(pool.counts, (len(pool.values), 1)), pool.values) for pool in pools])
         pool = np.repeat(np.arange(len(pools)), [len(each.values) for each in pools])
@@ -218,16 +218,16 @@ class Equilibrium:
 
 
 def rounded(pool: Pool, policy: Policy) -> list[Doubles]:
-    """What is left of a policy in a file: the same for all names of the items, without what is nearly never said."""
+    """The policy as a file stores it: invariant to the items' names, small probabilities set to 0."""
     views = _representatives(pool)
-    return _spread(pool, [_short(chances)[views].astype(np.float64) for chances in even(pool, policy)])
+    return _spread(pool, [_short(chances)[views].astype(np.float64) for chances in symmetrised(pool, policy)])
 
 
 def pack(note: dict[str, Any], policies: Sequence[Policy]) -> bytes:
     """The file of a policy for each of :func:`lewis_pools`."""
     parts = []
     for pool, policy in zip(lewis_pools(), policies, strict=True):
-        parts += [_short(chances)[_representatives(pool)].tobytes() for chances in even(pool, policy)]
+        parts += [_short(chances)[_representatives(pool)].tobytes() for chances in symmetrised(pool, policy)]
     body = b"".join(parts)
     head = json.dumps({**note, "sha256": hashlib.sha256(body).hexdigest()}, sort_keys=True).encode()
     return lzma.compress(head + b"\n" + body, preset=9)
@@ -250,7 +250,7 @@ def unpack(data: bytes) -> Equilibrium:
     for pool in lewis_pools():
         tree, views, policy = Tree(pool, note["turns"]), _representatives(pool), []
         for turn in range(tree.turns):
-            shape = len(views), tree.heard(turn), tree.width + 2
+            shape = len(views), tree.memories(turn), tree.width + 2
             size = int(np.prod(shape))
             policy.append(numbers[at : at + size].reshape(shape).astype(np.float64))
             at += size
@@ -259,7 +259,7 @@ def unpack(data: bytes) -> Equilibrium:
 
 
 def file_name(turns: int, temperature: float) -> str:
-    """Of a shipped table."""
+    """The file name of a shipped table."""
     return f"turns{turns}_temperature{temperature}.xz"
 
 
@@ -277,7 +277,7 @@ def _in_order(counts: Int8s, utilities: Int8s) -> tuple[Int8s, Int8s]:
 
 
 def _split_numbers(counts: Int8s, oA: Int8s) -> Index:
-    """Which split each ``oA[..., 3]`` of the pools is, ``[...]``, in lexicographic order."""
+    """The number of each split ``oA[..., 3]`` of the pools, ``[...]``, in lexicographic order."""
     first, second, third = np.moveaxis(oA.astype(np.int64), -1, 0)
     numbers: Index = (first * (counts[..., 1] + 1) + second) * (counts[..., 2] + 1) + third
     return numbers
@@ -297,9 +297,9 @@ def _spread(pool: Pool, policy: Policy) -> list[Doubles]:
         full = np.zeros((len(pool.values), *chances.shape[1:]))
         for views, splits in pool.renamings:
             acts = np.concatenate([splits, len(splits) + np.arange(2)])
-            heard = splits if chances.shape[1] > 1 else np.zeros(1, dtype=np.int64)
+            claim = splits if chances.shape[1] > 1 else np.zeros(1, dtype=np.int64)
             for source, chance in zip(which, chances, strict=True):
-                full[views[source], heard[:, None], acts] = chance
+                full[views[source], claim[:, None], acts] = chance
         every.append(full / full.sum(axis=-1, keepdims=True))
     return every
 

@@ -1,21 +1,21 @@
-"""Exact play of two policies over one pool: how often each place of the game is reached, and what it is worth.
+"""The game tree over one pool: reach probabilities and values of two policies, exact.
 
-Only what can matter is kept of the rules, under ``disagree="ends"``. INSIST pays what PROPOSE pays. END is a deal only
+The tree holds the acts that can matter under ``disagree="ends"``. INSIST pays what PROPOSE pays. END is a deal only
 where AGREE is the same deal, and otherwise pays what DISAGREE pays. A claim on the last turn never pays more than
-AGREE. So an act is a claim, AGREE, or to walk away; on the first turn there is nothing to agree to, on the last nobody
-claims. An equilibrium of this game is one of the whole game, with whatever a seat would answer to acts that are never
-said: it may answer INSIST as PROPOSE.
+AGREE. So an act is a claim, AGREE, or walking away; on the first turn there is no AGREE, on the last no
+claim. An equilibrium of this game is one of the whole game, with any answer to acts off its path: INSIST may be
+answered as PROPOSE.
 
-A place is a turn, what the mover remembers of the talk, and both seats' views. With the memory ``"last offer"`` the
+A node is a turn, the mover's memory of the history, and both seats' views. With the memory ``"last offer"`` the
 mover knows the partner's last claim; with ``"perfect"`` every claim. Arrays of a turn have the mover's view first.
 
-The game up to renaming: a game apart for every pool, as nobody doubts which pool is on the table.
+Games up to renaming of items: one game per pool, which both seats see.
 
-Items are put in the order of ascending counts. A scenario whose counts have several such orders is taken in all of
-them, equally often, so that what is the same but for the items' names is equally likely. The legal space of Lewis et
+Items are sorted by ascending counts. A scenario whose counts have several such orders is counted in all of them,
+equally often, so that renamings are equally likely. The legal space of Lewis et
 al. 2017 becomes 8 pools with 9 to 26 views each.
 
-Splits are numbered as in :mod:`dond_marl.yardsticks.contexts`: by what the seat in question keeps, in lexicographic
+Splits are numbered as in :mod:`dond_marl.yardsticks.contexts`: by the items that the seat keeps, in lexicographic
 order, so that split ``j`` of ``N`` leaves the other seat split ``N - 1 - j``.
 """
 
@@ -43,18 +43,18 @@ class Pool:
 
     counts: Int8s  # [3], ascending
     values: Int8s  # [V, 3] points per item, in lexicographic order
-    prior: Doubles  # [V, V] how probable it is that seat_0 and seat_1 have these views; sums to the pool's own chance
-    points: Doubles  # [V, N] what each split is worth to who keeps it, points of ten
+    prior: Doubles  # [V, V] joint probability of seat_0's and seat_1's views; sums to the pool's probability
+    points: Doubles  # [V, N] value of each split to the seat that keeps it, points of ten
 
     @property
     def splits(self) -> Int8s:
-        """What each split keeps, ``[N, 3]``."""
+        """The items that each split keeps, ``[N, 3]``."""
         kept: Int8s = splits_of(self.counts[None]).oA[0]
         return kept
 
     @property
     def renamings(self) -> list[tuple[Index, Index]]:
-        """Each order of the items that leaves the pool as it is: where it takes views, ``[V]``, and splits, ``[N]``."""
+        """Each order of the items that maps the pool to itself: its permutations of views ``[V]`` and splits."""
         found = []
         for order in ORDERS:
             if (self.counts[list(order)] == self.counts).all():
@@ -63,7 +63,7 @@ class Pool:
 
 
 def pools_of(scenarios: Scenarios) -> tuple[Pool, ...]:
-    """The pools of scenarios that are equally likely each, under all names."""
+    """The pools of equally likely scenarios, all renamings included."""
     counts, first, second, weight = [], [], [], []
     for order in ORDERS:
         named = scenarios.counts[:, order]
@@ -98,7 +98,7 @@ def _pool(counts: Int8s, first: Int8s, second: Int8s, chances: Doubles) -> Pool:
 
 
 def _orders(counts: Int8s) -> Index:
-    """How many orders of the items leave the counts ascending, ``[R]``: 1, 2 or 6."""
+    """The number of orders of the items with ascending counts, ``[R]``: 1, 2 or 6."""
     same = (
         (counts[:, 0] == counts[:, 1]).astype(np.int64)
         + (counts[:, 1] == counts[:, 2])
@@ -109,26 +109,26 @@ def _orders(counts: Int8s) -> Index:
 
 
 def _places(rows: Int8s, among: Int8s) -> Index:
-    """Where each row ``[R, 3]`` stands in ``among``, which is in lexicographic order."""
+    """The index of each row ``[R, 3]`` in ``among``, which is in lexicographic order."""
     base = np.array([121, 11, 1])
     places: Index = np.searchsorted(among.astype(np.int64) @ base, rows.astype(np.int64) @ base)
     return places
 
 
 Memory = Literal["last offer", "perfect"]
-Policy = Sequence[Doubles]  # a turn after the other: [V, H, N + 2] the chance of each claim, of AGREE and of walking
-Choose = Callable[[int, Doubles], Doubles]  # from a turn and what each act is worth, [V, H, N + 2], to their chances
+Policy = Sequence[Doubles]  # by turn: [V, H, N + 2] probability of each claim, of AGREE and of walking away
+Choose = Callable[[int, Doubles], Doubles]  # from a turn and act values [V, H, N + 2] to probabilities
 
 
 class Worth(NamedTuple):
-    """What the rest of the game pays the mover and the other seat, ``[V, V, H]``, the mover's view first."""
+    """Expected points of the mover and of the other seat, ``[V, V, H]``, the mover's view first."""
 
     mover: Doubles
     other: Doubles
 
 
 class Swept(NamedTuple):
-    """The policy that was chosen, and what it pays seat_0 and seat_1, expected points over the pool's share."""
+    """The chosen policy, and the expected points of seat_0 and seat_1 over the pool's share."""
 
     policy: list[Doubles]
     values: tuple[float, float]
@@ -136,7 +136,7 @@ class Swept(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The game over one pool."""
+    """The game over one pool, with the memory of both seats."""
 
     pool: Pool
     turns: int
@@ -147,43 +147,43 @@ class Tree:
         """N, the number of splits."""
         return int(self.pool.points.shape[1])
 
-    def keeps(self, turn: int) -> bool:
-        """Whether who hears a claim of ``turn`` remembers what was heard before it as well.
+    def extends_memory(self, turn: int) -> bool:
+        """Whether a claim of ``turn`` extends the next mover's memory, rather than replacing it.
 
-        A seat that is paid its own points needs no memory on the last turn: what it is offered is what it gets.
+        No memory is needed on the last turn: the offer is all that matters.
         """
         return self.memory == "perfect" and turn > 0 and turn < self.turns - 2
 
-    def heard(self, turn: int) -> int:
-        """H, in how many ways the talk before ``turn`` is remembered."""
+    def memories(self, turn: int) -> int:
+        """H, the number of memories at ``turn``."""
         if turn == 0:
             return 1
-        return (self.heard(turn - 1) if self.keeps(turn - 1) else 1) * self.width
+        return (self.memories(turn - 1) if self.extends_memory(turn - 1) else 1) * self.width
 
     def legal(self, turn: int) -> Bools:
-        """Which acts count on a turn, ``[N + 2]``."""
+        """Whether each act is legal on a turn, ``[N + 2]``."""
         last = turn == self.turns - 1
         return np.array([not last] * self.width + [turn > 0, True])
 
     @cached_property
     def agreed(self) -> Worth:
-        """What AGREE pays to each claim of the other seat: ``[V, 1 or V, N]`` and ``[1 or V, V, N]``."""
+        """The points of AGREE to each claim of the other seat: ``[V, 1 or V, N]`` and ``[1 or V, V, N]``."""
         taken, kept = self.pool.points[:, None, ::-1], self.pool.points[None]
         return Worth(taken, kept)
 
     def uniform(self) -> list[Doubles]:
-        """Every act that counts equally often."""
+        """The uniform policy over legal acts."""
         views = len(self.pool.values)
         chances = [self.legal(turn) / self.legal(turn).sum() for turn in range(self.turns)]
-        return [np.tile(chance, (views, self.heard(turn), 1)) for turn, chance in enumerate(chances)]
+        return [np.tile(chance, (views, self.memories(turn), 1)) for turn, chance in enumerate(chances)]
 
     def reach(self, policy: Policy) -> list[Doubles]:
-        """How probable each place is, ``[V, V, H]``, a turn after the other."""
+        """The reach probability of each node, ``[V, V, H]``, by turn."""
         reach = self.pool.prior[:, :, None]
         every = [reach]
         for turn in range(self.turns - 1):
             claims = policy[turn][:, :, : self.width]
-            if self.keeps(turn):
+            if self.extends_memory(turn):
                 after = (reach[..., None] * claims[:, None]).reshape(*reach.shape[:2], -1)
             else:
                 after = reach @ claims
@@ -192,10 +192,10 @@ class Tree:
         return every
 
     def sweep(self, reach: Sequence[Doubles], choose: Choose) -> Swept:
-        """From the last turn to the first: choose by what acts are worth, given who would be where.
+        """Backward induction: choose acts by their values, from the last turn to the first.
 
-        ``reach`` says how probable each place is for the mover; where no place of a memory is ever reached, all views
-        of the other seat are taken as equally likely.
+        ``reach``: reach probabilities that fix the mover's beliefs; where a memory is never reached, all views of the
+        other seat are equally likely.
         """
         after, policy = None, []
         for turn in reversed(range(self.turns)):
@@ -209,57 +209,57 @@ class Tree:
         return Swept(policy[::-1], values)
 
     def values(self, policy: Policy) -> tuple[float, float]:
-        """What a policy pays seat_0 and seat_1, expected points over the pool's share."""
+        """The expected points of a policy in seat_0 and seat_1 over the pool's share."""
         return self.sweep(self.reach(policy), lambda turn, _: policy[turn]).values
 
     def deals(self, policy: Policy) -> float:
-        """How often a policy closes a deal, over the pool's share."""
+        """The probability that a policy closes a deal, over the pool's share."""
         reached = zip(self.reach(policy), policy, strict=True)
         return float(sum((reach.sum(axis=1) * chances[..., self.width]).sum() for reach, chances in reached))
 
     def _back(self, turn: int, reach: Doubles, after: Worth | None, choose: Choose) -> tuple[Worth, Doubles]:
-        """What a turn is worth, ``[V, V, H]``, and the chances that were chosen, from what the next is worth."""
-        n, (views, _, heard) = self.width, reach.shape
-        believed = beliefs(reach)
-        agreed, left = self._answered(heard)
-        worths = np.full((views, heard, n + 2), -np.inf)
+        """The value of a turn, ``[V, V, H]``, and the chosen probabilities, from the value of the next turn."""
+        n, (views, _, memories) = self.width, reach.shape
+        beliefs = view_beliefs(reach)
+        agreed, left = self._answered(memories)
+        worths = np.full((views, memories, n + 2), -np.inf)
         worths[..., n + 1] = 0.0
         if turn > 0:
-            worths[..., n] = (believed * agreed).sum(axis=1)
+            worths[..., n] = (beliefs * agreed).sum(axis=1)
         if after is not None:
             own, theirs = after.other.swapaxes(0, 1), after.mover.swapaxes(0, 1)  # [V, V, N or H * N]
-            if self.keeps(turn):
-                own, theirs = own.reshape(views, views, heard, n), theirs.reshape(views, views, heard, n)
-                worths[..., :n] = np.einsum("moh,mohs->mhs", believed, own, optimize=True)
+            if self.extends_memory(turn):
+                own, theirs = own.reshape(views, views, memories, n), theirs.reshape(views, views, memories, n)
+                worths[..., :n] = np.einsum("moh,mohs->mhs", beliefs, own, optimize=True)
             else:
-                worths[..., :n] = believed.swapaxes(1, 2) @ own
+                worths[..., :n] = beliefs.swapaxes(1, 2) @ own
         chances = choose(turn, worths)
         agrees = chances[:, None, :, n]
         mover, other = agrees * agreed, agrees * left
         if after is not None:
             claims = chances[..., :n]
-            if self.keeps(turn):
+            if self.extends_memory(turn):
                 mover = mover + np.einsum("mohs,mhs->moh", own, claims)
                 other = other + np.einsum("mohs,mhs->moh", theirs, claims)
             else:
                 mover = mover + own @ claims.swapaxes(1, 2)
                 other = other + theirs @ claims.swapaxes(1, 2)
-        shape = (views, views, heard)
+        shape = (views, views, memories)
         return Worth(np.broadcast_to(mover, shape), np.broadcast_to(other, shape)), chances
 
-    def _answered(self, heard: int) -> Worth:
-        """What AGREE pays in each of ``heard`` memories, of which the last claim is the last digit; 0 before any."""
-        if heard == 1 and self.width > 1:
+    def _answered(self, memories: int) -> Worth:
+        """The points of AGREE in each memory, whose last digit is the last claim; 0 before any."""
+        if memories == 1 and self.width > 1:
             return Worth(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
-        last = np.arange(heard) % self.width
+        last = np.arange(memories) % self.width
         return Worth(self.agreed.mover[..., last], self.agreed.other[..., last])
 
 
-def beliefs(reach: Doubles) -> Doubles:
-    """What each mover believes of the other seat's view, ``[V, V, H]`` summing to 1 over the second axis."""
+def view_beliefs(reach: Doubles) -> Doubles:
+    """Each mover's belief about the other seat's view, ``[V, V, H]`` summing to 1 over the second axis."""
     total = reach.sum(axis=1, keepdims=True)
-    believed: Doubles = np.where(total > 0, reach, 1.0) / np.where(total > 0, total, reach.shape[1])
-    return believed
+    beliefs: Doubles = np.where(total > 0, reach, 1.0) / np.where(total > 0, total, reach.shape[1])
+    return beliefs
 
 
 def greedy(worths: Doubles) -> Doubles:
@@ -270,13 +270,13 @@ def greedy(worths: Doubles) -> Doubles:
     return chances
 
 
-def even(pool: Pool, policy: Policy) -> list[Doubles]:
-    """The mean of a policy under all renamings that leave the pool as it is: it says the same whatever the names."""
+def symmetrised(pool: Pool, policy: Policy) -> list[Doubles]:
+    """The mean of a policy over all renamings that map the pool to itself, so that it is invariant to names."""
     return [np.mean([_renamed(chances, *names) for names in pool.renamings], axis=0) for chances in policy]
 
 
 def _renamed(chances: Doubles, views: Index, splits: Index) -> Doubles:
-    """What the same players would say if the items were called otherwise; ``chances[V, H, N + 2]``."""
+    """The policy ``chances[V, H, N + 2]`` under renamed items."""
     n, memories = len(splits), np.zeros(1, dtype=np.int64)
     while len(memories) < chances.shape[1]:
         memories = (memories[:, None] * n + splits).reshape(-1)

@@ -11,5 +11,5 @@ from dond_marl.yardsticks.equilibria.tree import Policy, Tree
 def with_perfect_recall(tree: Tree, policy: Policy) -> tuple[Tree, list[Doubles]]:
     """A tree with perfect recall over the same pool, and the policy that plays the same in it."""
     perfect = Tree(tree.pool, tree.turns, "perfect")
-    last = [np.arange(perfect.heard(turn)) % tree.heard(turn) for turn in range(tree.turns)]
+    last = [np.arange(perfect.memories(turn)) % tree.memories(turn) for turn in range(tree.turns)]
     return perfect, [chances[:, which] for chances, which in zip(policy, last, strict=True)]

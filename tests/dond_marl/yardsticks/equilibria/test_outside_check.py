@@ -63,7 +63,7 @@ class Played(Policy):
         table, tree, memory = state.table, self.tree, 0
         for turn, said in enumerate(table.history):
             claim = self.place[said.oA]
-            memory = memory * tree.width + claim if tree.keeps(turn) else claim
+            memory = memory * tree.width + claim if tree.extends_memory(turn) else claim
         chances = self.policy[len(table.history)][self.views[table.scenario.utilities[table.mover]], memory]
         acts = np.array([Act.PROPOSE] * tree.width + [Act.AGREE, Act.DISAGREE])
         kept = np.vstack([tree.pool.splits, np.zeros((2, 3), dtype=np.int8)])

@@ -10,7 +10,7 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_act
 from dond_marl.yardsticks.equilibria import Equilibrium
 from dond_marl.yardsticks.equilibria.exploitability import best_response
 from dond_marl.yardsticks.equilibria.mirror_descent import anneal
-from dond_marl.yardsticks.equilibria.table import TEMPERATURES, added
+from dond_marl.yardsticks.equilibria.table import TEMPERATURES, end_deals
 from dond_marl.yardsticks.equilibria.tree import Tree
 from tests.dond_marl.yardsticks.equilibria.perfect_recall import with_perfect_recall
 from tests.dond_marl.yardsticks.equilibria.test_exploitability import POOL, anything
@@ -99,7 +99,7 @@ def test_no_act_of_this_rule_gains_more_than_is_said(turns, seat):
     tree = Tree(POOL, turns)
     policy = anything(tree, turns)
     found, least = best_by_the_rules(tree, policy, seat), best_where_it_ends(tree, policy, seat)
-    assert least - 1e-12 <= found <= least + added(tree, policy).most[seat] + 1e-12
+    assert least - 1e-12 <= found <= least + end_deals(tree, policy).most[seat] + 1e-12
     if turns < 4:  # END closes nothing yet
         assert found == pytest.approx(least, abs=1e-12)
 
@@ -113,7 +113,7 @@ def test_a_policy_that_never_walks_away_early_is_worth_the_same_under_both_rules
         chances[..., -1] = 0
         chances[:, tree.width - 1, -2] = 0
         chances /= chances.sum(axis=-1, keepdims=True)
-    assert added(tree, policy).most == (0, 0)
+    assert end_deals(tree, policy).most == (0, 0)
     assert best_by_the_rules(tree, policy, seat) == pytest.approx(best_where_it_ends(tree, policy, seat), abs=1e-12)
 
 
@@ -124,7 +124,7 @@ def test_the_corner_is_real():
     policy[0][:] = np.arange(tree.width + 2) == 1
     policy[2][:] = (np.arange(tree.width + 2) == 0) / 2 + (np.arange(tree.width + 2) == tree.width + 1) / 2
     best, without = best_by_the_rules(tree, policy, 1), best_where_it_ends(tree, policy, 1)
-    assert without + 0.5 < best <= without + added(tree, policy).most[1] + 1e-12
+    assert without + 0.5 < best <= without + end_deals(tree, policy).most[1] + 1e-12
 
 
 def test_a_refusal_of_what_one_was_left_may_pay_too():
@@ -139,14 +139,14 @@ def test_a_refusal_of_what_one_was_left_may_pay_too():
     policy[3][..., last] = 1  # it claims everything, but after a refusal
     policy[3][:, last] = (np.arange(tree.width + 2) == 0) / 2 + (np.arange(tree.width + 2) == last + 2) / 2
     best, without = best_by_the_rules(tree, policy, 0), best_where_it_ends(tree, policy, 0)
-    assert without + 0.5 < best <= without + added(tree, policy).most[0] + 1e-12
+    assert without + 0.5 < best <= without + end_deals(tree, policy).most[0] + 1e-12
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4])
 def test_what_it_gets_from_itself_is_what_the_rules_pay(turns):
     tree = Tree(POOL, turns)
     policy = anything(tree, turns)
-    more = added(tree, policy)
+    more = end_deals(tree, policy)
     points, deals = played(tree, policy)
     np.testing.assert_allclose(np.add(tree.values(policy), more.paid), points, atol=1e-12)
     assert tree.deals(policy) + sum(more.closes) == pytest.approx(deals, abs=1e-12)
@@ -167,13 +167,13 @@ def test_a_cold_equilibrium_is_one_under_both_rules():
 def test_shipped_tables_lose_next_to_nothing(turns, temperature):
     """The rule adds less than 0.01 points to what may be gained, and nothing in games of up to four turns."""
     ends, rejects = (Equilibrium.load(turns, temperature, rule) for rule in ("ends", "rejects"))
-    assert max(rejects.more.most) < (1e-6 if turns <= 4 else 0.01)
+    assert max(rejects.end_deals.most) < (1e-6 if turns <= 4 else 0.01)
     np.testing.assert_allclose(rejects.values, ends.values, atol=1e-4)
-    for one, other, more in zip(ends.gains, rejects.gains, rejects.more.most, strict=True):
+    for one, other, more in zip(ends.gains, rejects.gains, rejects.end_deals.most, strict=True):
         assert other[1] <= one[1] + more + 1e-12
         assert other[0] == pytest.approx(one[0], abs=1e-4)
 
 
 def test_other_trees_are_refused():
     with pytest.raises(InputError):
-        added(Tree(POOL, 2, "perfect"), Tree(POOL, 2, "perfect").uniform())
+        end_deals(Tree(POOL, 2, "perfect"), Tree(POOL, 2, "perfect").uniform())

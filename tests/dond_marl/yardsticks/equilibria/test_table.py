@@ -14,7 +14,7 @@ from dond_marl.scenarios.space import lewis_space
 from dond_marl.yardsticks.contexts import splits_of
 from dond_marl.yardsticks.equilibria import Equilibrium
 from dond_marl.yardsticks.equilibria.exploitability import memory_gains, nash_conv, total
-from dond_marl.yardsticks.equilibria.make_tables import STORED, make_tables, solved
+from dond_marl.yardsticks.equilibria.make_tables import STORED, make_tables, solve_pool
 from dond_marl.yardsticks.equilibria.table import SMALL, TEMPERATURES, file_name, unpack
 from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools
 from tests.dond_marl.yardsticks.equilibria.perfect_recall import with_perfect_recall
@@ -146,6 +146,6 @@ def test_the_table_of_two_turns_is_made_again(tmp_path):
 def test_the_same_is_solved_every_time():
     """Bit by bit: nothing is drawn at random."""
     pool = lewis_pools()[-1]
-    one, two = (solved(pool, 2, (0.5,))[0] for _ in range(2))
+    one, two = (solve_pool(pool, 2, (0.5,))[0] for _ in range(2))
     assert one.measures == two.measures
     assert all((first == second).all() for first, second in zip(one.policy, two.policy, strict=True))

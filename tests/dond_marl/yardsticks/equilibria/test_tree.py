@@ -8,7 +8,7 @@ import pytest
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.randomness import generator
 from dond_marl.scenarios.space import lewis_space, pack
-from dond_marl.yardsticks.equilibria.tree import Tree, even, lewis_pools, pools_of
+from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools, pools_of, symmetrised
 
 # One book, two hats and no ball; each seat values them in one of two ways, and one pairing cannot come up.
 TINY = pack(
@@ -46,7 +46,7 @@ def followed(tree: Tree, policy: list[np.ndarray]) -> tuple[np.ndarray, float]:
         chances = policy[turn][pair[turn % 2], memory]
         for split, oA in enumerate(splits):
             if chances[split] > 0:
-                after = memory * n + split if tree.keeps(turn) else split
+                after = memory * n + split if tree.extends_memory(turn) else split
                 play(apply(state, Action(Act.PROPOSE, oA)), chance * chances[split], after, pair)
         for act, place in ((Act.AGREE, n), (Act.DISAGREE, n + 1)):
             if chances[place] > 0:
@@ -95,7 +95,7 @@ def test_play_is_the_same_under_other_names():
     """An even policy is worth the same to a view and to that view under another name."""
     pool = next(pool for pool in lewis_pools() if pool.counts.tolist() == [1, 1, 3])
     tree = Tree(pool, 3)
-    policy = even(pool, anything(tree, 1))
+    policy = symmetrised(pool, anything(tree, 1))
     assert not np.allclose(policy[1], anything(tree, 1)[1])
     for views, splits in pool.renamings:
         named = np.concatenate([splits, tree.width + np.arange(2)])
