@@ -33,7 +33,7 @@ $(NEEDED): pyproject.toml constraints.txt
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dond-marl needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11")'
 	@echo 'set-up 1/2: a virtual environment in $(VENV), a few seconds'
 	@"$(PYTHON)" -m venv $(VENV)
-	@echo 'set-up 2/2: what a user needs (PyTorch, transformers, SciPy, Matplotlib, NiceGUI), one to five minutes'
+	@echo 'set-up 2/2: what a user needs (PyTorch, transformers, SciPy, Matplotlib, Starlette), one to five minutes'
 	@echo '            330 MB to fetch, 1.6 GB on disk with the CPU build of PyTorch; gigabytes more with the one for CUDA'
 	@$(if $(TORCH_INDEX),,echo '            (no GPU? stop with Ctrl-C; make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu fetches less)')
 	@$(PIP) --editable '.[all]' $(BRIEFLY)

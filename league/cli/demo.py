@@ -1,7 +1,7 @@
 """Write the play page as a static site: one HTML file with rules and scripted partners inside, for any web host.
 
-It needs no server, no installation and no network; it also opens as a file. All its partners follow rules written by
-hand. For trained partners, language models, leagues and replays there is dond web.
+It needs no server, no installation and no network; it also opens as a file. All its partners are scripted. For trained
+partners, language models, leagues and replays there is dond web.
 
 examples:
   dond demo                     # demo/index.html: open it in a browser
@@ -25,7 +25,7 @@ PAGE = "index.html"
 @click.option("--out", type=FILE, default=Path("demo"), metavar="FOLDER", help="created if missing (demo)")
 def command(out: Path) -> None:
     """Write the page into a folder."""
-    from league.web.demo.site import page
+    from league.web.demo import page
 
     folder = out.expanduser()
     if folder.exists() and not folder.is_dir():

@@ -47,7 +47,6 @@ COMMANDS = (
 ROOMS = {  # of commands that lie in a room beside the others
     **dict.fromkeys(("llm-check", "get-model", "serve"), "models."),
     **dict.fromkeys(("export", "push", "ship"), "sharing."),
-    "study": "study.",
 }
 
 CONFIGS = f"The shipped configs are in {folder()}: {', '.join(sorted(path.name for path in folder().glob('*.yaml')))}."

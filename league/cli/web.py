@@ -1,4 +1,4 @@
-"""Open the local web page: play against any occupant, follow a league, replay games, let two occupants meet.
+"""Open the local web page: play against any occupant, follow a league, replay games, let two occupants play.
 
 examples:
   dond web                               # or: make play
@@ -24,10 +24,9 @@ from league.cli.shell import FILE, Command, Number, say, whole
 from league.cli.stops import STOPS
 from league.display.session import RECORDS
 from league.ledger.run_directory import LEDGER, find_run
-from league.web.server import HOST, free_port, is_loopback, serve
+from league.web.server import CLOSING, HOST, address_of, free_port, is_loopback, serve
 
-RUNS = Path("runs")  # leagues under it may be watched, files of games replayed
-CLOSING = 4.5  # seconds in which open windows are told and closed
+RUNS = Path("runs")  # folder of leagues and record files
 PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds in 0..10")
 
 
@@ -37,14 +36,14 @@ PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds i
 @click.option("--record", type=FILE, default=RECORDS, metavar="FILE", help=f"your games are added here ({RECORDS})")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
 @click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
-@click.option("--host", default=HOST, metavar="ADDRESS", help=f"to be reached at ({HOST}: from this machine alone)")
+@click.option("--host", default=HOST, metavar="ADDRESS", help=f"address to serve ({HOST}: from this machine alone)")
 @click.option("--key", "keyed", is_flag=True, help="require the key in the printed address, on this machine too")
 @click.option(
     "--open-paths",
     is_flag=True,
     help="let users of the page name any file, address or service, and run code in files",
 )
-@click.option("--pause", type=PAUSE, default=0.7, metavar="S", help="seconds that a partner thinks (0.7)")
+@click.option("--pause", type=PAUSE, default=0.7, metavar="S", help="seconds before a partner's answer (0.7)")
 @click.option("--no-browser", is_flag=True, help="do not open a browser")
 def command(
     run: Path | None,
@@ -58,18 +57,13 @@ def command(
     pause: float,
     no_browser: bool,
 ) -> None:
-    """Serve the pages to this machine's own browser until stopped."""
-    from league.web import pages  # NiceGUI is needed from here on
-    from league.web.allowed import OPEN, Allowed
-    from league.web.door import KEY
-    from league.web.frame import Desk
-    from league.web.league.follower import Leagues
+    """Serve the pages until stopped."""
+    from league.web.guard import KEY, Secret  # Starlette is needed from here on
+    from league.web.league_follower import Leagues
+    from league.web.occupants import OPEN, AllowedNames, Desk
+    from league.web.pages import application
 
-    try:
-        port = free_port(port, host)
-    except OSError as error:
-        where = f"--port {port}" if host == HOST else f"--host {host} with --port {port}"
-        raise InputError(f"{where} cannot be used ({error.strerror}); name another, or port 0 for any") from None
+    port = free_port(port, host)
     book = record.expanduser()
     if book.is_dir():
         raise InputError(f"--record {book}: is a folder; name a file")
@@ -77,16 +71,16 @@ def command(
     if folder is not None and not (folder / LEDGER).is_file():
         raise InputError(f"--run {folder}: is no league's folder: it holds no {LEDGER}")
     leagues = Leagues(runs.expanduser(), folder)
-    alone, allowed = is_loopback(host), Allowed((runs, RUNS), anything=open_paths)
+    alone, allowed = is_loopback(host), AllowedNames((runs, RUNS), anything=open_paths)
     key = secrets.token_urlsafe(24) if keyed or not alone else None
-    desk = Desk(leagues.known, book, RUNS, data_dir, pause, allowed)
-    pages.build(desk, leagues, folder, key, host if alone else None)
-    reached = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104  # every address of this machine
-    named = f"[{reached}]" if ":" in reached else reached
-    address = f"http://{named}:{port}{'/league' if run else '/'}{f'?{KEY}={key}' if key else ''}"
+    desk = Desk(leagues.runs, book, RUNS, data_dir, pause, allowed)
+    secret = None if key is None else Secret(key, "The key of this page, from the printed address", in_address=True)
+    app = application(desk, leagues, folder, secret, host if alone else None)
+    reached = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104  # all addresses of this machine
+    address = f"{address_of(reached, port)}{'/league' if run else '/'}{f'?{KEY}={key}' if key else ''}"
     say(f"open {address} in a browser{' on this machine' if alone else ''}; Ctrl-C stops it")
     if not no_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     STOPS.within = CLOSING
     with nullcontext() if open_paths else forbid_files(OPEN):
-        serve(host, port)
+        serve(app, host, port)

@@ -1,32 +1,52 @@
-"""Who and what can be chosen on a page, and the occupant, adviser, source or rules that a choice stands for."""
+"""Choices of the pages: occupants, advisers and scenarios, which of them a visitor may name, and making them.
+
+An occupant's name can hold a path or a service's address, and making the occupant opens that file or queries that
+service with the rights and keys of the person who started the pages. So :class:`AllowedNames` refuses such names unless
+that person allowed them.
+"""
 
 from __future__ import annotations
 
 import inspect
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from dond_marl.errors import DondError, quote
 from dond_marl.game import Rules
-from dond_marl.occupants import OccupantNameError, catalogue, check_spec, seat_occupant, spec_name
+from dond_marl.occupants import (
+    OccupantNameError,
+    catalogue,
+    check_spec,
+    names_file,
+    parse_spec,
+    seat_occupant,
+    spec_name,
+)
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioSource, check_split, open_source
 from dond_marl.seats import HintSource, Partner
 from league.settings.training import HintMode, HintsConfig
-from league.web.allowed import Allowed
-from league.web.league.follower import Follower
+from league.web.league_follower import Follower
+from partners.catalogue import PARTNERS
 
-SOLVED = "equilibrium"  # the adviser that is in the catalogue and is no mode of the settings
+SOLVED = "equilibrium"  # the adviser that is an occupant of the catalogue and no hint mode of the settings
 HINT_MODES: tuple[str, ...] = (*get_args(HintMode), SOLVED)
-WRITTEN = "written"  # the key of an occupant that is typed
-MOST_RUNS = 12  # whose members are listed: those that were written last
-UNSEATABLE = ("human",)  # who would have to be asked in another place
-# Who is offered first, in words for somebody who has never heard of them.
+HINT_LABELS = {
+    "none": "None",
+    "random": "Random hints",
+    "expert": "Hints from the expert",
+    "llm": "A language model: Groq's with GROQ_API_KEY, else a small one that is made here in minutes",
+    SOLVED: "What an equilibrium would do",
+}
+TYPED = "typed"  # key of an occupant whose name is typed
+MAX_RUNS = 12  # leagues whose members are listed, the ones written last
+UNSEATABLE = ("human",)  # occupants that need a terminal
+# Partners for a first game, described for readers who know none of them.
 FEATURED = {
     "prosocial": "Kind: wants the most for both together. Good for a first game.",
     "heuristic": "Asks for what it likes best, takes what is good enough.",
@@ -35,7 +55,7 @@ FEATURED = {
     "stubborn": "Insists. Waits for you to fold.",
     "expert": "Learned from millions of games. Hard to impress.",
 }
-SOURCE_WORDS = {  # by source and split
+SOURCE_LABELS = {  # by source and split
     "lewis/train": "Worth 10 to each of you",
     "lewis/test": "Worth 10 to each, kept apart for tests",
     "lewis/paper_test": "Worth 10 to each, the paper's own 392",
@@ -48,20 +68,103 @@ SOURCE_WORDS = {  # by source and split
     "dialogues/val": "Published games of people, for tuning",
     "dialogues/test": "Published games of people, for tests",
 }
-# Mistakes of a person, in a file or of somebody who was asked, shown in a line.
-MISTAKES = (DondError, ValueError, OSError)
+MAX_SPEC = 300  # characters of a typed name
+MAX_CHECKPOINT = 64 * 2**20  # bytes of a checkpoint's weights; the shipped expert has less than 2 MiB
+MAX_LIST = 32  # entries of a list in a name
+OPEN = "start the page with --open-paths to allow it"
+CHECKPOINT_KINDS = ("checkpoint", "expert")  # occupants whose ``path`` is a checkpoint
+# Errors of a choice, shown to the visitor in a line: a wrong name or number, an unreadable file, a dead service.
+CHOICE_ERRORS = (DondError, ValueError, OSError)
+
+
+class AllowedNames(NamedTuple):
+    """Names that visitors may use: the catalogue with plain parameters, and checkpoints under ``folders``.
+
+    ``anything``: all names, as the person who started the pages asked for.
+    """
+
+    folders: tuple[Path, ...] = ()
+    anything: bool = False
+
+    def check(self, spec: str) -> None:
+        """Raise :class:`~dond_marl.occupants.OccupantNameError` for a name that is not allowed, or unknown."""
+        if len(spec) > MAX_SPEC:
+            raise OccupantNameError(f"an occupant is written in at most {MAX_SPEC} characters; got {len(spec):,}")
+        if not self.anything and ".py:" in spec:  # before any look-up, as that would run the file
+            raise OccupantNameError(f"code in a file is not run here: {OPEN}")
+        check_spec(spec)
+        if not self.anything:
+            self._check(spec)
+
+    def _check(self, spec: str | Mapping[str, Any]) -> None:
+        kind, parameters = parse_spec(spec)
+        if names_file(kind):  # nested, where the name may be written with escapes
+            raise OccupantNameError(f"code in a file is not run here: {OPEN}")
+        if kind == "llm" and parameters:
+            raise OccupantNameError(f"parameters of llm can name files, services and keys: {OPEN}")
+        for name, value in parameters.items():
+            if name == "path" and kind in CHECKPOINT_KINDS:
+                self._check_file(str(value))
+            elif kind in PARTNERS:
+                self._check_value(f"{name} of {kind!r}", value)
+            elif not isinstance(value, bool | int | float | None):
+                raise OccupantNameError(
+                    f"{name} of {kind!r}, which comes from another package, must be a number: {OPEN}"
+                )
+
+    def _check_value(self, what: str, value: object) -> None:
+        """Allow numbers, words, occupants and lists of these."""
+        if isinstance(value, list | tuple) and len(value) <= MAX_LIST:
+            for part in value:
+                self._check_value(what, part)
+        elif isinstance(value, Mapping):
+            self._check(value)
+        elif isinstance(value, str):
+            if not value.isidentifier() or value in PARTNERS:
+                self._check(value)
+        elif not isinstance(value, bool | int | float | None):
+            raise OccupantNameError(f"{what} must be a number, a word or an occupant: {OPEN}")
+
+    def _check_file(self, path: str) -> None:
+        """Allow a checkpoint of at most ``MAX_CHECKPOINT`` bytes under one of the folders."""
+        if "\0" in path:
+            raise OccupantNameError("a path holds no NUL character")
+        file = Path(path).expanduser().resolve()
+        if not any(file.is_relative_to(folder.expanduser().resolve()) for folder in self.folders):
+            where = " or ".join(map(str, self.folders)) or "no folder"
+            raise OccupantNameError(f"a checkpoint named here must lie under {where}: {OPEN}")
+        for part in (file, file.with_suffix(".safetensors")):
+            if part.exists() and not part.is_file():
+                raise OccupantNameError(f"{part.name} is no regular file")
+            if part.is_file() and part.stat().st_size > MAX_CHECKPOINT:
+                raise OccupantNameError(f"{part.name} is larger than {MAX_CHECKPOINT >> 20} MiB: {OPEN}")
 
 
 class Candidate(NamedTuple):
-    """Somebody who may be chosen; ``run`` is the folder of the league that it is a member of, if it is."""
+    """An occupant of the menu; ``run`` is the folder of its league, if it is a member of one."""
 
     name: str
     sentence: str
     run: Path | None = None
 
 
+class Desk(NamedTuple):
+    """Folders and options of the pages."""
+
+    runs: Callable[[], list[Path]]  # folders of the known leagues, the one written last first
+    book: Path  # the person's games are added to this file
+    games: Path  # record files under this folder can be replayed
+    data_dir: Path | None  # published files
+    pause: float  # seconds between the person's act and the partner's answer
+    allowed: AllowedNames = AllowedNames()
+
+    def menu(self) -> OccupantMenu:
+        """The occupants that can be chosen now. Slow: it reads the ledgers of the leagues."""
+        return OccupantMenu(self.runs(), self.allowed)
+
+
 def built_in() -> tuple[Candidate, ...]:
-    """Every occupant of the catalogue that needs no parameters, those to begin with first."""
+    """The occupants of the catalogue that need no parameters, the featured ones first."""
     candidates = {}
     for name, factory in catalogue().items():
         if name in UNSEATABLE:
@@ -75,96 +178,93 @@ def built_in() -> tuple[Candidate, ...]:
     return (*first, *candidates.values())
 
 
-class People:
-    """Everybody who may be chosen, by key, and how they are listed by heading; making it reads the runs' ledgers."""
+class OccupantMenu:
+    """Occupants that can be chosen: ``candidates`` by key, ``groups`` of labels by key under headings.
 
-    def __init__(self, runs: Sequence[Path], allowed: Allowed = Allowed()) -> None:  # noqa: B008  # it is frozen
+    Making one reads the ledgers of ``runs``.
+    """
+
+    def __init__(self, runs: Sequence[Path], allowed: AllowedNames = AllowedNames()) -> None:  # noqa: B008  # frozen
         self.allowed = allowed
-        self.known: dict[str, Candidate] = {}
-        self.listed: dict[str, dict[str, str]] = {"Built in": {}}
+        self.candidates: dict[str, Candidate] = {}
+        self.groups: dict[str, dict[str, str]] = {"Built in": {}}
         for candidate in built_in():
-            self.known[candidate.name] = candidate
-            self.listed["Built in"][candidate.name] = candidate.name
-        for number, run in enumerate(runs[:MOST_RUNS]):
+            self.candidates[candidate.name] = candidate
+            self.groups["Built in"][candidate.name] = candidate.name
+        for number, run in enumerate(runs[:MAX_RUNS]):
             try:
                 with Follower(run) as follower:
-                    members = follower.described()
-            except MISTAKES:  # it cannot be read, or has not begun: the league page says why
+                    members = follower.descriptions()
+            except CHOICE_ERRORS:  # unreadable, or not begun: the league page says why
                 continue
-            group = self.listed[f"League {run.parent.name}/{run.name}"] = {}
+            group = self.groups[f"League {run.parent.name}/{run.name}"] = {}
             for place, (name, sentence) in enumerate(members):
-                self.known[f"{number}/{place}"] = Candidate(name, sentence, run)
-                group[f"{number}/{place}"] = f"{name}, of this league" if name in self.listed["Built in"] else name
-        self.listed["Anybody else"] = {WRITTEN: "as written below"}
+                self.candidates[f"{number}/{place}"] = Candidate(name, sentence, run)
+                group[f"{number}/{place}"] = f"{name}, of this league" if name in self.groups["Built in"] else name
 
-    def candidate(self, key: str, written: str) -> Candidate:
-        """The candidate that a key stands for; ``written`` is the text of the field for anybody else.
+    def candidate(self, key: str, typed: str = "") -> Candidate:
+        """The candidate of a key, or the one whose name was ``typed``, if that is not empty.
 
-        Raises :class:`~dond_marl.occupants.OccupantNameError` for whom may not be named here.
+        Raises :class:`~dond_marl.occupants.OccupantNameError` for unknown keys and names that are not allowed.
         """
-        return self._written(written.strip()) if key == WRITTEN else self.known[key]
-
-    def knows(self, key: str) -> bool:
-        """Whether a key stands for somebody; browsers may send anything."""
-        return key == WRITTEN or key in self.known
+        if typed.strip() or key not in self.candidates:
+            return self._typed(typed.strip() or key)
+        return self.candidates[key]
 
     def key_of(self, run: str, name: str) -> str | None:
-        """The key of a member of the run in that folder."""
-        return next((key for key, who in self.known.items() if who.name == name and str(who.run) == run), None)
+        """The key of a member of the league in folder ``run``."""
+        return next((key for key, each in self.candidates.items() if each.name == name and str(each.run) == run), None)
 
-    def sentence(self, key: str) -> str:
-        return self.known[key].sentence if key in self.known else ""
+    def resolve(self, name: str) -> Candidate:
+        """The candidate of a name in a record: a member of a known league, else an occupant of the catalogue.
 
-    def named(self, name: str) -> Candidate:
-        """Whom a recorded name means: a member of a known league, otherwise an occupant of the catalogue.
-
-        Raises :class:`~dond_marl.occupants.OccupantNameError` for whom may not be named here.
+        Raises :class:`~dond_marl.occupants.OccupantNameError` for names that are not allowed.
         """
-        members = [known for known in self.known.values() if known.run is not None and known.name == name]
-        return members[0] if members else self._written(name)
+        members = [each for each in self.candidates.values() if each.run is not None and each.name == name]
+        return members[0] if members else self._typed(name)
 
-    def closed(self) -> People:
-        """The same people for a game from elsewhere, which may not name code and addresses, whatever a visitor may."""
-        people = copy(self)
-        people.allowed = self.allowed._replace(anything=False)
-        return people
+    def without_open_paths(self) -> OccupantMenu:
+        """The menu for a record from elsewhere, whose names may open no path even where visitors may."""
+        menu = copy(self)
+        menu.allowed = self.allowed._replace(anything=False)
+        return menu
 
-    def _written(self, spec: str) -> Candidate:
+    def _typed(self, spec: str) -> Candidate:
         self.allowed.check(spec)
         return Candidate(spec, "")
 
 
-def seat(candidate: Candidate) -> tuple[Partner, str]:
-    """The occupant and the name that it is recorded under. Raises one of ``MISTAKES``."""
+def make_partner(candidate: Candidate) -> tuple[Partner, str]:
+    """The partner of a candidate, and its name in records. Raises one of ``CHOICE_ERRORS``."""
     if candidate.run is None:
-        return _scripted(spec_name(candidate.name)), spec_name(candidate.name)
+        return _cached_partner(spec_name(candidate.name)), spec_name(candidate.name)
     with Follower(candidate.run) as follower:
-        return follower.seat(candidate.name), candidate.name
+        return follower.partner(candidate.name), candidate.name
 
 
-def expert() -> Partner | None:
-    """The shipped expert, ``None`` where what it needs is not installed."""
+def make_expert() -> Partner | None:
+    """The shipped expert; ``None`` if its libraries are not installed."""
     try:
-        return _scripted("expert") if "expert" in catalogue() else None
-    except MISTAKES:
+        return _cached_partner("expert") if "expert" in catalogue() else None
+    except CHOICE_ERRORS:
         return None
 
 
 def rules_of(candidate: Candidate) -> Rules | None:
-    """The rules that a member of a league knows; ``None`` for those who play by any. Raises one of ``MISTAKES``."""
+    """The rules of a member's league; ``None`` for occupants of the catalogue. Raises one of ``CHOICE_ERRORS``."""
     if candidate.run is None:
         return None
     with Follower(candidate.run) as follower:
         return follower.rules()
 
 
-def whisper(mode: str) -> HintSource | None:
-    """Who advises the person, one of ``HINT_MODES``. Raises one of ``MISTAKES``."""
+def make_adviser(mode: str) -> HintSource | None:
+    """The hint provider of a mode of ``HINT_MODES``; ``None`` for none. Raises one of ``CHOICE_ERRORS``."""
     if mode not in HINT_MODES:
         raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {quote(mode)}")
     if mode == "none":
         return None
-    from league.tasks.hinters import hint_schedule  # PyTorch is loaded only where somebody is advised
+    from league.tasks.hinters import hint_schedule  # loads PyTorch, so only with an adviser
 
     return hint_schedule(
         HintsConfig.model_validate({"mode": "expert", "expert": mode} if mode == SOLVED else {"mode": mode})
@@ -172,43 +272,51 @@ def whisper(mode: str) -> HintSource | None:
 
 
 def source_choices(data_dir: Path | None = None) -> dict[str, str]:
-    """Every source with its split, ``lewis/test``, and what it is called, also whether it must be fetched first."""
+    """Labels of all scenario sources by key (``lewis/test``), with a note where files must be fetched first."""
     choices = {}
     for name in SOURCES:
         usual = check_split(name, None)
         for split in (*(() if usual else ("",)), *SPLITS[name]):
             key = f"{name}/{split}" if split else name
-            choices[key] = SOURCE_WORDS.get(key, key)
-            if not _is_here(name, split, data_dir):
+            choices[key] = SOURCE_LABELS.get(key, key)
+            if not _is_present(name, split, data_dir):
                 choices[key] += " (to be fetched)"
-    order = list(SOURCE_WORDS)
+    order = list(SOURCE_LABELS)
     return dict(sorted(choices.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
 
 
-def source(key: str, data_dir: Path | None) -> ScenarioSource:
-    """The source of a key of :func:`source_choices`. Raises one of ``MISTAKES``."""
+def make_source(key: str, data_dir: Path | None) -> ScenarioSource:
+    """The scenario source of a key of :func:`source_choices`. Raises one of ``CHOICE_ERRORS``."""
     name, _, split = key.partition("/")
-    if not _is_here(name, split, data_dir):
+    if not _is_present(name, split, data_dir):
         where = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
         raise DataError(f"the published games are not on this machine yet: fetch them once with dond data fetch{where}")
     return open_source(name, split=split or None, data_dir=data_dir)
 
 
-def _is_here(name: str, split: str, data_dir: Path | None) -> bool:
-    """Whether the file that a source needs lies in the folder; whether it is whole is seen when it is read."""
+def parse_whole_number(what: str, typed: str, low: int, high: int) -> int:
+    """A typed whole number in ``low``..``high``. Raises ``ValueError``."""
+    text = typed.strip()
+    if not (text.isascii() and text.isdigit() and low <= int(text[:20]) <= high):
+        raise ValueError(f"{what} must be a whole number in {low}..{high}; got {quote(typed)}")
+    return int(text)
+
+
+def warm_up() -> None:
+    """Load what most games need before a visitor waits for it."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # one game at a time: more PyTorch threads only wait
+    if "expert" in catalogue():
+        _cached_partner("expert")
+    open_source("lewis").block(0, 0, 1)
+
+
+def _is_present(name: str, split: str, data_dir: Path | None) -> bool:
+    """Whether the file of a source is in the data folder; damage is found when it is read."""
     folder = DEFAULT_DATA_DIR if data_dir is None else data_dir.expanduser()
     file = {"self_play": "selfplay.txt", "dialogues": f"{split}.txt"}.get(name)
     return file is None or (folder / file).is_file()
 
 
-def warm_up() -> None:
-    """Load what most games need before somebody waits for it."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # one game at a time: more threads of PyTorch only wait
-    if "expert" in catalogue():
-        _scripted("expert")
-    open_source("lewis").block(0, 0, 1)
-
-
 @lru_cache(maxsize=8)  # a network's weights stay in memory
-def _scripted(spec: str) -> Partner:
+def _cached_partner(spec: str) -> Partner:
     return seat_occupant(spec, one_game=True)

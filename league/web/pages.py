@@ -1,109 +1,266 @@
-"""The composition of the pages: which address shows what, out of which files."""
+"""The application of ``dond web``: play, leagues, the arena, replays and scores, behind one access guard."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Awaitable, Callable
-from functools import wraps
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
-from nicegui import app, ui
-from starlette.responses import PlainTextResponse, Response
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from dond_marl.errors import MissingLibrary
-from dond_marl.records.record import RecordError, to_line
-from league.web.arena.page import ArenaPage
-from league.web.arena.watch import Watch
-from league.web.aside import Busy, aside
-from league.web.elements import Tag, in_a_sentence
-from league.web.frame import Desk, page, prepare
-from league.web.league.follower import Leagues
-from league.web.league.page import LeaguePage
-from league.web.occupants import warm_up
-from league.web.play.keeping import GAME, PICTURE
-from league.web.play.page import PlayPage
-from league.web.replay.page import ReplayPage
+from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
+from league.display.svg.markup import Markup, element, joined
+from league.web.arena import arena_page, match_of
+from league.web.background import Busy, in_background
+from league.web.frame import STATIC, document, one_sentence, problem
+from league.web.guard import Secret, form_fields, guard
+from league.web.league_follower import Leagues, RunViewError
+from league.web.league_page import league_page, league_panels, play_members
+from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert, make_partner, warm_up
+from league.web.play.after_game import GameAddress, analysis_panel
+from league.web.play.game_page import PlayPages
 from league.web.replay.picture import picture
-from league.web.replay.scores_page import ScoresPage
-from league.web.replay.view import game_of, replay_files
+from league.web.replay.recorded import RecordStore, game_of, is_person, read_records, replay_files, seat_names, title
+from league.web.replay.scores import scores_page
+from league.web.replay.stepper import ReplayView, file_chooser, links_of, policy_panel_content, stepper
 
-PATIENCE = 50.0  # seconds until a page is given up that waits for files
+MAX_LISTED = 500  # games of one file in the menu, the newest
+VERSION = "x-version"  # header of panels that are fetched again and again
 
 
-def build(desk: Desk, leagues: Leagues, run: Path | None, key: str | None, loopback: str | None) -> None:
-    """Make every page; once, before the server starts. ``run``: the league that is shown first.
+def application(
+    desk: Desk, leagues: Leagues, run: Path | None, secret: Secret | None, loopback: str | None
+) -> Starlette:
+    """All pages. ``run``: the league that is shown first; ``secret`` and ``loopback``: see :func:`.guard.guard`."""
+    pages = _Pages(desk, leagues, run)
+    routes = [
+        *PlayPages(desk).routes(),
+        Route("/league", pages.league),
+        Route("/league/panels", pages.league_panels),
+        Route("/league/watch", pages.watch, methods=["POST"]),
+        Route("/arena", pages.arena, methods=["GET", "POST"]),
+        Route("/replay", pages.replay),
+        Route("/replay/open", pages.open_record, methods=["POST"]),
+        Route("/replay/policy", pages.policy),
+        Route("/replay/analysis", pages.analysis),
+        Route("/replay/game.json", pages.record_file),
+        Route("/replay/picture.png", pages.record_picture),
+        Route("/scores", pages.scores),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
 
-    ``key`` and ``loopback``: see :func:`league.web.frame.prepare`. Files are read aside, so that nobody waits for those
-    that somebody else has asked for.
-    """
-    prepare(key, loopback)
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        threading.Thread(target=warm_up, daemon=True).start()
+        yield
 
-    @ui.page("/", response_timeout=PATIENCE)
-    @_unless_busy
-    async def play(run: str = "", member: str = "") -> None:
-        people = await aside(desk.people)
-        with page("Play"):
-            PlayPage(desk, people, (run, member))
+    async def busy(_: Request, error: Exception) -> Response:
+        return PlainTextResponse(f"{error}\n", 503)
 
-    @ui.page("/league")
-    def league() -> None:
-        with page("League"):
-            with Tag("div") as shown:
-                watch = Watch(desk.people)
-            LeaguePage(leagues, run, watch.offer)
-            shown.move(target_index=-1)
+    return Starlette(
+        routes=routes, middleware=guard(loopback, secret), lifespan=lifespan, exception_handlers={Busy: busy}
+    )
 
-    @ui.page("/arena", response_timeout=PATIENCE)
-    @_unless_busy
-    async def arena(run: str = "", one: str = "", other: str = "") -> None:
-        people = await aside(desk.people)
-        with page("Arena"):
-            ArenaPage(desk, people, run, (one, other))
 
-    @ui.page("/replay", response_timeout=PATIENCE)
-    @_unless_busy
-    async def replay(file: str = "", game: str = "") -> None:
-        people = await aside(desk.people)
-        files = await aside(replay_files, desk.book, desk.games)
-        with page("Replay"):
-            ReplayPage(files, people, file, game)
+class _Pages:
+    """The handlers of all pages but the play page."""
 
-    @ui.page("/scores")
-    def scores() -> None:
-        with page("Scores"):
-            ScoresPage(desk.book)
+    def __init__(self, desk: Desk, leagues: Leagues, run: Path | None) -> None:
+        self._desk, self._leagues, self._run = desk, leagues, run
+        self._store = RecordStore()
 
-    @app.get(GAME)
-    @_unless_busy
-    async def download(file: str, game: int) -> Response:
+    async def league(self, request: Request) -> Response:
+        runs = self._leagues.runs()
+        run = next((run for run in runs if str(run) == request.query_params.get("run")), None)
+        if run is None:
+            run = self._run if self._run in runs else runs[0] if runs else None
+        return _page("League", league_page(runs, run))
+
+    async def league_panels(self, request: Request) -> Response:
+        """The panels of a league; 204 if they are those of ``version``."""
+        run = next((run for run in self._leagues.runs() if str(run) == request.query_params.get("run")), None)
+        if run is None:
+            return HTMLResponse(problem("This league is not here any more."))
         try:
-            record = await aside(lambda: game_of(replay_files(desk.book, desk.games), file, game))
+            league = await in_background(self._leagues.view, run)
+        except RunViewError as error:
+            return HTMLResponse(problem(one_sentence(error)))
+        version = str(id(league))
+        if request.query_params.get("version") == version:
+            return Response(status_code=204)
+        return HTMLResponse(await in_background(league_panels, league, run), headers={VERSION: version})
+
+    async def watch(self, request: Request) -> Response:
+        """Play a game of two members, and lead to its replay."""
+        values = await form_fields(request)
+        run = next((run for run in self._leagues.runs() if str(run) == values.get("run")), None)
+        try:
+            if run is None:
+                raise RunViewError("this league is not here any more")
+            names = str(values.get("first", "")), str(values.get("second", ""))
+            record = await in_background(play_members, run, names)
+        except CHOICE_ERRORS as error:
+            return _page("League", element("div", problem(one_sentence(error)), id="stepper"))
+        token = self._store.add(record, trusted=True)
+        return RedirectResponse(GameAddress(token=token).url(plays=1), 303)
+
+    async def arena(self, request: Request) -> Response:
+        """The form, with the posted match once it is played."""
+        menu = await in_background(self._desk.menu)
+        if request.method != "POST":
+            run = request.query_params.get("run", "")
+            keys = {field: menu.key_of(run, request.query_params.get(field, "")) for field in ("one", "other")}
+            values = {field: key for field, key in keys.items() if key is not None}
+            return _page("Arena", arena_page(menu, values, self._desk.data_dir))
+        values = {name: str(value) for name, value in (await form_fields(request)).items()}
+        try:
+            match = await in_background(match_of, menu, values, self._desk.data_dir)
+        except CHOICE_ERRORS as error:
+            return _page("Arena", arena_page(menu, values, self._desk.data_dir, why=one_sentence(error)))
+
+        def link(record: GameRecord) -> str:
+            return GameAddress(token=self._store.add(record, trusted=True)).url()
+
+        return _page("Arena", arena_page(menu, values, self._desk.data_dir, match, link=link))
+
+    async def replay(self, request: Request) -> Response:
+        """A recorded game at one step: of a file, or in memory."""
+        view = _view_of(request)
+        return _page("Replay", await in_background(self._replay, view, "plays" in request.query_params))
+
+    async def open_record(self, request: Request) -> Response:
+        """Show a game that the visitor posted: the first line of a file of records."""
+        text = str((await form_fields(request)).get("record", ""))
+        try:
+            record = from_json(text.split("\n")[0])
+            replay(record)
+        except RecordError as error:
+            why = f"This file cannot be opened: {one_sentence(error)}"
+            return _page("Replay", await in_background(self._replay, ReplayView(GameAddress()), False, why))
+        return RedirectResponse(GameAddress(token=self._store.add(record, trusted=False)).url(), 303)
+
+    async def policy(self, request: Request) -> Response:
+        """The evaluated policies at a step."""
+
+        def evaluate() -> Markup:
+            view = _view_of(request)
+            record, menu = self._record(view.game)
+            return policy_panel_content(record, menu, view)
+
+        return await _fragment(evaluate)
+
+    async def analysis(self, request: Request) -> Response:
+        """The analysis of a person's acts in a recorded game."""
+
+        def analyse() -> Markup:
+            record, menu = self._record(_view_of(request).game)
+            seat = 1 if request.query_params.get("seat") == "1" else 0
+            other = record.occupants[1 - seat]
+            whose = f"{seat_names(record)[seat]}'s" if is_person(other) else "your"
+            try:
+                partner = None if is_person(other) else make_partner(menu.resolve(other))[0]
+            except CHOICE_ERRORS:  # it cannot be made any more, as of a league that is gone
+                partner = None
+            return analysis_panel(record, seat, partner, make_expert(), whose)
+
+        return await _fragment(analyse)
+
+    async def record_file(self, request: Request) -> Response:
+        """A game as a file to download."""
+        try:
+            record, _ = await in_background(self._record, _view_of(request).game)
         except (RecordError, OSError) as error:
-            return PlainTextResponse(in_a_sentence(error), 404)
-        named = {"content-disposition": f'attachment; filename="game_{game}.json"'}
-        return Response(f"{to_line(record)}\n", media_type="application/json", headers=named)
+            return PlainTextResponse(one_sentence(error), 404)
+        headers = {"content-disposition": 'attachment; filename="game.json"'}
+        return Response(f"{to_line(record)}\n", media_type="application/json", headers=headers)
 
-    @app.get(PICTURE)
-    @_unless_busy
-    async def drawn(file: str, game: int) -> Response:
+    async def record_picture(self, request: Request) -> Response:
+        """A game's picture as a PNG."""
         try:
-            png = await aside(lambda: picture(game_of(replay_files(desk.book, desk.games), file, game)))
+            png = await in_background(lambda: picture(self._record(_view_of(request).game)[0]))
         except (RecordError, OSError, MissingLibrary) as error:
-            return PlainTextResponse(in_a_sentence(error), 404)
+            return PlainTextResponse(one_sentence(error), 404)
         return Response(png, media_type="image/png")
 
-    app.on_startup(lambda: threading.Thread(target=warm_up, daemon=True).start())
-
-
-def _unless_busy(serve: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """``serve``, with an answer in a line where too much is being done already."""
-
-    @wraps(serve)
-    async def served(*given: Any, **named: Any) -> Any:
+    async def scores(self, _: Request) -> Response:
         try:
-            return await serve(*given, **named)
-        except Busy as busy:
-            return PlainTextResponse(in_a_sentence(busy), 503)
+            content = await in_background(scores_page, self._desk.book)
+        except CHOICE_ERRORS as error:
+            content = problem(one_sentence(error))
+        return _page("Scores", content)
 
-    return served
+    def _record(self, game: GameAddress) -> tuple[GameRecord, OccupantMenu]:
+        """A game and the occupants that its names may open. Raises :class:`RecordError`, ``OSError``."""
+        menu = self._desk.menu()
+        if game.token:
+            record, trusted = self._store.get(game.token)
+            return record, menu if trusted else menu.without_open_paths()
+        number = int(game.game) if game.game.isascii() and game.game.isdigit() and len(game.game) < 9 else 0
+        return game_of(replay_files(self._desk.book, self._desk.games), game.file, number), menu
+
+    def _replay(self, view: ReplayView, plays: bool, why: str = "") -> Markup:
+        """The content of the replay page; slow for large files."""
+        menu = self._desk.menu()
+        files = replay_files(self._desk.book, self._desk.games)
+        names = [str(path) for path in files]
+        note: list[object] = [problem(why)] if why else []
+        file = view.game.file if view.game.file in names else names[0] if names else ""
+        try:
+            if view.game.token:
+                record, trusted = self._store.get(view.game.token)
+                menu = menu if trusted else menu.without_open_paths()
+                about = "" if trusted else " From a file of yours; it is not stored here."
+                note.append(element("p", f"{title(record)}.{about}", class_="quiet"))
+                return joined((file_chooser(names, "", (), 0), *note, stepper(record, menu, view, plays=plays)))
+            if not file:
+                empty = "No game has been recorded here yet. Play one, and it will be here."
+                return joined((file_chooser((), "", (), 0), *note, element("p", empty, class_="panel empty")))
+            exact, inexact = read_records(files[names.index(file)])
+            games = list(enumerate(exact, start=1))[-MAX_LISTED:][::-1]
+            if inexact:
+                note.append(problem(f"{inexact} games of this file cannot be replayed exactly: left out."))
+            if not games:
+                note.append(problem(f"{file} holds no game that can be replayed."))
+                return joined((file_chooser(names, file, (), 0), *note))
+            listed = {str(number): number for number, _ in games}
+            number = listed.get(view.game.game, games[0][0])
+            if view.game.game not in ("", str(number)):
+                missing = view.game.game[:20]
+                note.append(problem(f"{file} has no game {missing} that can be replayed; this is its newest."))
+            view = view._replace(game=GameAddress(file, str(number)))
+            shown = stepper(exact[number - 1], menu, view, plays=plays)
+            return joined((file_chooser(names, file, games, number), *note, links_of(view), shown))
+        except CHOICE_ERRORS as error:
+            return joined((file_chooser(names, file, (), 0), *note, problem(one_sentence(error))))
+
+
+def _page(headline: str, content: Markup) -> Response:
+    return HTMLResponse(document("Deal or no deal", headline, content, navigation=True))
+
+
+async def _fragment(work: object) -> Response:
+    """The markup that ``work()`` makes; its error as a sentence."""
+    assert callable(work)
+    try:
+        return HTMLResponse(await in_background(work))
+    except CHOICE_ERRORS as error:
+        return HTMLResponse(element("p", one_sentence(error), class_="quiet"))
+
+
+def _view_of(request: Request) -> ReplayView:
+    """The view that a replay's address names; parameters that fit nothing take their defaults."""
+    query = request.query_params
+    game = GameAddress(query.get("file", ""), query.get("game", ""), query.get("token", ""))
+    step = query.get("step", "")
+    return ReplayView(
+        game,
+        int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0,
+        query.get("player", ""),
+        query.get("adviser", "expert"),
+    )

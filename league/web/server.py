@@ -1,20 +1,22 @@
-"""The pages, served to this machine's own browser until they are stopped."""
+"""The server of the pages: an ASGI application on one port until Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import socket
+from typing import TYPE_CHECKING
+
+from dond_marl.errors import InputError, RunFailure
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 HOST = "127.0.0.1"
 PORT = 8080  # unless another is named
-PARTING = 1  # seconds that open windows have to close
-CONNECTIONS = 500  # open at once, those that wait included
-ICON = (
-    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='8' fill='#0b6e69'/>"
-    "<path d='M16 5v22' stroke='#fff' stroke-width='2' stroke-dasharray='3 3'/><circle cx='9' cy='16' r='4' "
-    "fill='#fff'/><circle cx='23' cy='16' r='4' fill='#f2a07a'/></svg>"
-)
+CONNECTIONS = 1000  # open at once, waiting ones included
+CLOSING = 4.5  # seconds in which open pages are closed after a stop
 
 
 def is_loopback(host: str) -> bool:
@@ -26,42 +28,56 @@ def is_loopback(host: str) -> bool:
 
 
 def free_port(port: int | None, host: str = HOST) -> int:
-    """``port`` if nobody listens on it, any free one for 0; ``None``: ``PORT``, or any where that is taken.
+    """A port that can be served: ``port``, any free one for 0; for ``None`` ``PORT``, or any if that is in use.
 
-    Raises ``OSError`` where the address or the port cannot be had.
+    Raises :class:`InputError` if the address or the port cannot be used.
     """
     if port is None:
         try:
             return free_port(PORT, host)
-        except OSError:
+        except InputError:
             return free_port(0, host)
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind((host, port))
-        return int(probe.getsockname()[1])
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        where = f"--port {port}" if host == HOST else f"--host {host} with --port {port}"
+        raise InputError(f"{where} cannot be used ({error.strerror}); name another, or port 0 for any") from None
 
 
-def serve(host: str, port: int) -> None:
-    """Serve the pages that :func:`league.web.pages.build` has made, until Ctrl-C or SIGTERM, which is raised again."""
-    from nicegui import ui  # an optional extra, and slow to import
+def address_of(host: str, port: int) -> str:
+    """The URL of a served address."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
-    from league.web.door import LONGEST_MESSAGE
 
-    logging.getLogger("uvicorn.error").addFilter(lambda record: "graceful shutdown" not in str(record.msg))
-    ui.run(
-        host=host,
-        port=port,
-        title="Deal or no deal",
-        favicon=ICON,
-        dark=None,
-        language="en-US",
-        tailwind=False,
-        reload=False,
-        show=False,
-        show_welcome_message=False,
-        reconnect_timeout=10,
-        ws_max_size=LONGEST_MESSAGE,
-        ws_per_message_deflate=False,  # a small message could unpack to a large one
-        timeout_graceful_shutdown=PARTING,
-        limit_concurrency=CONNECTIONS,
+def serve(app: Starlette, host: str, port: int) -> None:
+    """Serve until Ctrl-C or SIGTERM, which is raised again. Raises :class:`RunFailure` if it cannot be served."""
+    import uvicorn
+
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            ws="none",
+            log_level="error",
+            access_log=False,  # addresses of visitors are not recorded
+            server_header=False,
+            limit_concurrency=CONNECTIONS,
+            timeout_graceful_shutdown=1,
+            timeout_keep_alive=15,
+            h11_max_incomplete_event_size=32 * 1024,
+        )
     )
+    server.run()
+    if not server.started:
+        raise RunFailure(f"{address_of(host, port)} cannot be served; is the address this machine's?")
+
+
+def _is_no_cancellation(record: logging.LogRecord) -> bool:
+    """Drop the messages on requests that a stop cancels."""
+    cancelled = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
+    return not cancelled and "graceful shutdown" not in record.getMessage()

@@ -147,11 +147,11 @@ def test_shipped_config_is_found_from_any_folder(tmp_path):
 
 
 def test_missing_library_is_named_with_its_extra(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "nicegui", None)
+    monkeypatch.setitem(sys.modules, "starlette", None)
     for name in [name for name in sys.modules if name.startswith("league.web") and name != "league.web.server"]:
         monkeypatch.delitem(sys.modules, name)
     assert dond("web", "--no-browser", "--port", 0) == 2
-    assert "`dond web` needs nicegui, which is not installed: pip install 'dond-marl[ui]'" in capsys.readouterr().err
+    assert "`dond web` needs starlette, which is not installed: pip install 'dond-marl[ui]'" in capsys.readouterr().err
 
 
 def test_shell_completion():

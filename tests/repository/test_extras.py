@@ -34,10 +34,7 @@ DISTRIBUTION = {
     "httpx": "groq",
     "huggingface_hub": "transformers",
     "pydantic_core": "pydantic",
-    "socketio": "nicegui",
-    "starlette": "nicegui",
     "tokenizers": "transformers",
-    "uvicorn": "nicegui",
     "yaml": "pyyaml",
 }
 # In no extra of ours: who plays there has it.

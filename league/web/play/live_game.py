@@ -1,8 +1,7 @@
-"""A person's game in the background: the one play loop in a thread, which waits while the person thinks.
+"""A person's game in a background thread: one rollout that blocks while the person thinks.
 
-The page hears of the game through events, :class:`Working` while a partner gets ready, :class:`Asked`, then
-:class:`Ended` or :class:`Broken`, and answers with :meth:`LiveGame.say`. Nothing here knows what a page looks like: a
-test, or another window, can sit down the same way.
+The thread reports through events: :class:`PartnerWorking` while a partner gets ready, :class:`PersonsTurn`, and at the
+end :class:`GameEnded` or :class:`GameBroken`. The page answers with :meth:`LiveGame.play`. Nothing here knows HTML.
 """
 
 from __future__ import annotations
@@ -28,47 +27,47 @@ from partners.human import Human, View
 
 
 class Hint(NamedTuple):
-    """An adviser's whisper before an act."""
+    """A hint before an act."""
 
     action: Action
     confidence: float  # 0..1
 
 
-class Asked(NamedTuple):
-    """It is the person's turn; ``hint`` is ``None`` without an adviser, or where it has nothing to say."""
+class PersonsTurn(NamedTuple):
+    """The person is to move; ``hint`` is ``None`` without an adviser, or if it gives none."""
 
     view: View
     hint: Hint | None
 
 
-class Working(NamedTuple):
-    """What keeps the partner busy before it can answer, in a line, such as making a language model."""
+class PartnerWorking(NamedTuple):
+    """The partner prepares something before it can answer, such as a language model; ``task`` names it in a line."""
 
-    what: str
+    task: str
 
 
-class Ended(NamedTuple):
-    """The game is over; ``unwritten`` says why it could not be written down, if so."""
+class GameEnded(NamedTuple):
+    """The game is over. ``write_error``: why its record could not be written, if so."""
 
     record: GameRecord
-    unwritten: str | None
-    number: int = 0  # of the game in the book, from 1, where it was written down
+    write_error: str | None
+    number: int = 0  # of the record in its file, from 1; 0 if it was not written
 
 
-class Broken(NamedTuple):
-    """The game cannot go on, in one line."""
+class GameBroken(NamedTuple):
+    """The game cannot continue; ``reason`` in one line."""
 
-    why: str
+    reason: str
 
 
-Event = Asked | Working | Ended | Broken
-_PARTNERS_LOG = logging.getLogger("dond_marl")  # where partners tell of what takes long
+Event = PersonsTurn | PartnerWorking | GameEnded | GameBroken
+_PARTNER_LOG = logging.getLogger("dond_marl")  # partners log long preparations here
 
 
 class LiveGame:
-    """Game ``number`` of a sitting with the person in ``seat``; ``hear`` is called from the game's own thread.
+    """Game ``number`` of a sitting with the person in ``seat``; ``on_event`` is called from the game's thread.
 
-    ``scenarios``, of one scenario, replaces what the source deals.
+    ``scenarios``, of one scenario, replaces the one that the source deals.
     """
 
     def __init__(
@@ -76,86 +75,88 @@ class LiveGame:
         sitting: Sitting,
         number: int,
         seat: int,
-        hear: Callable[[Event], None],
+        on_event: Callable[[Event], None],
         scenarios: Scenarios | None = None,
     ) -> None:
         self.sitting, self.number, self.seat = sitting, number, seat
         self.scenarios = sitting.source.block(sitting.seed, number, 1) if scenarios is None else scenarios
-        self._hear = hear
+        self._on_event = on_event
         self._actions: queue.SimpleQueue[Action | None] = queue.SimpleQueue()
-        self._message = ""  # beside the act that was handed in last
-        self._words: list[str | None] = []  # of the person's acts, where they were typed
+        self._message = ""  # sent with the latest action
+        self._words: list[str | None] = []  # typed sentences of the person's acts
         self._thread = threading.Thread(target=self._run, name=f"game {number}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def say(self, action: Action, words: str | None = None, message: str = "") -> None:
-        """Hand in the person's act, a legal one, after :class:`Asked`; ``words``: what they typed for it.
+    def play(self, action: Action, words: str | None = None, message: str = "") -> None:
+        """Answer a :class:`PersonsTurn` with a legal action.
 
-        ``message``: what is said beside it, of any text; what may not pass of it does not.
+        ``words``: the sentence that the person typed for it. ``message``: the text sent with it, unchecked; the rules
+        cut it to what they allow.
         """
         self._words.append(words)
         self._message = message
         self._actions.put(action)
 
     def leave(self) -> None:
+        """End the game without a record."""
         self._actions.put(None)
 
     def ask(self, view: View, hint: Hint | None) -> Action:
-        """Wait for the person's act. Raises :class:`LeftTheTable`."""
-        self._hear(Asked(view, hint))
+        """Report the person's turn and wait for the action. Raises :class:`LeftTheTable`."""
+        self._on_event(PersonsTurn(view, hint))
         action = self._actions.get()
         if action is None:
             raise LeftTheTable
         return action
 
     def message(self) -> str:
-        """What the person says beside the act that :meth:`ask` gave."""
+        """The text sent with the latest action."""
         return self._message
 
     def _run(self) -> None:
         try:
-            self._play()
+            self._play_to_the_end()
         except LeftTheTable:
             return
         except OccupantError as error:
-            self._hear(Broken(str(error)))
-        except Exception as error:  # noqa: BLE001  # whatever it is, the person waits to hear of it
-            self._hear(Broken(error_line(error)))
+            self._on_event(GameBroken(str(error)))
+        except Exception as error:  # noqa: BLE001  # any error must reach the waiting page
+            self._on_event(GameBroken(error_line(error)))
 
-    def _play(self) -> None:
-        with told_by_this_thread(lambda line: self._hear(Working(line))):
-            record = play_game(self.sitting, Person(self), self.seat, self.number, self.scenarios)
+    def _play_to_the_end(self) -> None:
+        with forward_log(lambda line: self._on_event(PartnerWorking(line))):
+            record = play_game(self.sitting, PersonOnPage(self), self.seat, self.number, self.scenarios)
         record = add_typed_words(record, self.seat, self._words)
-        unwritten, number = None, 0
+        write_error, number = None, 0
         try:
             number = write_down(record, self.sitting.book)
         except OSError as error:
-            unwritten = f"{self.sitting.book}: {error.strerror}; the game is not recorded"
-        self._hear(Ended(record, unwritten, number))
+            write_error = f"{self.sitting.book}: {error.strerror}; the game is not recorded"
+        self._on_event(GameEnded(record, write_error, number))
 
 
 @contextmanager
-def told_by_this_thread(tell: Callable[[str], None]) -> Iterator[None]:
-    """Call ``tell`` with what partners log in this thread meanwhile, up to its first semicolon: after it come paths."""
-    own = threading.get_ident()
+def forward_log(receive: Callable[[str], None]) -> Iterator[None]:
+    """Call ``receive`` with each line that partners log in this thread, up to its first semicolon (paths follow it)."""
+    thread = threading.get_ident()
 
-    class Listener(logging.Handler):
+    class ThreadHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if record.thread == own:
-                tell(record.getMessage().split(";", 1)[0])
+            if record.thread == thread:
+                receive(record.getMessage().split(";", 1)[0])
 
-    listener = Listener()
-    _PARTNERS_LOG.addHandler(listener)
+    handler = ThreadHandler()
+    _PARTNER_LOG.addHandler(handler)
     try:
         yield
     finally:
-        _PARTNERS_LOG.removeHandler(listener)
+        _PARTNER_LOG.removeHandler(handler)
 
 
 def best_response_score(game: LiveGame) -> int | None:
-    """Points of the best response to the partner in the person's place; ``None`` where it is not known exactly."""
+    """Points of the exact best response to the partner in the person's seat; ``None`` if it is not known exactly."""
     try:
         record = best_response_game(game.sitting, game.seat, game.number, game.scenarios)
     except OccupantError:
@@ -163,8 +164,8 @@ def best_response_score(game: LiveGame) -> int | None:
     return None if record is None else record.outcome.scores[game.seat]
 
 
-class Person:
-    """The person as an occupant of a seat: shown the adviser's whisper, then asked for an act."""
+class PersonOnPage:
+    """The person as the policy of a seat: its actions come from the page."""
 
     traits = Traits(human=True)
 
@@ -173,7 +174,7 @@ class Person:
         self._hint: Hint | None = None
 
     def act(self, turns: Turns) -> Decisions:
-        self._hint = whispered(turns.hint_features[0], turns.counts[0].tolist())
+        self._hint = decode_hint(turns.hint_features[0], turns.counts[0].tolist())
         return Human(self).act(turns)
 
     def ask(self, view: View) -> Action:
@@ -183,8 +184,8 @@ class Person:
         return self._game.message()
 
 
-def whispered(features: Floats, counts: Triple) -> Hint | None:
-    """The hint in ten features of :func:`hints.schedule.hint_features`; ``None`` where they say nothing."""
+def decode_hint(features: Floats, counts: Triple) -> Hint | None:
+    """The hint in the ten features of :func:`hints.schedule.hint_features`; ``None`` if they hold none."""
     if not features[9]:
         return None
     act = Act(int(np.argmax(features[:5])))

@@ -1,1 +1,1 @@
-"""The pages of recorded games: one that steps through them, and one that says how a person has done."""
+"""Recorded games: reading them, stepping through one, its picture, and a person's scores."""

@@ -1,4 +1,4 @@
-"""The result of a game as a picture to share: the table as it ended, with a line above it that says who got what."""
+"""The picture of a finished game to share: the final table below a line with the result."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ import io
 from dond_marl.envs.drawing import HEIGHT, INK, OF_SEAT, PAPER, WIDTH, check_drawable, draw
 from dond_marl.records.record import GameRecord, replay
 from league.display.svg.markup import counted, points
-from league.web.replay.view import called, is_person
+from league.web.replay.recorded import display_names, is_person
 
 BAND = 76  # pixels above the table
-LONGEST = 40  # characters of a name
+MAX_NAME = 40  # characters
 
 
 def picture(record: GameRecord) -> bytes:
-    """A PNG of 640 by 556. Raises :class:`~dond_marl.errors.MissingLibrary` where there is nothing to draw with.
+    """A PNG of 640 x 556 pixels.
 
-    A record that does not replay is a :class:`~dond_marl.records.record.RecordError`.
+    Raises :class:`~dond_marl.errors.MissingLibrary` without Pillow, and
+    :class:`~dond_marl.records.record.RecordError` for a record that does not replay.
     """
     check_drawable()
     from PIL import Image, ImageDraw, ImageFont
 
-    first, second = lines(record)
+    first, second = caption(record)
     sheet = Image.new("RGB", (WIDTH, HEIGHT + BAND), PAPER)
     sheet.paste(Image.fromarray(draw(replay(record))), (0, BAND))
     pen = ImageDraw.Draw(sheet)
@@ -35,9 +36,9 @@ def picture(record: GameRecord) -> bytes:
     return made.getvalue()
 
 
-def lines(record: GameRecord) -> tuple[str, str]:
-    """What stands above the table: the result as whoever played tells it, and the game's name."""
-    names = [_in_short(name) for name in called(record)]
+def caption(record: GameRecord) -> tuple[str, str]:
+    """Both lines above the table: the result, in the first person if one person played, and the game with its seats."""
+    names = [_short_name(name) for name in display_names(record)]
     people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
     scores, outcome = record.outcome.scores, record.outcome
     game = f"Deal or No Deal · {counted(len(record.actions), 'act')} · seats: {names[0]}, {names[1]}"
@@ -51,7 +52,7 @@ def lines(record: GameRecord) -> tuple[str, str]:
     return f"I got {scores[seat]} of {points(whole)} from {names[1 - seat]}", game
 
 
-def _in_short(name: str) -> str:
-    """A name of characters that the drawing's own font has, no longer than its place."""
+def _short_name(name: str) -> str:
+    """A name in ASCII, which the font has, of at most ``MAX_NAME`` characters."""
     plain = "".join(c if c.isascii() else "?" for c in name)
-    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 3]}..."
+    return plain if len(plain) <= MAX_NAME else f"{plain[: MAX_NAME - 3]}..."

@@ -1,9 +1,10 @@
-"""How a person has done against each partner, game by game, out of the file that their games are written to."""
+"""The scores page: a person's results against each partner, from the file of their recorded games."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +16,15 @@ from league.display.session import points_of_ten
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, counted, element, joined, svg
 from league.tables.figures import format_number, with_margin
-from league.web.replay.view import called, is_person
+from league.web.frame import facts_list
+from league.web.replay.recorded import display_names, is_person, read_records
 
 CONFIDENCE = 0.95
-MOST_POINTS = 60  # of a curve
+MAX_CURVE = 60  # points of a curve
 
 
-class Score(NamedTuple):
-    """One person's games against one partner, oldest first."""
+class PartnerScore(NamedTuple):
+    """Results of a person's games against one partner, oldest first."""
 
     partner: str
     advised: bool
@@ -30,38 +32,38 @@ class Score(NamedTuple):
     theirs: float  # points of ten
     deals: int
     best: float  # points of ten of the best game
-    curve: tuple[tuple[int, Estimate], ...]  # after so many games, the mean of all until then
+    curve: tuple[tuple[int, Estimate], ...]  # number of games, mean of all until then
 
 
-def scores_of(records: Sequence[GameRecord]) -> list[Score]:
-    """Whoever was played most first; advised games apart, games between two people or two others left out."""
+def scores_of(records: Sequence[GameRecord]) -> list[PartnerScore]:
+    """Results by partner, most games first; games with hints apart. Games need exactly one person to count."""
     games: dict[tuple[str, bool], list[tuple[GameRecord, int]]] = {}
     for record in records:
         people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
         if len(people) == 1:
             seat = people[0]
-            who = called(record)[1 - seat], record.occupants[seat] != "human"
-            games.setdefault(who, []).append((record, seat))
+            key = display_names(record)[1 - seat], record.occupants[seat] != "human"
+            games.setdefault(key, []).append((record, seat))
     found = [_score(partner, advised, played) for (partner, advised), played in games.items()]
     return sorted(found, key=lambda score: -score.mine.n)
 
 
-def _score(partner: str, advised: bool, played: list[tuple[GameRecord, int]]) -> Score:
+def _score(partner: str, advised: bool, played: list[tuple[GameRecord, int]]) -> PartnerScore:
     mine = np.array([points_of_ten(record, seat) for record, seat in played])
     theirs = [points_of_ten(record, 1 - seat) for record, seat in played]
     groups = scenario_groups(pack([record.scenario for record, _ in played]))
-    after = np.unique(np.linspace(1, len(played), min(len(played), MOST_POINTS)).round().astype(int)).tolist()
+    after = np.unique(np.linspace(1, len(played), min(len(played), MAX_CURVE)).round().astype(int)).tolist()
     curve = tuple((n, mean_over_scenarios(mine[:n], groups[:n], CONFIDENCE)) for n in after)
     deals = sum(record.outcome.deal for record, _ in played)
-    return Score(partner, advised, curve[-1][1], sum(theirs) / len(theirs), deals, float(mine.max()), curve)
+    return PartnerScore(partner, advised, curve[-1][1], sum(theirs) / len(theirs), deals, float(mine.max()), curve)
 
 
-def scores_drawn(scores: Sequence[Score]) -> Markup:
-    """A card for every partner: the mean so far, and how it came to be."""
+def score_cards(scores: Sequence[PartnerScore]) -> Markup:
+    """A card for each partner: mean figures, and the curve of the running mean."""
     return element("ul", *(_card(score) for score in scores), class_="score-cards")
 
 
-def _card(score: Score) -> Markup:
+def _card(score: PartnerScore) -> Markup:
     name = f"{score.partner}, advised" if score.advised else score.partner
     facts = (
         ("your points of ten", with_margin(score.mine)),
@@ -69,14 +71,13 @@ def _card(score: Score) -> Markup:
         ("deals", f"{score.deals} of {score.mine.n}"),
         ("your best game", format_number(score.best)),
     )
-    figures = [element("div", element("dt", term), element("dd", what)) for term, what in facts]
     heading = element("h2", element("span", name, class_="name"))
     number = element("p", counted(score.mine.n, "game"), class_="quiet")
-    return element("li", heading, number, element("dl", *figures, class_="facts-row"), _curve(score), class_="panel")
+    return element("li", heading, number, facts_list(facts, "facts-row"), _curve(score), class_="panel")
 
 
-def _curve(score: Score) -> Markup | None:
-    """The mean of all games until then, with its interval where there is one."""
+def _curve(score: PartnerScore) -> Markup | None:
+    """Chart of the running mean, with its interval where there is one."""
     if len(score.curve) < 2:
         return None
     longest = score.curve[-1][0]
@@ -95,14 +96,23 @@ def _curve(score: Score) -> Markup | None:
     return svg(axes.width, axes.height, label, *parts, class_="chart")
 
 
-def overall(scores: Sequence[Score]) -> str:
-    """All games in a sentence."""
+def overall(scores: Sequence[PartnerScore]) -> str:
+    """Number of games and partners in a sentence."""
     games = sum(score.mine.n for score in scores)
     return f"{counted(games, 'game')} against {counted(len(scores), 'partner')}."
 
 
-def scores_page(records: Sequence[GameRecord]) -> Markup:
-    """The whole page's content."""
+def scores_page(book: Path) -> Markup:
+    """The page of the games in ``book``. Raises :class:`~dond_marl.records.record.RecordError`, ``OSError``."""
+    note = f"Counted from {book} on this machine: each finished game is added there. Delete that file to start again."
+    heading = element("div", element("h1", "Your scores"), class_="heading")
+    return joined(
+        (heading, score_overview(read_records(book)[0] if book.is_file() else []), element("p", note, class_="quiet"))
+    )
+
+
+def score_overview(records: Sequence[GameRecord]) -> Markup:
+    """The scores of all games with their explanation; a sentence for none."""
     scores = scores_of(records)
     if not scores:
         return element("p", "No game of yours is recorded yet. Play one, and your score will be here.", class_="empty")
@@ -110,4 +120,4 @@ def scores_page(records: Sequence[GameRecord]) -> Markup:
         f"{overall(scores)} Points of ten: what you got, as tenths of what everything was worth to you. "
         f"± and band: {CONFIDENCE:.0%} interval over scenarios; the line is the mean of all games until then."
     )
-    return joined((element("p", about, class_="quiet"), scores_drawn(scores)))
+    return joined((element("p", about, class_="quiet"), score_cards(scores)))

@@ -1,4 +1,4 @@
-// The tour of the table, once for each browser: four steps beside what they speak of. Escape or Skip ends it.
+// The tour of the table, once for each browser: four steps next to what they explain. Escape or Skip ends it.
 const TOUR = [
   [".lanes", "The pile", "Tap an item to move it between you, below, and your partner, above."],
   [".side.me", "What it is worth", "Items are worth points to you, and other points to your partner. Neither sees the other's."],
@@ -9,7 +9,7 @@ const TOUR = [
 function startTour() {
   let seen = false;
   try { seen = Boolean(localStorage.getItem("toured")); } catch { seen = true; }
-  if (seen || document.querySelector(".tour")) return;
+  if (seen || document.querySelector(".tour") || !document.querySelector(".game .board")) return;
   const before = document.activeElement;
   const card = document.createElement("section");
   card.className = "tour panel";
@@ -52,6 +52,8 @@ function startTour() {
   skip.addEventListener("click", end);
   on.addEventListener("click", () => { step += 1; if (step < TOUR.length) show(); else end(); });
   card.addEventListener("keydown", (event) => { if (event.key === "Escape") end(); event.stopPropagation(); });
-  document.querySelector("main").append(card);
+  document.body.append(card); // outside of <main>, whose content changes
   show();
 }
+document.addEventListener("shown", startTour);
+startTour();

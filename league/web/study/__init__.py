@@ -1,1 +1,1 @@
-"""A study with people: who plays whom, what happened, what is given away of it, and what it says."""
+"""A study with people: settings, assignment, journal, pages, export, and the analysis of what was played."""

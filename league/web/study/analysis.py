@@ -1,10 +1,10 @@
-"""The table of Li et al. 2023 for a study: points to the human, to the agent, joint, and the Nash product.
+"""Analysis of a study as in Li et al. 2023: points to the human, to the agent, joint, and the Nash product.
 
 Source: Li et al. 2023, *Combining Tree-Search, Generative Models, and Nash Bargaining Concepts in Game-Theoretic
 Reinforcement Learning* (arXiv 2302.00797), the table of agents with people in Deal or No Deal. Their joint figure is
-the mean of both sides' points. Points are points of ten; 95 % intervals are over clusters of participants who met, with
-Student's quantile for so many clusters less one. The Nash product is that of the two means (the published figures are
-near theirs), with the interval of its linearization; beside it stands the mean product of a game.
+the mean of both sides' points. Points are points of ten; 95 % intervals are over clusters of participants with common
+games, with Student's quantile (number of clusters minus one). The Nash product is that of the two means (the published
+figures are near theirs), with the interval of its linearization; the mean product of a game is another column.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from dond_marl.errors import InputError
 from dond_marl.statistics import TEN, Estimate, mean_of_cells
-from league.web.study.export import GAMES
-from league.web.study.games import Shuffled
+from league.web.study.export import GAMES, ExportedStudy
 
 MEASURES = ("to the human", "to the agent", "joint", "Nash product", "product of a game")
 CONFIDENCE = 0.95
 
 
-class Played(NamedTuple):
+class StudyGame(NamedTuple):
     """One finished game of one participant; points of ten."""
 
     cluster: int
@@ -37,8 +36,8 @@ class Played(NamedTuple):
     deal: bool
 
 
-class Line(NamedTuple):
-    """What a condition came to."""
+class ConditionSummary(NamedTuple):
+    """Figures of one condition."""
 
     participants: int
     clusters: int
@@ -47,16 +46,17 @@ class Line(NamedTuple):
     figures: Mapping[str, Estimate]  # by measure
 
 
-def table(played: Iterable[Played]) -> dict[str, Line]:
-    """A line for every condition, by name."""
+def summarise(played: Iterable[StudyGame]) -> dict[str, ConditionSummary]:
+    """The summary of each condition, by name."""
     games = list(played)
     return {
-        name: line([game for game in games if game.condition == name]) for name in sorted({g.condition for g in games})
+        name: _summary([game for game in games if game.condition == name])
+        for name in sorted({g.condition for g in games})
     }
 
 
-def line(games: Sequence[Played]) -> Line:
-    """What the games of one condition come to."""
+def _summary(games: Sequence[StudyGame]) -> ConditionSummary:
+    """Figures of the games of one condition."""
     clusters = [game.cluster for game in games]
     human, agent = (np.array([getattr(game, side) for game in games]) for side in ("human", "agent"))
     means = float(human.mean()), float(agent.mean())
@@ -66,38 +66,38 @@ def line(games: Sequence[Played]) -> Line:
     figures = {name: clustered(each, clusters) for name, each in zip(MEASURES, values, strict=True)}
     people = len({game.participant for game in games})
     deals = clustered(np.array([game.deal for game in games], dtype=np.float64), clusters)
-    return Line(people, len(set(clusters)), len(games), deals, figures)
+    return ConditionSummary(people, len(set(clusters)), len(games), deals, figures)
 
 
 def clustered(values: NDArray[np.float64], clusters: Sequence[int], confidence: float = CONFIDENCE) -> Estimate:
-    """The mean of ``values[N]`` with the two-sided interval that holds where the games of a cluster go together."""
+    """The mean of ``values[N]`` with a two-sided interval over clusters, by Student's quantile."""
     names, places = np.unique(np.asarray(clusters), return_inverse=True)
     sums = np.bincount(places, values, len(names)).astype(np.float64)
     games = np.bincount(places, minlength=len(names)).astype(np.float64)
     return mean_of_cells(sums[None], games[None], confidence)
 
 
-def played(given: Shuffled) -> list[Played]:
+def finished_games(exported: ExportedStudy) -> list[StudyGame]:
     """The finished games of a study."""
     rows = []
-    for row in given.games:
+    for row in exported.games:
         outcome, scenario = row.table.state.outcome, row.table.state.scenario
-        if row.table.why == "finished" and outcome is not None:
+        if row.table.end == "finished" and outcome is not None:
             human, agent = (
                 outcome.scores[seat] * TEN / max(scenario.pool_value(seat), 1) for seat in (row.seat, 1 - row.seat)
             )
-            rows.append(Played(row.cluster, row.participant, row.condition, human, agent, outcome.deal))
+            rows.append(StudyGame(row.cluster, row.participant, row.condition, human, agent, outcome.deal))
     return rows
 
 
-def read_played(folder: Path) -> list[Played]:
+def read_games(folder: Path) -> list[StudyGame]:
     """The finished games of an export. Raises :class:`InputError`."""
     path = folder / GAMES
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         return [
-            Played(
+            StudyGame(
                 int(row["cluster"]),
                 int(row["participant"]),
                 row["condition"],
@@ -114,18 +114,18 @@ def read_played(folder: Path) -> list[Played]:
         raise InputError(f"{path}: cannot be read as the games of an export ({error})") from None
 
 
-def markdown(lines: Mapping[str, Line]) -> str:
-    """The table."""
+def analysis_table(lines: Mapping[str, ConditionSummary]) -> str:
+    """The analysis as a Markdown table."""
     heads = ("condition", "people", "clusters", "games", "deals", *MEASURES)
     rows = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for name, each in lines.items():
         counts = (name, str(each.participants), str(each.clusters), str(each.games), f"{each.deals.mean:.0%}")
-        rows.append(f"| {' | '.join((*counts, *(spelled(each.figures[measure]) for measure in MEASURES)))} |")
+        rows.append(f"| {' | '.join((*counts, *(_with_interval(each.figures[measure]) for measure in MEASURES)))} |")
     return "\n".join(rows)
 
 
-def spelled(figure: Estimate) -> str:
-    """``6.12 [5.80, 6.44]``; without an interval where there are fewer than two clusters."""
+def _with_interval(figure: Estimate) -> str:
+    """``6.12 [5.80, 6.44]``; without an interval for fewer than two clusters."""
     return (
         f"{figure.mean:.2f} [{figure.low:.2f}, {figure.high:.2f}]" if figure.low == figure.low else f"{figure.mean:.2f}"
     )

@@ -1,9 +1,9 @@
-"""Who meets whom: permuted blocks, so that every condition has as many people at every moment, within one block.
+"""Assignment of participants to conditions by permuted blocks, as a function of the study's seed and order of arrival.
 
-A participant is assigned when the check is passed, by the number of those who were before; the permutation of a block
-is a function of the study's seed. A condition with another person has two places in a block, so that somebody else is
-soon there. Between participants, everybody has one condition; within them, everybody meets all in the order of a row
-of a Williams square (Williams 1949), in which every condition follows every other equally often.
+A participant is assigned when the check is passed. After each block every condition has equally many participants; a
+condition with another person has two places in a block, so that pairs form soon. Between participants, each has one
+condition; within, each has all of them in the order of a row of a Williams square (Williams 1949), in which every
+condition follows every other equally often.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from league.web.study.settings import StudyConfig
 
 
 class Assignment(NamedTuple):
-    """What a participant is going to do: ``games`` against whoever each of ``conditions`` names."""
+    """The plan of a participant: ``games`` in each of ``conditions``, in order."""
 
     conditions: tuple[str, ...]
-    start: int  # number of its first table's scenario in the study's sequence
+    start: int  # index of the first table's scenario in the study's sequence
     first_seat: int  # its seat in its first game; it changes from game to game
 
     def seat(self, game: int) -> int:
-        """Where it sits in its game ``game``, from 0, if it is its own table."""
+        """The seat in game ``game``, from 0, at the participant's own table."""
         return (self.first_seat + game) % 2
 
 
 def assignment(config: StudyConfig, number: int) -> Assignment:
-    """That of participant ``number``, from 0, of those who have passed the check."""
+    """The plan of participant ``number``, from 0, among those who passed the check."""
     cells = _cells(config)
     block, place = divmod(number, len(cells))
     order = _order(config.study.seed, block, len(cells))
     mine = cells[order[place]]
     if config.study.design == "within":
         return Assignment(mine, number * config.games_each, block % 2)
-    # How many had this condition before: all of them meet the same sequence of tables.
+    # Count earlier participants of this condition: all of them get the same sequence of tables.
     same = Counter(cells)[mine]
     before = block * same + sum(cells[cell] == mine for cell in order[:place])
     return Assignment(mine, before * config.games_each, before % 2)
 
 
 def _cells(config: StudyConfig) -> tuple[tuple[str, ...], ...]:
-    """The places of a block: the conditions of each, in order."""
+    """The places of a block, each with its conditions in order."""
     names = tuple(condition.name for condition in config.conditions)
     if config.study.design == "within":
         return tuple(tuple(names[place] for place in row) for row in williams(len(names)))
@@ -51,7 +51,7 @@ def _cells(config: StudyConfig) -> tuple[tuple[str, ...], ...]:
 
 
 def williams(size: int) -> tuple[tuple[int, ...], ...]:
-    """Orders of ``size`` things: each equally often at each place and after each other; ``size`` rows or twice."""
+    """Orders of ``size`` conditions, balanced in place and predecessor: ``size`` rows, twice as many if odd."""
     zigzag = [place // 2 if place % 2 == 0 else size - 1 - place // 2 for place in range(size)]
     rows = [tuple((each + shift) % size for each in zigzag) for shift in range(size)]
     if size % 2 == 0 or size == 1:

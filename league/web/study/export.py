@@ -1,35 +1,43 @@
-"""What may leave a study: CSV files, JSON lines and a codebook, without names, addresses, dates or free text."""
+"""Export of a study: CSV files, JSON lines and a codebook, without names, addresses, dates and free text.
+
+Participants get new numbers, ordered by a digest of the export's seed and a key that only the journal holds, so that
+nobody without the journal can undo the order. The scenarios stay: a reader who knows the study's seed can tell from
+them in which order the participants of a condition came. Participants who withdrew are left out, with their tables.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from dond_marl.game import ITEMS
 from dond_marl.records.files import write_atomically
 from dond_marl.records.record import record_of, to_line
 from league.standings.as_csv import write_csv
-from league.web.study.games import Seen, Shuffled, shuffled
-from league.web.study.progress import Participant, Progress
+from league.web.study.progress import Participant, Progress, StudyTable
 from league.web.study.settings import PERSON, StudyConfig
 
 GAMES = "games.csv"
+STAND_IN = "_stand_in"  # suffix of a condition whose second person did not come
 COLUMNS = {
     "participants.csv": {
         "participant": "a number of this export; not the order in which people came",
         "status": "done, or unfinished: the questionnaire was not handed in",
-        "conditions": "whom the participant was to meet, in order, with + between",
-        "failed_checks": "times that the check was answered wrongly before it was passed",
-        "games": "games that ended as the rules have it",
-        "seconds": "from the first page to the last thing done at a table",
+        "conditions": "the participant's conditions, in order, with + between",
+        "failed_checks": "wrong attempts before the check was passed",
+        "games": "games finished by the rules",
+        "seconds": "from the first page to the last act at a table",
     },
     GAMES: {
         "game": "number of the game; a game between two people has two rows",
         "participant": "as in participants.csv",
         "other": "the other participant where two people played, otherwise empty",
-        "cluster": "participants who met, directly or through others, have one: the unit of doubt",
+        "cluster": "participants connected by common games share one: the unit of the intervals",
         "order": "which of the participant's games it was, from 1",
-        "condition": "as in the settings; ending in _stand_in where nobody came and an occupant played",
+        "condition": "as in the settings; ending in _stand_in if an occupant played for a missing person",
         "partner": "the occupant, or person",
         "seat": "the participant's: 0 opened",
         **{f"{item}s": f"{item}s on the table" for item in ITEMS},
@@ -38,27 +46,27 @@ COLUMNS = {
             f"{item}_value_other": f"points of a {item} to the other side, which the participant did not see"
             for item in ITEMS
         },
-        "ended": "finished, or why not: late or left (somebody said nothing, or stopped), failed (the occupant)",
+        "ended": "finished, or why not: late or left (a person was too slow, or stopped), failed (the occupant)",
         "ending": "AGREE, DISAGREE, END or TURN_LIMIT, of finished games",
         "deal": "1 or 0, of finished games",
         "points": "the participant's",
         "points_other": "the other side's",
         "whole": "points of everything on the table to the participant",
         "whole_other": "the same to the other side",
-        "acts": "said by both",
+        "acts": "number of acts of both",
         "seconds": "from the first act to the last",
     },
     "acts.csv": {
         "game": "as in games.csv",
         "turn": "from 1",
-        "seat": "who said it",
+        "seat": "of the speaker",
         "participant": "as in participants.csv; empty for an occupant",
         "act": "PROPOSE, INSIST, AGREE, DISAGREE or END",
         **{f"keeps_{item}s": "what the speaker would keep; empty without an offer" for item in ITEMS},
         "seconds": "since the page first showed the turn, by the server's clock; empty for an occupant",
-        "seconds_browser": "since the page was last loaded, by the browser's clock; empty where it did not tell",
-        "seconds_game": "since the first act of the game was said",
-        "cause": "0: a free choice; otherwise why an occupant's fallback was played (dond_marl.seats.Cause)",
+        "seconds_browser": "since the page was last loaded, by the browser's clock; empty if it sent none",
+        "seconds_game": "since the first act of the game",
+        "cause": "0: a free choice; otherwise the reason why an occupant's fallback was played (dond_marl.seats.Cause)",
     },
     "answers.csv": {
         "participant": "as in participants.csv",
@@ -69,26 +77,100 @@ COLUMNS = {
 }
 
 
-def export(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
-    """Write all files into ``folder``; how many rows each has. Every file is there whole or not at all."""
+class ExportedGame(NamedTuple):
+    """A game from the side of one participant."""
+
+    game: int  # from 1; the same for both people of a table
+    participant: int  # from 1
+    cluster: int  # smallest number among the participants connected by common tables
+    order: int  # of the participant's games, from 1
+    condition: str  # with STAND_IN if the occupant played for a person
+    seat: int
+    table: StudyTable
+
+    @property
+    def other(self) -> int | None:
+        """The journal's number of the other person; ``None`` for an occupant."""
+        return self.table.players[1 - self.seat]
+
+
+class ExportedStudy(NamedTuple):
+    """Participants under new numbers, the mapping to them, and all games."""
+
+    people: dict[int, Participant]  # by new number
+    numbers: dict[int, int]  # from the journal's to the new
+    games: tuple[ExportedGame, ...]  # by game, then participant
+
+
+def anonymise(progress: Progress, seed: int) -> ExportedStudy:
+    """The participants who passed the check and did not withdraw, renumbered by ``seed``, with their games."""
+    included = [each.number for each in progress.participants if each.place is not None and each.phase != "withdrawn"]
+    included.sort(key=lambda number: sha256(f"{seed} {progress.participants[number].key}".encode()).digest())
+    numbers = {old: new for new, old in enumerate(included, 1)}
+    tables = [table for table in progress.tables if table.end is not None and _all_included(table, numbers)]
+    heads = _clusters(tables, numbers)
+    rows = []
+    tables.sort(key=lambda table: min((numbers[each], _game_of(table, each)) for each in table.people))
+    for game, table in enumerate(tables, 1):
+        condition = table.condition
+        if progress.config.condition(condition).with_a_person and table.partner != PERSON:
+            condition += STAND_IN
+        for number in sorted(table.people, key=numbers.__getitem__):
+            order = _game_of(table, number) + 1
+            seat = table.seat_of(number)
+            rows.append(ExportedGame(game, numbers[number], heads[numbers[number]], order, condition, seat, table))
+    people = {numbers[number]: progress.participants[number] for number in included}
+    return ExportedStudy(dict(sorted(people.items())), numbers, tuple(rows))
+
+
+def _all_included(table: StudyTable, numbers: dict[int, int]) -> bool:
+    return all(number in numbers for number in table.people)
+
+
+def _game_of(table: StudyTable, participant: int) -> int:
+    game = table.games[table.seat_of(participant)]
+    assert game is not None
+    return game
+
+
+def _clusters(tables: Sequence[StudyTable], numbers: dict[int, int]) -> dict[int, int]:
+    """The smallest number of each participant's cluster (union-find over tables with two people)."""
+    heads = {number: number for number in numbers.values()}
+
+    def head(number: int) -> int:
+        while heads[number] != number:
+            number = heads[number]
+        return number
+
+    for table in tables:
+        ends = [head(numbers[number]) for number in table.people]
+        heads[max(ends)] = min(ends)
+    return {number: head(number) for number in heads}
+
+
+def export_study(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
+    """Write all files into ``folder``, each atomically; the number of rows by file."""
     folder.mkdir(parents=True, exist_ok=True)
-    given, config = shuffled(progress, seed), progress.config
+    exported, config = anonymise(progress, seed), progress.config
+    people = exported.people.items()
     rows = {
-        "participants.csv": [_participant(number, who, given) for number, who in given.people.items()],
-        GAMES: [_game(row, given) for row in given.games],
-        "acts.csv": [line for row in _tables(given) for line in _acts(row, given)],
-        "answers.csv": [line for number, who in given.people.items() for line in _answers(number, who, config)],
+        "participants.csv": [_participant(number, person, exported) for number, person in people],
+        GAMES: [_game(row, exported) for row in exported.games],
+        "acts.csv": [line for row in _tables(exported) for line in _acts(row, exported)],
+        "answers.csv": [
+            line for number, person in exported.people.items() for line in _answers(number, person, config)
+        ],
     }
     for name, lines in rows.items():
         write_csv(folder / name, [list(COLUMNS[name]), *lines])
-    records = [_record(row, given) for row in _tables(given) if row.table.why == "finished"]
+    records = [_record(row, exported) for row in _tables(exported) if row.table.end == "finished"]
     write_atomically(folder / "games.jsonl", "".join(f"{line}\n" for line in records))
     write_atomically(folder / "codebook.md", codebook(progress))
     return {**{name: len(lines) for name, lines in rows.items()}, "games.jsonl": len(records)}
 
 
 def codebook(progress: Progress) -> str:
-    """What the files hold, and what was left out of them; no seed, as that of the study tells who came when."""
+    """Description of the files and of what was left out; without the study's seed, which tells the order of arrival."""
     config, phases = progress.config, Counter(each.phase for each in progress.participants)
     left_out = {
         "stopped taking part": phases["withdrawn"],
@@ -127,22 +209,29 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-def _tables(given: Shuffled) -> list[Seen]:
-    """One row a game."""
-    return [row for place, row in enumerate(given.games) if not place or given.games[place - 1].game != row.game]
+def _tables(exported: ExportedStudy) -> list[ExportedGame]:
+    """One row for each game."""
+    return [row for place, row in enumerate(exported.games) if not place or exported.games[place - 1].game != row.game]
 
 
-def _participant(number: int, who: Participant, given: Shuffled) -> list[str]:
-    mine = [row.table for row in given.games if row.participant == number]
-    ended = [table.said[-1].at for table in mine if table.said]
-    seconds = f"{(max(ended) - who.came).total_seconds():.1f}" if ended else ""
-    assert who.plan is not None
-    status = "done" if who.phase == "done" else "unfinished"
-    finished = sum(table.why == "finished" for table in mine)
-    return [str(number), status, "+".join(who.plan.conditions), str(who.attempts), str(finished), seconds]
+def _participant(number: int, participant: Participant, exported: ExportedStudy) -> list[str]:
+    mine = [row.table for row in exported.games if row.participant == number]
+    ended = [table.acts[-1].at for table in mine if table.acts]
+    seconds = f"{(max(ended) - participant.arrived).total_seconds():.1f}" if ended else ""
+    assert participant.plan is not None
+    status = "done" if participant.phase == "done" else "unfinished"
+    finished = sum(table.end == "finished" for table in mine)
+    return [
+        str(number),
+        status,
+        "+".join(participant.plan.conditions),
+        str(participant.attempts),
+        str(finished),
+        seconds,
+    ]
 
 
-def _game(row: Seen, given: Shuffled) -> list[str]:
+def _game(row: ExportedGame, exported: ExportedStudy) -> list[str]:
     table, seat = row.table, row.seat
     scenario, outcome, other = table.state.scenario, table.state.outcome, row.other
     ended = ["", "", "", ""]
@@ -153,41 +242,41 @@ def _game(row: Seen, given: Shuffled) -> list[str]:
     partner = PERSON if other is not None else table.partner
     return [
         *(str(number) for number in (row.game, row.participant)),
-        "" if other is None else str(given.numbers[other]),
-        *(str(each) for each in (row.cluster, row.order, row.condition, partner, seat, *numbers, table.why)),
+        "" if other is None else str(exported.numbers[other]),
+        *(str(each) for each in (row.cluster, row.order, row.condition, partner, seat, *numbers, table.end)),
         *ended,
-        *(str(number) for number in (scenario.pool_value(seat), scenario.pool_value(1 - seat), len(table.said))),
-        f"{_since(row, -1):.1f}" if table.said else "",
+        *(str(number) for number in (scenario.pool_value(seat), scenario.pool_value(1 - seat), len(table.acts))),
+        f"{_seconds_to(row, -1):.1f}" if table.acts else "",
     ]
 
 
-def _acts(row: Seen, given: Shuffled) -> list[list[str]]:
+def _acts(row: ExportedGame, exported: ExportedStudy) -> list[list[str]]:
     lines = []
-    for turn, said in enumerate(row.table.said):
-        who = row.table.players[turn % 2]
-        keeps = [str(number) for number in said.action.oA] if said.action.act_type.is_offer else [""] * len(ITEMS)
-        times = ["" if seconds is None else f"{seconds:.3f}" for seconds in (said.since_shown, said.by_browser)]
-        number = "" if who is None else str(given.numbers[who])
-        head = [str(row.game), str(turn + 1), str(turn % 2), number, said.action.act_type.name]
-        lines.append([*head, *keeps, *times, f"{_since(row, turn):.3f}", str(said.cause)])
+    for turn, act in enumerate(row.table.acts):
+        participant = row.table.players[turn % 2]
+        keeps = [str(number) for number in act.action.oA] if act.action.act_type.is_offer else [""] * len(ITEMS)
+        times = ["" if seconds is None else f"{seconds:.3f}" for seconds in (act.since_shown, act.by_browser)]
+        number = "" if participant is None else str(exported.numbers[participant])
+        head = [str(row.game), str(turn + 1), str(turn % 2), number, act.action.act_type.name]
+        lines.append([*head, *keeps, *times, f"{_seconds_to(row, turn):.3f}", str(act.cause)])
     return lines
 
 
-def _since(row: Seen, turn: int) -> float:
-    """Seconds from the first act of a game to another."""
-    return (row.table.said[turn].at - row.table.said[0].at).total_seconds()
+def _seconds_to(row: ExportedGame, turn: int) -> float:
+    """Seconds from the first act of a game to act ``turn``."""
+    return (row.table.acts[turn].at - row.table.acts[0].at).total_seconds()
 
 
-def _answers(number: int, who: Participant, config: StudyConfig) -> list[list[str]]:
+def _answers(number: int, participant: Participant, config: StudyConfig) -> list[list[str]]:
     lines = []
     for each in config.questionnaire:
-        if each.kind != "text" and each.name in who.answers:
-            answer = int(who.answers[each.name])
+        if each.kind != "text" and each.name in participant.answers:
+            answer = int(participant.answers[each.name])
             lines.append([str(number), each.name, str(answer), each.options[answer - 1] if each.options else ""])
     return lines
 
 
-def _record(row: Seen, given: Shuffled) -> str:
+def _record(row: ExportedGame, exported: ExportedStudy) -> str:
     table = row.table
-    names = [table.partner if who is None else f"participant {given.numbers[who]}" for who in table.players]
+    names = [table.partner if number is None else f"participant {exported.numbers[number]}" for number in table.players]
     return to_line(record_of(table.state, (names[0], names[1])))

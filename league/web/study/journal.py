@@ -1,8 +1,8 @@
-"""What happened in a study, in the order in which it happened: one SQLite file that only grows.
+"""The journal of a study: an append-only SQLite file with one row for each event, in order.
 
-Every event is on disk before anybody is told of what came of it, so that a kill at any moment loses nothing that a
-participant has seen. All the rest, who is where and what was said, is a fold over the events (:mod:`.progress`). No
-name, no address and no key is in it: of what a browser or a person keeps secret, SHA-256 alone.
+An event is on disk before its effect is shown, so that a crash at any moment loses nothing that a participant has seen.
+The state of the study is a fold over the events (:mod:`.progress`). The file holds no name, no address and no key: of
+secrets that a browser or a person keeps it holds SHA-256 digests alone.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 from dond_marl.errors import InputError, RunFailure
 
 JOURNAL = "journal.sqlite"
-NOBODY = -1  # of events that are about the study
+STUDY = -1  # participant number of events of the study itself
 _SCHEMA = """
-CREATE TABLE events (number INTEGER PRIMARY KEY, at TEXT NOT NULL, who INTEGER NOT NULL, kind TEXT NOT NULL,
-                     told TEXT NOT NULL) STRICT;
-CREATE TRIGGER events_stay BEFORE UPDATE ON events BEGIN SELECT raise(ABORT, 'events do not change'); END;
-CREATE TRIGGER events_last BEFORE DELETE ON events BEGIN SELECT raise(ABORT, 'events do not go'); END;
+CREATE TABLE events (number INTEGER PRIMARY KEY, at TEXT NOT NULL, participant INTEGER NOT NULL, kind TEXT NOT NULL,
+                     data TEXT NOT NULL) STRICT;
+CREATE TRIGGER events_unchanged BEFORE UPDATE ON events BEGIN SELECT raise(ABORT, 'events do not change'); END;
+CREATE TRIGGER events_kept BEFORE DELETE ON events BEGIN SELECT raise(ABORT, 'events are not deleted'); END;
 """
 
 
@@ -31,19 +31,19 @@ class JournalError(RunFailure):
     """The journal cannot be opened, read or written; the message says what to do."""
 
 
-class Event(NamedTuple):
-    """Something that happened at ``at``, UTC, to participant ``who``."""
+class StudyEvent(NamedTuple):
+    """An event at time ``at``, UTC."""
 
     at: datetime
-    who: int  # participant, numbered from 0 as they came; NOBODY: the study's own
-    kind: str
-    told: Mapping[str, Any]
+    participant: int  # numbered from 0 by arrival; STUDY for the study itself
+    kind: str  # a key of progress.HANDLERS
+    data: Mapping[str, Any]
 
 
 class Journal:
-    """An open journal, which one process writes (:class:`league.ledger.run_directory.RunDirectory`).
+    """An open journal. One process writes it (:class:`league.ledger.run_directory.RunDirectory`).
 
-    ``path`` ``None``: one in memory, for a rehearsal.
+    ``path`` ``None``: a journal in memory, for rehearsals.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -59,22 +59,25 @@ class Journal:
                 f"{self._name}: cannot be opened ({error}); is the disk full, the folder yours?"
             ) from None
 
-    def write(self, *events: Event) -> None:
-        """Add events, all of them or none. Raises :class:`JournalError`."""
-        rows = [(_text(at), who, kind, json.dumps(told, separators=(",", ":"))) for at, who, kind, told in events]
+    def write(self, *events: StudyEvent) -> None:
+        """Append events, all of them or none. Raises :class:`JournalError`."""
+        rows = [
+            (_utc_text(event.at), event.participant, event.kind, json.dumps(event.data, separators=(",", ":")))
+            for event in events
+        ]
         try:
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                self._db.executemany("INSERT INTO events (at, who, kind, told) VALUES (?, ?, ?, ?)", rows)
+                self._db.executemany("INSERT INTO events (at, participant, kind, data) VALUES (?, ?, ?, ?)", rows)
                 self._db.execute("COMMIT")
             except BaseException:
                 self._db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise JournalError(f"{self._name}: cannot be written ({error}); what was written before is safe") from None
+            raise JournalError(f"{self._name}: cannot be written ({error}); earlier events are safe") from None
 
-    def read(self) -> list[Event]:
-        """Every event, in order. Raises :class:`JournalError`."""
+    def read(self) -> list[StudyEvent]:
+        """All events in order. Raises :class:`JournalError`."""
         try:
             return list(_events(self._db))
         except (sqlite3.Error, ValueError) as error:
@@ -84,10 +87,15 @@ class Journal:
         self._db.close()
 
 
-def read_journal(folder: Path) -> list[Event]:
-    """The events of the study in ``folder``, which may go on meanwhile.
+def is_study(folder: Path) -> bool:
+    """Whether a folder holds a study's journal."""
+    return (folder / JOURNAL).is_file()
 
-    Raises :class:`InputError` where there is none, and :class:`JournalError`.
+
+def read_journal(folder: Path) -> list[StudyEvent]:
+    """The events of the study in ``folder``, which may be running.
+
+    Raises :class:`InputError` for a folder without a journal, and :class:`JournalError`.
     """
     path = folder / JOURNAL
     if not path.is_file():
@@ -99,10 +107,10 @@ def read_journal(folder: Path) -> list[Event]:
         raise JournalError(f"{path}: cannot be read ({error}); restore a copy") from None
 
 
-def _events(db: sqlite3.Connection) -> Iterator[Event]:
-    for at, who, kind, told in db.execute("SELECT at, who, kind, told FROM events ORDER BY number"):
-        yield Event(datetime.fromisoformat(at), who, kind, json.loads(told))
+def _events(db: sqlite3.Connection) -> Iterator[StudyEvent]:
+    for at, participant, kind, data in db.execute("SELECT at, participant, kind, data FROM events ORDER BY number"):
+        yield StudyEvent(datetime.fromisoformat(at), participant, kind, json.loads(data))
 
 
-def _text(at: datetime) -> str:
+def _utc_text(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds")

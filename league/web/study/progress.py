@@ -1,15 +1,19 @@
-"""Who is where in a study, and what every table holds: a fold over the events of :mod:`.journal`."""
+"""The state of a study (participants and tables), computed from the events of its journal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Scenario, State, Triple, apply
+from league.ledger.run_directory import SETTINGS
+from league.settings.read import parse
 from league.web.study.assignment import Assignment, assignment
-from league.web.study.journal import Event
+from league.web.study.journal import JournalError, StudyEvent, read_journal
 from league.web.study.settings import PERSON, StudyConfig
 
 Phase = Literal[
@@ -25,63 +29,68 @@ Phase = Literal[
     "done",
     "withdrawn",
 ]
-OVER: tuple[Phase, ...] = ("excluded", "done", "withdrawn")
-Why = Literal["finished", "late", "left", "failed"]  # how a table ended; but for the first, its game does not count
+FINAL_PHASES: tuple[Phase, ...] = ("excluded", "done", "withdrawn")
+TableEnd = Literal["finished", "late", "left", "failed"]  # a table that ended otherwise than finished does not count
 
 
-class Said(NamedTuple):
+class StudyAct(NamedTuple):
     """One act at a table."""
 
     at: datetime
     action: Action
-    cause: int  # a dond_marl.seats.Cause: why it was played; 0 for people
-    since_shown: float | None  # seconds since the page first showed the turn, by the server's clock; None: a partner's
-    by_browser: float | None  # the same by the browser's own clock, where it told
+    cause: int  # a dond_marl.seats.Cause; 0 for people
+    since_shown: float | None  # seconds since the page first showed the turn, server clock; None for occupants
+    by_browser: float | None  # seconds since the page was loaded, browser clock; None if it sent none
 
 
 @dataclass
-class Table:
-    """One game. ``players`` and ``games``, each player's own from 0, are by seat, and ``None`` for an occupant."""
+class StudyTable:
+    """One game. ``players`` and ``games`` (each player's own, from 0) are by seat; ``None`` for an occupant."""
 
     number: int
     condition: str
-    partner: str  # a spec, or person
+    partner: str  # an occupant's specification, or PERSON
     players: tuple[int | None, int | None]
     games: tuple[int | None, int | None]
     state: State
-    began: datetime  # the turn
-    said: list[Said] = field(default_factory=list)
-    shown: datetime | None = None  # when the page first showed this turn to whoever is to move
-    why: Why | None = None  # None while it goes on
-    blame: int | None = None  # who was late or left
+    began: datetime  # of the current turn
+    acts: list[StudyAct] = field(default_factory=list)
+    shown: datetime | None = None  # time at which the page first showed this turn to the participant to move
+    end: TableEnd | None = None  # None while it is played
+    blame: int | None = None  # participant who was late or left
 
     def seat_of(self, participant: int) -> int:
         return self.players.index(participant)
 
     @property
+    def people(self) -> list[int]:
+        """The participants of the table, by seat."""
+        return [number for number in self.players if number is not None]
+
+    @property
     def to_move(self) -> int | None:
-        """The participant whose turn it is; ``None`` for an occupant's turn and where it is over."""
-        return None if self.why is not None else self.players[self.state.mover]
+        """The participant to move; ``None`` on an occupant's turn and after the end."""
+        return None if self.end is not None else self.players[self.state.mover]
 
 
 @dataclass
 class Participant:
-    """Somebody who came."""
+    """One participant."""
 
     number: int
-    key: str  # SHA-256 of what the browser keeps
-    came: datetime
+    key: str  # SHA-256 of the browser's token
+    arrived: datetime
     phase: Phase = "consent"
-    attempts: int = 0  # failed ones of the check
-    place: int | None = None  # among those who passed it
+    attempts: int = 0  # failed attempts at the check
+    place: int | None = None  # among those who passed the check
     plan: Assignment | None = None
-    game: int = 0  # games that are behind
+    game: int = 0  # games completed
     tables: list[int] = field(default_factory=list)
-    since: datetime | None = None  # waits for another person
-    mate: int | None = None  # the other person of its condition with people
-    alone: bool = False  # nobody came, or the other has gone: the rest is with the stand-in, or not at all
+    since: datetime | None = None  # start of the wait for another participant
+    mate: int | None = None  # the other participant of a condition with people
+    alone: bool = False  # no other participant came, or the other left: the rest is with the stand-in, or skipped
     answers: Mapping[str, Any] = field(default_factory=dict)
-    version: int = 0  # grows with whatever changes what it sees
+    version: int = 0  # grows with each change of the participant's page
 
 
 @dataclass
@@ -90,149 +99,201 @@ class Progress:
 
     config: StudyConfig
     participants: list[Participant] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
+    tables: list[StudyTable] = field(default_factory=list)
     by_key: dict[str, int] = field(default_factory=dict)
-    passed: int = 0
-    codes: list[str] = field(default_factory=list)  # SHA-256 of the completion codes that were given
+    passed: int = 0  # participants who passed the check
+    codes: list[str] = field(default_factory=list)  # SHA-256 of the completion codes
 
-    def all(self, events: Iterable[Event]) -> Progress:
+    def apply_all(self, events: Iterable[StudyEvent]) -> Progress:
+        """Apply events in order; returns this object."""
         for event in events:
             self.apply(event)
         return self
 
-    def apply(self, event: Event) -> None:
-        """Take in one event, which is one of the methods below by its kind."""
-        getattr(self, f"_{event.kind}")(event, event.told)
-        if event.who >= 0:
-            self.participants[event.who].version += 1
+    def apply(self, event: StudyEvent) -> None:
+        """Update the state by one event. Raises :class:`~.journal.JournalError` for an unknown kind."""
+        if event.kind not in HANDLERS:
+            raise JournalError(f"the journal holds an event of the unknown kind {event.kind!r}")
+        HANDLERS[event.kind](self, event)
+        if event.participant >= 0 and event.kind != "shown":  # a shown turn changes no page
+            self.participants[event.participant].version += 1
 
     def condition_of(self, participant: Participant) -> str | None:
-        """The condition of a participant's next game; ``None`` where there is none left."""
+        """The condition of a participant's next game; ``None`` after the last."""
         assert participant.plan is not None
         conditions, games = participant.plan.conditions, self.config.study.games
         return conditions[participant.game // games] if participant.game < len(conditions) * games else None
 
-    def table_of(self, participant: Participant) -> Table:
-        """The one that a participant sits at, or has just left."""
+    def table_of(self, participant: Participant) -> StudyTable:
+        """The latest table of a participant."""
         return self.tables[participant.tables[-1]]
 
-    def _started(self, event: Event, _: Mapping[str, Any]) -> None:
-        """The study was opened, or taken up again: the time in between is nobody's."""
-        for participant in self.participants:
-            participant.since = None if participant.since is None else event.at
-        for table in self.tables:
-            table.began, table.shown = event.at, None
+    def close(self, table: StudyTable, end: TableEnd) -> None:
+        """End a table: its participants have completed a game."""
+        table.end = end
+        for number in table.people:
+            participant = self.participants[number]
+            participant.game += 1
+            if participant.phase == "table":
+                participant.phase = "result"
 
-    def _arrived(self, event: Event, told: Mapping[str, Any]) -> None:
-        self.by_key[told["key"]] = event.who
-        self.participants.append(Participant(event.who, told["key"], event.at))
+    def change_pages_of(self, table: StudyTable) -> None:
+        for number in table.people:
+            self.participants[number].version += 1
 
-    def _agreed(self, event: Event, _: Mapping[str, Any]) -> None:
-        self.participants[event.who].phase = "instructions"
-
-    def _read(self, event: Event, _: Mapping[str, Any]) -> None:
-        self.participants[event.who].phase = "check"
-
-    def _checked(self, event: Event, told: Mapping[str, Any]) -> None:
-        participant = self.participants[event.who]
-        if told["passed"]:
-            participant.place, participant.plan = self.passed, assignment(self.config, self.passed)
-            participant.phase = "ready"
-            self.passed += 1
-            return
-        participant.attempts += 1
-        if participant.attempts >= self.config.study.attempts:
-            participant.phase = "excluded"
-
-    def _waits(self, event: Event, _: Mapping[str, Any]) -> None:
-        participant = self.participants[event.who]
-        participant.phase, participant.since = "waiting", event.at
-
-    def _opened(self, event: Event, told: Mapping[str, Any]) -> None:
-        counts, utilities = told["scenario"]
-        scenario = Scenario(_triple(counts), (_triple(utilities[0]), _triple(utilities[1])))
-        state = State(scenario, self.config.env.rules())
-        first, second = told["players"]
-        games = tuple(None if who is None else self.participants[who].game for who in (first, second))
-        number = len(self.tables)
-        self.tables.append(
-            Table(number, told["condition"], told["partner"], (first, second), (games[0], games[1]), state, event.at)
-        )
-        for who, other in ((first, second), (second, first)):
-            if who is not None:
-                participant = self.participants[who]
-                participant.phase, participant.since, participant.mate = "table", None, other
-                participant.tables.append(number)
-                participant.version += 1
-
-    def _shown(self, event: Event, told: Mapping[str, Any]) -> None:
-        self.tables[told["table"]].shown = event.at
-        self.participants[event.who].version -= 1  # nothing has changed
-
-    def _acted(self, event: Event, told: Mapping[str, Any]) -> None:
-        table = self.tables[told["table"]]
-        action = Action(Act[told["act"]], _triple(told["oA"]))
-        shown = None if table.shown is None or event.who < 0 else (event.at - table.shown).total_seconds()
-        table.said.append(Said(event.at, action, told["cause"], shown, told["browser"]))
-        table.state, table.began, table.shown = apply(table.state, action), event.at, None
-        if table.state.over:
-            self._close(table, "finished")
-        self._tell(table)
-
-    def _closed(self, event: Event, told: Mapping[str, Any]) -> None:
-        table = self.tables[told["table"]]
-        table.blame = event.who if event.who >= 0 else None
-        self._close(table, told["why"])
-        self._tell(table)
-        if table.partner == PERSON:
-            for who in table.players:
-                assert who is not None
-                self.participants[who].alone = True
-
-    def _close(self, table: Table, why: Why) -> None:
-        table.why = why
-        for who in table.players:
-            if who is not None:
-                participant = self.participants[who]
-                participant.game += 1
-                if participant.phase == "table":
-                    participant.phase = "result"
-
-    def _tell(self, table: Table) -> None:
-        for who in table.players:
-            if who is not None:
-                self.participants[who].version += 1
-
-    def _nobody(self, event: Event, told: Mapping[str, Any]) -> None:
-        """The rest of a condition with people is played otherwise, or left out."""
-        participant = self.participants[event.who]
-        participant.alone, participant.since = True, None
-        self._leave_alone(participant)
-        if not told["stand_in"]:
-            games = self.config.study.games
-            participant.game = (participant.game // games + 1) * games
-        self._go_on(participant)
-
-    def _saw(self, event: Event, _: Mapping[str, Any]) -> None:
-        self._go_on(self.participants[event.who])
-
-    def _go_on(self, participant: Participant) -> None:
-        participant.phase = "ready" if self.condition_of(participant) is not None else "questions"
-
-    def _answered(self, event: Event, told: Mapping[str, Any]) -> None:
-        participant = self.participants[event.who]
-        participant.answers, participant.phase = told["answers"], "done"
-        self.codes.append(told["code"])
-
-    def _withdrew(self, event: Event, _: Mapping[str, Any]) -> None:
-        self.participants[event.who].phase = "withdrawn"
-        self._leave_alone(self.participants[event.who])
-
-    def _leave_alone(self, participant: Participant) -> None:
-        """Whoever plays with a participant who has gone hears of it."""
+    def leave_mate_alone(self, participant: Participant) -> None:
+        """Mark the other participant of a pair as alone."""
         if participant.mate is not None:
             other = self.participants[participant.mate]
             other.alone, other.version = True, other.version + 1
+
+    def go_on(self, participant: Participant) -> None:
+        """To the next game, or to the questions after the last."""
+        participant.phase = "ready" if self.condition_of(participant) is not None else "questions"
+
+
+def open_study(folder: Path) -> Progress:
+    """The state of the study in ``folder``. Raises :class:`InputError`, and ``JournalError`` if it is damaged."""
+    folder = folder.expanduser()
+    events = read_journal(folder)
+    path = folder / SETTINGS
+    if not path.is_file():
+        raise InputError(f"{folder} holds a study's journal without its {SETTINGS}: restore it from a copy")
+    return Progress(parse(path.read_text(encoding="utf-8"), str(path), StudyConfig)).apply_all(events)
+
+
+# Handlers of the kinds of events. Each updates the state; the comment names the data of the event.
+
+
+def _started(study: Progress, event: StudyEvent) -> None:
+    """The server started: the time before counts for no waiting participant and no turn."""
+    for participant in study.participants:
+        participant.since = None if participant.since is None else event.at
+    for table in study.tables:
+        table.began, table.shown = event.at, None
+
+
+def _arrived(study: Progress, event: StudyEvent) -> None:  # key
+    study.by_key[event.data["key"]] = event.participant
+    study.participants.append(Participant(event.participant, event.data["key"], event.at))
+
+
+def _agreed(study: Progress, event: StudyEvent) -> None:
+    study.participants[event.participant].phase = "instructions"
+
+
+def _read(study: Progress, event: StudyEvent) -> None:
+    study.participants[event.participant].phase = "check"
+
+
+def _checked(study: Progress, event: StudyEvent) -> None:  # answers, passed
+    participant = study.participants[event.participant]
+    if event.data["passed"]:
+        participant.place, participant.plan = study.passed, assignment(study.config, study.passed)
+        participant.phase = "ready"
+        study.passed += 1
+        return
+    participant.attempts += 1
+    if participant.attempts >= study.config.study.attempts:
+        participant.phase = "excluded"
+
+
+def _waits(study: Progress, event: StudyEvent) -> None:
+    participant = study.participants[event.participant]
+    participant.phase, participant.since = "waiting", event.at
+
+
+def _opened(study: Progress, event: StudyEvent) -> None:  # condition, partner, players, scenario
+    counts, utilities = event.data["scenario"]
+    scenario = Scenario(_triple(counts), (_triple(utilities[0]), _triple(utilities[1])))
+    first, second = event.data["players"]
+    games = [None if number is None else study.participants[number].game for number in (first, second)]
+    table = StudyTable(
+        len(study.tables),
+        event.data["condition"],
+        event.data["partner"],
+        (first, second),
+        (games[0], games[1]),
+        State(scenario, study.config.env.rules()),
+        event.at,
+    )
+    study.tables.append(table)
+    for number, other in ((first, second), (second, first)):
+        if number is not None:
+            participant = study.participants[number]
+            participant.phase, participant.since, participant.mate = "table", None, other
+            participant.tables.append(table.number)
+    study.change_pages_of(table)
+
+
+def _shown(study: Progress, event: StudyEvent) -> None:  # table
+    study.tables[event.data["table"]].shown = event.at
+
+
+def _acted(study: Progress, event: StudyEvent) -> None:  # table, act, oA, cause, browser
+    table = study.tables[event.data["table"]]
+    action = Action(Act[event.data["act"]], _triple(event.data["oA"]))
+    shown = None if table.shown is None or event.participant < 0 else (event.at - table.shown).total_seconds()
+    table.acts.append(StudyAct(event.at, action, event.data["cause"], shown, event.data["browser"]))
+    table.state, table.began, table.shown = apply(table.state, action), event.at, None
+    if table.state.over:
+        study.close(table, "finished")
+    study.change_pages_of(table)
+
+
+def _closed(study: Progress, event: StudyEvent) -> None:  # table, why
+    table = study.tables[event.data["table"]]
+    table.blame = event.participant if event.participant >= 0 else None
+    study.close(table, event.data["why"])
+    study.change_pages_of(table)
+    if table.partner == PERSON:
+        for number in table.people:
+            study.participants[number].alone = True
+
+
+def _no_partner(study: Progress, event: StudyEvent) -> None:  # stand_in
+    """The rest of a condition with people is played with the stand-in, or skipped."""
+    participant = study.participants[event.participant]
+    participant.alone, participant.since = True, None
+    study.leave_mate_alone(participant)
+    if not event.data["stand_in"]:
+        games = study.config.study.games
+        participant.game = (participant.game // games + 1) * games
+    study.go_on(participant)
+
+
+def _continued(study: Progress, event: StudyEvent) -> None:
+    study.go_on(study.participants[event.participant])
+
+
+def _answered(study: Progress, event: StudyEvent) -> None:  # answers, code
+    participant = study.participants[event.participant]
+    participant.answers, participant.phase = event.data["answers"], "done"
+    study.codes.append(event.data["code"])
+
+
+def _withdrew(study: Progress, event: StudyEvent) -> None:
+    participant = study.participants[event.participant]
+    participant.phase = "withdrawn"
+    study.leave_mate_alone(participant)
+
+
+HANDLERS: dict[str, Callable[[Progress, StudyEvent], None]] = {
+    "started": _started,
+    "arrived": _arrived,
+    "agreed": _agreed,
+    "read": _read,
+    "checked": _checked,
+    "waits": _waits,
+    "opened": _opened,
+    "shown": _shown,
+    "acted": _acted,
+    "closed": _closed,
+    "no_partner": _no_partner,
+    "continued": _continued,
+    "answered": _answered,
+    "withdrew": _withdrew,
+}
 
 
 def _triple(numbers: Sequence[int]) -> Triple:

@@ -1,10 +1,10 @@
-"""A study whose truth is known, to see whether the intervals of its analysis hold what they say.
+"""Rehearsal of a study's analysis on simulated participants whose true figures are known exactly.
 
-Simulated participants are occupants that gamble with nothing, each drawn by lot from ``TYPES``; so are those they meet.
-So every game of a type is known beforehand, over every scenario and from both seats, and the mean of a condition over
-types, scenarios and seats is its truth, exactly. A repeat is a whole study by another seed: who meets whom, over which
-scenarios and from which seat are the study's own, the games are looked up, and the analysis is the study's own. A test
-holds the games to those that are played through its pages.
+Simulated participants are deterministic occupants, drawn from ``TYPES``; so are their opponents. Every game of a pair
+of types is therefore known, over every scenario and in both seats, and the truth of a condition is the mean over
+types, scenarios and seats. Each repeat is a whole study with another seed: assignment, scenarios and seats are the
+study's own, the games are looked up, and the analysis is the study's own. A test compares the looked-up games with
+games played through the pages.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.statistics import points_of_ten
-from league.web.study.analysis import MEASURES, Played, table
+from league.web.study.analysis import MEASURES, StudyGame, summarise
 from league.web.study.assignment import Assignment, assignment
 from league.web.study.settings import PERSON, StudyConfig
 
-TYPES = {  # who simulated participants are, and with which chance
+TYPES = {  # policies of simulated participants with their probability
     "heuristic": 0.3,
     "nash_seeker": 0.2,
     "conceder": 0.2,
@@ -32,24 +32,24 @@ TYPES = {  # who simulated participants are, and with which chance
     "first_acceptable_offer": 0.15,
 }
 PARTICIPANTS = 129  # as many as played in Li et al. 2023
-Scores = NDArray[np.float64]  # [rows of the source, seat of the first, who: the first, the second], points of ten
+Scores = NDArray[np.float64]  # [scenarios, seat of the first, (first, second)], points of ten
 
 
 class Coverage(NamedTuple):
-    """How often an interval held the truth."""
+    """Share of the intervals that contain the truth."""
 
     condition: str
     measure: str
     truth: float
     mean: float  # of the estimates
     width: float  # the intervals' mean
-    held: float  # share of the repeats
+    covered: float  # share of the repeats
 
 
-class World:
-    """Every game that simulated participants can play under a study's settings.
+class Rehearsal:
+    """All games of simulated participants under a study's settings.
 
-    Raises :class:`InputError` where a partner gambles, or the scenarios are no finite table.
+    Raises :class:`InputError` if an opponent is random, or the scenarios are no finite table.
     """
 
     def __init__(self, config: StudyConfig, types: Mapping[str, float] = TYPES) -> None:
@@ -60,22 +60,22 @@ class World:
         self._scores: dict[tuple[str, str], Scores] = {}
         for condition in config.conditions:
             for mine in self.types:
-                for theirs in self.types if condition.with_a_person else (condition.whom,):
+                for theirs in self.types if condition.with_a_person else (condition.opponent,):
                     self._play(mine, theirs)
 
     def type_of(self, seed: int, number: int) -> str:
-        """Who simulated participant ``number`` is."""
+        """The policy of simulated participant ``number``."""
         names = list(self.types)
         shares = np.array(list(self.types.values()))
         return names[int(generator(seed, "study rehearsal", number).choice(len(names), p=shares / shares.sum()))]
 
     def truth(self, condition: str) -> dict[str, float]:
-        """The expected figures of a condition, by measure, exactly."""
-        partner = self.config.condition(condition).whom
-        whom = self.types if partner == PERSON else {partner: 1.0}
+        """The exact expected figures of a condition, by measure."""
+        partner = self.config.condition(condition).opponent
+        opponents = self.types if partner == PERSON else {partner: 1.0}
         human = agent = product = whole = 0.0
         for mine, share in self.types.items():
-            for theirs, chance in whom.items():
+            for theirs, chance in opponents.items():
                 scores, weight = self._scores[mine, theirs], share * chance
                 whole += weight
                 human += weight * float(scores[..., 0].mean())
@@ -86,15 +86,15 @@ class World:
             human = agent = (human + agent) / 2
         return dict(zip(MEASURES, (human, agent, (human + agent) / 2, human * agent, product), strict=True))
 
-    def study(self, seed: int, participants: int = PARTICIPANTS) -> list[Played]:
-        """The games of one study with another seed, as its analysis reads them; an odd person waits in vain."""
+    def study(self, seed: int, participants: int = PARTICIPANTS) -> list[StudyGame]:
+        """The games of one study with another seed; a participant without a second person plays none."""
         config = self.config.model_copy(update={"study": self.config.study.model_copy(update={"seed": seed})})
-        games, waiting = list[Played](), dict[str, int]()
+        games, waiting = list[StudyGame](), dict[str, int]()
         plans = [assignment(config, number) for number in range(participants)]
         for number, plan in enumerate(plans):
             for place, condition in enumerate(plan.conditions):
                 first = place * config.study.games
-                partner = config.condition(condition).whom
+                partner = config.condition(condition).opponent
                 if partner != PERSON:
                     games += self._with(
                         seed, number, plan, range(first, first + config.study.games), condition, partner
@@ -106,18 +106,18 @@ class World:
         return games
 
     def coverage(self, repeats: int, participants: int = PARTICIPANTS, seed: int = 0) -> list[Coverage]:
-        """How often the interval of each figure held the truth in so many studies.
+        """Coverage of the interval of each figure over ``repeats`` studies.
 
-        Raises :class:`InputError` where a condition of a study has fewer than two clusters, and so no interval.
+        Raises :class:`InputError` if a condition of a study has fewer than two clusters, and so no interval.
         """
         truths = {condition.name: self.truth(condition.name) for condition in self.config.conditions}
         found: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
         for repeat in range(repeats):
-            lines_of = table(self.study(seed + repeat, participants))
+            lines_of = summarise(self.study(seed + repeat, participants))
             thin = [name for name in truths if name not in lines_of or lines_of[name].clusters < 2]
             if thin:
                 raise InputError(
-                    f"{participants} participants are too few: fewer than two, or two pairs, met {thin[0]} in the "
+                    f"{participants} participants are too few: fewer than two, or two pairs, had {thin[0]} in the "
                     f"study of seed {seed + repeat}, and an interval needs two; take more"
                 )
             for name, line in lines_of.items():
@@ -129,8 +129,8 @@ class World:
         ):
             mean, low, high = np.array(figures).T
             truth = truths[name][measure]
-            held = float(((low <= truth) & (truth <= high)).mean())
-            lines.append(Coverage(name, measure, truth, float(mean.mean()), float((high - low).mean()), held))
+            covered = float(((low <= truth) & (truth <= high)).mean())
+            lines.append(Coverage(name, measure, truth, float(mean.mean()), float((high - low).mean()), covered))
         return lines
 
     def points(self, mine: str, theirs: str, row: int, seat: int) -> tuple[float, float]:
@@ -140,16 +140,16 @@ class World:
 
     def _with(
         self, seed: int, number: int, plan: Assignment, games: range, condition: str, partner: str
-    ) -> list[Played]:
+    ) -> list[StudyGame]:
         mine = self.type_of(seed, number)
         rows = self._source.places(seed, plan.start + games.start, len(games)).tolist()
         pairs = [self.points(mine, partner, row, plan.seat(game)) for row, game in zip(rows, games, strict=True)]
-        return [Played(number, number, condition, human, agent, human + agent > 0) for human, agent in pairs]
+        return [StudyGame(number, number, condition, human, agent, human + agent > 0) for human, agent in pairs]
 
     def _pair(
         self, seed: int, first: int, second: int, plans: list[Assignment], condition: str, place: int
-    ) -> list[Played]:
-        """Two people at the tables of the one who came first."""
+    ) -> list[StudyGame]:
+        """The games of two participants at the tables of the one with the lower number."""
         start, count = place * self.config.study.games, self.config.study.games
         plan, types = plans[first], (self.type_of(seed, first), self.type_of(seed, second))
         played = []
@@ -159,16 +159,16 @@ class World:
             mine, theirs = self.points(*types, row, plan.seat(game))
             deal = mine + theirs > 0
             played += [
-                Played(first, first, condition, mine, theirs, deal),
-                Played(first, second, condition, theirs, mine, deal),
+                StudyGame(first, first, condition, mine, theirs, deal),
+                StudyGame(first, second, condition, theirs, mine, deal),
             ]
         return played
 
     def _play(self, mine: str, theirs: str) -> None:
-        """All games of ``mine`` with ``theirs``, over every row and from both seats."""
+        """Play all games of ``mine`` against ``theirs``, over every scenario and in both seats."""
         pair = seat_occupant(mine), seat_occupant(theirs)
         if not all(partner.traits.deterministic for partner in pair):
-            raise InputError(f"the truth is known of occupants alone that gamble with nothing; {mine} or {theirs} does")
+            raise InputError(f"the truth is known only for deterministic occupants; {mine} or {theirs} is random")
         rows, rules = self._source.table, self.config.env.rules()
         assert rows is not None
         wholes = np.einsum("nsi,ni->ns", rows.utilities, rows.counts, dtype=np.int16)
@@ -180,10 +180,13 @@ class World:
         self._scores[mine, theirs] = scores
 
 
-def markdown(lines: list[Coverage]) -> str:
-    """The table of a rehearsal."""
-    rows = ["| condition | figure | truth | mean of the estimates | mean width | held |", "|---|---|---|---|---|---|"]
+def coverage_table(lines: list[Coverage]) -> str:
+    """A rehearsal as a Markdown table."""
+    rows = [
+        "| condition | figure | truth | mean of the estimates | mean width | covered |",
+        "|---|---|---|---|---|---|",
+    ]
     for each in lines:
         figures = (f"{number:.3f}" for number in (each.truth, each.mean, each.width))
-        rows.append(f"| {each.condition} | {each.measure} | {' | '.join(figures)} | {each.held:.1%} |")
+        rows.append(f"| {each.condition} | {each.measure} | {' | '.join(figures)} | {each.covered:.1%} |")
     return "\n".join(rows)

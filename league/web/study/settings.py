@@ -1,4 +1,4 @@
-"""The settings of a study: whom people meet, how often, what they are asked, and what they are told."""
+"""Settings of a study: conditions, number of games, questions and texts."""
 
 from __future__ import annotations
 
@@ -12,33 +12,31 @@ from dond_marl.errors import quote
 from league.settings.layers import preset
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
 
-PERSON = "person"  # the partner of a condition in which two people meet
-TEMPLATE = "[REPLACE"  # opens what a shipped text leaves to whoever runs the study
+PERSON = "person"  # opponent in a condition with two people
+TEMPLATE = "[REPLACE"  # start of a placeholder in a shipped text
 NAME = r"^[a-z][a-z0-9_]{0,39}$"
 
 
 class DesignConfig(Section):
-    """Who meets whom, and how often."""
+    """Design of the study: conditions for each participant, games, time limits."""
 
-    title: str = Field(
-        default="A study of bargaining", min_length=1, max_length=200, description="what pages are called"
-    )
-    seed: int = Field(default=0, ge=0, lt=2**63, description="of assignments, tables and what occupants gamble with")
+    title: str = Field(default="A study of bargaining", min_length=1, max_length=200, description="title of the pages")
+    seed: int = Field(default=0, ge=0, lt=2**63, description="of assignments, tables and random occupants")
     design: Literal["between", "within"] = Field(
-        default="between", description="everybody meets one condition, or all of them in a balanced order"
+        default="between", description="each participant has one condition, or all of them in a balanced order"
     )
-    games: int = Field(default=5, ge=1, le=100, description="games of a participant in each condition that it meets")
-    attempts: int = Field(default=3, ge=1, le=100, description="times that the check may be tried")
+    games: int = Field(default=5, ge=1, le=100, description="games of a participant in each of its conditions")
+    attempts: int = Field(default=3, ge=1, le=100, description="attempts at the check")
     feedback: Literal["none", "own", "both"] = Field(default="own", description="whose points are shown after a game")
     waiting: float = Field(default=300.0, gt=0, le=86_400, description="seconds for another person")
     turn: float = Field(default=180.0, gt=0, le=86_400, description="seconds for an act where two people play")
     stand_in: Occupant | None = Field(
-        default=None, description="an occupant whom those meet to whom nobody came; left out: they skip these games"
+        default=None, description="occupant that plays if no other person comes; left out: these games are skipped"
     )
 
 
 class ConditionConfig(Section):
-    """Whom a participant meets: an occupant of the catalogue, or ``person``."""
+    """A condition: the opponent is an occupant of the catalogue, or ``person``."""
 
     name: str = Field(pattern=NAME, description="small letters, digits and _")
     partner: Occupant | None = Field(default=None, description="an occupant; left out: person, another participant")
@@ -55,36 +53,36 @@ class ConditionConfig(Section):
         return self.partner is None
 
     @property
-    def whom(self) -> str:
-        """The occupant's spec, or ``person``."""
+    def opponent(self) -> str:
+        """The occupant's specification, or ``person``."""
         return self.partner or PERSON
 
 
 class TextsConfig(Section):
-    """What participants read; a blank line begins a paragraph."""
+    """Texts of the pages; blank lines separate paragraphs."""
 
     consent: str = Field(min_length=1, description="text of the first page")
     agree: str = Field(
         default="I have read this, I am of age, and I want to take part.",
         min_length=1,
-        description="text beside its box",
+        description="text next to its box",
     )
     instructions: str = Field(min_length=1, description="text of how the game goes")
     thanks: str = Field(default="Thank you for taking part.", min_length=1, description="text above the code")
     excluded: str = Field(
         default="Thank you. The questions were not answered as the study needs it, so it ends here for you.",
         min_length=1,
-        description="text for whoever fails the check",
+        description="text after a failed check",
     )
     withdrawn: str = Field(
         default="You have stopped taking part. What you did here is left out of whatever is exported.",
         min_length=1,
-        description="text for whoever stops",
+        description="text after stopping",
     )
 
 
 def texts_of(path: Path) -> dict[str, str]:
-    """The texts of a file, each below a heading such as ``## consent``; of the shipped one where it is not there."""
+    """Texts of a file by heading (``## consent``); the shipped file if it does not exist. Raises a validation error."""
     try:
         content = preset(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as error:
@@ -142,7 +140,7 @@ class StudyConfig(Section):
     @model_validator(mode="before")
     @classmethod
     def _with_the_file(cls, settings: object) -> object:
-        """The texts of the file under those that are written out; what is kept of a study holds them all."""
+        """Merge the texts of ``texts_file`` with the written ones, so that stored settings hold all texts."""
         if not isinstance(settings, dict) or not isinstance(settings.get("texts_file"), str):
             return settings
         own = settings.get("texts", {})
@@ -172,12 +170,12 @@ class StudyConfig(Section):
 
     @property
     def games_each(self) -> int:
-        """Games of a participant who plays all of them."""
+        """Number of games of a participant who completes the study."""
         return self.study.games * (1 if self.study.design == "between" else len(self.conditions))
 
     @property
     def templates_left(self) -> list[str]:
-        """The texts that still hold what is to be replaced."""
+        """Names of texts that still contain a placeholder."""
         return [key for key, text in self.texts.model_dump().items() if TEMPLATE in text]
 
     def condition(self, name: str) -> ConditionConfig:

@@ -1,20 +1,114 @@
-"""The pages beside the game: consent, instructions, check, waiting, questionnaire, and the ends."""
+"""Content of a study's pages: consent, instructions, check, games, questionnaire, and the ends."""
 
 from __future__ import annotations
 
-from league.display.svg.markup import Markup, element
-from league.web.study.frame import choice, form, paragraphs, problem, submit
-from league.web.study.hall import completion_code
-from league.web.study.progress import Participant
-from league.web.study.settings import QuestionConfig, StudyConfig
+from collections.abc import Mapping
+
+from dond_marl.game import Action, Triple
+from league.display.svg.frontier import ending_text
+from league.display.svg.markup import Markup, element, points
+from league.web.bargaining_table import (
+    conversation,
+    game_section,
+    headline,
+    hide_partner_values,
+    initial_split,
+    really,
+    turn_form,
+    turns_left,
+    view_before_turn,
+)
+from league.web.frame import choice, form, paragraphs, problem, submit
+from league.web.study.progress import Participant, StudyTable
+from league.web.study.running_study import completion_code
+from league.web.study.settings import PERSON, QuestionConfig, StudyConfig
+from partners.human import View
+
+PARTNER = "Your partner"  # name of the other side, which reveals nothing
+
+
+def person_view(table: StudyTable, seat: int) -> View:
+    """The view of the participant in ``seat``, who is to move; the partner's values are zeros."""
+    return View(hide_partner_values(table.state, seat))
+
+
+def game_headline(table: StudyTable, seat: int) -> str:
+    """The state of the game in one line."""
+    return f"{PARTNER} is thinking …" if table.state.mover != seat else headline(person_view(table, seat))
+
+
+def game(
+    config: StudyConfig,
+    table: StudyTable,
+    seat: int,
+    kept: Triple | None = None,
+    question: Action | None = None,
+    why: str = "",
+) -> Markup:
+    """The table for the participant in ``seat``.
+
+    ``kept``: the split to show, by default the initial one; ``question``: an act to be confirmed; ``why``: a message.
+    """
+    state = hide_partner_values(table.state, seat)
+    mine = state.mover == seat
+    facts = ["you open" if seat == 0 else f"{PARTNER.lower()} opens", turns_left(state)]
+    if table.partner == PERSON:
+        facts.append(f"{config.study.turn:.0f} seconds for an act")
+    view = View(state) if mine else view_before_turn(table.state.scenario, seat, state.rules)
+    hidden = {"table": table.number, "turn": len(table.acts), "browser": ""}
+    split = initial_split(view) if kept is None else kept
+    turn = turn_form(view, split, "/act", hidden, playing=mine, why=why)
+    asked = None if question is None else really(view, question, "/act", hidden, "/")
+    return game_section(
+        state,
+        seat,
+        asked,
+        turn,
+        partner=PARTNER,
+        heading=game_headline(table, seat),
+        facts=facts,
+        thinking=not mine,
+    )
+
+
+def result(config: StudyConfig, table: StudyTable, seat: int, participant: int) -> Markup:
+    """The end of a game; whose points are shown is a setting."""
+    feedback = config.study.feedback
+    if table.end != "finished":
+        heading, sentences = "This game is over.", [_interruption(config, table, participant)]
+    else:
+        heading, how = ending_text(table.state, seat)
+        sentences = [how.replace("They", PARTNER)]
+        outcome = table.state.outcome
+        assert outcome is not None
+        if feedback != "none":
+            sentences.append(f"You get {points(outcome.scores[seat])}.")
+        if feedback == "both":
+            sentences.append(f"{PARTNER} gets {points(outcome.scores[1 - seat])}.")
+    return _story(
+        heading,
+        *(element("p", sentence) for sentence in sentences),
+        conversation(hide_partner_values(table.state, seat), seat, PARTNER),
+        form("/on", submit("Continue", autofocus=True)),
+    )
+
+
+def _interruption(config: StudyConfig, table: StudyTable, participant: int) -> str:
+    """Why a game that does not count ended."""
+    if table.end == "failed":
+        return f"{PARTNER} could not go on. This game does not count."
+    blamed = "You have" if table.blame == participant else f"{PARTNER} has"
+    if table.end == "late":
+        return f"{blamed} not acted for {config.study.turn:.0f} seconds, so this game does not count."
+    return f"{blamed} stopped taking part, so this game does not count."
 
 
 def consent(config: StudyConfig, why: str = "") -> Markup:
-    """What one agrees to, with a box to tick."""
+    """The consent text with a box to tick; a warning while it is a template."""
     left = config.templates_left
     warned = element(
         "p",
-        f"This is a template: texts.{', texts.'.join(left)} must be written before anybody takes part.",
+        f"This is a template: texts.{', texts.'.join(left)} must be written before the study begins.",
         class_="notice",
     )
     box = element(
@@ -32,12 +126,12 @@ def consent(config: StudyConfig, why: str = "") -> Markup:
 
 
 def instructions(config: StudyConfig) -> Markup:
-    """How the game goes."""
+    """The instructions."""
     return _story("How it works", paragraphs(config.texts.instructions), form("/read", submit("Continue")))
 
 
-def check(config: StudyConfig, participant: Participant, given: dict[str, str], why: str = "") -> Markup:
-    """Questions about the instructions; ``given``: what was answered, by name."""
+def check(config: StudyConfig, participant: Participant, given: Mapping[str, object], why: str = "") -> Markup:
+    """Questions on the instructions; ``given``: answers so far, by field."""
     left = config.study.attempts - participant.attempts
     wrong = "Not all of this was right. Please read the instructions again." if participant.attempts else ""
     tries = f"You have {left} {'tries' if left > 1 else 'try'} left."
@@ -49,7 +143,7 @@ def check(config: StudyConfig, participant: Participant, given: dict[str, str], 
             f"q{place}",
             each.question,
             [(str(n), text) for n, text in enumerate(each.options, 1)],
-            given.get(f"q{place}", ""),
+            str(given.get(f"q{place}", "")),
         )
         for place, each in enumerate(config.check)
     )
@@ -63,7 +157,7 @@ def check(config: StudyConfig, participant: Participant, given: dict[str, str], 
 
 
 def ready(config: StudyConfig, participant: Participant) -> Markup:
-    """Before a game that follows none."""
+    """The page before a first game, or after a skipped one."""
     many = config.games_each
     told = f"You are going to play {many} games." if many > 1 else "You are going to play one game."
     if participant.game:
@@ -72,7 +166,7 @@ def ready(config: StudyConfig, participant: Participant) -> Markup:
 
 
 def waiting(config: StudyConfig) -> Markup:
-    """While nobody is there to play with."""
+    """The page of a wait for another participant."""
     most = (
         f"{config.study.waiting / 60:.0f} minutes"
         if config.study.waiting >= 120
@@ -83,23 +177,23 @@ def waiting(config: StudyConfig) -> Markup:
         "Waiting for another person",
         element(
             "p",
-            "You play with another participant. The game begins as soon as somebody is there.",
+            "You play with another participant. The game begins as soon as one is there.",
             class_="working",
             role="status",
         ),
-        element("p", f"If nobody comes within {most}, you {then}. You can leave this page open."),
+        element("p", f"If no one comes within {most}, you {then}. You can leave this page open."),
     )
 
 
-def questions(config: StudyConfig, given: dict[str, str], why: str = "") -> Markup:
-    """The questionnaire; ``given``: what was answered, by name."""
-    asked = [_question(each, given.get(each.name, "")) for each in config.questionnaire]
+def questions(config: StudyConfig, given: Mapping[str, object], why: str = "") -> Markup:
+    """The questionnaire; ``given``: answers so far, by field."""
+    asked = [_question(each, str(given.get(each.name, ""))) for each in config.questionnaire]
     head = "Some last questions" if asked else "That was the last game"
     return _story(head, problem(why), form("/answers", *asked, submit("Finish")))
 
 
 def done(config: StudyConfig, token: str) -> Markup:
-    """Thanks, and the completion code of whoever keeps ``token``."""
+    """Thanks, and the completion code of the browser with ``token``."""
     code = element("p", "Your completion code: ", element("strong", completion_code(token), class_="code"))
     return _story(
         "Done",
@@ -110,44 +204,33 @@ def done(config: StudyConfig, token: str) -> Markup:
 
 
 def over(text: str) -> Markup:
-    """An end without a code."""
+    """An end without a completion code."""
     return _story("The end", paragraphs(text))
 
 
 def leave() -> Markup:
-    """Asks whether somebody wants to stop."""
+    """Ask for a confirmation before stopping."""
     return _story(
         "Stop taking part?",
         element("p", "You cannot come back. What you did here is left out of whatever is exported."),
         element("p", element("a", "No, go on", class_="button primary large", href="/")),
-        form("/leave", element("button", "Yes, stop", class_="button large", type="submit"), sure=1),
+        form("/leave", element("button", "Yes, stop", class_="button large", type="submit"), hidden={"sure": 1}),
     )
 
 
-def enter(why: str = "") -> Markup:
-    """Asks for the password."""
-    field = element(
-        "p",
-        element("label", "Password of the study", for_="password"),
-        element(
-            "input", type="password", name="password", id="password", required=True, autocomplete="off", autofocus=True
-        ),
-        class_="field",
-    )
-    return _story("A password, please", form("/enter", field, problem(why), submit("Enter")))
-
-
-def _question(asked: QuestionConfig, given: str) -> Markup:
-    if asked.kind == "text":
-        label = element("label", asked.question, for_=f"q_{asked.name}")
-        area = element("textarea", given, name=asked.name, id=f"q_{asked.name}", rows="4", maxlength="2000")
+def _question(question: QuestionConfig, given: str) -> Markup:
+    if question.kind == "text":
+        label = element("label", question.question, for_=f"q_{question.name}")
+        area = element("textarea", given, name=question.name, id=f"q_{question.name}", rows="4", maxlength="2000")
         return element("p", label, area, class_="field")
-    if asked.kind == "choice":
-        return choice(asked.name, asked.question, [(str(n), text) for n, text in enumerate(asked.options, 1)], given)
-    options = [(str(n), str(n)) for n in range(1, asked.points + 1)]
-    ends = [f"{n} = {text}" for n, text in ((1, asked.low), (asked.points, asked.high)) if text]
-    told = element("p", *(element("span", end) for end in ends), class_="ends") if ends else None
-    return choice(asked.name, asked.question, options, given, "ask scale-of", told)
+    if question.kind == "choice":
+        return choice(
+            question.name, question.question, [(str(n), text) for n, text in enumerate(question.options, 1)], given
+        )
+    options = [(str(n), str(n)) for n in range(1, question.points + 1)]
+    ends = [f"{n} = {text}" for n, text in ((1, question.low), (question.points, question.high)) if text]
+    ends_ = element("p", *(element("span", end) for end in ends), class_="ends") if ends else None
+    return choice(question.name, question.question, options, given, "ask scale-of", ends_)
 
 
 def _story(head: str, *content: object) -> Markup:

@@ -19,20 +19,17 @@ from dond_marl.scenarios.sources import open_source, pack
 from league.display.game import Terminal, described, ending, protocol, said, steps, warning
 from league.display.game import conversation as heard
 from league.display.session import Sitting
-
-pytest.importorskip("nicegui", reason="nicegui is not installed: it comes with the [ui] extra")
-
 from league.display.svg.frontier import ending_text
+from league.web.bargaining_table import act_choices, describe_act, describe_reading, headline, talk_lines, turns_left
 from league.web.occupants import Candidate
-from league.web.play.live_game import Asked, Ended, LiveGame
-from league.web.play.setup_form import Wish, sitting_of
-from league.web.play.view import act_text, choices, headline, reading_text, talk_lines, time_left
-from league.web.replay.step import conversation
-from league.web.replay.view import best_answer
+from league.web.play.live_game import GameEnded, LiveGame, PersonsTurn
+from league.web.play.setup import GameChoice, sitting_of
+from league.web.replay.recorded import best_answer
+from league.web.replay.stepper import recorded_talk
 from partners.human import Human, View, views
 from tests.command import dond
 
-EQUILIBRIUM = Wish(partner="equilibrium", binding="claims")
+EQUILIBRIUM = GameChoice(partner="equilibrium", binding="claims")
 SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 TALK = Rules(message_length=40)
 
@@ -51,7 +48,7 @@ class Chatty:
         return "All of it \u2013 please\x07!"
 
 
-def test_a_person_says_a_text_beside_an_act_and_reads_the_partners():
+def test_messages_pass_between_person_and_partner():
     person = Chatty()
     games = rollout((seat_occupant("announcer"), Human(person)), pack([SCENARIO]), TALK, seed=0, prior="lewis")
     assert games.messages[0, 1] == "All of it - please?!"
@@ -60,18 +57,18 @@ def test_a_person_says_a_text_beside_an_act_and_reads_the_partners():
     assert silent.messages is None and person.seen[-1].state.messages == ()
 
 
-def test_a_person_is_not_shown_a_secret_claim():
-    from dond_marl.batch import GameBatch
+def test_view_hides_partner_secret_claim():
+    from dond_marl.batch import Table
     from dond_marl.seats import decide
 
-    table = GameBatch(pack([SCENARIO]), Rules(3, secret_claims=True))
+    table = Table(pack([SCENARIO]), Rules(3, secret_claims=True))
     for act, oA in ((Act.PROPOSE, (1, 0, 2)), (Act.PROPOSE, (0, 2, 0))):
         table.step(decide(np.array([act]), np.array([oA])))
     (view,) = views(table.turns())
     assert view.state.history == (Action(Act.PROPOSE, (1, 0, 2)), Action(Act.END))
 
 
-def test_talk_that_binds_nobody_and_secret_claims_are_told_as_such():
+def test_talk_and_secret_claims_in_words():
     state = State(SCENARIO, Rules(4, secret_claims=True))
     acts = [Action(Act.PROPOSE, (1, 0, 2)), Action(Act.AGREE), Action(Act.END), Action(Act.PROPOSE, (0, 2, 0))]
     for action in acts[:3]:
@@ -94,7 +91,7 @@ def shown(state):
     return console.file.getvalue()
 
 
-def test_the_terminal_asks_for_the_text_after_the_act_and_shows_what_was_said(monkeypatch):
+def test_terminal_message_prompt(monkeypatch):
     state = apply(State(SCENARIO, TALK), Action(Act.PROPOSE, (1, 0, 2)), "[bold]hats[/bold] are yours")
     out = io.StringIO()
     monkeypatch.setattr(sys, "stdin", io.StringIO("p 0 2 1\nno, thanks\n"))
@@ -104,7 +101,7 @@ def test_the_terminal_asks_for_the_text_after_the_act_and_shows_what_was_said(mo
     assert '"[bold]hats[/bold] are yours"' in out.getvalue()
 
 
-def test_dond_play_with_messages_records_them(monkeypatch, tmp_path):
+def test_play_command_records_messages(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO("p 0 0 0\ntake everything\n"))
     code = dond(
@@ -127,44 +124,47 @@ def test_dond_play_with_messages_records_them(monkeypatch, tmp_path):
     assert replay(record).messages == record.messages
 
 
-def test_the_page_plays_a_game_with_messages_and_the_replay_shows_them_without_markup(tmp_path):
+def test_page_messages_are_escaped_in_replay(tmp_path):
     source = open_source("lewis")
     sitting = Sitting(seat_occupant("announcer"), "announcer", source, TALK, 3, tmp_path / "games.jsonl", 0)
     heard = queue.Queue()
     game = LiveGame(sitting, 0, 0, heard.put)
     game.start()
     event = heard.get(timeout=60)
-    assert isinstance(event, Asked)
-    game.say(Action(Act.PROPOSE, (0, 0, 0)), None, "<script>alert(1)</script>")
+    assert isinstance(event, PersonsTurn)
+    game.play(Action(Act.PROPOSE, (0, 0, 0)), None, "<script>alert(1)</script>")
     ended = heard.get(timeout=60)
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, GameEnded)
     assert ended.record.messages[0] == "<script>alert(1)</script>"
-    page = str(conversation(steps(ended.record), 1, ("you", "they")))
+    page = str(recorded_talk(steps(ended.record), 1, ("you", "they")))
     assert "&lt;script&gt;" in page and "<script>" not in page
     lines = talk_lines(replay(ended.record), 0)
     assert lines[0].message == "<script>alert(1)</script>" and lines[1].message.startswith("My values:")
 
 
-def test_a_game_of_secret_claims_is_told_as_what_it_is_and_its_claims_when_it_is_over():
+def test_secret_claims_wording():
     rules = Rules(4, secret_claims=True)
     assert protocol(Rules()) == "" and protocol(Rules(3, secret_claims=True)).startswith("The first act is talk that")
     assert protocol(rules).startswith("The first 2 acts are talk that binds nobody. Then each of you makes one secret")
     assert protocol(Rules(2, secret_claims=True)).startswith("Each of you makes one secret claim")
     talk = apply(State(SCENARIO, rules), Action(Act.PROPOSE, (1, 0, 2)))
-    labels = [choice.label for choice in choices(View(talk), (0, 2, 0))]
+    labels = [choice.label for choice in act_choices(View(talk), (0, 2, 0))]
     assert labels == ["Suggest", "Insist", "Say yes", "Say no", "Suggest nothing"]
     assert headline(View(talk)) == "They would leave you 2 hats, worth 8 points to you."
-    assert time_left(talk) == "1 act of talk left, then a secret claim of each of you"
+    assert turns_left(talk) == "1 act of talk left, then a secret claim of each of you"
     claims = apply(apply(talk, Action(Act.AGREE)), Action(Act.PROPOSE, (1, 2, 2)))
-    mine = {choice.act: choice for choice in choices(View(claims), (0, 2, 0))}
+    mine = {choice.act: choice for choice in act_choices(View(claims), (0, 2, 0))}
     assert Act.INSIST not in mine and mine[Act.AGREE].detail == "that they left you, 8 points"
     assert mine[Act.END].detail == "nothing" and mine[Act.PROPOSE].label == "Claim this"
     assert headline(View(claims)) == "Claim in secret. They last left you 2 hats, worth 8 points to you."
     assert warning(Action(Act.END), View(claims)) == "This claims nothing: no deal, nothing for both."
     assert warning(Action(Act.AGREE), View(claims)) == "" != warning(Action(Act.PROPOSE, (1, 0, 0)), View(claims))
     assert described(Action(Act.AGREE), View(claims)) == "AGREE: you keep 2 hats (8 points), they get 1 book, 2 balls"
-    assert reading_text(Action(Act.AGREE), View(claims)) == "Claim the rest: you claim 2 hats (8 points)"
-    assert act_text(Action(Act.END), claims) == "claim nothing" and act_text(Action(Act.END), talk) == "suggest nothing"
+    assert describe_reading(Action(Act.AGREE), View(claims)) == "Claim the rest: you claim 2 hats (8 points)"
+    assert (
+        describe_act(Action(Act.END), claims) == "claim nothing"
+        and describe_act(Action(Act.END), talk) == "suggest nothing"
+    )
     assert "everything" not in str(talk_lines(claims, 1)) and talk_lines(claims, 1)[2].text == "(A secret claim.)"
     assert talk_lines(claims, 0)[2].text == "(Secret claim: 1 book, 2 hats, 2 balls.)"
     over = apply(claims, Action(Act.AGREE))
@@ -177,7 +177,7 @@ def test_a_game_of_secret_claims_is_told_as_what_it_is_and_its_claims_when_it_is
 
 
 @pytest.mark.parametrize("seat", ["0", "1"])
-def test_dond_play_with_secret_claims_keeps_them_until_both_are_made(seat, monkeypatch, tmp_path, capsys):
+def test_play_command_with_secret_claims(seat, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO("p 0 0 0\nhello\nd\ny\n"))
     arguments = ["--partner", "heuristic", "--seat", seat, "--seed", "3", "--max-turns", "4", "--record", "g.jsonl"]
@@ -193,20 +193,23 @@ def test_dond_play_with_secret_claims_keeps_them_until_both_are_made(seat, monke
     assert after.count("(Secret claim: ") == 2 and "(Secret claim: no claim.)" in after
 
 
-def test_secret_claims_need_two_acts_and_whoever_knows_them(tmp_path, capsys):
+def test_secret_claims_need_two_acts_and_a_fitting_partner(tmp_path, capsys):
     assert dond("play", "--secret-claims", "--max-turns", "1") == 2
     assert "--max-turns of at least 2" in capsys.readouterr().err
     assert dond("play", "--secret-claims", "--partner", "equilibrium") == 2
     assert "none is known with secret claims" in capsys.readouterr().err
-    for wish, told in ((Wish(binding="claims", max_turns="1"), "a claim of each"), (EQUILIBRIUM, "none is known")):
-        with pytest.raises((ValueError, InputError), match=told):
-            sitting_of(wish, Candidate(wish.partner, ""), tmp_path / "games.jsonl", None)
-    sitting = sitting_of(Wish(binding="claims"), Candidate("tough", ""), tmp_path / "games.jsonl", None)
-    assert sitting.rules == Rules(secret_claims=True) and Wish().binding == "acts"
+    for wish, told in (
+        (GameChoice(binding="claims", max_turns="1"), "a claim of each"),
+        (EQUILIBRIUM, "none is known"),
+    ):
+        with pytest.raises((ValueError, InputError), match=why):
+            sitting_of(choice, Candidate(choice.partner, ""), tmp_path / "games.jsonl", None)
+    sitting = sitting_of(GameChoice(binding="claims"), Candidate("tough", ""), tmp_path / "games.jsonl", None)
+    assert sitting.rules == Rules(secret_claims=True) and GameChoice().binding == "acts"
 
 
-def test_silent_games_show_no_text_and_are_what_the_form_begins_with():
+def test_games_without_messages():
     state = apply(State(SCENARIO, Rules(2)), Action(Act.PROPOSE, (1, 0, 2)))
     record = record_of(apply(state, Action(Act.AGREE)), ("a", "b"))
-    assert 'class="message"' not in str(conversation(steps(record), 1, ("a", "b")))
-    assert Wish().messages == "none"
+    assert 'class="message"' not in str(recorded_talk(steps(record), 1, ("a", "b")))
+    assert GameChoice().messages == "none"

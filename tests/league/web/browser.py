@@ -1,4 +1,4 @@
-"""What the tests of the pages share: a small league, the pages served by the real script, a headless Chromium."""
+"""Shared by the tests of the pages: a small league, the served pages, a headless Chromium."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def missing() -> str | None:
     """Why no browser test can run here, ``None`` if they can."""
     if CHROMIUM is None:
         return "no Chromium is installed: apt-get install chromium"
-    for library in ("nicegui", "playwright", "axe_playwright_python"):
+    for library in ("starlette", "playwright", "axe_playwright_python"):
         try:
             __import__(library)
         except ModuleNotFoundError:
@@ -107,11 +107,9 @@ def serving(
         port = probe.getsockname()[1]
     command = [*PROGRAM, "web", "--port", str(port), "--no-browser", *arguments]
     log = folder / "server.log"
-    # NiceGUI serves otherwise where it finds pytest at work.
-    own = {key: value for key, value in HERE.items() if not key.startswith("PYTEST")}
     with log.open("w") as file:
         server = subprocess.Popen(
-            command, cwd=folder, stdout=file, stderr=subprocess.STDOUT, env={**own, "OMP_NUM_THREADS": "1"}
+            command, cwd=folder, stdout=file, stderr=subprocess.STDOUT, env={**HERE, "OMP_NUM_THREADS": "1"}
         )
         try:
             address = f"http://{host}:{port}"
@@ -151,8 +149,8 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def begin(page, partner, seat="0", seed="1030", **fields):
-    """Sit down with whoever is written so."""
-    page.get_by_text("Somebody else").click()
+    """Begin a game with the partner of that name."""
+    page.get_by_text("Another partner", exact=True).click()
     page.get_by_label("Name and parameters").fill(partner)
     page.get_by_label("Who opens").select_option(seat)
     page.get_by_text("Rules and chance").click()

@@ -1,4 +1,4 @@
-"""What people come back for, in a browser: a game found again, the deal of the day, scores, the tour of the table."""
+"""Returning visitors in a browser: recorded games, the deal of the day, scores, the tour, watched games."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action, State, apply
 from dond_marl.records.record import record_of, to_line
-from league.web.arena.watch import watched
-from league.web.league.follower import RunViewError
-from league.web.play.daily import PARTNERS, daily_of, today
+from league.web.league_follower import RunViewError
+from league.web.league_page import play_members
+from league.web.play.setup import DAILY_PARTNERS, daily_deal, deal_of_today
 from partners.best_response import BestResponse
 from tests.command import in_process
 from tests.league.web.browser import HOSTILE, NARROW, SCENARIO, begin, games_in, missing, serving
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 def lose(page):
     """End the game at once, by walking away."""
-    page.wait_for_function("document.querySelector('.act.propose:enabled')")
+    page.locator(".act.propose:enabled").wait_for()
     page.get_by_role("button", name="Walk away").click()
-    page.get_by_role("button", name="Really?").click()
+    page.get_by_role("button", name="Yes: walk away").click()
 
 
 @pytest.mark.slow
-def test_a_game_is_analysed_and_its_link_leads_to_it_after_the_server_was_started_anew(look, folder, browser):
+def test_link_to_a_game_survives_a_restart(look, folder, browser):
     page = look()
     begin(page, "pushover")
     page.get_by_role("button", name="Propose").click()
@@ -58,7 +58,7 @@ def test_a_game_is_analysed_and_its_link_leads_to_it_after_the_server_was_starte
         context.close()
 
 
-def test_a_downloaded_game_is_opened_again_and_what_is_none_is_told(look, tmp_path):
+def test_opening_a_downloaded_game(look, tmp_path):
     page = look("/replay")
     page.get_by_text("Act 1 of").wait_for()
     record = record_of(apply(State(SCENARIO), Action(Act.DISAGREE)), ("human", "somebody far away"), source="lewis")
@@ -69,11 +69,11 @@ def test_a_downloaded_game_is_opened_again_and_what_is_none_is_told(look, tmp_pa
     page.get_by_role("alert").filter(has_text="This file cannot be opened").wait_for()
     field.set_input_files(tmp_path / "game.json")
     page.get_by_text("human and somebody far away: no deal, 1 act. From a file of yours").wait_for()
-    page.get_by_text("nobody knows how somebody far away would have answered").wait_for()
+    page.get_by_text("would have answered").wait_for()
 
 
-def test_the_deal_of_the_day_is_the_same_for_everybody_and_counts_once_a_day(look, folder):
-    deal = today()
+def test_daily_deal_and_streak(look, folder, address):
+    deal = deal_of_today()
     page = look()
     page.get_by_text("Play it to begin a streak.").wait_for()
     page.get_by_role("button", name="Play today's deal").click()
@@ -82,9 +82,9 @@ def test_the_deal_of_the_day_is_the_same_for_everybody_and_counts_once_a_day(loo
     page.locator(".daily-streak", has_text="Played: 0 of 10 points. Streak: 1 day.").wait_for()
     first = games_in(folder)[-1]
     assert (first.seed, deal.partner in first.occupants) == (deal.seed, True)
-    yesterday = {"last": str(daily_of(deal.day.fromordinal(deal.day.toordinal() - 1)).day), "streak": 4}
+    yesterday = {"last": str(daily_deal(deal.day.fromordinal(deal.day.toordinal() - 1)).day), "streak": 4}
     page.evaluate("kept => localStorage.setItem('daily', JSON.stringify(kept))", {**yesterday, "score": 3, "whole": 10})
-    page.goto(page.url)
+    page.goto(address)
     page.get_by_text("Streak: 4 days. Play today to go on.").wait_for()
     page.get_by_role("button", name="Play today's deal").click()
     lose(page)
@@ -96,7 +96,7 @@ def test_the_deal_of_the_day_is_the_same_for_everybody_and_counts_once_a_day(loo
     assert json.loads(page.evaluate("localStorage.daily"))["streak"] == 5
 
 
-def test_the_tour_has_four_steps_by_keyboard_and_is_shown_once(look):
+def test_tour_by_keyboard(look, address):
     page = look("/", NARROW, toured=False)
     begin(page, "pushover")
     for number in range(1, 5):
@@ -105,13 +105,13 @@ def test_the_tour_has_four_steps_by_keyboard_and_is_shown_once(look):
         page.keyboard.press("Enter")
     page.locator(".tour").wait_for(state="detached")
     page.locator(".game:focus").wait_for()  # whose keys are heard at once
-    page.goto(page.url)
+    page.goto(address)
     begin(page, "pushover")
     assert page.locator(".tour").count() == 0
 
 
 @pytest.mark.slow
-def test_the_tour_is_left_by_escape_and_is_not_shown_again(look):
+def test_tour_ends_by_escape(look):
     page = look("/", toured=False)
     begin(page, "pushover")
     page.locator(".tour").wait_for()
@@ -121,7 +121,7 @@ def test_the_tour_is_left_by_escape_and_is_not_shown_again(look):
 
 
 @pytest.mark.slow
-def test_scores_grow_with_every_game(look, folder):
+def test_scores_grow(look, folder):
     page = look("/scores")
     page.locator(".score-cards, .empty").wait_for()
     before = len(games_in(folder))
@@ -136,39 +136,39 @@ def test_scores_grow_with_every_game(look, folder):
     assert len(games_in(folder)) == before + 1
 
 
-def test_every_day_has_a_deal_of_its_own():
-    days = [daily_of(today().day.fromordinal(today().day.toordinal() + n)) for n in range(200)]
-    assert {deal.partner for deal in days} == set(PARTNERS)
+def test_daily_deals_differ():
+    days = [daily_deal(deal_of_today().day.fromordinal(deal_of_today().day.toordinal() + n)) for n in range(200)]
+    assert {deal.partner for deal in days} == set(DAILY_PARTNERS)
     assert len({deal.seed for deal in days}) == 200
-    assert daily_of(days[0].day) == days[0]
+    assert daily_deal(days[0].day) == days[0]
 
 
-def test_two_members_of_a_league_are_picked_and_their_game_goes_on_by_itself(look):
+def test_watching_two_members(look):
     page = look("/league")
     page.get_by_label("Who opens").select_option(label=HOSTILE[0])
     page.get_by_label("Who answers").select_option(label="pushover")
     page.get_by_role("button", name="Watch a game").click()
-    page.locator(".watch .view.me .name", has_text=HOSTILE[0]).wait_for()
-    page.locator(".watch output", has_text="Act 2 of 2").wait_for()  # nothing was pressed
-    page.locator(".watch output", has_text="The end").wait_for()
+    page.locator("#watched .view.me .name", has_text=HOSTILE[0]).wait_for()
+    page.locator("#watched output", has_text="Act 2 of 2").wait_for()  # nothing was pressed
+    page.locator("#watched output", has_text="The end").wait_for()
     page.get_by_role("button", name="Play", exact=True).click()
-    page.locator(".watch output", has_text="Act 1 of 2").wait_for()
+    page.locator("#watched output", has_text="Act 1 of 2").wait_for()
     page.get_by_role("button", name="Pause").click()
     page.get_by_role("button", name="Play", exact=True).wait_for()
 
 
-def test_a_game_to_watch_is_the_leagues_own_kind_and_the_same_for_a_seed(folder):
+def test_watched_game_follows_the_league(folder):
     run = folder / "runs" / "league" / "0001"
-    record = watched(run, ("pushover", "heuristic"), 5)
+    record = play_members(run, ("pushover", "heuristic"), 5)
     assert (record.rules.max_turns, record.source, record.occupants) == (
         3, "lewis, split train", ("pushover", "heuristic"),
     )  # fmt: skip
-    assert watched(run, ("pushover", "heuristic"), 5) == record
+    assert play_members(run, ("pushover", "heuristic"), 5) == record
     with pytest.raises(RunViewError, match="has no member 'nobody'"):
-        watched(run, ("pushover", "nobody"), 5)
+        play_members(run, ("pushover", "nobody"), 5)
 
 
-def test_a_game_to_watch_reveals_values_where_the_league_does(tmp_path):
+def test_watched_game_reveals_values(tmp_path):
     text = (
         "env: {scenarios: lewis, split: train, max_turns: 4, reveal_partner_utilities: true}\n"
         "league: {rounds: 1, block_size: 2, evaluate: false}\n"
@@ -179,6 +179,6 @@ def test_a_game_to_watch_reveals_values_where_the_league_does(tmp_path):
     assert in_process("league", "--config", "league.yaml", "--quiet", cwd=tmp_path).returncode == 0
     (run,) = (tmp_path / "runs").iterdir()
     for seed in range(5):
-        record = watched(run, ("knows", "heuristic"), seed)
+        record = play_members(run, ("knows", "heuristic"), seed)
         opening = turn_of(State(record.scenario, record.rules), prior="lewis", reveal_partner_utilities=True)
         assert record.actions[0] == only_action(BestResponse("heuristic").act(opening))

@@ -1,4 +1,4 @@
-"""The pages in a real browser: a whole game, an illegal act refused, a replay, a league that grows, hostile names."""
+"""The pages in a real browser: games by mouse, keyboard and sentences, replays, leagues, accessibility."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.league.web.browser import HOSTILE, NARROW, SCENARIO, TALK, WIDE, as_a
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 
-def test_a_whole_game_by_tapping_ends_in_a_deal_that_is_drawn_and_recorded(look, folder):
+def test_game_by_mouse(look, folder):
     before, page = len(games_in(folder)), look()
     begin(page, "pushover")  # agrees to anything
     assert page.get_by_role("button", name="Accept").is_disabled()  # nothing is on offer
     keep = page.locator(".side.me").inner_text()
-    page.get_by_role("button", name=re.compile("hat 1 of")).click()
+    page.get_by_role("checkbox", name=re.compile("hat 1 of")).click()
     page.locator(".side.they", has_text="1 hat").wait_for()
     assert page.locator(".side.me").inner_text() != keep
     page.get_by_role("button", name="Propose").click()
@@ -41,7 +41,7 @@ def test_a_whole_game_by_tapping_ends_in_a_deal_that_is_drawn_and_recorded(look,
     assert page.locator(".rate b").all_inner_texts() == theirs  # the same items, worth what they were to the partner
 
 
-def test_a_game_by_keyboard_alone_at_phone_width(look, folder):
+def test_game_by_keyboard_on_a_phone(look, folder):
     page = look("/", NARROW)
     begin(page, "pushover")
     page.locator(".game:focus").wait_for()  # keys are heard at once
@@ -57,7 +57,7 @@ def test_a_game_by_keyboard_alone_at_phone_width(look, folder):
     assert games_in(folder)[-1].outcome.deal
 
 
-def test_an_illegal_act_is_refused_in_words_and_the_game_goes_on(look, folder):
+def test_illegal_commands_are_refused(look, folder):
     before, page = len(games_in(folder)), look()
     begin(page, "heuristic")
     page.get_by_label("Say it in your own words").fill("a")
@@ -66,19 +66,16 @@ def test_an_illegal_act_is_refused_in_words_and_the_game_goes_on(look, folder):
     page.get_by_label("Say it in your own words").fill("p 9 9 9")
     page.get_by_role("button", name="Say").click()
     page.get_by_role("alert").filter(has_text="Not legal: there are").wait_for()
-    # A browser that lets a dead button be pressed all the same.
-    page.evaluate("const b = document.querySelector('.act.agree'); b.disabled = false; b.click()")
-    page.get_by_role("alert").filter(has_text="Not legal: AGREE").wait_for()
     assert page.locator(".log li").count() == 0
     assert len(games_in(folder)) == before
 
 
-def test_a_sentence_is_read_back_and_played_on_enter_or_dropped_on_escape(look, folder):
+def test_sentence_is_confirmed_or_dropped(look, folder):
     page = look()
     begin(page, "pushover")
     line = page.get_by_label("Say it in your own words")
     line.fill("I'd like the hat and both balls, you can have the rest")
-    page.get_by_role("button", name=re.compile("hat 1 of")).click()
+    page.get_by_role("checkbox", name=re.compile("hat 1 of")).click()
     page.locator(".side.they", has_text="1 hat").wait_for()
     assert line.input_value().startswith("I'd like")  # what is being typed stays, whatever else changes
     line.press("Enter")
@@ -86,7 +83,7 @@ def test_a_sentence_is_read_back_and_played_on_enter_or_dropped_on_escape(look, 
     page.locator(".side.they", has_text="3 books").wait_for()
     page.keyboard.press("Escape")  # no: the table is as it was, and the line can be mended
     page.locator(".side.they", has_text="1 hat").wait_for()
-    page.locator(".say input:focus").wait_for()
+    page.locator(".say [name=words]:focus").wait_for()
     line.press("Enter")
     page.locator(".confirm button:focus", has_text="Yes, say that").wait_for()
     assert page.locator(".log li").count() == 0
@@ -97,26 +94,26 @@ def test_a_sentence_is_read_back_and_played_on_enter_or_dropped_on_escape(look, 
     assert games_in(folder)[-1].words[0] == "I'd like the hat and both balls, you can have the rest"
 
 
-def test_after_a_sentence_the_keys_are_heard_and_nothing_in_words_ends_the_game_unasked(look, folder):
+def test_keys_after_sentences(look, folder):
     page = look()
     begin(page, "tough", "1")  # asks for everything it values
-    page.wait_for_function("document.querySelector('.act.propose:enabled')")
+    page.locator(".act.propose:enabled").wait_for()
     page.locator(".game:focus").wait_for()
     page.keyboard.press("t")
     page.keyboard.type("gimme everything")
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")  # at once, wherever the focus is by now
-    page.wait_for_function("document.querySelectorAll('.log li').length === 3")
+    page.locator(".log li").nth(2).wait_for()
     page.locator(".game:focus").wait_for()
     page.keyboard.press("i")  # heard at once
-    page.wait_for_function("document.querySelectorAll('.log li').length === 5")
+    page.locator(".log li").nth(4).wait_for()
     line = page.get_by_label("Say it in your own words")
     line.fill("no way")
     line.press("Enter")
     page.locator(".confirm button:focus", has_text="Propose: you keep").wait_for()
     page.keyboard.press("i")  # something else is done instead
-    page.wait_for_function("document.querySelectorAll('.log li').length === 7")
-    page.locator(".confirm").wait_for(state="hidden")
+    page.locator(".log li").nth(6).wait_for()
+    page.locator(".confirm").wait_for(state="detached")
     line.fill("qqq")
     line.press("Enter")
     page.get_by_role("alert").filter(has_text="“qqq” was not understood").wait_for()
@@ -131,20 +128,20 @@ def test_after_a_sentence_the_keys_are_heard_and_nothing_in_words_ends_the_game_
     assert games_in(folder)[-1].words == (None, "gimme everything", *[None] * 5, "bye")
 
 
-def test_an_offer_worth_nothing_is_accepted_only_on_a_second_press(look, folder):
+def test_worthless_offer_is_confirmed(look, folder):
     page = look()
     begin(page, "boulware", "1", seed="3")  # opens by asking for everything
-    page.wait_for_function("document.querySelector('.act.agree:enabled')")
+    page.locator(".act.agree:enabled").wait_for()
     assert "primary" not in page.locator(".act.agree").get_attribute("class")
     page.keyboard.press("a")
-    page.locator(".act.agree", has_text="Really?").wait_for()
+    page.locator(".confirm .no:focus").wait_for()
     assert page.locator(".log li").count() == 1
-    page.keyboard.press("a")
+    page.get_by_role("button", name="Yes: accept").click()
     page.get_by_role("heading", name="Deal! You accepted.").wait_for()
     assert "You got nothing from this deal." in page.locator(".verdict").inner_text()
 
 
-def test_whoever_walks_away_is_asked_twice_and_may_leave_without_a_record(look, folder):
+def test_leaving_and_walking_away(look, folder):
     before, page = len(games_in(folder)), look()
     begin(page, "tough")
     page.get_by_role("button", name="Leave").click()
@@ -152,54 +149,38 @@ def test_whoever_walks_away_is_asked_twice_and_may_leave_without_a_record(look, 
     assert len(games_in(folder)) == before
     begin(page, "tough")
     page.get_by_role("button", name="Walk away").click()
-    page.get_by_role("button", name="Really?").click()
+    page.get_by_role("button", name="Yes: walk away").click()
     page.get_by_role("heading", name="No deal. You walked away.").wait_for()
     assert games_in(folder)[-1].outcome.scores == (0, 0)
 
 
-def test_the_browser_asks_before_a_game_is_lost_and_not_once_it_is_over(look):
-    page, asked = look(), []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
-    begin(page, "pushover")
-    page.reload()
-    assert asked == ["beforeunload"]
-    begin(page, "pushover")
-    page.get_by_role("button", name="Propose").click()
-    page.get_by_role("button", name="Next game").wait_for()
-    page.wait_for_function("window.onbeforeunload === null")
-    page.reload()
-    page.get_by_role("button", name="Deal the items").wait_for()
-    assert asked == ["beforeunload"]
-
-
-def test_an_adviser_whispers_and_is_on_record(look, folder):
+def test_reload_keeps_the_game(look):
     page = look()
-    begin(page, "pushover", Advice="random")
+    begin(page, "tough")
+    page.get_by_role("checkbox", name=re.compile("hat 1 of")).click()
+    page.get_by_role("button", name="Propose").click()
+    page.locator(".log li").nth(1).wait_for()
+    page.reload()
+    page.locator(".act.propose:enabled").wait_for()
+    assert page.locator(".log li").count() == 2
+
+
+def test_hint_is_shown_and_recorded(look, folder):
+    page = look()
+    begin(page, "pushover", Hints="random")
     page.locator(".whisper", has_text="Psst").wait_for()
     page.get_by_role("button", name="Propose").click()
     page.get_by_role("heading", name="Deal!").wait_for()
     assert games_in(folder)[-1].occupants[0] == "human(hints=random)"
 
 
-def test_mistakes_in_the_choice_are_told_in_a_line(look):
-    page = look()
-    page.get_by_text("Somebody else").click()
-    page.get_by_label("Name and parameters").fill("heuristik<b>")
-    page.get_by_role("button", name="Deal the items").click()
-    page.get_by_role("alert").filter(has_text="an occupant is written name or name(parameter=value").wait_for()
-    page.get_by_label("Name and parameters").fill("heuristik")
-    page.get_by_role("button", name="Deal the items").click()
-    page.get_by_role("alert").filter(has_text="did you mean 'heuristic'?").wait_for()
-
-
-def test_what_was_typed_stays_while_something_else_is_chosen(look):
+def test_form_keeps_typed_text(look):
     page = look()
     page.get_by_text("Rules and chance").click()
     page.get_by_label("Seed").fill("12")
     page.get_by_label("Acts in all").fill("4")
     page.get_by_text("Stubborn", exact=True).click()
     page.get_by_label("Who opens").select_option("0")
-    page.wait_for_timeout(300)  # for the server to have told the page of it
     assert page.get_by_label("Seed").input_value() == "12"
     assert page.get_by_label("Acts in all").input_value() == "4"
     page.get_by_role("button", name="Deal the items").click()
@@ -209,24 +190,14 @@ def test_what_was_typed_stays_while_something_else_is_chosen(look):
     page.get_by_label("Who opens").wait_for()
 
 
-def test_a_partner_that_breaks_down_is_told_of(look):
-    page = look()
-    page.get_by_text("Somebody else").click()
-    page.get_by_label("Name and parameters").fill("best_response(to=heuristic)")
-    page.get_by_label("Items and values").select_option("uniform")  # too rich to be exact about
-    page.get_by_label("Who opens").select_option("1")
-    page.get_by_role("button", name="Deal the items").click()
-    page.get_by_role("alert").filter(has_text="the occupant of seat_0 failed").wait_for()
-
-
-def test_a_replay_is_stepped_through_with_both_views_and_what_was_thought(look, folder):
+def test_replay_steps(look, folder):
     page = look("/replay?file=runs/games/told.jsonl")
     page.get_by_text("Act 1 of 3").wait_for()
     assert page.locator(".view").count() == 2
     assert [text.split("\n")[1] for text in page.locator(".view.me .pool li").all_inner_texts()] == [
         "4 points each", "1 point each", "2 points each",
     ]  # fmt: skip
-    page.get_by_role("button", name="Next act").click()
+    page.get_by_role("link", name="Next act").click()
     page.get_by_text("Act 2 of 3").wait_for()
     page.get_by_text(
         re.compile(r"(PROPOSE|INSIST) to keep .+ \(\d+\)")
@@ -241,16 +212,16 @@ def test_a_replay_is_stepped_through_with_both_views_and_what_was_thought(look, 
     assert page.locator(".view.me dd").inner_text() == "1 book, 2 balls (8 points)"
 
 
-def test_a_persons_own_game_is_replayed_in_plain_words_by_keys_at_once_and_by_its_address(look, folder, address):
+def test_replay_of_a_persons_game(look, folder, address):
     state = State(SCENARIO, Rules())
     for action in TALK:
         state = apply(state, action)
     own = folder / "runs" / "games" / "own.jsonl"
     own.write_text("".join(f"{to_line(record_of(state, ('human', name), source='lewis'))}\n" for name in ("a", "b")))
     page = look("/replay?file=runs/games/own.jsonl&game=1")
-    page.get_by_text("A person played here, and only they know what they thought.").wait_for()
+    page.get_by_text("A person played here").wait_for()
     assert "OccupantNameError" not in page.locator("#content").inner_text()
-    page.get_by_role("button", name="What would heuristic do here?").click()
+    page.get_by_role("link", name="What would heuristic do here?").click()
     page.locator(".mind .policy li").first.wait_for()
     page = look("/replay?file=runs/games/own.jsonl&game=1")
     page.locator(".stepper:focus").wait_for()
@@ -265,7 +236,7 @@ def test_a_persons_own_game_is_replayed_in_plain_words_by_keys_at_once_and_by_it
         urllib.request.urlopen(f"{address}/replay/game.json?file=server.log&game=1")
 
 
-def test_the_league_page_follows_while_rows_arrive(look, folder):
+def test_league_page_follows(look, folder):
     page = look("/league")
     page.get_by_text("2 of 4").wait_for()
     shown = page.locator(".facts-row dd").nth(1).inner_text()
@@ -277,7 +248,7 @@ def test_the_league_page_follows_while_rows_arrive(look, folder):
     assert (folder / "growing" / "0001" / LEDGER).is_file()
 
 
-def test_hostile_names_are_text_wherever_they_are_shown(look, folder):
+def test_hostile_names_are_escaped(look, folder):
     page = look("/league")
     page.locator(".ladder .name").first.wait_for()
     assert set(HOSTILE) <= set(page.locator(".ladder .name").all_inner_texts())
@@ -286,46 +257,30 @@ def test_hostile_names_are_text_wherever_they_are_shown(look, folder):
     page = look("/replay?file=runs/games/told.jsonl")
     page.get_by_label("Game", exact=True).select_option("1")
     page.locator(".view .name", has_text=HOSTILE[0]).wait_for()
-    page.get_by_role("button", name="The end").click()
+    page.get_by_role("link", name="The end").click()
     page.locator(".score", has_text=HOSTILE[1]).wait_for()
     assert page.locator("main img, main script").count() == 0
     page = look("/")
-    page.get_by_text("Somebody else").click()
-    page.get_by_label("Everybody").select_option(label=HOSTILE[0])
+    page.get_by_text("Another partner", exact=True).click()
+    page.get_by_label("All partners").select_option(label=HOSTILE[0])
     page.get_by_role("button", name="Deal the items").click()
     page.locator(".token").first.wait_for()
     page.locator(".facts", has_text=HOSTILE[0]).wait_for()
     assert page.locator("main img, main script").count() == 0
 
 
-def test_two_occupants_meet_and_their_games_can_be_looked_at(look):
+def test_arena_match(look):
     page = look("/arena")
     page.get_by_label("One", exact=True).select_option("linear")
     page.get_by_label("How many").select_option("100")
-    page.get_by_role("button", name="Let them meet").click()
+    page.get_by_role("button", name="Play the match").click()
     page.locator(".landing").wait_for()
     assert page.get_by_text("200 games on lewis, split train, seed 0").is_visible()
     page.locator(".games .link").first.click()
     page.get_by_text(re.compile("Act 1 of")).wait_for()
     page.get_by_label("One: name and parameters").fill("linear(")
-    page.get_by_role("button", name="Let them meet").click()
+    page.get_by_role("button", name="Play the match").click()
     page.get_by_role("alert").filter(has_text="an occupant is written").wait_for()
-
-
-def test_only_this_machine_by_its_own_names_is_answered(address):
-    def status(path, host):
-        request = urllib.request.Request(address + path, headers={"Host": host})
-        try:
-            with urllib.request.urlopen(request) as answer:
-                return answer.status, answer.headers["content-security-policy"] or ""
-        except urllib.error.HTTPError as error:
-            return error.code, ""
-
-    code, policy = status("/", "127.0.0.1")
-    assert code == 200
-    assert "default-src 'self'" in policy
-    assert status("/", "somebody.example")[0] == 400  # a name that was made to point here
-    assert status("/static/../../../../etc/passwd", "localhost")[0] == 404
 
 
 def serious(page):
@@ -344,7 +299,7 @@ def accessible(look, size, scheme):
     """Every page in one size and colors; a game at each of its moments."""
     page = look("/", size, scheme)
     assert serious(page) == [], "the choice of a partner"
-    begin(page, "heuristic", Advice="random")
+    begin(page, "heuristic", Hints="random")
     page.locator(".whisper", has_text="Psst").wait_for()
     assert serious(page) == [], "the person's turn"
     page.get_by_label("Say it in your own words").fill("bye")
@@ -352,8 +307,9 @@ def accessible(look, size, scheme):
     page.get_by_role("button", name="Yes, really").wait_for()
     assert serious(page) == [], "a question about a sentence"
     page.keyboard.press("Escape")
+    page.locator(".confirm").wait_for(state="detached")
     page.get_by_role("button", name="Walk away").click()
-    page.get_by_role("button", name="Really?").click()
+    page.get_by_role("button", name="Yes: walk away").click()
     page.locator(".plane").wait_for()
     page.get_by_text("In numbers").click()
     page.locator(".judgement").first.wait_for()
@@ -368,43 +324,43 @@ def accessible(look, size, scheme):
     page = look("/league", size, scheme)
     page.locator(".heat").wait_for()
     page.get_by_role("button", name="Watch a game").click()
-    page.locator(".watch .said-too").wait_for()
+    page.locator(".stepper .said-too").wait_for()
     assert serious(page) == [], "the league"
     page = look("/replay?file=runs/games/told.jsonl", size, scheme)
     page.locator(".said-too").wait_for()
     assert serious(page) == [], "the replay"
-    page.get_by_role("button", name="The end").click()
+    page.get_by_role("link", name="The end").click()
     page.locator(".plane").wait_for()
     assert serious(page) == [], "the replay's end"
     page = look("/arena", size, scheme)
     page.get_by_label("How many").select_option("100")
-    page.get_by_role("button", name="Let them meet").click()
+    page.get_by_role("button", name="Play the match").click()
     page.locator(".landing").wait_for()
     assert serious(page) == [], "the arena"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "scheme"), [(NARROW, "dark")])
-def test_axe_finds_nothing_serious_on_any_page(look, size, scheme):
+def test_axe(look, size, scheme):
     accessible(look, size, scheme)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "dark"), (WIDE, "light"), (NARROW, "light")])
-def test_axe_finds_nothing_serious_in_the_other_colors(look, size, scheme):
+def test_axe_in_other_sizes_and_colors(look, size, scheme):
     accessible(look, size, scheme)
 
 
-def test_a_text_beside_an_act_is_sent_shown_without_markup_and_recorded(look, folder):
+def test_message_with_an_act(look, folder):
     page = look()
-    begin(page, "announcer", Messages_beside_acts="text")
-    page.get_by_label("Said beside your act").fill("<b>hats</b> \u2013 please")
-    page.get_by_role("button", name=re.compile("hat 1 of")).click()
+    begin(page, "announcer", Messages_with_acts="text")
+    page.get_by_label("Said with your act").fill("<b>hats</b> \u2013 please")
+    page.get_by_role("checkbox", name=re.compile("hat 1 of")).click()
     page.get_by_role("button", name="Propose").click()
     page.locator(".log p.message", has_text="<b>hats</b> - please").first.wait_for()
     page.locator(".log p.message", has_text="My values: book").first.wait_for()
-    if page.get_by_label("Said beside your act").count():  # the announcer has not agreed
-        assert page.get_by_label("Said beside your act").input_value() == ""
+    if page.get_by_label("Said with your act").count():  # the announcer has not agreed
+        assert page.get_by_label("Said with your act").input_value() == ""
         page.get_by_role("button", name="Accept").click()
     page.get_by_role("heading", name="Deal!").wait_for()
     record = games_in(folder)[-1]
@@ -414,16 +370,16 @@ def test_a_text_beside_an_act_is_sent_shown_without_markup_and_recorded(look, fo
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("seat", "size"), [("0", WIDE), ("1", NARROW)])
-def test_a_secret_claim_is_made_and_nobodys_is_shown_before_the_end(look, folder, seat, size):
+def test_secret_claims(look, folder, seat, size):
     page = look("/", size)
     page.get_by_text("Rules and chance").click()
     page.get_by_label("Acts in all").fill("4")
     page.get_by_text("Rules and chance").click()
-    begin(page, "heuristic", seat=seat, What_binds="claims", Messages_beside_acts="text")
+    begin(page, "heuristic", seat=seat, What_binds="claims", Messages_with_acts="text")
     page.get_by_text("The first 2 acts are talk that binds nobody. Then each of you makes one secret claim").wait_for()
     page.get_by_role("button", name="Suggest this split").click()
     page.get_by_role("heading", name="Claim in secret").wait_for()
-    assert page.get_by_label("Said beside your act").is_disabled()
+    assert page.get_by_label("Said with your act").is_disabled()
     assert not page.get_by_role("button", name="Insist").is_visible()
     assert page.locator(".log li", has_text="(A secret claim.)").count() == int(seat)
     assert page.locator(".log li", has_text="(Secret claim:").count() == 0
@@ -439,8 +395,9 @@ def test_a_secret_claim_is_made_and_nobodys_is_shown_before_the_end(look, folder
     assert page.locator(".score.me b").inner_text() == str(record.outcome.scores[int(seat)])
     page.get_by_role("link", name="Link to this game").click()
     page.get_by_text(re.compile("^Act 1 of")).wait_for()
+    page.locator(".stepper").focus()
     for _ in range(int(seat)):  # to the person's first act
         page.keyboard.press("ArrowRight")
     page.get_by_text("not known: nothing binds before the secret claims").wait_for()
-    page.get_by_role("button", name="The end").click()
+    page.get_by_role("link", name="The end").click()
     page.locator(".talked li", has_text="(Secret claim:").nth(1).wait_for()

@@ -154,7 +154,7 @@ def answers(browser: object, address: str, partner: str) -> list[float]:
         page.wait_for_function("document.querySelector('.result') || !document.querySelector('.act.propose').disabled")
         if page.locator(".result").count():
             page.get_by_role("button", name="Next game").click()
-            page.wait_for_function("document.querySelector('.act.propose:enabled')")
+            page.locator(".act.propose:enabled").wait_for()
             lines = page.locator(".log li").count()
     context.close()
     return took
@@ -180,7 +180,7 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     begin(page, "prosocial", Advice="expert")
     page.get_by_role("button", name="book 1 of").click()
     page.get_by_role("button", name="Propose").click()
-    page.wait_for_function("document.querySelectorAll('.log li').length >= 2")
+    page.locator(".log li").nth(1).wait_for()
     picture("play")
     page.get_by_role("button", name="Accept").click()
     page.locator(".plane").wait_for()

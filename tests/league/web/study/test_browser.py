@@ -1,4 +1,4 @@
-"""The pages of a study in a real browser: by keyboard alone, without a script, at every size; axe finds nothing."""
+"""The pages of a study in a real browser: keyboard, no scripts, all sizes, accessibility."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def entered(page, address, look=lambda name: None):
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(NARROW, "dark"), (WIDE, "light"), (WIDE, "dark"), (NARROW, "light")])
-def test_axe_finds_nothing_on_any_page(server, browser, size, scheme):
+def test_axe_on_all_pages(server, browser, size, scheme):
     contexts = [browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce") for _ in range(5)]
     seen = set()
     for context in contexts:  # five places of a block: every condition, and two who meet
@@ -93,21 +93,20 @@ def test_axe_finds_nothing_on_any_page(server, browser, size, scheme):
         context.close()
 
 
-def test_a_game_is_played_by_keyboard_alone(server, browser):
+def test_game_by_keyboard(server, browser):
     context = browser.new_context(viewport=WIDE)
     page = context.new_page()
     entered(page, server.address)
     page.locator(":focus", has_text="Begin").wait_for()  # a predicate in the page would be refused by its own policy
     page.keyboard.press("Enter")
-    page.locator(".stepper-row").first.wait_for()
-    first = page.locator(".stepper-row").first
+    page.locator(".token").first.wait_for()
     for _ in range(20):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.name") == "keep0":
+        if page.evaluate("document.activeElement.name") == "keep":
             break
-    before = first.locator("input:checked").get_attribute("value")
-    page.keyboard.press("ArrowRight")
-    assert first.locator("input:checked").get_attribute("value") != before
+    before = page.evaluate("document.activeElement.checked")
+    page.keyboard.press("Space")
+    assert page.evaluate("document.activeElement.checked") != before
     for _ in range(20):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.value") == "PROPOSE":
@@ -118,16 +117,15 @@ def test_a_game_is_played_by_keyboard_alone(server, browser):
     context.close()
 
 
-def test_the_worth_of_a_split_is_told_as_it_is_chosen_and_without_a_script_when_it_is_proposed(server, browser):
+def test_worth_of_split_with_and_without_scripts(server, browser):
     for scripts in (True, False):
         context = browser.new_context(viewport=WIDE, java_script_enabled=scripts)
         page = context.new_page()
         entered(page, server.address)
         page.get_by_role("button", name="Begin").click()
-        for item in range(3):
-            page.locator(f"input[name=keep{item}]").first.check(force=True)
-        told = page.locator("#told").inner_text()
-        assert (told == "You keep nothing: 0 points of 10.") is scripts
+        for box in page.locator("input[name=keep]:checked").all():
+            box.uncheck(force=True)
+        assert (page.locator(".side.me strong").inner_text() == "0 of 10 points") is scripts
         page.get_by_role("button", name="Propose").click()
         assert "0 points for you" in page.locator(".lines .me").first.inner_text()
         context.close()

@@ -1,4 +1,4 @@
-"""The pages of a study, by forms: everybody comes to an end, a restart loses nothing, and nobody else comes in."""
+"""The pages of a study by forms: whole runs, restarts, repeated and illegal forms, access."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from league.web.study import hall as hall_module
-from league.web.study.analysis import played
-from league.web.study.app import application
-from league.web.study.door import TRIES
-from league.web.study.games import shuffled
-from league.web.study.hall import Hall, digest
+from league.web.guard import MAX_WRONG
+from league.web.study import running_study
+from league.web.study.analysis import finished_games
+from league.web.study.export import anonymise
 from league.web.study.journal import Journal
+from league.web.study.pages import application
+from league.web.study.running_study import RunningStudy, digest
 from tests.league.web.study.visitors import SECRET, Forms, Visitor, all_through, config
 
 starlette = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
@@ -23,20 +23,20 @@ def client(app, **options):
     return starlette.TestClient(app, base_url=HERE, **options)
 
 
-def test_participants_play_occupants_and_each_other_to_their_codes(tmp_path):
+def test_participants_reach_their_codes(tmp_path):
     settings = config()
-    hall = Hall(settings, Journal(tmp_path / "journal.sqlite"))
-    app = application(hall)
+    study = RunningStudy(settings, Journal(tmp_path / "journal.sqlite"))
+    app = application(study)
     kinds = ("heuristic", "boulware", "conceder", "nash_seeker", "heuristic")
     visitors = [Visitor(Forms(client(app)), kind, settings) for kind in kinds]
     visitors[0].wrong_first = True
     all_through(visitors)
-    games = played(shuffled(hall.progress, 1))
+    games = finished_games(anonymise(study.progress, 1))
     with_people = [game for game in games if game.condition == "person"]
     assert len(games) == 10 and len(with_people) in (4, 8)
     assert len({visitor.code for visitor in visitors}) == 5
-    assert sorted(digest(visitor.code) for visitor in visitors) == sorted(hall.progress.codes)
-    assert hall.progress.participants[0].attempts == 1
+    assert sorted(digest(visitor.code) for visitor in visitors) == sorted(study.progress.codes)
+    assert study.progress.participants[0].attempts == 1
     files = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     cookies = [value for visitor in visitors for value in visitor.surface.client.cookies.values()]
     assert len(cookies) == 5 and SECRET.encode() in files, "free answers are kept, and never exported"
@@ -44,14 +44,14 @@ def test_participants_play_occupants_and_each_other_to_their_codes(tmp_path):
         assert secret.encode() not in files
 
 
-def test_a_restart_in_the_middle_of_a_game_loses_nothing(tmp_path):
+def test_restart_mid_game_loses_nothing(tmp_path):
     settings = config(games=1, conditions="[boulware]")
     journal = Journal(tmp_path / "journal.sqlite")
-    visitor = Visitor(Forms(client(application(Hall(settings, journal)))), "boulware", settings)
+    visitor = Visitor(Forms(client(application(RunningStudy(settings, journal)))), "boulware", settings)
     while 'data-said="[[' not in visitor.surface.page():
         visitor.step()
     before, cookies = visitor.surface.page(), visitor.surface.client.cookies
-    again = Hall(settings, Journal(tmp_path / "journal.sqlite"))  # the first was killed: nothing was closed
+    again = RunningStudy(settings, Journal(tmp_path / "journal.sqlite"))  # the first was killed: nothing was closed
     again.start()
     visitor.surface.client = client(application(again), cookies=cookies)
     assert visitor.surface.page() == before
@@ -59,46 +59,47 @@ def test_a_restart_in_the_middle_of_a_game_loses_nothing(tmp_path):
     assert digest(visitor.code) in again.progress.codes
 
 
-def test_a_form_that_is_sent_twice_or_that_the_rules_forbid_changes_nothing():
+def test_repeated_and_illegal_forms_change_nothing():
     settings = config(games=1, conditions="[boulware]")
-    hall = Hall(settings, Journal(None))
-    visitor = Visitor(Forms(client(application(hall))), "boulware", settings)
-    while "/act" not in visitor.surface.page():
+    study = RunningStudy(settings, Journal(None))
+    visitor = Visitor(Forms(client(application(study))), "boulware", settings)
+    while 'name="act"' not in visitor.surface.page():
         visitor.step()
-    (table,) = hall.progress.tables
-    said = len(table.said)
-    fields = {"table": "0", "turn": str(said), "act": "PROPOSE", "keep0": "0", "keep1": "0", "keep2": "9"}
-    answer = visitor.surface.client.post("/act", data=fields)
-    assert "Not legal" in answer.text and len(table.said) == said
-    for wrong in ({"act": "SHOUT"}, {"keep0": "many"}, {"keep0": "²"}):
-        assert "Please choose" in visitor.surface.client.post("/act", data={**fields, **wrong}).text
+    (table,) = study.progress.tables
+    said = len(table.acts)
+    fields = {"table": "0", "turn": str(said), "act": "PROPOSE", "keep": ["2"]}
+    for wrong in ({"act": "SHOUT"}, {"keep": "many"}, {"keep": "²"}, {"keep": ["2"] * 9}):
+        assert "Please sort" in visitor.surface.client.post("/act", data={**fields, **wrong}).text
+    if table.state.claims[1 - table.seat_of(0)] is None:
+        assert "Not legal" in visitor.surface.client.post("/act", data={**fields, "act": "AGREE"}).text
+    assert len(table.acts) == said
     for _ in range(2):
-        visitor.surface.send("/act", {**fields, "keep2": "1"})
-    assert len(table.said) == said + 2, "theirs and the answer, once"
-    assert table.said[said].since_shown is not None and table.said[said].by_browser is None
+        visitor.surface.send("/act", fields)
+    assert len(table.acts) == said + 2, "theirs and the answer, once"
+    assert table.acts[said].since_shown is not None and table.acts[said].by_browser is None
 
 
-def test_what_may_leave_one_with_nothing_is_asked_for_twice():
+def test_worthless_act_is_confirmed():
     settings = config(games=1, conditions="[boulware]")
-    hall = Hall(settings, Journal(None))
-    visitor = Visitor(Forms(client(application(hall))), "boulware", settings)
-    while "/act" not in visitor.surface.page():
+    study = RunningStudy(settings, Journal(None))
+    visitor = Visitor(Forms(client(application(study))), "boulware", settings)
+    while 'name="act"' not in visitor.surface.page():
         visitor.step()
-    turn = {"table": "0", "turn": str(len(hall.progress.tables[0].said))}
-    asked = visitor.surface.client.post("/act", data={**turn, "act": "DISAGREE", "keep0": "0"})
-    assert "Really?" in asked.text and hall.progress.tables[0].why is None
+    turn = {"table": "0", "turn": str(len(study.progress.tables[0].acts))}
+    asked = visitor.surface.client.post("/act", data={**turn, "act": "DISAGREE"})
+    assert "Really?" in asked.text and study.progress.tables[0].end is None
     visitor.surface.send("/act", {**turn, "act": "DISAGREE", "sure": "1", "browser": "1500"})
-    assert hall.progress.tables[0].why == "finished" and hall.progress.tables[0].said[-1].by_browser == 1.5
+    assert study.progress.tables[0].end == "finished" and study.progress.tables[0].acts[-1].by_browser == 1.5
 
 
-def test_other_sites_names_and_methods_are_refused():
-    app = application(Hall(config(), Journal(None)))
+def test_foreign_requests_are_refused():
+    app = application(RunningStudy(config(), Journal(None)))
     with client(app) as here:
         assert here.get("/").status_code == 200
         assert here.post("/agree", data={"agree": "yes"}, headers={"origin": "http://evil.example"}).status_code == 403
         assert here.get("/", headers={"host": "evil.example"}).status_code == 400
         assert here.put("/").status_code == 405
-        assert here.get("/static/../app.py").status_code == 404
+        assert here.get("/static/../pages.py").status_code == 404
         assert "default-src 'none'" in here.get("/").headers["content-security-policy"]
         assert "server" not in here.get("/").headers
         for too_much in ({"more": "x" * 100_000}, {f"field{number}": "1" for number in range(2000)}):
@@ -106,18 +107,18 @@ def test_other_sites_names_and_methods_are_refused():
             assert "Please tick the box" in large.text and not here.cookies
 
 
-def test_an_address_that_a_form_left_leads_back_and_a_study_that_is_full_says_so(monkeypatch):
-    with client(application(Hall(config(), Journal(None)))) as here:
+def test_form_addresses_redirect_and_full_study_refuses(monkeypatch):
+    with client(application(RunningStudy(config(), Journal(None)))) as here:
         for path in ("/check", "/act", "/enter"):
             assert here.get(path, follow_redirects=False).headers["location"] == "/"
         assert here.post("/enter", data={"password": "again"}, follow_redirects=False).status_code == 303
-        monkeypatch.setattr(hall_module, "MOST_PARTICIPANTS", 0)
+        monkeypatch.setattr(running_study, "MAX_PARTICIPANTS", 0)
         full = here.post("/agree", data={"agree": "yes"})
         assert "This study takes at most 0 visitors." in full.text and not here.cookies
 
 
-def test_with_a_password_nobody_comes_in_without_it():
-    app = application(Hall(config(), Journal(None)), password="correct horse battery")
+def test_password_is_required():
+    app = application(RunningStudy(config(), Journal(None)), password="correct horse battery")
     visitor = client(app)
     assert visitor.get("/").status_code == 401 and visitor.get("/changed").status_code == 401
     assert visitor.post("/agree", data={"agree": "yes"}).status_code == 401
@@ -125,35 +126,35 @@ def test_with_a_password_nobody_comes_in_without_it():
     entered = visitor.post("/enter", data={"password": "correct horse battery"}, follow_redirects=False)
     assert entered.status_code == 303 and "HttpOnly" in entered.headers["set-cookie"]
     assert "correct" not in entered.headers["set-cookie"] and "Please read." in visitor.get("/").text
-    for _ in range(TRIES):
+    for _ in range(MAX_WRONG):
         client(app).post("/enter", data={"password": "guess"})
     assert client(app).post("/enter", data={"password": "correct horse battery"}).status_code == 429
     assert visitor.get("/").status_code == 200, "who is in stays in"
 
 
-def test_settings_and_answers_are_text_wherever_they_are_shown():
+def test_texts_are_escaped():
     settings = config(conditions="[prosocial]")
     texts = settings.texts.model_copy(update={"consent": "<script>alert(1)</script>"})
-    page = client(application(Hall(settings.model_copy(update={"texts": texts}), Journal(None)))).get("/").text
+    page = client(application(RunningStudy(settings.model_copy(update={"texts": texts}), Journal(None)))).get("/").text
     assert "&lt;script&gt;" in page and not re.search(r"<script>", page)
 
 
-def test_within_participants_everybody_meets_every_condition():
+def test_within_design_covers_conditions():
     settings = config(games=1, conditions="[heuristic, boulware, prosocial]", design="within")
-    hall = Hall(settings, Journal(None))
-    app = application(hall)
+    study = RunningStudy(settings, Journal(None))
+    app = application(study)
     all_through([Visitor(Forms(client(app)), kind, settings) for kind in ("conceder", "boulware", "heuristic")])
-    orders = [[hall.progress.tables[table].condition for table in who.tables] for who in hall.progress.participants]
+    orders = [[study.progress.tables[table].condition for table in who.tables] for who in study.progress.participants]
     assert all(sorted(order) == ["boulware", "heuristic", "prosocial"] for order in orders)
     assert len({tuple(order) for order in orders}) == 3
 
 
-def test_what_cannot_be_kept_is_not_answered_and_the_terminal_hears_why(tmp_path):
+def test_unwritable_journal_gives_503(tmp_path):
     told = []
     journal = Journal(tmp_path / "journal.sqlite")
-    hall = Hall(config(), journal, tell=told.append)
-    here = client(application(hall))
+    study = RunningStudy(config(), journal, report=told.append)
+    here = client(application(study))
     journal.close()  # as a disk that is full: nothing is written any more
     answer = here.post("/agree", data={"agree": "yes"})
-    assert answer.status_code == 503 and "is kept" in answer.text and not here.cookies
-    assert "cannot be written" in told[0] and not hall.progress.participants
+    assert answer.status_code == 503 and "is stored" in answer.text and not here.cookies
+    assert "cannot be written" in told[0] and not study.progress.participants

@@ -14,18 +14,18 @@ import httpx
 import pytest
 
 from league.settings.read import load_config
-from league.web.study.analysis import MEASURES, played, table
+from league.web.study.analysis import MEASURES, finished_games, summarise
 from league.web.study.assignment import assignment
-from league.web.study.folder import open_study
-from league.web.study.games import shuffled
-from league.web.study.rehearsal import PARTICIPANTS, World
+from league.web.study.export import anonymise
+from league.web.study.progress import open_study
+from league.web.study.rehearsal import PARTICIPANTS, Rehearsal
 from league.web.study.settings import StudyConfig
 from tests.command import HERE, PROGRAM, ROOT, run_dond
 from tests.league.web.browser import NARROW, PATIENCE, WIDE, browsing, missing
 from tests.league.web.study.visitors import Browser, Forms, Visitor
 
 BROWSERS = 12
-KILLED_AFTER = 12  # rounds in which everybody does one thing
+KILLED_AFTER = 12  # rounds in which each participant takes a step
 OVERRIDES = ("output_dir=study", "study.waiting=25")
 SETS = [word for override in OVERRIDES for word in ("--set", override)]
 
@@ -75,9 +75,9 @@ def server(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
-def test_129_participants_come_to_their_codes_and_their_games_are_those_that_are_known(server, tmp_path, capsys):
+def test_whole_study_with_browsers_and_kill(server, tmp_path, capsys):
     settings = load_config(ROOT / "configs" / "study.yaml", OVERRIDES, StudyConfig)
-    world, seed = World(settings), settings.study.seed
+    rehearsal, seed = Rehearsal(settings), settings.study.seed
     with browsing() as browser, ExitStack() as open_clients:
         visitors, problems = [], []
         for number in range(PARTICIPANTS):
@@ -90,7 +90,7 @@ def test_129_participants_come_to_their_codes_and_their_games_are_those_that_are
             else:
                 client = httpx.Client(base_url=server.address, timeout=60, trust_env=False)
                 surface = Forms(open_clients.enter_context(client))
-            visitor = Visitor(surface, world.type_of(seed, number), settings)
+            visitor = Visitor(surface, rehearsal.type_of(seed, number), settings)
             visitor.wrong_first = number % 10 == 0
             while "Begin" not in surface.page():
                 visitor.step()
@@ -102,33 +102,33 @@ def test_129_participants_come_to_their_codes_and_their_games_are_those_that_are
             if rounds == KILLED_AFTER:
                 server.kill()
                 server.start()
-            if len(open_) < 4:  # whoever is left waits for somebody, in vain
+            if len(open_) < 4:  # the last ones wait without success
                 time.sleep(0.3)
             assert rounds < 3000, f"{len(open_)} are not done"
         assert problems == []
     progress = open_study(tmp_path / "study")
-    assert [who.phase for who in progress.participants] == ["done"] * PARTICIPANTS
-    assert all(who.attempts == (who.number % 10 == 0) for who in progress.participants)
-    for number, row in enumerate(shuffled(progress, 0).games):
-        assert known(world, progress, row, settings) == points(row), number
+    assert [each.phase for each in progress.participants] == ["done"] * PARTICIPANTS
+    assert all(each.attempts == (each.number % 10 == 0) for each in progress.participants)
+    for number, row in enumerate(anonymise(progress, 0).games):
+        assert known(rehearsal, progress, row, settings) == points(row), number
     (tmp_path / "codes").write_text("\n".join([*(visitor.code for visitor in visitors), "AAAA-BBBB-CCCC"]))
-    told = run_dond("study", "codes", "study", "codes", cwd=tmp_path).stdout
+    told = run_dond("study", "export", "study", "--codes", "codes", cwd=tmp_path).stdout
     assert told.count(": given out here") == PARTICIPANTS and told.count("not given out here") == 1
     exported = run_dond("study", "export", "study", "--to", "out", cwd=tmp_path)
     assert exported.returncode == 0, exported.stderr
     analysed = run_dond("study", "analyse", "out", cwd=tmp_path)
     assert analysed.returncode == 0 and all(name in analysed.stdout for name in ("prosocial", "person", *MEASURES[:2]))
-    lines = table(played(shuffled(progress, 0)))
+    lines = summarise(finished_games(anonymise(progress, 0)))
     held = {}
     for condition in settings.conditions:
-        truth = world.truth(condition.name)
+        truth = rehearsal.truth(condition.name)
         for measure, figure in lines[condition.name].figures.items():
             held[condition.name, measure] = figure.low <= truth[measure] <= figure.high
     with capsys.disabled():
         print(f"\n{sum(held.values())} of {len(held)} intervals hold the truth\n{analysed.stdout}")
     assert sum(held.values()) >= 0.7 * len(held)  # of one study: its figures go together; many are in test_figures
     log = server.log.read_text()
-    assert f"with the {PARTICIPANTS} participants of before" in log
+    assert f"continued with {PARTICIPANTS} participants" in log
     assert not re.search("|".join(visitor.code for visitor in visitors), log)
 
 
@@ -137,19 +137,19 @@ def points(row):
     return outcome.scores[row.seat], outcome.scores[1 - row.seat]
 
 
-def known(world, progress, row, settings):
-    """The points of a game by whoever plays it, over the scenario and from the seat of the plan."""
+def known(rehearsal, progress, row, settings):
+    """The points of a game from the rehearsal, by the policies of its players and the plan's scenario and seat."""
     seed = settings.study.seed
     who = progress.participants[row.table.players[row.seat]]
     mate = None if row.other is None else progress.participants[row.other]
     anchor = who if mate is None else min(who, mate, key=lambda each: each.number)
     plan = assignment(settings, anchor.place)
-    (number,) = world._source.places(seed, plan.start + row.order - 1, 1).tolist()
-    other = row.table.partner if mate is None else world.type_of(seed, mate.place)
-    return world.points(world.type_of(seed, who.place), other, number, row.seat)
+    (number,) = rehearsal._source.places(seed, plan.start + row.order - 1, 1).tolist()
+    other = row.table.partner if mate is None else rehearsal.type_of(seed, mate.place)
+    return rehearsal.points(rehearsal.type_of(seed, who.place), other, number, row.seat)
 
 
-def test_an_address_that_others_reach_needs_a_password_and_texts_of_ones_own(tmp_path):
+def test_public_address_needs_password_and_texts(tmp_path):
     (tmp_path / "configs").symlink_to(ROOT / "configs")
     done = run_dond("study", "serve", "--host", "0.0.0.0", cwd=tmp_path, stdin=subprocess.DEVNULL)
     assert done.returncode == 2 and "texts.consent, texts.thanks still hold [REPLACE ...]" in done.stderr
@@ -162,7 +162,7 @@ def test_an_address_that_others_reach_needs_a_password_and_texts_of_ones_own(tmp
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_study_goes_on_with_its_own_settings_alone_and_one_process_writes_it(server, tmp_path):
+def test_study_is_locked_and_keeps_its_settings(server, tmp_path):
     words = ("study", "serve", "--port", "0", *SETS)
     done = run_dond(*words, cwd=tmp_path)
     assert done.returncode == 1 and "in use by another process" in done.stderr

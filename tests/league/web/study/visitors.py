@@ -1,4 +1,4 @@
-"""Simulated participants: they read what a page shows, and do what an occupant would do, by form or by browser."""
+"""Simulated participants: each reads the page and plays as an occupant, by forms or in a browser."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ questionnaire:
   - {name: words, question: Anything, kind: text}
 output_dir: study
 """
+Fields = dict[str, str | list[str]]
 SECRET = "I am Bob and live at 12 Elm Street"
 
 
@@ -44,15 +45,15 @@ def shipped() -> StudyConfig:
 
 
 class Surface(Protocol):
-    """How a participant reaches the pages."""
+    """A participant's access to the pages."""
 
     def page(self) -> str: ...
 
-    def send(self, action: str, fields: dict[str, str]) -> None: ...
+    def send(self, action: str, fields: Fields) -> None: ...
 
 
 class Forms:
-    """By HTTP: what a browser without scripts would send. ``client`` is httpx's, or Starlette's for tests."""
+    """Access by HTTP, as a browser without scripts. ``client``: httpx's, or Starlette's test client."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -62,15 +63,15 @@ class Forms:
         assert answer.status_code == 200, answer.text
         return answer.text
 
-    def send(self, action: str, fields: dict[str, str]) -> None:
+    def send(self, action: str, fields: Fields) -> None:
         answer = self.client.post(action, data=fields, follow_redirects=False)
         assert answer.status_code == 303, (action, fields, answer.text)
 
 
 class Browser:
-    """By a real browser: boxes are ticked and buttons are pressed as a person would.
+    """Access by a real browser, with boxes and buttons.
 
-    A page that loads itself anew, as something has changed, takes a press with it: the next step looks again.
+    A page may reload itself just before a press, which is then lost; the next step repeats it.
     """
 
     def __init__(self, page: Any, address: str) -> None:
@@ -80,23 +81,29 @@ class Browser:
     def page(self) -> str:
         from playwright.sync_api import Error
 
-        with suppress(Error):  # it loads itself anew just now
+        with suppress(Error):  # it is reloading
             if not self._page.url.startswith(self._address):
                 self._page.goto(self._address)
             self._page.wait_for_load_state()
             return self._page.content()
         return ""
 
-    def send(self, action: str, fields: dict[str, str]) -> None:
+    def send(self, action: str, fields: Fields) -> None:
         from playwright.sync_api import Error
 
         with suppress(Error):
             self._press(action, fields)
 
-    def _press(self, action: str, fields: dict[str, str]) -> None:
+    def _press(self, action: str, fields: Fields) -> None:
         page = self._page
         for name, value in fields.items():
             if name in ("act", "table", "turn", "sure", "browser"):
+                continue
+            if name == "keep":
+                for item in range(3):
+                    boxes = page.locator(f"[name=keep][value='{item}']")
+                    for place in range(boxes.count()):
+                        boxes.nth(place).set_checked(place < value.count(str(item)), force=True)
                 continue
             field = page.locator(f"[name={name}]").first
             if field.get_attribute("type") in ("radio", "checkbox"):
@@ -119,22 +126,24 @@ class Visitor:
         self.surface, self.kind, self.settings = surface, kind, settings
         self.partner = seat_occupant(kind, one_game=True)
         self.code: str | None = None
-        self.wrong_first = False  # whether the check is failed once
+        self.wrong_first = False  # fail the check once
 
     def step(self) -> bool:
-        """Do the next thing, if there is any; whether it is over."""
+        """Take the next step, if there is one; whether the study is over for this participant."""
         page = self.surface.page()
         if (code := re.search(r'class="code">([A-Z2-7-]+)<', page)) is not None:
             self.code = code[1]
             return True
         actions = set(re.findall(r'<form [^>]*action="(/\w+)"', page)) - {"/leave"}
+        if not re.search(r'<button [^>]*name="act"(?![^>]* disabled)', page):  # the partner is to move
+            actions -= {"/act"}
         if not actions:
             return False
         (action,) = actions
         self.surface.send(action, self._fields(action, page))
         return False
 
-    def _fields(self, action: str, page: str) -> dict[str, str]:
+    def _fields(self, action: str, page: str) -> Fields:
         if action == "/agree":
             return {"agree": "yes"}
         if action == "/check":
@@ -148,16 +157,17 @@ class Visitor:
             return {each.name: kinds[each.kind] for each in self.settings.questionnaire}
         return {}
 
-    def _act(self, page: str) -> dict[str, str]:
+    def _act(self, page: str) -> Fields:
         state = state_on(page)
         action = only_action(self.partner.act(turn_for(self.partner, state, Noise(0, (), 1), prior="lewis")))
         hidden = dict(re.findall(r'type="hidden" name="(table|turn)" value="(\d+)"', page))
-        keeps = {f"keep{place}": str(number) for place, number in enumerate(action.oA)}
-        return {**hidden, **(keeps if action.act_type.is_offer else {}), "act": action.act_type.name, "sure": "1"}
+        kept = [str(item) for item, number in enumerate(action.oA) for _ in range(number)]
+        split: Fields = {"keep": kept} if action.act_type.is_offer else {}
+        return {**hidden, **split, "act": action.act_type.name, "sure": "1"}
 
 
 def state_on(page: str) -> State:
-    """The game as a page shows it to the participant, the partner's values unknown."""
+    """The game from the attributes of a page, with zeros for the partner's values."""
     known = dict(re.findall(r'data-(seat|pool|values|said|acts)="([^"]*)"', page))
     said = {name: json.loads(html.unescape(text)) for name, text in known.items()}
     mine, nothing = tuple(said["values"]), (0, 0, 0)
@@ -169,7 +179,7 @@ def state_on(page: str) -> State:
 
 
 def all_through(visitors: list[Visitor], most: int = 3000) -> None:
-    """Let everybody do one thing after the other until all are done."""
+    """Let all participants take turns until all are done."""
     open_ = list(visitors)
     for _ in range(most):
         open_ = [visitor for visitor in open_ if not visitor.step()]

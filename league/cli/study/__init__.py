@@ -1,1 +1,0 @@
-"""The commands of a study with people."""

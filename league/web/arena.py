@@ -1,0 +1,244 @@
+"""The arena page: a match of two occupants on the same scenarios in both seats, with figures and intervals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.game import Rules
+from dond_marl.records.record import GameRecord, records_of
+from dond_marl.scenarios.sources import ScenarioSource
+from dond_marl.seats import Doubles, Partner, Rows
+from dond_marl.statistics import TEN, Estimate
+from league.display.svg.axes import Axes
+from league.display.svg.markup import Markup, element, joined, numbers_table, svg
+from league.evaluation.matches import Terms
+from league.evaluation.outcomes import Figures, Outcomes, figures, landed, outcomes_of, together
+from league.tables.figures import with_margin
+from league.web.background import MATCH_SECONDS, WithDeadline
+from league.web.frame import form, problem, select, submit, text_field
+from league.web.occupants import (
+    OccupantMenu,
+    make_partner,
+    make_source,
+    parse_whole_number,
+    rules_of,
+    source_choices,
+)
+from league.web.replay.recorded import title
+
+CONFIDENCE = 0.95
+SIZES = (100, 500, 2_000)  # scenarios, each played twice
+MAX_REMOTE = 20  # scenarios of a partner that is queried over a network
+SHOWN = 4  # games of each kind that are listed
+DEFAULT_PAIR = ("expert", "heuristic")
+
+
+class Match(NamedTuple):
+    """A match in both seats."""
+
+    names: tuple[str, str]
+    source: str
+    seed: int
+    both: tuple[Figures, Figures]  # of the first and of the second, over both seats
+    opening: tuple[Estimate, Estimate]  # own points of each as the opener
+    answering: tuple[Estimate, Estimate]
+    places: Doubles  # [M, 2] points of ten of the first and of the second at the ends of games
+    games_at: Rows  # [M] number of games with that end
+    best: tuple[GameRecord, ...]  # games with the largest share of the best joint score
+    worst: tuple[GameRecord, ...]
+    games: int
+
+
+def play_match(
+    occupants: tuple[Partner, Partner],
+    names: tuple[str, str],
+    source: ScenarioSource,
+    rules: Rules,
+    *,
+    scenarios: int,
+    seed: int = 0,
+) -> Match:
+    """Play ``scenarios`` scenarios in both seat orders. Raises :class:`~dond_marl.rollout.OccupantError`."""
+    terms = Terms(source, source.block(seed, 0, scenarios), rules, seed)
+    first, second = occupants
+    seats: list[tuple[Outcomes, Outcomes]] = []
+    ranked_games: list[tuple[float, GameRecord]] = []
+    for order, games in enumerate(terms.games((first, first), second)):
+        outcomes = outcomes_of(games, order), outcomes_of(games, 1 - order)
+        seats.append(outcomes)
+        welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
+        exported = records_of(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
+        ranked_games += list(zip(welfare, exported, strict=True))
+    one, other = (together((seats[0][player], seats[1][player])) for player in (0, 1))
+    places, number = landed(one)
+    ranked = sorted(ranked_games, key=lambda game: game[0])
+    points = [[figures(player, CONFIDENCE).points for player in order] for order in seats]
+    return Match(
+        names,
+        source.label,
+        seed,
+        (figures(one, CONFIDENCE), figures(other, CONFIDENCE)),
+        (points[0][0], points[1][1]),
+        (points[1][0], points[0][1]),
+        places,
+        number,
+        tuple(record for _, record in ranked[::-1][:SHOWN]),
+        tuple(record for _, record in ranked[:SHOWN]),
+        2 * scenarios,
+    )
+
+
+def figures_table(match: Match) -> Markup:
+    """Table of a match: points of each occupant, then figures of the pair."""
+    one, other = match.both
+    rows = [
+        ("points of ten", with_margin(one.points), with_margin(other.points)),
+        ("as the opener", *map(with_margin, match.opening)),
+        ("as the responder", *map(with_margin, match.answering)),
+        ("points where a deal closed", with_margin(one.points_agreed), with_margin(other.points_agreed)),
+    ]
+    shared = [
+        ("deals", with_margin(one.deals, "share")),
+        ("deals on the Pareto frontier", with_margin(one.pareto, "share")),
+        ("of the largest joint score", with_margin(one.welfare, "share")),
+        ("of the largest Nash product", with_margin(one.nash, "share")),
+        ("deals without envy", with_margin(one.envy_free, "share")),
+        ("gap between the two, per deal", with_margin(one.gap)),
+        ("acts per game", with_margin(one.turns)),
+    ]
+    body = [
+        element("tr", element("th", name, scope="row"), element("td", mine), element("td", theirs))
+        for name, mine, theirs in rows
+    ]
+    body += [
+        element("tr", element("th", name, scope="row"), element("td", value, colspan=2, class_="both"))
+        for name, value in shared
+    ]
+    caption = f"{match.games:,} games on {match.source}, seed {match.seed}; ± is the 95 % interval over scenarios"
+    return numbers_table(caption, (None, *match.names), body, "numbers wide")
+
+
+def landing_chart(match: Match) -> Markup:
+    """Scatter of the games' ends in points of ten; the area of a circle is the number of games."""
+    # 18 of each margin are room for circles at the edges.
+    axes = Axes(360, 360, TEN, TEN, left=58, top=26, right=26, bottom=58, from_left=23, from_below=33)
+    x, y = axes.x, axes.y
+    places, number = _binned(match.places, match.games_at)
+    most = max(int(number.max(initial=1)), 1)
+    first, second = (name if len(name) <= 24 else f"{name[:23]}…" for name in match.names)
+    frame = (*axes.columns(range(0, 11, 2)), *axes.rows(range(0, 11, 2)), axes.below(first), axes.beside(second))
+    circles = [
+        element(
+            "circle",
+            element("title", f"{count:,} games: {mine:g} to {theirs:g}"),
+            class_="place" if mine or theirs else "place none",
+            cx=x(mine),
+            cy=y(theirs),
+            r=2 + 17 * (count / most) ** 0.5,
+        )
+        for (mine, theirs), count in sorted(
+            zip(places.tolist(), number.tolist(), strict=True), key=lambda place: -place[1]
+        )
+    ]
+    label = f"Where {match.games:,} games ended: points of ten of {match.names[0]} across, of {match.names[1]} up"
+    return svg(axes.width, axes.height, label, *frame, *circles, class_="chart landing")
+
+
+def _binned(places: Doubles, number: Rows) -> tuple[Doubles, Rows]:
+    """Round the places to half a point of ten, so that circles do not overlap."""
+    near, which = np.unique(np.round(places * 2) / 2, axis=0, return_inverse=True)
+    return near, np.bincount(which.reshape(-1), weights=number).astype(np.int64)
+
+
+def arena_page(
+    menu: OccupantMenu,
+    values: Mapping[str, str],
+    data_dir: Path | None,
+    match: Match | None = None,
+    why: str = "",
+    link: Callable[[GameRecord], str] = str,
+) -> Markup:
+    """The page: the form with ``values`` by field, and the match, whose games are linked by ``link``."""
+    choosers = []
+    for field, label, usual in zip(("one", "other"), ("One", "The other"), DEFAULT_PAIR, strict=True):
+        key = values.get(field, usual)
+        example = {"placeholder": "boulware(exponent=2)", "spellcheck": "false"}
+        menu_ = select(label, field, menu.groups, key if key in menu.candidates else usual)
+        typed = text_field(
+            f"{label}: name and parameters", f"{field}_typed", values.get(f"{field}_typed", ""), **example
+        )
+        choosers.append(element("div", menu_, typed, class_="who-plays"))
+    sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
+    fields = (
+        select("Items and values", "source", source_choices(data_dir), values.get("source", "lewis/train")),
+        select("How many", "size", sizes, values.get("size", str(SIZES[1]))),
+        text_field("Seed", "seed", values.get("seed", "0"), inputmode="numeric"),
+    )
+    setup = form(
+        "/arena",
+        element("div", *choosers, class_="fields two"),
+        element("div", *fields, class_="fields"),
+        submit("Play the match"),
+        problem(why),
+        class_="panel choose arena-form",
+        data_part="content",
+        data_busy="They are playing …",
+    )
+    heading = element("p", "Two occupants play the same scenarios twice, each opening once.", class_="quiet")
+    return joined((element("h1", "Arena"), heading, setup, None if match is None else _match_panels(match, link)))
+
+
+def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | None) -> Match:
+    """Play the match of a posted form. Raises one of :data:`league.web.occupants.CHOICE_ERRORS`."""
+    first, second = (
+        menu.candidate(values.get(field, ""), values.get(f"{field}_typed", "")) for field in ("one", "other")
+    )
+    known = {rules for rules in (rules_of(first), rules_of(second)) if rules is not None}
+    if len(known) > 1:
+        raise ValueError("these two come from leagues that are played by different rules")
+    (one, one_name), (other, other_name) = make_partner(first), make_partner(second)
+    size = parse_whole_number("how many", values.get("size", ""), 1, max(SIZES))
+    if one.traits.remote or other.traits.remote:
+        size = min(size, MAX_REMOTE)
+    until = time.monotonic() + MATCH_SECONDS
+    return play_match(
+        (WithDeadline(one, until), WithDeadline(other, until)),
+        (one_name, other_name),
+        make_source(values.get("source", ""), data_dir),
+        known.pop() if known else Rules(),
+        scenarios=size,
+        seed=parse_whole_number("seed", values.get("seed", ""), 0, 2**63 - 1),
+    )
+
+
+def _match_panels(match: Match, link: Callable[[GameRecord], str]) -> Markup:
+    table = element("div", figures_table(match), class_="scroll", tabindex="0", role="region", aria_label="Figures")
+    note = element("p", "A circle's area is the number of games; red is no deal.", class_="quiet")
+    lists = []
+    for heading, games in (("Most of the joint score", match.best), ("Least of it", match.worst)):
+        rows = [
+            element(
+                "li",
+                element("a", title(record), class_="link", href=link(record), data_part="stepper", data_into="watched"),
+            )
+            for record in games
+        ]
+        lists.append(element("div", element("h3", heading), element("ul", *rows, class_="games")))
+    panels = (
+        element("section", table, class_="panel"),
+        element("section", element("h2", "Where games ended"), landing_chart(match), note, class_="panel"),
+    )
+    watch = element(
+        "section",
+        element("h2", "Look at one"),
+        element("div", *lists, class_="two-lists"),
+        element("div", id="watched", class_="looked-at"),
+        class_="panel",
+    )
+    figures_ = element("div", *panels, class_="two-panels")
+    return element("div", figures_, watch, id="match", class_="match", aria_live="polite")

@@ -1,1 +1,0 @@
-"""The page on which two occupants play each other."""

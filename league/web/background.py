@@ -1,0 +1,91 @@
+"""Slow work of a request in a thread of its own, so that no visitor waits for another one's games.
+
+A thread cannot be stopped from outside. Partners of a match therefore check a deadline before each act
+(:class:`WithDeadline`); threads that still run when the server stops end with the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+
+from dond_marl.seats import Decisions, Partner, Turns
+
+MAX_TASKS = 64  # at work at once
+FULL = "this page is busy with other requests; try again in a minute"
+MATCH_SECONDS = 120.0  # time limit of a match that a visitor starts
+POLL, LONGEST_WAIT = 0.05, 20.0  # seconds between two looks for a change, and until a browser asks again
+_places = threading.BoundedSemaphore(MAX_TASKS)
+T = TypeVar("T")
+
+
+class Busy(ValueError):
+    """``MAX_TASKS`` are at work, or the machine has no room for another thread."""
+
+
+async def in_background(work: Callable[..., T], *args: Any) -> T:
+    """Run ``work(*args)`` in a thread; its result, or its exception. Raises :class:`Busy`."""
+    if not _places.acquire(blocking=False):
+        raise Busy(FULL)
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def finish(value: T | None, error: BaseException | None) -> None:
+        if result.cancelled():
+            return
+        if error is None:
+            result.set_result(value)  # type: ignore[arg-type]  # a T if nothing was raised
+        else:
+            result.set_exception(error)
+
+    def run() -> None:
+        value, error = None, None
+        try:
+            value = work(*args)
+        except BaseException as raised:  # noqa: BLE001  # raised again in the awaiting task
+            error = raised
+        finally:
+            _places.release()
+        try:
+            loop.call_soon_threadsafe(finish, value, error)
+        except RuntimeError:  # the server has stopped
+            return
+
+    try:
+        threading.Thread(target=run, name="background", daemon=True).start()
+    except RuntimeError:  # this machine has no room for another thread
+        _places.release()
+        raise Busy(FULL) from None
+    return await result
+
+
+async def wait_for_change(current: Callable[[], int], seen: str, request: Request) -> bool:
+    """Wait until ``current()`` differs from the version ``seen``, at most ``LONGEST_WAIT`` seconds; whether it does."""
+    for _ in range(round(LONGEST_WAIT / POLL)):
+        if str(current()) != seen or await request.is_disconnected():
+            break
+        await asyncio.sleep(POLL)
+    return str(current()) != seen
+
+
+@dataclass(frozen=True)
+class WithDeadline:
+    """A partner that plays until a moment of ``time.monotonic`` and raises ``TimeoutError`` after it."""
+
+    inner: Partner
+    until: float
+
+    @property
+    def traits(self) -> Any:
+        return self.inner.traits
+
+    def act(self, turns: Turns) -> Decisions:
+        if time.monotonic() > self.until:
+            raise TimeoutError(f"it takes longer than {MATCH_SECONDS:g} seconds; ask for fewer games")
+        return self.inner.act(turns)

@@ -1,0 +1,542 @@
+"""The bargaining table: texts and HTML of one game for one person, shared by the play page, studies and the demo.
+
+The items are checkboxes in a form: a checked one lies on the person's side. So a game can be played without a script;
+``static/table.js`` adds the worth of the split as it is chosen, and the keys. The first half of this module is the
+wording (values and sentences), the second half the markup.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
+from dond_marl.records.transcript import describe_items, describe_secret_act, phrase_act
+from league.display.game import protocol, talk_would_end, warning
+from league.display.svg.markup import Markup, element, joined, points
+from league.display.typed_lines import MAX_CHARACTERS
+from league.web.frame import Attribute, form, problem
+from league.web.play.live_game import Hint
+from partners.human import View
+
+ACT_ORDER = (Act.AGREE, Act.PROPOSE, Act.INSIST, Act.DISAGREE, Act.END)  # of the buttons
+ACT_KEYS = {Act.AGREE: "a", Act.PROPOSE: "p", Act.INSIST: "i", Act.DISAGREE: "d", Act.END: "e"}
+KEEP = "keep"  # form field: the index of an item type, once for each item that is kept
+MAX_PIPS = 20  # turns that are drawn as marks
+
+
+class TalkLine(NamedTuple):
+    """One act of the conversation as the person reads it."""
+
+    mine: bool
+    text: str  # the act in English, or the sentence that the person typed
+    note: str  # worth of the offer to the person; for a typed sentence also its reading
+    message: str = ""  # text that was sent with the act
+
+
+class ActChoice(NamedTuple):
+    """The button of an act: its texts, and whether the act is legal now."""
+
+    act: Act
+    label: str
+    detail: str
+    legal: bool
+
+
+# Texts
+
+
+def hide_partner_values(state: State, seat: int) -> State:
+    """The state without the partner's values, which become zeros."""
+    mine, zeros = state.scenario.utilities[seat], (0, 0, 0)
+    return replace(state, scenario=Scenario(state.scenario.counts, (mine, zeros) if seat == 0 else (zeros, mine)))
+
+
+def view_before_turn(scenario: Scenario, seat: int, rules: Rules) -> View:
+    """The person's view of the pool and their own values before any act, in either seat."""
+    return View(State(Scenario(scenario.counts, (scenario.utilities[seat], (0, 0, 0))), rules))
+
+
+def initial_split(view: View) -> Triple:
+    """The split that the table opens with: the person's last claim, else every item that is worth something."""
+    if view.mine is not None:
+        return view.mine
+    books, hats, balls = (count if value else 0 for count, value in zip(view.counts, view.values, strict=True))
+    return books, hats, balls
+
+
+def headline(view: View) -> str:
+    """The state of the negotiation in one line, on the person's turn."""
+    history = view.state.history
+    if view.state.rules.secret_claims:
+        return _headline_of_talk(view)
+    if not history:
+        return "You open. Tap items to sort them, then propose."
+    if view.theirs is not None and history[-1].act_type.is_offer:
+        left = rest(view.counts, view.theirs)
+        if not any(left):
+            return "They want everything: you would get nothing."
+        how = "insist: you get" if history[-1].act_type is Act.INSIST else "offer you"
+        return f"They {how} {describe_items(left)}, worth {points(worth(view.values, left))} to you."
+    if history[-1].act_type is Act.DISAGREE:
+        return "They turned your offer down. Make another one."
+    return "Your turn. Tap items to sort them, then propose."
+
+
+def act_choices(view: View, kept: Triple) -> tuple[ActChoice, ...]:
+    """The buttons of all acts by act number; ``kept``: the split on the table.
+
+    Where the game ends with secret claims, INSIST equals PROPOSE in the claim and is left out there.
+    """
+    if view.state.rules.secret_claims:
+        return _nonbinding_choices(view, kept)
+    ends = view.state.rules.disagree == "ends"
+    offered = None if view.theirs is None else worth(view.values, rest(view.counts, view.theirs))
+    mine = points(worth(view.values, kept))
+    texts = {
+        Act.PROPOSE: ("Propose", f"this split, {mine} for you"),
+        Act.INSIST: ("Insist", "the same, with more weight"),
+        Act.AGREE: ("Accept", "nothing is on offer" if offered is None else f"their offer, {points(offered)} for you"),
+        Act.DISAGREE: ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on"),
+        Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),
+    }
+    return tuple(ActChoice(act, *texts[act], rule_against(view, act, kept) is None) for act in Act)
+
+
+def _headline_of_talk(view: View) -> str:
+    """The headline of a game that ends with secret claims, whose talk does not bind."""
+    state = view.state
+    theirs = None if view.theirs is None else rest(view.counts, view.theirs)
+    left = "" if theirs is None else f"{describe_items(theirs)}, worth {points(worth(view.values, theirs))} to you"
+    if state.claiming:
+        return "Claim in secret." if theirs is None else f"Claim in secret. They last left you {left}."
+    if not state.history:
+        return "You open. Tap items to sort them, then suggest."
+    last = state.history[-1].act_type
+    if theirs is not None and last.is_offer:
+        return f"They {'insist: you get' if last is Act.INSIST else 'would leave you'} {left}."
+    answers = {Act.AGREE: "They would agree to that.", Act.DISAGREE: "They said no to that."}
+    return f"{answers.get(last, 'They suggest nothing.')} Tap items to sort them, then suggest."
+
+
+def _nonbinding_choices(view: View, kept: Triple) -> tuple[ActChoice, ...]:
+    """The buttons of talk that does not bind, or of the secret claim after it."""
+    claiming, mine = view.state.claiming, points(worth(view.values, kept))
+    theirs, own = (selection(view.state, view.seat, Action(act)) for act in (Act.AGREE, Act.END))
+    offered = None if theirs is None else points(worth(view.values, theirs))
+    texts = {
+        Act.PROPOSE: ("Suggest", f"this split, {mine} for you"),
+        Act.INSIST: ("Insist", "the same, with more weight"),
+        Act.AGREE: ("Say yes", "nothing is suggested" if offered is None else f"to {offered} for you; not binding"),
+        Act.DISAGREE: ("Say no", "to what they suggest"),
+        Act.END: ("Suggest nothing", "the talk goes on"),
+    }
+    if claiming:
+        left = "nothing was left you" if offered is None else f"that they left you, {offered}"
+        texts = {
+            Act.PROPOSE: ("Claim this", f"this split, {mine} for you"),
+            Act.AGREE: ("Claim the rest", left),
+            Act.DISAGREE: ("Claim nothing", "no deal, no points"),
+            Act.END: ("Claim as before", "nothing" if own is None else f"your last, {points(worth(view.values, own))}"),
+        }
+    return tuple(ActChoice(act, *texts[act], rule_against(view, act, kept) is None) for act in Act if act in texts)
+
+
+def action_of(act: Act, kept: Triple) -> Action:
+    """The action of a button; offers keep ``kept``."""
+    return Action(act, kept) if act.is_offer else Action(act)
+
+
+def rule_against(view: View, act: Act, kept: Triple) -> str | None:
+    """The rule that forbids the act now, in words; ``None`` if it is legal."""
+    return view.rule_against(action_of(act, kept))
+
+
+def main_act(view: View, kept: Triple) -> Act:
+    """The act of the highlighted button: AGREE to an offer worth at least the split on the table, else PROPOSE."""
+    if view.theirs is None or rule_against(view, Act.AGREE, kept) is not None:
+        return Act.PROPOSE
+    offered = worth(view.values, rest(view.counts, view.theirs))
+    return Act.AGREE if offered and offered >= worth(view.values, kept) else Act.PROPOSE
+
+
+def describe_reading(action: Action, view: View) -> str:
+    """The reading of a typed sentence, in the words of the buttons."""
+    labels = {choice.act: choice.label for choice in act_choices(view, action.oA)}
+    label = labels.get(action.act_type, labels[Act.PROPOSE])
+    if view.state.claiming and (kept := selection(view.state, view.seat, action)) is not None:
+        return f"{label}: you claim {describe_items(kept)} ({points(worth(view.values, kept))})"
+    if action.act_type.is_offer:
+        mine, theirs = describe_items(action.oA), describe_items(rest(view.counts, action.oA))
+        return f"{label}: you keep {mine} ({points(worth(view.values, action.oA))}), they get {theirs}"
+    if action.act_type is Act.AGREE and view.theirs is not None:
+        left = rest(view.counts, view.theirs)
+        return f"{label}: you get {describe_items(left)} ({points(worth(view.values, left))})"
+    return label
+
+
+def describe_unread(line: str, why: str, times: int) -> str:
+    """The answer to a line that was not understood, the ``times``-th in a row; each answer helps further."""
+    quoted = line if len(line) <= 60 else f"{line[:59]}…"
+    answer = f"“{quoted}” was not understood: {why}."
+    if times == 1:
+        answer += " Understood are splits, such as “I take the hats”, yes, no, “50/50”, “same as before” and “bye”."
+    else:
+        answer += " Try it like this: “I take the hats, you get the rest.”"
+    if times > 2:
+        answer += f" That was line {times}; you can also tap the items and press Propose."
+    return answer
+
+
+def turns_left(state: State) -> str:
+    """The number of acts left, and what that means near the end."""
+    left = state.turns_remaining
+    if state.over:
+        return "the talk is over"
+    if state.claiming:
+        return "One secret claim of each of you" if left == 2 else "The last secret claim"
+    if state.rules.secret_claims:
+        return f"{left - 2} act{'s' if left > 3 else ''} of talk left, then a secret claim of each of you"
+    if left == 1:
+        return "Last act of all: accept, or claim exactly what they leave you"
+    return f"{left} acts left" + (", this is your last one" if left == 2 else "")
+
+
+def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) -> tuple[TalkLine, ...]:
+    """The conversation for the person in ``seat``; ``typed``: sentences of the person by turn, from 0."""
+    values, counts, final = state.scenario.utilities[seat], state.scenario.counts, state.rules.disagree == "ends"
+    lines = []
+    for turn, action in enumerate(state.history):
+        mine = turn % 2 == seat
+        note = ""
+        hidden = turn >= state.rules.talk_turns and not mine and not state.over
+        if action.act_type.is_offer and not hidden:
+            share = action.oA if mine else rest(counts, action.oA)
+            note = f"{points(worth(values, share))} for you"
+        nonbinding = "(A secret claim.)" if hidden else describe_secret_act(action, turn, state.rules)
+        text = nonbinding or phrase_act(action, counts, variant=turn, final=final)
+        if typed and turn in typed:
+            text, note = typed[turn], f"read as: {text}{f' · {note}' if note else ''}"
+        lines.append(TalkLine(mine, text, note, state.messages[turn] if state.messages else ""))
+    return tuple(lines)
+
+
+def describe_hint(hint: Hint, view: View) -> str:
+    """A hint in words, such as ``propose to keep 2 hats (6 points), 80% sure``."""
+    sure = f", {hint.confidence:.0%} sure" if hint.confidence else ""
+    return f"{describe_act(hint.action, view.state)}{sure}"
+
+
+def describe_act(action: Action, state: State) -> str:
+    """An act of the seat to move in words, such as ``propose to keep 2 hats (6 points)``."""
+    act, kept, values = action.act_type, action.oA, state.scenario.utilities[state.mover]
+    if state.claiming:
+        claim = selection(state, state.mover, action)
+        return "claim nothing" if claim is None else f"claim {describe_items(claim)} ({points(worth(values, claim))})"
+    if state.rules.secret_claims and not act.is_offer:
+        return {Act.AGREE: "say yes to their suggestion", Act.DISAGREE: "say no"}.get(act, "suggest nothing")
+    if act.is_offer:
+        name = "propose to keep" if act is Act.PROPOSE else "insist on keeping"
+        return f"{name} {describe_items(kept)} ({points(worth(values, kept))})"
+    return {
+        Act.AGREE: "accept their offer",
+        Act.DISAGREE: "walk away" if state.rules.disagree == "ends" else "say no",
+        Act.END: "stop talking: the latest claims stand",
+    }[act]
+
+
+# Form fields
+
+
+def posted_split(kept: Sequence[object], counts: Triple) -> Triple | None:
+    """The split of a form from the values of its ``KEEP`` fields; ``None`` if they are no items of the pool."""
+    indices = [str(index) for index in range(len(ITEMS))]
+    if any(value not in indices for value in kept):
+        return None
+    books, hats, balls = (list(kept).count(index) for index in indices)
+    return (
+        (books, hats, balls) if all(n <= most for n, most in zip((books, hats, balls), counts, strict=True)) else None
+    )
+
+
+def keep_fields(kept: Triple) -> dict[str, object]:
+    """A split as hidden form fields."""
+    return {KEEP: [str(index) for index, number in enumerate(kept) for _ in range(number)]}
+
+
+# Markup
+
+
+def game_section(
+    state: State,
+    seat: int,
+    *hand: object,
+    partner: str,
+    heading: str,
+    facts: Sequence[object],
+    typed: Mapping[int, str] | None = None,
+    thinking: bool = False,
+    working: str = "",
+    **attributes: Attribute,
+) -> Markup:
+    """The page of one game: status line, conversation, and the person's ``hand`` (table and buttons, or the result).
+
+    ``state`` may hold no more than the person may know: its pool, own values and acts are also attributes of the
+    section, for scripts and for programs that play a study in rehearsals.
+    """
+    rules, scenario = state.rules, state.scenario
+    note = protocol(rules)
+    status = element(
+        "header",
+        element("h1", heading, aria_live="polite"),
+        element("p", *(element("span", fact) for fact in facts), class_="facts"),
+        element("p", note, class_="protocol quiet") if note else None,
+        element("p", turn_marks(state, seat), class_="pips", aria_hidden="true"),
+        element("p", working, class_="working", role="status") if working else None,
+        class_="status",
+    )
+    acts = [[action.act_type.name, list(action.oA)] for action in state.history]
+    known = {
+        "data_seat": str(seat),
+        "data_pool": json.dumps(scenario.counts),
+        "data_values": json.dumps(scenario.utilities[seat]),
+        "data_said": json.dumps(acts),
+        "data_acts": str(rules.max_turns),
+    }
+    spoken = conversation(state, seat, partner, typed, thinking)
+    hand_ = element("div", *hand, class_="hand")
+    named = {"id": "game", "class_": "game", "tabindex": "-1", "aria_label": "The game"}
+    return element("section", status, spoken, hand_, **{**named, **known, **attributes})
+
+
+def turn_marks(state: State, seat: int) -> Markup:
+    """The turns of the game as marks: whose each was, and how many are left; nothing for long games."""
+    taken, most = len(state.history), state.rules.max_turns
+    if most > MAX_PIPS:
+        return Markup("")
+    sides = [("me" if turn % 2 == seat else "they") if turn < taken else None for turn in range(most)]
+    return joined(element("i", class_=side) for side in sides)
+
+
+def conversation(
+    state: State, seat: int, partner: str, typed: Mapping[int, str] | None = None, thinking: bool = False
+) -> Markup:
+    """The acts so far as a log that screen readers follow; ``thinking``: the partner is to move."""
+    lines = [
+        element(
+            "li",
+            element("span", "You" if line.mine else partner, class_="who"),
+            element("p", line.text),
+            element("p", f"“{line.message}”", class_="message") if line.message else None,
+            element("small", line.note) if line.note else None,
+            class_="me" if line.mine else "they",
+        )
+        for line in talk_lines(state, seat, typed)
+    ]
+    log = element(
+        "div", element("ol", *lines, class_="lines"), class_="log", role="log", tabindex="0", aria_label="Conversation"
+    )
+    dots = (element("i", aria_hidden="true") for _ in range(3))
+    busy = element(
+        "p", element("span", f"{partner} is thinking", class_="quiet"), *dots, class_="thinking", hidden=not thinking
+    )
+    return element("section", log, busy, class_="talk", aria_label="What was said")
+
+
+def board(view: View, kept: Triple, *, frozen: bool = False) -> Markup:
+    """The items as checkboxes in three lanes, below what each side would get; ``frozen``: none can be moved."""
+    most = max(view.counts)
+    columns = 2 if most <= 4 else 3 if most <= 9 else 4
+    theirs = view.state.scenario.utilities[1 - view.seat] if view.revealed else (None, None, None)
+    lanes = []
+    for index, (item, number, value) in enumerate(zip(ITEMS, view.counts, view.values, strict=True)):
+        tokens = [
+            element(
+                "label",
+                element(
+                    "input",
+                    type="checkbox",
+                    name=KEEP,
+                    value=str(index),
+                    checked=place < kept[index],
+                    disabled=frozen,
+                    aria_label=f"{item} {place + 1} of {number}, worth {points(value)} to you: keep it",
+                ),
+                element("span", class_=f"glyph {item}"),
+                class_="token",
+                style=f"--x:{place % columns};--y:{place // columns}",
+            )
+            for place in range(number)
+        ]
+        partner_value = theirs[index]
+        rate = element(
+            "p",
+            element("span", f"{item}s"),
+            element("b", f"{points(value)} each"),
+            None if partner_value is None else element("small", f"{partner_value} to them"),
+            class_="rate",
+        )
+        lanes.append(element("div", *tokens, rate, class_="lane", role="group", aria_label=f"{item}s"))
+    own, whole = worth(view.values, kept), worth(view.values, view.counts)
+    bar = element("i", style=f"width:{100 * own / max(whole, 1):.0f}%")
+    return element(
+        "div",
+        element(
+            "p", element("b", "They get"), element("span", describe_items(rest(view.counts, kept))), class_="side they"
+        ),
+        element("div", *lanes, class_="lanes"),
+        element(
+            "p",
+            element("b", "You keep"),
+            element("span", describe_items(kept)),
+            element("span", bar, class_="bar", aria_hidden="true"),
+            element("strong", f"{own} of {points(whole)}", aria_live="polite"),
+            class_="side me",
+        ),
+        class_="board",
+        style=f"--rows:{-(-most // columns)};--columns:{columns}",
+    )
+
+
+def turn_form(
+    view: View,
+    kept: Triple,
+    action: str,
+    hidden: Mapping[str, object],
+    *between: object,
+    playing: bool = True,
+    why: str = "",
+    part: str | None = None,
+) -> Markup:
+    """The form of a turn, posted to ``action``: the board, ``between``, and a button for each act.
+
+    ``playing`` is false while the partner is to move: the same form with nothing enabled. The first button of the form
+    is disabled, so that Enter in a field of the form plays no act.
+    """
+    first = main_act(view, kept) if playing else None
+    choices = {choice.act: choice for choice in act_choices(view, kept)}
+    buttons = [
+        element(
+            "button",
+            element("b", choices[act].label),
+            element("small", choices[act].detail),
+            element("kbd", ACT_KEYS[act].upper(), aria_hidden="true"),
+            class_=f"act {act.name.lower()}{' primary' if act is first else ''}",
+            type="submit",
+            name="act",
+            value=act.name,
+            disabled=not (playing and choices[act].legal),
+            aria_keyshortcuts=ACT_KEYS[act],
+        )
+        for act in ACT_ORDER
+        if act in choices
+    ]
+    offered = None if view.theirs is None else worth(view.values, rest(view.counts, view.theirs))
+    acts = element(
+        "div",
+        *buttons,
+        class_="acts",
+        role="group",
+        aria_label="What you can say",
+        data_offered=None if offered is None else str(offered),
+    )
+    message = element("p", why, class_="problem", role="alert")
+    return form(
+        action,
+        element("button", type="submit", disabled=True, hidden=True),
+        element("div", board(view, kept, frozen=not playing), class_="table"),
+        *between,
+        acts,
+        message,
+        hidden=hidden,
+        class_="turn",
+        id="turn",
+        data_part=part,
+    )
+
+
+def hint_box(hint: Hint, view: View) -> Markup:
+    """A hint before the person's act; an offer in it can be put on the table."""
+    lay = ",".join(map(str, hint.action.oA)) if hint.action.act_type.is_offer else None
+    put = element("button", "Put it on the table", class_="button small", type="button", data_lay=lay)
+    return element(
+        "div",
+        element("span", "Psst", class_="badge"),
+        element("p", describe_hint(hint, view)),
+        put if lay else None,
+        class_="whisper",
+        role="status",
+    )
+
+
+def message_field(view: View) -> Markup | None:
+    """The field of a text that is sent with an act, where the rules allow messages; not with a secret claim."""
+    length = view.state.rules.message_length
+    if not length:
+        return None
+    silent = view.state.claiming
+    line = element(
+        "input",
+        name="message",
+        id="message",
+        maxlength=length,
+        autocomplete="off",
+        disabled=silent,
+        placeholder="nothing is said with a secret claim" if silent else "nothing",
+        data_turn=str(len(view.state.history)),
+    )
+    return element("div", element("label", "Said with your act", for_="message"), line, class_="field")
+
+
+def sentence_form(
+    action: str, hidden: Mapping[str, object], line: str = "", *, focus: bool = False, part: str | None = None
+) -> Markup:
+    """The form of a sentence that is read as an act; ``line``: what stands in it."""
+    field = element(
+        "input",
+        name="words",
+        id="words",
+        maxlength=MAX_CHARACTERS,
+        autocomplete="off",
+        placeholder="or say it in your own words, in English",
+        value=line or None,
+        autofocus=focus,
+        data_turn=str(hidden.get("turn", "")),
+    )
+    label = element("label", "Say it in your own words", class_="hidden", for_="words")
+    button = element("button", "Say", class_="button", type="submit")
+    return form(action, label, field, button, hidden=hidden, class_="say", data_table="turn", data_part=part)
+
+
+def confirmation(question: str, *answers: Markup, safe: bool) -> Markup:
+    """A question before an act is played, with buttons; ``safe``: the first answer loses nothing and is highlighted."""
+    text = element("p", question, aria_live="polite")
+    label = "What you meant" if safe else "Are you sure?"
+    return element("div", text, *answers, class_="confirm", role="group", aria_label=label)
+
+
+def confirm_form(
+    label: str, action: str, act: Action, hidden: Mapping[str, object], *, focus: bool = False, part: str | None = None
+) -> Markup:
+    """The button that plays an act that was asked about."""
+    fields = {**hidden, **(keep_fields(act.oA) if act.act_type.is_offer else {}), "act": act.act_type.name, "sure": 1}
+    class_ = "button small primary" if focus else "button small"
+    button = element("button", label, class_=class_, type="submit", autofocus=focus)
+    return form(action, button, hidden=fields, data_part=part)
+
+
+def really(
+    view: View, act: Action, action: str, hidden: Mapping[str, object], back: str, part: str | None = None
+) -> Markup:
+    """Ask again before an act that may leave the person with nothing. ``back``: the address of No."""
+    label = next(choice.label for choice in act_choices(view, act.oA) if choice.act is act.act_type)
+    no = element("a", "No", class_="button small primary no", href=back, autofocus=True, data_part=part)
+    yes = confirm_form(f"Yes: {label.lower()}", action, act, hidden, part=part)
+    return confirmation(f"{warning(act, view)} Really?", no, yes, safe=False)
+
+
+def problem_line(text: str) -> Markup | None:
+    """A message below the table; nothing for no text."""
+    return problem(text) if text else None

@@ -1,1 +1,0 @@
-"""The page that follows a league while it runs."""

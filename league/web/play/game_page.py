@@ -1,0 +1,511 @@
+"""The play page: sessions of games between a visitor and a partner, and their HTTP handlers.
+
+A session lives in memory under a random address, so that reloading the page or opening it again loses nothing while
+the server runs. Each page is a function of the session; an act changes the session and leads back to its address.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import replace
+from datetime import date
+from typing import NamedTuple
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from dond_marl.game import Act, Action, State, Triple, apply
+from dond_marl.records.record import GameRecord, replay
+from dond_marl.records.transcript import as_message
+from dond_marl.scenarios.sources import Scenarios
+from league.display.game import warning
+from league.display.sentences import AmbiguousLine, Misread
+from league.display.session import Sitting
+from league.display.svg.frontier import ending_text
+from league.display.svg.markup import Markup, element
+from league.display.typed_lines import ReadAct, TableCommand, read_line
+from league.web.background import in_background, wait_for_change
+from league.web.bargaining_table import (
+    KEEP,
+    action_of,
+    confirm_form,
+    confirmation,
+    describe_reading,
+    describe_unread,
+    game_section,
+    headline,
+    hint_box,
+    initial_split,
+    keep_fields,
+    message_field,
+    posted_split,
+    really,
+    sentence_form,
+    turn_form,
+    turns_left,
+    view_before_turn,
+)
+from league.web.frame import document, form, load, one_sentence
+from league.web.guard import form_fields
+from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert
+from league.web.play.after_game import (
+    analysis_panel,
+    best_response_line,
+    game_links,
+    record_address,
+    result,
+)
+from league.web.play.live_game import (
+    Event,
+    GameBroken,
+    GameEnded,
+    Hint,
+    LiveGame,
+    PartnerWorking,
+    PersonsTurn,
+    best_response_score,
+)
+from league.web.play.setup import DailyDeal, GameChoice, daily_deal, setup_page, sitting_of
+from partners.human import View
+
+MAX_SESSIONS = 64  # in memory; the one that was used least recently goes first
+EXAMPLES = "I take the hats, you get the rest · deal · one more ball · same as before · 50/50 · bye"
+SCRIPTS = ("items.js", "table.js", "daily.js", "tour.js")
+
+
+class PlaySession:
+    """The games of one visitor against one partner; game threads and requests may use it at the same time."""
+
+    def __init__(self, sitting: Sitting, pause: float, daily: DailyDeal | None = None) -> None:
+        self.sitting, self.daily = sitting, daily
+        self.version = 0  # grows with each change of the page
+        self.number = -1  # of the current game, from 0
+        self.played: list[tuple[GameRecord, int]] = []  # finished games with the person's seat
+        self.lock = threading.RLock()
+        self._pause = pause
+        self._game: LiveGame | None = None
+        self.deal_next(0)
+
+    @property
+    def game(self) -> LiveGame:
+        """The current game."""
+        assert self._game is not None
+        return self._game
+
+    def deal_next(self, number: int, *, swap: bool = False) -> None:
+        """Begin game ``number``; ``swap``: the items of the last game with the seats exchanged.
+
+        Does nothing if that game is already dealt, as after a second click.
+        """
+        with self.lock:
+            if number != self.number + 1:
+                return
+            if swap and self._game is not None:
+                self._begin(number, 1 - self._game.seat, self._game.scenarios)
+            else:
+                self._begin(number, self.sitting.seat_of(number), None)
+
+    def _begin(self, number: int, seat: int, scenarios: Scenarios | None) -> None:
+        self.leave()
+        self.number = number
+        self.view: View | None = None  # on the person's turn
+        self.hint: Hint | None = None
+        self.ended: GameEnded | None = None
+        self.broken = self.working = ""  # reason of a broken game; task of a partner that gets ready
+        self.typed: dict[int, str] = {}  # the person's sentences by turn
+        game = LiveGame(self.sitting, number, seat, lambda event: self._on_event(game, event), scenarios)
+        self._game = game
+        self.before = view_before_turn(game.scenarios.scenario(0), seat, self.sitting.rules)
+        self.kept = initial_split(self.before)  # split on the table
+        self.state = State(game.scenarios.scenario(0), self.sitting.rules)
+        self.version += 1
+        game.start()
+
+    def play(self, action: Action, words: str | None, message: str) -> None:
+        """Play a legal act of the person; ``words``: the sentence that was typed for it."""
+        view = self.view
+        assert view is not None
+        text = as_message(message, view.state.rules.message_length)
+        state = apply(view.state, action, text)
+        if words:
+            self.typed[len(view.state.history)] = words
+        # With secret claims the outcome would reveal the partner's claim before it is shown.
+        self.state = replace(state, outcome=None) if state.rules.secret_claims else state
+        self.kept = action.oA if action.act_type.is_offer else self.kept
+        self.view = self.hint = None
+        self.version += 1
+        self.game.play(action, words, text)
+
+    def leave(self) -> None:
+        """End the current game without a record."""
+        if self._game is not None:
+            self._game.leave()
+
+    def _on_event(self, game: LiveGame, event: Event) -> None:
+        """Take in an event of a game, in its thread; acts of the partner are shown after the pause."""
+        if isinstance(event, PersonsTurn | GameEnded):
+            state = event.view.state if isinstance(event, PersonsTurn) else replay(event.record)
+            partner_acted = any(turn % 2 != game.seat for turn in range(len(self.state.history), len(state.history)))
+            if self._pause and partner_acted:
+                time.sleep(self._pause)
+        with self.lock:
+            if self._game is not game:
+                return
+            self.working = event.task if isinstance(event, PartnerWorking) else ""
+            if isinstance(event, PersonsTurn):
+                self.view, self.hint, self.state = event.view, event.hint, event.view.state
+                self.kept = initial_split(event.view)
+            elif isinstance(event, GameEnded):
+                self.ended, self.state = event, replay(event.record)
+                self.played.append((event.record, game.seat))
+            elif isinstance(event, GameBroken):
+                self.broken = event.reason
+            self.version += 1
+
+
+class TableReply(NamedTuple):
+    """The server's reply to a sentence or a button that played no act."""
+
+    why: str = ""  # message
+    question: Markup | None = None
+    kept: Triple | None = None  # split to show
+    line: str = ""  # sentence in the field
+    focus: bool = False  # put the focus on it
+    unread: int = 0  # sentences in a row that were not understood
+
+
+def session_page(session: PlaySession, address: str, book_shown: str, reply: TableReply | None = None) -> Markup:
+    """The content of a session's page: the table on the person's turn, while they wait, or the result."""
+    reply = reply or TableReply()
+    game, view, state = session.game, session.view, session.state
+    partner = session.sitting.called
+    leave = element("button", "Leave", class_="link", type="submit", form="leave")
+    facts = (f"with {partner}", "you open" if game.seat == 0 else "they open", turns_left(state), leave)
+    over = session.ended is not None or bool(session.broken)
+    if session.ended is not None:
+        heading = " ".join(ending_text(state, game.seat))
+        hand: tuple[object, ...] = _closing(session, session.ended, address, book_shown)
+    elif session.broken:
+        heading, hand = "The game cannot go on.", (element("p", session.broken, class_="problem", role="alert"),)
+    else:
+        hand = _hand(session, address, reply)
+        heading = headline(view) if view is not None else _waiting_headline(session)
+    working = f"{session.working[0].upper()}{session.working[1:]}." if session.working else ""
+    section = game_section(
+        state,
+        game.seat,
+        *hand,
+        partner=partner,
+        heading=heading,
+        facts=facts,
+        typed=session.typed,
+        thinking=view is None and not over,
+        working=working,
+    )
+    return Markup("").join((section, form(f"{address}/leave", id="leave")))
+
+
+def _waiting_headline(session: PlaySession) -> str:
+    if session.working:
+        return "They are getting ready …"
+    if session.state.history:
+        return "They are thinking …"
+    return "The items are dealt." if session.game.seat == 0 else "They open, and are thinking …"
+
+
+def _hand(session: PlaySession, address: str, reply: TableReply) -> tuple[object, ...]:
+    view = session.view
+    hidden = {"number": session.number, "turn": len(session.state.history)}
+    if view is None:
+        frozen = turn_form(session.before, session.kept, f"{address}/act", hidden, playing=False)
+        return (frozen,)
+    part = "content"
+    hint = None if session.hint is None else hint_box(session.hint, view)
+    kept = session.kept if reply.kept is None else reply.kept
+    keys = "Keys: 1 2 3 take a book, hat or ball, with Shift give one; T to type; letters as shown."
+    words_hidden = {**hidden, "unread": reply.unread}
+    return (
+        hint,
+        turn_form(view, kept, f"{address}/act", hidden, message_field(view), why=reply.why, part=part),
+        reply.question,
+        sentence_form(f"{address}/say", words_hidden, reply.line, focus=reply.focus, part=part),
+        element("p", keys, class_="keys quiet"),
+    )
+
+
+def _closing(session: PlaySession, ended: GameEnded, address: str, book: str) -> tuple[object, ...]:
+    """The result of a game, what to do next, its links, and its analysis."""
+    game, partner = session.game, session.sitting.called
+    streak = None
+    if session.daily is not None and session.number == 0:
+        score, whole = ended.record.outcome.scores[game.seat], ended.record.scenario.pool_value(game.seat)
+        day = str(session.daily.day)
+        streak = element(
+            "p", class_="daily-streak panel", role="status", data_day=day, data_score=str(score), data_whole=str(whole)
+        )
+    hidden = {"number": session.number + 1}
+    recorded = record_address(session.sitting.book, ended.number) if ended.number else None
+    following = form(
+        f"{address}/next",
+        element("button", "Next game", class_="button primary large", type="submit", autofocus=True),
+        element("button", "Swap sides", class_="button large", type="submit", name="swap", value="1"),
+        element("a", "Another partner", class_="button large", href="/"),
+        element("a", "Step through it", class_="button large", href=recorded.url()) if recorded else None,
+        hidden=hidden,
+        class_="next",
+        data_part="content",
+    )
+    note = ended.write_error or f"Recorded in {book}, seed {session.sitting.seed}."
+    written = element(
+        "p",
+        element("span", note),
+        element("a", "Your scores", class_="link", href="/scores") if recorded else None,
+        class_="problem" if ended.write_error else "quiet",
+    )
+    after = f"{address}/{session.number}"
+    return (
+        result(session.played, partner),
+        streak,
+        following,
+        game_links(recorded) if recorded else None,
+        written,
+        load(f"{after}/best"),
+        load(f"{after}/analysis", "Analysing your acts …"),
+    )
+
+
+class PlayPages:
+    """The handlers of the play page over the folders of ``desk``."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._sessions: OrderedDict[str, PlaySession] = OrderedDict()
+
+    def routes(self) -> list[Route]:
+        """The addresses of the play page."""
+        game = "/game/{token}"
+        return [
+            Route("/", self.setup),
+            Route("/deal", self.deal, methods=["POST"]),
+            Route(game, self.game),
+            Route(f"{game}/changed", self.changed),
+            Route(f"{game}/act", self.act, methods=["POST"]),
+            Route(f"{game}/say", self.say, methods=["POST"]),
+            Route(f"{game}/next", self.next_game, methods=["POST"]),
+            Route(f"{game}/leave", self.leave, methods=["POST"]),
+            Route(f"{game}/{{number:int}}/best", self.best),
+            Route(f"{game}/{{number:int}}/analysis", self.analysis),
+            # An address that a form left in the browser.
+            Route(f"{game}/{{rest:path}}", self.back),
+        ]
+
+    async def setup(self, request: Request) -> Response:
+        """The form; ``run`` and ``member`` choose a league's member."""
+        menu = await in_background(self._desk.menu)
+        key = menu.key_of(request.query_params.get("run", ""), request.query_params.get("member", ""))
+        return self._setup_page(menu, GameChoice(other=key or ""))
+
+    async def deal(self, request: Request) -> Response:
+        """Begin a session with the posted choice, or with the deal of a ``day``."""
+        values = await form_fields(request)
+        choice, daily = GameChoice.posted(values), None
+        menu = await in_background(self._desk.menu)
+        try:
+            if "day" in values:
+                daily = daily_deal(date.fromisoformat(str(values["day"])))
+                choice = daily.choice
+            candidate = choice.candidate(menu)
+            sitting = await in_background(sitting_of, choice, candidate, self._desk.book, self._desk.data_dir)
+        except CHOICE_ERRORS as error:
+            return self._setup_page(menu, choice, one_sentence(error))
+        token = secrets.token_urlsafe(16)
+        self._sessions[token] = PlaySession(sitting, self._desk.pause, daily)
+        while len(self._sessions) > MAX_SESSIONS:
+            self._sessions.popitem(last=False)[1].leave()
+        return _see(token)
+
+    async def game(self, request: Request) -> Response:
+        """The page of a session; the form where there is none, as after a restart."""
+        session = self._session(request)
+        return RedirectResponse("/", 303) if session is None else self._page(session, request)
+
+    async def back(self, request: Request) -> Response:
+        return _see(request.path_params["token"])
+
+    async def changed(self, request: Request) -> Response:
+        """Wait until the page of a session differs from ``version``."""
+        session = self._session(request)
+        seen = request.query_params.get("version", "")
+        changed = session is None or await wait_for_change(lambda: session.version, seen, request)
+        return JSONResponse({"changed": changed})
+
+    async def act(self, request: Request) -> Response:
+        """Play a posted act; a second question first if it may leave the person with nothing."""
+        values, session = await form_fields(request), self._session(request)
+        token = request.path_params["token"]
+        if session is None:
+            return _see(token)
+        with session.lock:
+            view = self._view_of_turn(session, values)
+            if view is None:  # played already, by a second press
+                return _see(token)
+            kept = posted_split(values.getlist(KEEP), view.counts)
+            if values.get("act") not in Act.__members__ or kept is None:
+                return self._page(session, request, TableReply("Sort the items, then press a button."))
+            action = action_of(Act[str(values["act"])], kept)
+            rule = view.rule_against(action)
+            if rule is not None:
+                return self._page(session, request, TableReply(f"Not legal: {rule}.", kept=kept))
+            words, message = str(values.get("words", "")).strip(), str(values.get("message", ""))
+            if "sure" not in values and warning(action, view):
+                address = f"/game/{token}"
+                question = really(view, action, f"{address}/act", _turn_of(values), address, part="content")
+                return self._page(session, request, TableReply(question=question, kept=kept))
+            session.play(action, words or None, message)
+        return _see(token)
+
+    async def say(self, request: Request) -> Response:
+        """Read a posted sentence: play it if it is a command, else ask whether it was read as it was meant."""
+        values, session = await form_fields(request), self._session(request)
+        token = request.path_params["token"]
+        if session is None:
+            return _see(token)
+        with session.lock:
+            view = self._view_of_turn(session, values)
+            if view is None:
+                return _see(token)
+            kept = posted_split(values.getlist(KEEP), view.counts) if KEEP in values or "laid" in values else None
+            line = str(values.get("words", ""))
+            if "drop" in values:  # No, to a question about the sentence
+                return self._page(session, request, TableReply(kept=kept, line=line, focus=True))
+            command = read_line(line, view)
+            if isinstance(command, ReadAct) and command.sure and not warning(command.action, view):
+                session.play(command.action, None, str(values.get("message", "")))
+                return _see(token)
+            unread = str(values.get("unread", ""))
+            times = int(unread) if unread.isascii() and unread.isdigit() and len(unread) < 4 else 0
+            before = session.kept if kept is None else kept
+            reply = _reply_to(line, command, view, before, f"/game/{token}", _turn_of(values), times)
+        return self._page(session, request, reply)
+
+    async def next_game(self, request: Request) -> Response:
+        """Begin the next game of a session."""
+        values, session = await form_fields(request), self._session(request)
+        number = str(values.get("number", ""))
+        if session is not None and session.ended is not None and number.isascii() and number.isdigit():
+            session.deal_next(int(number[:9]), swap="swap" in values)
+        return _see(request.path_params["token"])
+
+    async def leave(self, request: Request) -> Response:
+        """End a session; its current game is not recorded."""
+        session = self._sessions.pop(request.path_params["token"], None)
+        if session is not None:
+            session.leave()
+        return RedirectResponse("/", 303)
+
+    async def best(self, request: Request) -> Response:
+        """The score of the best response in the person's seat, where it is known exactly."""
+        session = self._session(request)
+        if session is None or session.number != request.path_params["number"]:
+            return HTMLResponse("")
+        score = await in_background(best_response_score, session.game)
+        return HTMLResponse("" if score is None else best_response_line(session.sitting.called, score))
+
+    async def analysis(self, request: Request) -> Response:
+        """The analysis of the person's acts in the last game."""
+        session = self._session(request)
+        if session is None or session.ended is None or session.number != request.path_params["number"]:
+            return HTMLResponse("")
+        record, seat, partner = session.ended.record, session.game.seat, session.sitting.partner
+        return HTMLResponse(await in_background(lambda: analysis_panel(record, seat, partner, make_expert(), "your")))
+
+    def _session(self, request: Request) -> PlaySession | None:
+        token = request.path_params["token"]
+        if token in self._sessions:
+            self._sessions.move_to_end(token)
+        return self._sessions.get(token)
+
+    def _view_of_turn(self, session: PlaySession, values: FormData) -> View | None:
+        """The person's view, if the form is of the current turn of the current game."""
+        turn = str(session.number), str(len(session.state.history))
+        return session.view if (values.get("number"), values.get("turn")) == turn else None
+
+    def _page(self, session: PlaySession, request: Request, reply: TableReply | None = None) -> Response:
+        address = f"/game/{request.path_params['token']}"
+        with session.lock:
+            content = session_page(session, address, str(self._desk.book), reply)
+            waits = session.view is None and session.ended is None and not session.broken
+            follow = f"{address}/changed?version={session.version}" if waits else None
+        return HTMLResponse(_document(content, follow))
+
+    def _setup_page(self, menu: OccupantMenu, choice: GameChoice, why: str = "") -> Response:
+        return HTMLResponse(_document(setup_page(menu, choice, self._desk.data_dir, why)))
+
+
+def _document(content: Markup, follow: str | None = None) -> str:
+    return document("Deal or no deal", "Play", content, scripts=SCRIPTS, navigation=True, follow=follow)
+
+
+def _see(token: str) -> Response:
+    return RedirectResponse(f"/game/{token}", 303)
+
+
+def _turn_of(values: FormData) -> dict[str, object]:
+    """The fields of a form that name its turn, and the message that is sent with its act."""
+    return {name: str(values[name]) for name in ("number", "turn", "message") if name in values}
+
+
+def _reply_to(
+    line: str,
+    command: ReadAct | TableCommand | AmbiguousLine | Misread,
+    view: View,
+    kept: Triple,
+    address: str,
+    hidden: dict[str, object],
+    times: int,
+) -> TableReply:
+    """The reply to a typed line that is not played at once.
+
+    ``kept``: the split on the table; ``hidden``: fields of the turn; ``times``: unread lines in a row before this one.
+    """
+    part = "content"
+
+    def ask(question: str, *answers: Markup, safe: bool, shown: Triple = kept) -> TableReply:
+        back = {**hidden, **keep_fields(kept), "laid": 1, "words": line, "drop": 1}
+        class_ = "button small no" if safe else "button small primary no"
+        button = element("button", "No", class_=class_, type="submit", autofocus=not safe)
+        no = form(f"{address}/say", button, hidden=back, data_part=part)
+        return TableReply(question=confirmation(question, *answers, no, safe=safe), kept=shown, line=line)
+
+    def answer(label: str, action: Action, words: str, *, focus: bool) -> Markup:
+        return confirm_form(label, f"{address}/act", action, {**hidden, "words": words}, focus=focus, part=part)
+
+    if not line.strip():
+        return TableReply("Type a sentence first, or use the buttons.", kept=kept)
+    if command is TableCommand.HELP:
+        return TableReply(f"You can say, for example: {EXAMPLES}.", kept=kept)
+    if command is TableCommand.LEAVE:
+        leave = form(f"{address}/leave", element("button", "Leave the table", class_="button small", type="submit"))
+        return ask("Leave this game? It will not be recorded.", leave, safe=False)
+    if isinstance(command, AmbiguousLine):
+        safe = len(command.actions) > 1 and not warning(command.actions[0], view)
+        answers = [
+            answer(describe_reading(action, view), action, line, focus=safe and place == 0)
+            for place, action in enumerate(command.actions)
+        ]
+        return ask(command.why, *answers, safe=safe)
+    if isinstance(command, ReadAct):
+        action, risk = command.action, warning(command.action, view)
+        question = f"Read as {describe_reading(action, view)}.{f' {risk} Really?' if risk else ''}"
+        label = "Yes, really" if risk else "Yes, say that"
+        yes = answer(label, action, "" if command.sure else line, focus=not risk)
+        return ask(question, yes, safe=not risk, shown=action.oA if action.act_type.is_offer else kept)
+    if isinstance(command, Misread) and command.unread:
+        return TableReply(describe_unread(line.strip(), command.why, times + 1), kept=kept, line=line, unread=times + 1)
+    why = command.why if isinstance(command, Misread) else "it is not clear"
+    return TableReply(f"{why[0].upper()}{why[1:]}.", kept=kept, line=line)

@@ -1,0 +1,355 @@
+"""The served pages of a study. Every page is a function of the participant's phase.
+
+A form is posted, an event is written, and the browser is led back to ``/``, so that reloading, going back, a second
+window and a restart of the server change nothing. A token in a cookie identifies the participant; its SHA-256 alone is
+stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from dond_marl.errors import InputError, error_line
+from dond_marl.game import Act
+from dond_marl.records.files import write_atomically
+from league.display.game import warning
+from league.display.svg.markup import element
+from league.ledger.run_directory import SETTINGS, RunDirectory
+from league.settings.read import dump, parse
+from league.web.background import wait_for_change
+from league.web.bargaining_table import KEEP, action_of, posted_split
+from league.web.frame import STATIC, document, form
+from league.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guard
+from league.web.server import HOST, address_of, is_loopback, serve
+from league.web.study import views
+from league.web.study.journal import JOURNAL, Journal, JournalError, is_study, read_journal
+from league.web.study.progress import FINAL_PHASES, Participant
+from league.web.study.running_study import OutOfPlace, RunningStudy, Unanswered
+from league.web.study.settings import PERSON, StudyConfig
+
+TICK = 1.0  # seconds between two looks at waiting participants
+COOKIE_SECONDS = 60 * 60 * 24 * 30  # for which a browser keeps a participant's token
+NOT_STORED = "The study cannot go on just now. What you did before is stored: load this page again in a minute.\n"
+SCRIPTS = ("items.js", "table.js")
+Handler = Callable[[Request, FormData], Response]
+
+
+def serve_study(config: StudyConfig, host: str, port: int, password: str | None, report: Callable[[str], None]) -> None:
+    """Serve a study from its folder until stopped; an earlier run of the same settings continues.
+
+    Parameters
+    ----------
+    config
+        Settings, with the folder in ``output_dir``.
+    host, port
+        Address to serve. On addresses that others reach, a password and texts without placeholders are required.
+    password
+        Of at least ``MIN_PASSWORD`` characters; ``None`` for none.
+    report
+        Receives lines for the terminal.
+
+    Raises :class:`InputError` for a folder of another study or a missing password or text, and
+    :class:`~dond_marl.errors.RunFailure` if the address or the journal cannot be used.
+    """
+    alone = is_loopback(host)
+    if not alone and config.templates_left:
+        texts = ", texts.".join(config.templates_left)
+        raise InputError(
+            f"texts.{texts} still hold [REPLACE ...]: write them before others reach the study, the consent text first"
+        )
+    if not alone and password is None:
+        raise InputError("an address that others reach needs a password")
+    if password is not None and len(password) < MIN_PASSWORD:
+        raise InputError(f"a password of the study has at least {MIN_PASSWORD} characters; got {len(password)}")
+    folder = Path(config.output_dir).expanduser()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with RunDirectory(folder):
+        _check_settings(folder, config)
+        journal = Journal(folder / JOURNAL)
+        try:
+            study = RunningStudy(config, journal, report=report)
+            if not (folder / SETTINGS).is_file():  # written once all occupants could be made, before any event
+                write_atomically(folder / SETTINGS, dump(config))
+            study.start()
+            known = len(study.progress.participants)
+            continued = f", continued with {known} participants" if known else ""
+            where = " on this machine" if alone else ""
+            report(
+                f"open {address_of(host, port)}/ in a browser{where}: the study of {folder}{continued}; Ctrl-C stops it"
+            )
+            if not alone:
+                report(
+                    "others reach it with the password; there is no TLS, so use a tunnel or proxy on untrusted networks"
+                )
+            serve(application(study, password, host if alone else None), host, port)
+        finally:
+            journal.close()
+
+
+def _check_settings(folder: Path, config: StudyConfig) -> None:
+    """Refuse a folder that holds a study with other settings. Raises :class:`InputError`."""
+    stored = folder / SETTINGS
+    if stored.is_file():
+        before = parse(stored.read_text(encoding="utf-8"), str(stored), StudyConfig)
+        keys = [key for key in StudyConfig.model_fields if key != "output_dir"]  # a folder may be moved
+        changed = [key for key in keys if getattr(before, key) != getattr(config, key)]
+        if changed:
+            raise InputError(
+                f"{folder} is a study with other settings of {', '.join(changed)} ({stored}): give the new one "
+                "another folder with --set output_dir=FOLDER, or continue with the earlier settings"
+            )
+    elif is_study(folder) and read_journal(folder):
+        raise InputError(f"{folder} holds a study's journal without its {SETTINGS}: restore it from a copy")
+
+
+def application(study: RunningStudy, password: str | None = None, loopback: str | None = HOST) -> Starlette:
+    """The pages of a study. ``loopback``: the served address, if only this machine reaches it."""
+    pages = _StudyPages(study)
+    posts: dict[str, Handler] = {
+        "/agree": pages.agree,
+        "/read": partial(pages.step, study.finish_instructions),
+        "/check": pages.check,
+        "/on": partial(pages.step, study.go_on),
+        "/act": pages.act,
+        "/answers": pages.answers,
+        "/leave": pages.leave,
+    }
+    secret = None if password is None else Secret(password, "Password of the study")
+    routes = [
+        Route("/", pages.current),
+        Route("/changed", pages.changed),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        *(Route(path, pages.handler(serve), methods=["POST"]) for path, serve in posts.items()),
+        # An address that a form left in the browser, and a password that is sent twice.
+        *(Route(path, _back, methods=["GET", "POST"]) for path in (*posts, ENTER)),
+    ]
+    return Starlette(routes=routes, middleware=guard(loopback, secret), lifespan=pages.lifespan)
+
+
+class _StudyPages:
+    """The handlers, by address."""
+
+    def __init__(self, study: RunningStudy) -> None:
+        self._study = study
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        ticking = asyncio.create_task(self._tick())
+        yield
+        ticking.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            try:
+                await run_in_threadpool(self._study.tick)
+            except Exception as error:  # noqa: BLE001  # such as a full disk: the next tick tries again
+                self._study.report(error_line(error))
+
+    def handler(self, serve: Handler) -> Callable[[Request], object]:
+        """The handler of a posted form; a form that fits no longer leads to the current page."""
+
+        async def handle(request: Request) -> Response:
+            values = await form_fields(request)
+            try:
+                return await self._stored(serve, request, values)
+            except InputError:
+                return _see_root()
+
+        return handle
+
+    async def current(self, request: Request) -> Response:
+        """The page of the participant's phase."""
+        return await self._stored(self._page, request)
+
+    async def _stored(self, serve: Callable[..., Response], *args: object) -> Response:
+        """The response of ``serve``; 503 if the journal cannot be written, with the reason in the terminal."""
+        try:
+            return await run_in_threadpool(serve, *args)
+        except JournalError as error:
+            self._study.report(str(error))
+            return PlainTextResponse(NOT_STORED, 503)
+
+    async def changed(self, request: Request) -> Response:
+        """Wait until the participant's page differs from ``version``."""
+        participant = self._participant(request)
+        seen = request.query_params.get("version", "")
+        changed = participant is None or await wait_for_change(lambda: participant.version, seen, request)
+        return JSONResponse({"changed": changed})
+
+    def agree(self, request: Request, values: FormData) -> Response:
+        """Consent: a new participant, identified by a cookie."""
+        if self._participant(request) is not None:
+            return _see_root()
+        if values.get("agree") != "yes":
+            why = "Please tick the box if you want to take part."
+            return self._show("Consent", views.consent(self._study.config, why))
+        token = secrets.token_urlsafe(24)
+        try:
+            self._study.agree(self._study.arrive(token))
+        except OutOfPlace as error:
+            return self._show("Consent", views.consent(self._study.config, _sentence(error)))
+        answer = _see_root()
+        answer.set_cookie(_cookie(request), token, max_age=COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
+        return answer
+
+    def step(self, step: Callable[[Participant], None], request: Request, _: FormData) -> Response:
+        """Take a step without further fields."""
+        participant = self._participant(request)
+        if participant is not None:
+            step(participant)
+        return _see_root()
+
+    def check(self, request: Request, values: FormData) -> Response:
+        participant = self._participant(request)
+        if participant is None:
+            return _see_root()
+        texts = [str(values.get(f"q{place}", "")) for place in range(len(self._study.config.check))]
+        answers = [int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0 for text in texts]
+        try:
+            self._study.check(participant, answers)
+        except Unanswered:
+            return self._page(request, values, "Please answer every question.")
+        return _see_root()
+
+    def act(self, request: Request, values: FormData) -> Response:
+        """Play an act; a second question first if it may leave the participant with nothing."""
+        participant = self._participant(request)
+        table = None if participant is None else self._study.look(participant)
+        if (
+            participant is None
+            or table is None
+            or (values.get("table"), values.get("turn")) != (str(table.number), str(len(table.acts)))
+        ):
+            return _see_root()  # played already, in another window or by a second press
+        seat = table.seat_of(participant.number)
+        kept = posted_split(values.getlist(KEEP), table.state.scenario.counts)
+        if values.get("act") not in Act.__members__ or kept is None:
+            return self._page(request, values, "Please sort the items, then press a button.")
+        if table.to_move != participant.number:
+            return _see_root()
+        action = action_of(Act[str(values["act"])], kept)
+        if "sure" not in values and warning(action, views.person_view(table, seat)):
+            content = views.game(self._study.config, table, seat, kept, question=action)
+            return self._show(views.game_headline(table, seat), content, participant)
+        try:
+            browser = _seconds(str(values.get("browser", "")))
+            self._study.act(participant, table.number, int(str(values["turn"])), action, browser)
+        except OutOfPlace as error:
+            return self._page(request, values, _sentence(error))
+        self._study.answer_for_partner(table)
+        return _see_root()
+
+    def answers(self, request: Request, values: FormData) -> Response:
+        participant = self._participant(request)
+        if participant is None:
+            return _see_root()
+        try:
+            self._study.answer(participant, values, request.cookies[_cookie(request)])
+        except Unanswered:
+            return self._page(request, values, "Please answer every question.")
+        return _see_root()
+
+    def leave(self, request: Request, values: FormData) -> Response:
+        participant = self._participant(request)
+        if participant is None or participant.phase in FINAL_PHASES:
+            return _see_root()
+        if "sure" not in values:
+            return self._show("Stop taking part?", views.leave())
+        self._study.withdraw(participant)
+        return _see_root()
+
+    def _participant(self, request: Request) -> Participant | None:
+        token = request.cookies.get(_cookie(request))
+        return None if token is None else self._study.find(token)
+
+    def _page(self, request: Request, values: FormData | None = None, why: str = "") -> Response:
+        """The page of the participant's phase; ``values`` were posted and not accepted because of ``why``."""
+        config, participant, given = self._study.config, self._participant(request), values or FormData()
+        if participant is None:
+            return self._show("Consent", views.consent(config))
+        table = self._study.look(participant)
+        if participant.phase == "table" and table is not None:
+            self._study.answer_for_partner(table)  # if a restart, or the opening, left the turn to it
+        version = participant.version  # read first, so that later changes are followed
+        table = self._study.look(participant)
+        if table is not None and participant.phase in ("table", "result"):
+            seat = table.seat_of(participant.number)
+            if participant.phase == "result":
+                content = views.result(config, table, seat, participant.number)
+                return self._show("The result", content, participant)
+            mine = table.to_move == participant.number
+            kept = posted_split(given.getlist(KEEP), table.state.scenario.counts) if KEEP in given else None
+            content = views.game(config, table, seat, kept if mine else None, why=why)
+            follow = version if not mine or table.partner == PERSON else None
+            return self._show(views.game_headline(table, seat), content, participant, follow)
+        match participant.phase:
+            case "instructions":
+                return self._show("How it works", views.instructions(config), participant)
+            case "check":
+                return self._show("A few questions", views.check(config, participant, given, why), participant)
+            case "ready":
+                return self._show("Ready", views.ready(config, participant), participant)
+            case "waiting":
+                return self._show("Waiting", views.waiting(config), participant, version)
+            case "questions":
+                return self._show("Last questions", views.questions(config, given, why), participant)
+            case "done":
+                return self._show("Done", views.done(config, request.cookies[_cookie(request)]))
+            case "excluded":
+                return self._show("The end", views.over(config.texts.excluded))
+            case "withdrawn":
+                return self._show("The end", views.over(config.texts.withdrawn))
+            case "consent":
+                return self._show("Consent", views.consent(config))
+        return _see_root()  # seated a moment ago
+
+    def _show(
+        self, headline: str, content: object, participant: Participant | None = None, version: int | None = None
+    ) -> Response:
+        """A page; ``version``: the state from which a change is followed."""
+        config, where, foot = self._study.config, "", None
+        if participant is not None:
+            foot = form("/leave", element("button", "Stop taking part", class_="link", type="submit"))
+            if participant.phase in ("ready", "waiting", "table", "result"):
+                completed = participant.game - (participant.phase == "result")
+                where = f"Game {min(completed + 1, config.games_each)} of {config.games_each}"
+        follow = None if version is None else f"/changed?version={version}"
+        title = config.study.title
+        return HTMLResponse(document(title, headline, content, scripts=SCRIPTS, where=where, foot=foot, follow=follow))
+
+
+async def _back(_: Request) -> Response:
+    return _see_root()
+
+
+def _see_root() -> RedirectResponse:
+    return RedirectResponse("/", 303)
+
+
+def _sentence(error: OutOfPlace) -> str:
+    return f"{str(error)[0].upper()}{str(error)[1:]}."
+
+
+def _cookie(request: Request) -> str:
+    return cookie_name(request.scope, "participant")
+
+
+def _seconds(milliseconds: str) -> float | None:
+    """Seconds of a browser's clock from its milliseconds; ``None`` for no number."""
+    if not (milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) < 10):
+        return None
+    return int(milliseconds) / 1000

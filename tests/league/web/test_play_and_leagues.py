@@ -1,0 +1,856 @@
+"""Parts of the pages without HTTP: markup, table, results, games in threads, replays, the arena, followed leagues."""
+
+from __future__ import annotations
+
+import csv
+import logging
+import math
+import os
+import queue
+import re
+import socket
+import subprocess
+import sys
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
+from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.records.record import InexactGame, RecordError, add_typed_words, from_json, game_line, record_of, to_line
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.data import DataError
+from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.space import pack
+from dond_marl.seats import HINT_WIDTH
+from dond_marl.statistics import points_of_ten
+from hints.providers import ExpertHinter
+from hints.schedule import HintSchedule
+from league.display.game import steps
+from league.display.session import Sitting
+from league.display.svg.frontier import drawing, ending_text, plane_of, verdict
+from league.display.svg.markup import Markup, element, joined
+from league.evaluation.as_json import FINAL_FILE
+from league.ledger.ledger import Ledger
+from league.standings.history import learning_curves
+from league.web.arena import figures_table, landing_chart, play_match
+from league.web.bargaining_table import (
+    act_choices,
+    describe_reading,
+    describe_unread,
+    headline,
+    initial_split,
+    main_act,
+    talk_lines,
+    turn_marks,
+    view_before_turn,
+)
+from league.web.frame import one_sentence
+from league.web.league_follower import NEWEST, Follower, Leagues, RunViewError
+from league.web.league_page import curriculum, curves, heat_map, ladder, lineage, summary
+from league.web.occupants import (
+    CHOICE_ERRORS,
+    FEATURED,
+    HINT_LABELS,
+    HINT_MODES,
+    Candidate,
+    OccupantMenu,
+    built_in,
+    make_adviser,
+    make_partner,
+    make_source,
+    parse_whole_number,
+    source_choices,
+)
+from league.web.play.after_game import result
+from league.web.play.live_game import (
+    GameBroken,
+    GameEnded,
+    LiveGame,
+    PartnerWorking,
+    PersonsTurn,
+    best_response_score,
+    decode_hint,
+)
+from league.web.play.setup import GameChoice, sitting_of
+from league.web.replay.recorded import (
+    advice,
+    best_answer,
+    game_of,
+    is_person,
+    policy,
+    read_records,
+    record_files,
+    replay_files,
+    seat_names,
+    title,
+)
+from league.web.replay.stepper import best_line, hint_line, private_views, recorded_talk, thoughts
+from partners.equilibrium import is_known
+from partners.human import View
+from tests.command import dond, run_dond
+from tests.league.web.browser import HOSTILE, as_after, small_league
+
+ROOT = Path(__file__).resolve().parents[3]
+
+# 1 book, 2 hats, 2 balls: worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1.
+SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+OPENING = View(State(SCENARIO))
+OFFERED = View(apply(State(SCENARIO), Action(Act.PROPOSE, (1, 1, 2))))  # seat_1 is left one hat, 4 points
+PATIENCE = 600  # seconds until a game in the background says something
+
+
+def told(*actions: Action) -> State:
+    state = State(SCENARIO)
+    for action in actions:
+        state = apply(state, action)
+    return state
+
+
+DEAL = told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.AGREE))  # 8 to 8, the Nash point
+
+
+# Markup
+
+
+@given(st.text(), st.text())
+def test_text_is_escaped(text, value):
+    """Whatever stands in a name: read back by an HTML parser it is one element with that text and that attribute."""
+    from html.parser import HTMLParser
+
+    found = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            found.append((tag, dict(attributes)))
+
+        def handle_data(self, data):
+            found.append(data)
+
+    clean = text.replace("\r", "").replace("\0", ""), value.replace("\r", "").replace("\0", "")
+    reader = Reader()
+    reader.feed(element("b", clean[0], title=clean[1]))
+    reader.close()
+    assert found[0] == ("b", {"title": clean[1]})
+    assert "".join(found[1:]) == clean[0]
+
+
+def test_markup_is_nested():
+    inner = element("i", "<")
+    assert element("p", inner, None, 3, hidden=True, title=None) == "<p hidden><i>&lt;</i>3</p>"
+    assert joined(["<b>", Markup("<br>")]) == "&lt;b&gt;<br>"
+    assert element("line", x1=1.5) == '<line x1="1.5"/>'
+
+
+# The table
+
+
+def test_initial_split_and_headline():
+    assert initial_split(OPENING) == (1, 2, 2)
+    assert initial_split(OFFERED) == (0, 2, 2)  # the book is worth nothing to seat_1
+    back = View(told(Action(Act.PROPOSE, (1, 0, 1)), Action(Act.PROPOSE, (0, 2, 2))))
+    assert initial_split(back) == (1, 0, 1)
+    assert headline(OFFERED) == "They offer you 1 hat, worth 4 points to you."
+    assert headline(OPENING).startswith("You open.")
+    greedy = View(told(Action(Act.PROPOSE, (1, 2, 2))))
+    assert headline(greedy) == "They want everything: you would get nothing."
+
+
+def test_view_before_turn_hides_partner_values():
+    view = view_before_turn(SCENARIO, 1, Rules(disagree="rejects"))
+    assert (view.counts, view.values, view.revealed) == ((1, 2, 2), (0, 4, 1), False)
+    assert view.state.scenario.utilities[1] == (0, 0, 0)
+    assert act_choices(view, (0, 0, 0))[Act.DISAGREE].label == "Turn down"
+
+
+def test_main_act():
+    assert main_act(OPENING, (1, 2, 2)) is Act.PROPOSE
+    assert main_act(OFFERED, (0, 2, 2)) is Act.PROPOSE
+    assert main_act(OFFERED, (0, 1, 0)) is Act.AGREE
+    nothing = View(told(Action(Act.PROPOSE, (1, 2, 2))))
+    assert main_act(nothing, (0, 0, 0)) is Act.PROPOSE
+
+
+def test_describe_reading():
+    offer = Action(Act.PROPOSE, (0, 2, 0))
+    assert describe_reading(offer, OFFERED) == "Propose: you keep 2 hats (8 points), they get 1 book, 2 balls"
+    assert describe_reading(Action(Act.AGREE), OFFERED) == "Accept: you get 1 hat (4 points)"
+    assert describe_reading(Action(Act.DISAGREE), OFFERED) == "Walk away"
+
+
+def test_describe_unread_changes():
+    told_ = [describe_unread("hm?", "it is not clear", times) for times in range(1, 5)]
+    assert len(set(told_)) == 4
+    assert all(each.startswith("“hm?” was not understood: it is not clear.") for each in told_)
+    assert "press Propose" in told_[-1]
+
+
+def test_choices_are_legal_acts():
+    for view in (OPENING, OFFERED):
+        legal = {action.act_type for action in legal_actions(view.state)}
+        assert {choice.act for choice in act_choices(view, initial_split(view)) if choice.legal} == legal
+    accept = act_choices(OFFERED, (0, 1, 0))[Act.AGREE]
+    assert (accept.label, accept.detail) == ("Accept", "their offer, 4 points for you")
+
+
+def test_label_of_disagree():
+    rejecting = View(apply(State(SCENARIO, Rules(disagree="rejects")), Action(Act.PROPOSE, (1, 1, 2))))
+    assert act_choices(rejecting, (0, 0, 0))[Act.DISAGREE].label == "Turn down"
+    assert act_choices(OFFERED, (0, 0, 0))[Act.DISAGREE].label == "Walk away"
+
+
+def test_detail_of_end():
+    fits = View(told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 0))))
+    clash = View(told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 1))))
+    assert [act_choices(view, (0, 0, 0))[Act.END].detail for view in (OPENING, fits, clash)] == [
+        "now: no deal, as not both have made an offer", "now: a deal, as both last offers fit",
+        "now: no deal, as the last offers do not fit",
+    ]  # fmt: skip
+
+
+def test_talk_lines():
+    lines = talk_lines(told(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (0, 2, 0))), 1)
+    assert [(line.mine, line.note) for line in lines] == [(False, "4 points for you"), (True, "8 points for you")]
+
+
+def test_talk_lines_with_typed_words():
+    state = told(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 0)))
+    own = talk_lines(state, 1, {1: "gimme the hats lol"})[1]
+    assert own.text == "gimme the hats lol"
+    assert (
+        own.note == "read as: How about I take the two hats and you get the book and the two balls? · 8 points for you"
+    )
+
+
+# Where a game landed
+
+
+def test_plane_of_scores():
+    at = plane_of(DEAL, 0)
+    pairs = {
+        (worth((4, 1, 2), (a, b, c)), worth((0, 4, 1), rest((1, 2, 2), (a, b, c))))
+        for a in range(2) for b in range(3) for c in range(3)
+    }  # fmt: skip
+    assert {(spot.mine, spot.theirs) for spot in at.spots} == pairs
+    assert len(at.spots) == len(pairs)
+    assert [(s.mine, s.theirs) for s in at.frontier] == [(10, 0), (9, 4), (8, 8), (6, 9), (4, 10)]
+    assert [(s.mine, s.theirs) for s in at.spots if s.nash] == [(8, 8)]
+    assert at.landed == (8, 8)
+    assert "the largest product of both seats' points" in verdict(at)
+
+
+def test_plane_is_mirrored():
+    own, other = (plane_of(DEAL, seat) for seat in (0, 1))
+    assert {(s.mine, s.theirs, s.best, s.nash) for s in own.spots} == {
+        (s.theirs, s.mine, s.best, s.nash) for s in other.spots
+    }
+
+
+def test_verdict_on_waste():
+    waste = told(Action(Act.PROPOSE, (1, 1, 1)), Action(Act.AGREE))  # 7 to 5
+    assert verdict(plane_of(waste, 0)) == ("Points were left on the table: 8 for you and 8 for them was possible.")
+    nothing = told(Action(Act.DISAGREE))
+    assert "A fair deal was there: 1 book, 2 balls for you" in verdict(plane_of(nothing, 0))
+
+
+def test_verdict_on_one_sided_deals():
+    given_away = told(Action(Act.PROPOSE, (0, 0, 0)), Action(Act.AGREE))  # 0 to 10
+    fair = "A fair one was there: 1 book, 2 balls for you, 8 points to 8."
+    assert verdict(plane_of(given_away, 0)) == f"You got nothing from this deal. {fair}"
+    assert "They got nothing from this deal." in verdict(plane_of(given_away, 1))
+    poor = Scenario((1, 0, 0), ((1, 0, 0), (1, 0, 0)))
+    alone = apply(apply(State(poor), Action(Act.PROPOSE, (1, 0, 0))), Action(Act.AGREE))
+    assert verdict(plane_of(alone, 1)).endswith("No split would have given both sides something.")
+
+
+def test_ending_text():
+    assert ending_text(DEAL, 0) == ("Deal!", "They accepted.")
+    assert ending_text(DEAL, 1) == ("Deal!", "You accepted.")
+    assert ending_text(told(Action(Act.END)), 0) == ("No deal.", "You stopped the talk, and not both had claimed.")
+    fits = told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 0)), Action(Act.END))
+    assert ending_text(fits, 1) == ("Deal!", "They stopped the talk, and the claims fit.")
+
+
+def test_result_and_tally():
+    record = record_of(DEAL, ("human", HOSTILE[0]))
+    first = result([(record, 0)], HOSTILE[0])
+    assert first.count('class="spot best"') == 5
+    assert 'class="landed deal"' in first
+    assert "games together" not in first
+    both = result([(record, 0), (record_of(told(Action(Act.DISAGREE)), ("human", "x")), 0)], "x")
+    assert "2 games together, 1 deal: you 4.0, they 4.0 points of ten on average." in both
+    assert turn_marks(DEAL, 0).count('class="me"') == 1
+    assert turn_marks(State(SCENARIO, Rules(100)), 0) == ""
+
+
+def test_drawing_of_a_worthless_pool():
+    poor = Scenario((1, 1, 1), ((0, 0, 0), (1, 1, 1)))
+    state = apply(State(poor), Action(Act.DISAGREE))
+    assert "nan" not in drawing(plane_of(state, 0))
+
+
+# A game in the background
+
+
+def sitting(tmp_path, partner="pushover", **given) -> Sitting:
+    wanted = {"rules": Rules(), "seed": 3, "book": tmp_path / "deep" / "games.jsonl", **given}
+    return Sitting(seat_occupant(partner), partner, open_source("lewis"), **wanted)
+
+
+def begun(sat, seat=0):
+    heard = queue.Queue()
+    game = LiveGame(sat, 0, seat, heard.put)
+    game.start()
+    return game, heard
+
+
+def test_live_game_is_recorded(tmp_path):
+    game, heard = begun(sitting(tmp_path))
+    asked = heard.get(timeout=PATIENCE)
+    assert isinstance(asked, PersonsTurn)
+    assert asked.hint is None
+    game.play(Action(Act.PROPOSE, asked.view.counts))  # a pushover takes it
+    ended = heard.get(timeout=PATIENCE)
+    assert isinstance(ended, GameEnded)
+    assert ended.write_error is None
+    assert ended.record.occupants == ("human", "pushover")
+    assert ended.record.outcome.ending is Ending.AGREE
+    assert (tmp_path / "deep" / "games.jsonl").read_text() == to_line(ended.record) + "\n"
+
+
+def test_seed_deals_the_terminals_game(tmp_path):
+    """The first game of seed 3 is the one of dond play: 1 book, 3 hats, 1 ball, worth 1, 1, 6."""
+    game, heard = begun(sitting(tmp_path))
+    view = heard.get(timeout=PATIENCE).view
+    assert (view.counts, view.values) == ((1, 3, 1), (1, 1, 6))
+    game.leave()
+
+
+def test_leaving_records_nothing(tmp_path):
+    game, heard = begun(sitting(tmp_path))
+    heard.get(timeout=PATIENCE)
+    game.leave()
+    game._thread.join(timeout=PATIENCE)
+    assert heard.empty()
+    assert not (tmp_path / "deep").exists()
+
+
+def test_typed_words_are_recorded(tmp_path):
+    game, heard = begun(sitting(tmp_path, "tough"))
+    asked = heard.get(timeout=PATIENCE)
+    game.play(Action(Act.PROPOSE, asked.view.counts), "gimme everything lol")
+    heard.get(timeout=PATIENCE)
+    game.play(Action(Act.DISAGREE))
+    ended = heard.get(timeout=PATIENCE)
+    assert ended.record.words == ("gimme everything lol", None, None)
+    assert from_json((tmp_path / "deep" / "games.jsonl").read_text()) == ended.record
+
+
+def test_partner_log_reaches_its_own_game(tmp_path):
+    class Making:
+        """Takes its time before its first act, and says so as a local language model does."""
+
+        traits = seat_occupant("pushover").traits
+
+        def act(self, turns):
+            logging.getLogger("dond_marl.local_model").warning("making a model: two minutes; kept in /some/folder")
+            return seat_occupant("pushover").act(turns)
+
+    own, other = queue.Queue(), queue.Queue()
+    waiting = LiveGame(sitting(tmp_path), 0, 0, other.put)
+    waiting.start()
+    assert isinstance(other.get(timeout=PATIENCE), PersonsTurn)
+    LiveGame(replace(sitting(tmp_path), partner=Making()), 0, 1, own.put).start()
+    assert own.get(timeout=PATIENCE) == PartnerWorking("making a model: two minutes")
+    assert isinstance(own.get(timeout=PATIENCE), PersonsTurn)
+    assert other.empty()
+
+
+def test_illegal_act_breaks_the_game(tmp_path):
+    game, heard = begun(sitting(tmp_path))
+    heard.get(timeout=PATIENCE)
+    game.play(Action(Act.AGREE))  # the page would not have let it pass
+    broken = heard.get(timeout=PATIENCE)
+    assert isinstance(broken, GameBroken)
+    assert "AGREE needs the partner's last act" in broken.reason
+
+
+def test_hints_of_training_reach_the_person(tmp_path):
+    whisper_ = HintSchedule(ExpertHinter(seat_occupant("tough")))  # asks for all that it values, every time
+    game, heard = begun(sitting(tmp_path, whisper=whisper_, hints="expert"))
+    asked = heard.get(timeout=PATIENCE)
+    assert asked.hint.action == Action(Act.PROPOSE, (1, 3, 1))
+    assert asked.hint.confidence == 1.0
+    game.play(Action(Act.DISAGREE))
+    assert heard.get(timeout=PATIENCE).record.occupants[0] == "human(hints=expert)"
+    assert whisper_.tally["asked"] == 1
+    assert decode_hint(np.zeros(HINT_WIDTH, dtype=np.float32), (1, 2, 3)) is None
+
+
+def test_unwritable_book_keeps_the_result(tmp_path):
+    (tmp_path / "file").write_text("")
+    game, heard = begun(sitting(tmp_path, book=tmp_path / "file" / "games.jsonl"))
+    heard.get(timeout=PATIENCE)
+    game.play(Action(Act.DISAGREE))
+    ended = heard.get(timeout=PATIENCE)
+    assert ended.record.outcome.ending is Ending.DISAGREE
+    assert "the game is not recorded" in ended.write_error
+
+
+def test_other_errors_break_the_game(tmp_path):
+    game, heard = begun(sitting(tmp_path, book=tmp_path / "no\0file"))  # no error of the system, but of Python
+    heard.get(timeout=PATIENCE)
+    game.play(Action(Act.DISAGREE))
+    broken = heard.get(timeout=PATIENCE)
+    assert isinstance(broken, GameBroken)
+    assert broken.reason.startswith("ValueError: ")
+
+
+def test_best_response_score(tmp_path):
+    game, heard = begun(sitting(tmp_path))
+    heard.get(timeout=PATIENCE)
+    game.leave()
+    assert best_response_score(game) == 10  # as the terminal says of this very game
+    assert best_response_score(LiveGame(sitting(tmp_path, "random"), 0, 0, print)) is None
+
+
+# Choosing
+
+
+def test_built_in_candidates():
+    names = [candidate.name for candidate in built_in()]
+    assert names[: len(FEATURED)] == list(FEATURED)
+    assert not {"human", "checkpoint", "best_response"} & set(names)
+    assert all(candidate.sentence for candidate in built_in())
+    for key in source_choices():
+        if key.split("/")[0] in ("lewis", "uniform"):
+            assert make_source(key, None).block(0, 0, 1).size == 1
+
+
+def test_missing_published_scenarios(tmp_path):
+    assert source_choices(tmp_path)["self_play"] == "Published games of programs (to be fetched)"
+    assert source_choices(tmp_path)["lewis/train"] == "Worth 10 to each of you"
+    assert not set(source_choices(tmp_path).values()) & set(source_choices(tmp_path))  # no bare name
+    assert set(HINT_MODES) == set(HINT_LABELS)
+    with pytest.raises(DataError) as missing:
+        make_source("dialogues/train", tmp_path)
+    command = f"dond data fetch --data-dir {tmp_path}"
+    assert one_sentence(missing.value).endswith(f"fetch them once with {command}.")
+
+
+def test_one_sentence():
+    assert one_sentence(ValueError("no such file.\nFetch it.")) == "no such file. Fetch it."
+    with pytest.raises(OccupantNameError) as unknown:
+        OccupantMenu([]).resolve("nobody")
+    assert one_sentence(unknown.value) == "no occupant is called 'nobody'."
+
+
+def test_published_scenarios(data_dir):
+    for key in ("self_play", "dialogues/test"):
+        assert make_source(key, data_dir).table.size > 100
+
+
+@pytest.mark.parametrize(
+    ("wish", "told_"),
+    [
+        (GameChoice(max_turns="0"), "acts must be a whole number in 1..100"),
+        (GameChoice(max_turns="ten"), "acts must be a whole number"),
+        (GameChoice(seed="-1"), "seed must be a whole number"),
+        (GameChoice(source="nowhere"), "scenarios must be one of"),
+        (GameChoice(hints="oracle"), "hints must be one of"),
+        (GameChoice(hints="equilibrium", max_turns="11"), "no table of an equilibrium has turns=11"),
+        (
+            GameChoice(hints="equilibrium", source="uniform"),
+            "an equilibrium knows scenarios of 'lewis' alone",
+        ),
+        (GameChoice(source="self_play"), "fetch them once with dond data fetch"),
+    ],
+)
+def test_choice_errors(tmp_path, wish, told_):
+    with pytest.raises(CHOICE_ERRORS, match=told_) as mistake:
+        sitting_of(wish, Candidate("pushover", ""), tmp_path / "g.jsonl", tmp_path)
+    assert str(mistake.value)
+
+
+def test_parse_whole_number():
+    assert parse_whole_number("n", " 12 ", 1, 100) == 12
+    for wrong in ("", "1.0", "²", "9" * 30, "1_000"):
+        with pytest.raises(ValueError, match="must be a whole number"):
+            parse_whole_number("n", wrong, 1, 100)
+
+
+# Replay
+
+
+def test_steps_of_a_record():
+    record = record_of(DEAL, ("heuristic", "expert"), source="lewis, split train")
+    walked = steps(record)
+    assert [step.number for step in walked] == [0, 1, 2]
+    assert [step.action for step in walked] == [*record.actions, None]
+    assert walked[-1].state.outcome == record.outcome
+    with pytest.raises(RecordError):
+        steps(from_json(to_line(record).replace('"scores": [8, 8]', '"scores": [8, 7]')))
+
+
+def test_policy_at_a_step():
+    record = record_of(DEAL, ("random", "expert"), source="lewis")
+    first, second, _ = steps(record)
+    anything = policy(seat_occupant("random"), first, "lewis")
+    # 4 legal acts at first; of PROPOSE each of the 18 splits is equally likely.
+    assert anything.bars[0].probability in (pytest.approx(1 / 4), pytest.approx(1 / 4))
+    greedy = policy(seat_occupant("expert"), second, "lewis")  # it plays its likeliest act; its odds are shown
+    assert 0 < sum(bar.probability for bar in greedy.bars) <= 1 + 1e-9
+    assert len(greedy.bars) > 1
+    certain = policy(seat_occupant("tough"), second, "lewis")
+    assert [bar.probability for bar in certain.bars] == [1.0]
+    assert policy(seat_occupant("versatile"), steps(record)[-1], "lewis").why_not == "the game is over"
+    said = [bar for bar in policy(seat_occupant("pushover"), second, "lewis").bars if bar.chosen]
+    assert [bar.action.act_type for bar in said] == [Act.AGREE]
+
+
+def test_advice_and_best_response():
+    first, second, last = steps(record_of(DEAL, ("heuristic", "pushover"), source="lewis"))
+    hint = advice(HintSchedule(ExpertHinter(seat_occupant("tough"))), first, "lewis")
+    assert hint.action == Action(Act.PROPOSE, (1, 2, 2))
+    assert best_answer(seat_occupant("pushover"), first, "lewis") == Action(Act.PROPOSE, (1, 2, 2))  # it agrees to all
+    assert "deterministic partner with a known memory" in best_answer(seat_occupant("random"), second, "lewis")
+    assert "too many" in best_answer(seat_occupant("pushover"), first, "uniform")
+    assert best_answer(seat_occupant("pushover"), last, "lewis") == "the game is over"
+    assert best_line(Action(Act.PROPOSE, (1, 0, 2)), first).endswith(", as played")
+
+
+def test_errors_of_foreign_policies():
+    class Lost:
+        """Finds nothing, whatever it is asked."""
+
+        traits = deterministic = None
+
+        def act(self, turns):
+            return {}["an answer"]
+
+        tell = sampled = act
+
+        def __getattr__(self, name):
+            raise KeyError(name)
+
+    class Late(Lost):
+        """Plain by its traits; its answers fail."""
+
+        traits = seat_occupant("pushover").traits
+
+        def sampled(self):
+            return {}["a policy"]
+
+    first, _, _ = steps(record_of(DEAL, ("heuristic", "pushover"), source="lewis"))
+    assert "an answer" in hint_line(advice(Lost(), first, "lewis"), first.state)
+    assert "KeyError" in best_line(best_answer(Late(), first, "lewis"), first)
+    assert best_line(best_answer(Lost(), first, "lewis"), first).startswith("not known: ")
+    assert "a policy" in policy(Late(), first, "lewis").why_not
+
+
+def test_private_views_are_escaped():
+    first, second, last = steps(record_of(DEAL, HOSTILE[:2], source="lewis"))
+    shown = private_views(second, HOSTILE[:2])
+    assert "4 points each" in shown  # the book's worth to seat_0, and the hat's to seat_1
+    assert "2 hats (8 points)" in shown  # what seat_1 is offered
+    assert "seat_1, to move" in shown
+    talk = recorded_talk((first, second, last), 1, HOSTILE[:2])
+    assert talk.count("<li") == 2
+    for drawn in (shown, talk, thoughts(policy(seat_occupant("tough"), first, "lewis"), first.state)):
+        assert "<img" not in drawn
+        assert "<script" not in drawn
+
+
+@given(st.text() | st.text(min_size=81, max_size=300))
+def test_display_names_are_short(name):
+    record = record_of(DEAL, (name, "x" * 10_000))
+    for shown in (title(record), *seat_names(record)):
+        assert shown.isprintable()
+        assert len(shown) < 250
+
+
+def test_typed_words_in_replay():
+    record = add_typed_words(record_of(DEAL, ("human", "b")), 0, ["<b>gimme</b> the book"])
+    talk = recorded_talk(steps(record), 1, record.occupants)
+    assert "&lt;b&gt;gimme&lt;/b&gt; the book" in talk
+    assert "like the book and the two balls; you can have the rest." in talk
+    assert [step.words for step in steps(record)] == ["<b>gimme</b> the book", None, None]
+
+
+def test_record_files(tmp_path):
+    good = tmp_path / "a" / "good.jsonl"
+    good.parent.mkdir()
+    unknown = InexactGame(SCENARIO, ("a", "b"), (None,), None, "nothing was understood")
+    good.write_text(f"{to_line(record_of(DEAL, ('a', 'b')))}\n{game_line(unknown)}\n")
+    assert record_files(tmp_path) == [good]
+    exact, others = read_records(good)
+    assert ([game.occupants for game in exact], others) == ([("a", "b")], 1)
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(good.read_text() + "{}\n")
+    with pytest.raises(RecordError, match=r"bad\.jsonl:3: "):
+        read_records(bad)
+    assert record_files(tmp_path / "nowhere") == []
+
+
+def test_game_of_allowed_files(tmp_path):
+    book, other = tmp_path / "human" / "games.jsonl", tmp_path / "secret.jsonl"
+    book.parent.mkdir()
+    book.write_text("".join(f"{to_line(record_of(DEAL, ('human', name)))}\n" for name in ("a", "b")))
+    other.write_text(book.read_text())
+    files = replay_files(book, book.parent)
+    assert files == [book]
+    assert game_of(files, str(book), 2).occupants == ("human", "b")
+    for name, number in ((str(other), 1), (str(book), 0), (str(book), 3), ("", 1)):
+        with pytest.raises(RecordError):
+            game_of(files, name, number)
+    assert is_person("human(hints=expert)")
+    assert not is_person("humanlike")
+
+
+# Arena
+
+
+def test_match_equals_single_games():
+    """Another way to the same figures: the means of the games of either order, played one by one."""
+    held, names = open_source("lewis", split="paper_test"), ("linear", "heuristic")
+    first, second = map(seat_occupant, names)
+    match = play_match((first, second), names, held, Rules(), scenarios=100, seed=5)
+    dealt = held.block(5, 0, 100)
+    opened = points_of_ten(rollout((first, second), dealt, seed=5, prior="lewis").scores, dealt.pool_values)
+    answered = points_of_ten(rollout((second, first), dealt, seed=5, prior="lewis").scores, dealt.pool_values)
+    assert match.opening[0].mean == pytest.approx(opened[:, 0].mean())
+    assert match.answering[0].mean == pytest.approx(answered[:, 1].mean())
+    assert match.both[0].points.mean == pytest.approx((opened[:, 0].mean() + answered[:, 1].mean()) / 2)
+    assert match.both[1].points.mean == pytest.approx((opened[:, 1].mean() + answered[:, 0].mean()) / 2)
+    deals = (opened.sum(axis=1) > 0).mean() + (answered.sum(axis=1) > 0).mean()
+    assert match.both[0].deals.mean == pytest.approx(deals / 2)
+    assert match.games_at.sum() == match.games == 200
+    assert min(sum(record.outcome.scores) for record in match.best) > 0
+    assert "200 games" in figures_table(match)
+    assert "nan" not in landing_chart(match)
+
+
+# A league that is followed
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A finished league of five rounds with a learner and hostile members."""
+    return small_league(tmp_path_factory.mktemp("league"), 5, learner=True)
+
+
+def test_following_equals_reading_at_once(run, tmp_path):
+    follower = None
+    for rounds in (0, 1, 2, 4, 6):
+        as_after(run, rounds, tmp_path / "run")
+        if follower is None:
+            follower = Follower(tmp_path / "run")
+        assert follower.refresh()
+        assert follower.view().rounds == min(rounds, follower.view().rounds_in_all)
+        assert not follower.refresh()
+    league = follower.view()
+    with Follower(run) as at_once:
+        at_once.refresh()
+        whole = at_once.view()
+    assert repr(league.standings) == repr(whole.standings)  # nan is not itself
+    assert repr(league.cells) == repr(whole.cells)
+    with Ledger(run / "ledger.sqlite") as ledger:
+        assert list(league.curves) == learning_curves(ledger, league.confidence)
+        assert league.rounds == ledger.next_round
+    follower.close()
+
+
+def test_page_ladder_equals_csv(run):
+    with Follower(run) as follower:
+        follower.refresh()
+        league = follower.view()
+    with (run / "ladder.csv").open(newline="") as file:
+        written = list(csv.DictReader(file))
+    assert [row.member for row in league.standings] == [row["member"] for row in written]
+    for row, line in zip(league.standings, written, strict=True):
+        assert f"{row.points.mean:.6f}" == line["points"]
+        assert f"{row.points.high:.6f}" == line["points_high"]
+
+
+def test_follower_reads_during_writes(run, tmp_path):
+    as_after(run, 2, tmp_path / "run")
+    path = tmp_path / "run" / "ledger.sqlite"
+    with Ledger(path) as writer, Follower(tmp_path / "run") as follower:
+        before = writer.fingerprint()
+        with writer._transaction():  # somebody is in the middle of a round
+            writer._db.execute("UPDATE notes SET value = value")
+            assert follower.refresh()
+            assert follower.view().rounds == 2
+        assert writer.fingerprint() == before
+        with pytest.raises(Exception, match="readonly"):
+            follower._ledger._db.execute("DELETE FROM rounds")
+
+
+def test_panels_are_escaped(run):
+    with Follower(run) as follower:
+        follower.refresh()
+        league = follower.view()
+    for draw in (summary, ladder, heat_map, curves, lineage, curriculum):
+        shown = draw(league)
+        assert isinstance(shown, Markup)
+        assert "<img" not in shown
+        assert "<script" not in shown
+    assert "&lt;img src=x onerror=window.pwned=1&gt;" in ladder(league)
+    assert "main@2" in lineage(league)
+    assert "after 1 round:" in curves(league._replace(curves=(league.curves[0]._replace(round=1),)))
+    assert 0 < len(league.decisions) <= NEWEST
+    rounds = [number for number, _ in league.decisions]
+    assert rounds == sorted(rounds, reverse=True)
+
+
+def test_links_of_ladder_and_matrix(run):
+    with Follower(run) as follower:
+        follower.refresh()
+        league = follower.view()
+    links = [str(link) for link in re.findall(r'href="([^"]+)"', ladder(league))]
+    menu = OccupantMenu([run])
+    asked = [parse_qs(urlsplit(unescape(link)).query) for link in links]
+    assert [menu.candidates[menu.key_of(one["run"][0], one["member"][0])].name for one in asked] == [
+        row.member for row in league.standings
+    ]
+    cell = parse_qs(urlsplit(unescape(re.findall(r'href="(/arena[^"]+)"', heat_map(league))[0])).query)
+    assert {*cell["one"], *cell["other"]} <= {row.member for row in league.standings}
+    assert menu.key_of("elsewhere", "main") is None
+
+
+def test_ladder_answers_and_missing_rank(run):
+    with Follower(run) as follower:
+        follower.refresh()
+        league = follower.view()
+    assert "answered" not in ladder(league)  # everybody did, always
+    spoke, silent, *others = league.standings
+    counted = replace(spoke.answers, decisions=40, fallbacks=4, causes=(0,) * len(spoke.answers.causes))
+    nothing = silent.points._replace(mean=math.nan)
+    rows = (spoke._replace(answers=counted), silent._replace(points=nothing, failed=6), *others)
+    shown = ladder(league._replace(standings=rows))
+    assert "36 of 40" in shown
+    assert f"has no rank: {rows[1].unranked_because}." in shown
+    assert rows[1].unranked_because == "all its matches failed (6)"
+
+
+def test_summary_and_final_evaluation(run, tmp_path):
+    as_after(run, 2, tmp_path / "0001")
+    for folder, over in ((run, True), (tmp_path / "0001", False)):
+        with Follower(folder) as follower:
+            follower.refresh()
+            league = follower.view()
+        assert league.over is over
+        assert "points of ten from all others" in summary(league)
+        assert any(stage.now for stage in league.stages) is not over
+    late = tmp_path / "late" / "0001"
+    as_after(run, 4, late)
+    leagues = Leagues(tmp_path / "late", None)
+    first = leagues.view(late)
+    assert leagues.view(late) is first
+    text = (run / FINAL_FILE).read_text() if (run / FINAL_FILE).is_file() else ""
+    (late / FINAL_FILE).write_text(text or "{}")  # the evaluation comes after the last round
+    assert leagues.view(late) is not first
+    (late / FINAL_FILE).write_text("[" * 100_000)  # damaged, and its time has changed
+    assert leagues.view(late).headline == first.headline
+
+
+def test_restarted_learner_gets_its_own_curve(run):
+    with Follower(run) as follower:
+        follower.refresh()
+        league = follower.view()
+    one_life = curves(league).count("<polyline")
+    first = league.curves[0]
+    again = league._replace(curves=(*league.curves, first._replace(round=9)))
+    assert one_life == 1
+    assert curves(again).count("<polyline") == 2
+    assert "Nobody has learned against heuristic yet." in curves(league._replace(curves=()))
+
+
+def test_members_have_current_weights(run, tmp_path):
+    menu = OccupantMenu([run])
+    members = {one.name: one for one in menu.candidates.values() if one.run == run}
+    assert {"main", "main@2", *HOSTILE} <= set(members)
+    assert "own decisions so far" in members["main"].sentence
+    learner, name = make_partner(members["main"])
+    assert name == "main"
+    assert learner.traits.learned
+    snapshot, _ = make_partner(members["main@2"])
+    first = steps(record_of(DEAL, ("a", "b")))[0]
+    assert policy(learner, first, "lewis").bars != policy(snapshot, first, "lewis").bars
+    assert menu.resolve("main@2") == members["main@2"]
+    assert menu.resolve("boulware(exponent=6)").run is None
+
+
+def test_unreadable_runs(run, tmp_path):
+    with pytest.raises(RunViewError, match="is no league's folder"):
+        Follower(tmp_path)
+    (tmp_path / "ledger.sqlite").write_text("not a database at all, only text that is long enough to be looked at")
+    with pytest.raises(RunViewError, match="damaged"):
+        Follower(tmp_path).refresh()
+    with Follower(run) as follower, pytest.raises(RunViewError, match="has no member"):
+        follower.partner("nobody")
+
+
+def test_leagues_by_latest_write(run, tmp_path):
+    leagues = Leagues(run.parent, None)
+    assert leagues.runs() == [run]
+    assert leagues.view(run) is leagues.view(run)
+    for rounds, place in ((1, "quick/0001"), (2, "quick/0002"), (1, "0007")):
+        as_after(run, rounds, tmp_path / place)
+        os.utime(tmp_path / place / "ledger.sqlite", (rounds, rounds * 10))
+    named = tmp_path / "quick" / "0001"
+    found = [str(each.relative_to(tmp_path)) for each in Leagues(tmp_path, named).runs()]
+    assert found[:2] == ["quick/0001", "quick/0002"]
+    assert sorted(found) == ["0007", "quick/0001", "quick/0002"]
+    assert Leagues(tmp_path / "nowhere", None).runs() == []
+
+
+def test_command_errors(tmp_path, capsys):
+    done = run_dond("web", "--port", "70000", "--no-browser", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "--port must be an integer in 0..65535; got 70000\n"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        wrong = {"pause": 99.0, "record": tmp_path, "port": taken.getsockname()[1], "run": tmp_path}
+        for key, value in wrong.items():
+            assert dond("web", "--no-browser", "--runs", tmp_path, "--port", 0, f"--{key}", value) == 2
+            line = capsys.readouterr().err
+            assert line.startswith(f"--{key} ")
+            assert line.count("\n") == 1
+
+
+def test_starlette_is_imported_lazily():
+    code = "import sys, league.web.play.live_game, league.web.league_follower, league.cli.web; "
+    code += "print('starlette' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "False"
+
+
+def test_advisers():
+    assert make_adviser("none") is None
+    assert isinstance(make_adviser("random"), HintSchedule)
+
+
+def test_equilibrium_hints(tmp_path):
+    wish = GameChoice(hints="equilibrium", max_turns="2", seat="1", seed="3")
+    game, heard = begun(sitting_of(wish, Candidate("pushover", ""), tmp_path / "games.jsonl", None), seat=1)
+    asked = heard.get(timeout=PATIENCE)
+    assert asked.hint.action == Action(Act.AGREE)  # on the last turn it takes what is worth something
+    assert asked.hint.confidence > 0.9
+    game.play(Action(Act.AGREE))
+    assert heard.get(timeout=PATIENCE).record.occupants[1] == "human(hints=equilibrium)"
+
+
+def test_equilibrium_tables():
+    scenario = record_of(DEAL, ("heuristic", "pushover")).scenario
+    assert is_known(Rules(4), pack([scenario]))
+    assert is_known(Rules(4, "rejects"), pack([scenario]))
+    assert not is_known(Rules(11), pack([scenario]))
+    assert not is_known(Rules(4), pack([Scenario((1, 1, 1), ((1, 1, 1), (1, 1, 1)))]))
