@@ -58,10 +58,10 @@ def test_messages_pass_between_person_and_partner():
 
 
 def test_view_hides_partner_secret_claim():
-    from dond_marl.batch import Table
+    from dond_marl.batch import GameBatch
     from dond_marl.seats import decide
 
-    table = Table(pack([SCENARIO]), Rules(3, secret_claims=True))
+    table = GameBatch(pack([SCENARIO]), Rules(3, secret_claims=True))
     for act, oA in ((Act.PROPOSE, (1, 0, 2)), (Act.PROPOSE, (0, 2, 0))):
         table.step(decide(np.array([act]), np.array([oA])))
     (view,) = views(table.turns())
@@ -198,7 +198,7 @@ def test_secret_claims_need_two_acts_and_a_fitting_partner(tmp_path, capsys):
     assert "--max-turns of at least 2" in capsys.readouterr().err
     assert dond("play", "--secret-claims", "--partner", "equilibrium") == 2
     assert "none is known with secret claims" in capsys.readouterr().err
-    for wish, told in (
+    for choice, why in (
         (GameChoice(binding="claims", max_turns="1"), "a claim of each"),
         (EQUILIBRIUM, "none is known"),
     ):

@@ -1,4 +1,4 @@
-"""The demo without a server plays the game of the Python rules: the same acts, masks, words, ends and scores."""
+"""The demo: its JavaScript plays the same games as Python (acts, masks, words, ends, scores), and a browser game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from dond_marl.records.transcript import phrase_act
 from dond_marl.rollout import Noise, rollout
 from dond_marl.scenarios.sources import open_source
 from league.cli.main import main
-from league.web.demo.site import GAME, HERE, NAMES, defaults, page
+from league.web.demo import GAME_SCRIPTS, NAMES, defaults, page
+from league.web.frame import STATIC
 from tests.league.web.browser import NARROW, WIDE, browsing, missing
 
 NODE = shutil.which("node")
@@ -41,7 +42,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: apt
 
 def in_script(games):
     """What the scripts of the demo make of the games."""
-    source = "\n".join((HERE / name).read_text(encoding="utf-8") for name in GAME) + DRIVER
+    source = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in GAME_SCRIPTS) + DRIVER
     given = json.dumps({"games": games, "parameters": {name: defaults(name) for name in NAMES}})
     done = subprocess.run([NODE, "-e", source], input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -103,7 +104,7 @@ def both(pairs, each, seed):
 
 
 @needs_node
-def test_every_partner_of_the_demo_plays_in_the_browser_as_it_does_here():
+def test_partners_play_as_in_python():
     pairs = [pair for name in NAMES for pair in ((name, "random"), ("random", name))]
     told = both(pairs, 30, 11)
     assert {game["outcome"]["ending"] for game in told} == {"AGREE", "END", "DISAGREE", "TURN_LIMIT"}
@@ -112,15 +113,15 @@ def test_every_partner_of_the_demo_plays_in_the_browser_as_it_does_here():
 
 @needs_node
 @pytest.mark.slow
-def test_ten_thousand_games_of_all_pairs_are_the_same_to_the_bit():
+def test_ten_thousand_games_equal_python():
     pairs = [(first, second) for first in NAMES for second in NAMES]
     told = both(pairs, 20, 12)
     assert len(told) == 11_520
 
 
 @needs_node
-def test_an_act_that_the_rules_forbid_is_an_error_in_the_browser_too():
-    source = "\n".join((HERE / name).read_text(encoding="utf-8") for name in GAME)
+def test_illegal_acts_are_errors():
+    source = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in GAME_SCRIPTS)
     source += """
       const scenario = { counts: [1, 2, 2], utilities: [[4, 1, 2], [0, 4, 1]] };
       const start = newGame(scenario, { maxTurns: 10, disagree: "ends" });
@@ -133,14 +134,14 @@ def test_an_act_that_the_rules_forbid_is_an_error_in_the_browser_too():
     assert done.stdout.strip() == "11111"
 
 
-def test_the_page_is_one_small_file_that_asks_nobody_for_anything():
+def test_page_is_one_small_file():
     text = page()
     assert len(text.encode()) <= 300_000
     assert "<!-- " not in text
     assert "src=" not in text and "url(http" not in text and "fetch(" not in text
 
 
-def test_the_command_writes_the_page_into_a_folder_that_it_makes(tmp_path, capsys):
+def test_demo_command(tmp_path, capsys):
     assert main(["demo", "--out", str(tmp_path / "some" / "place")]) == 0
     assert (tmp_path / "some" / "place" / "index.html").read_text(encoding="utf-8") == page()
     (tmp_path / "file").write_text("")
@@ -152,7 +153,7 @@ def test_the_command_writes_the_page_into_a_folder_that_it_makes(tmp_path, capsy
 @pytest.mark.parametrize(
     ("size", "scheme"), [pytest.param(WIDE, "light", marks=pytest.mark.slow), (NARROW, "dark")], ids=["wide", "narrow"]
 )
-def test_a_person_plays_by_keys_in_a_page_opened_as_a_file(tmp_path, size, scheme):
+def test_game_by_keys_in_a_file(tmp_path, size, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
     (tmp_path / "index.html").write_text(page(), encoding="utf-8")
@@ -168,7 +169,7 @@ def test_a_person_plays_by_keys_in_a_page_opened_as_a_file(tmp_path, size, schem
         window.goto((tmp_path / "index.html").as_uri())
         accessible(Axe(), window)
         window.get_by_text("Stubborn", exact=True).click()
-        window.locator("#seat").select_option("0")
+        window.get_by_label("Who opens").select_option("0")
         window.get_by_role("button", name="Deal the items").click()
         window.keyboard.press("p")  # everything that is worth anything: nobody stubborn takes it
         window.get_by_text("They insist").or_(window.get_by_text("They offer")).or_(
@@ -177,7 +178,8 @@ def test_a_person_plays_by_keys_in_a_page_opened_as_a_file(tmp_path, size, schem
         accessible(Axe(), window)
         window.keyboard.press("d")
         window.get_by_text("Really?").wait_for()
-        window.keyboard.press("d")
+        accessible(Axe(), window)
+        window.get_by_role("button", name="Yes").click()
         window.get_by_role("heading", name="No deal. You walked away.").wait_for()
         window.get_by_text("Nobody gets anything. A fair deal was there").wait_for()
         accessible(Axe(), window)

@@ -534,7 +534,7 @@ def test_errors_of_foreign_policies():
         def act(self, turns):
             return {}["an answer"]
 
-        tell = sampled = act
+        hint_features = sampled = act
 
         def __getattr__(self, name):
             raise KeyError(name)
@@ -788,7 +788,7 @@ def test_members_have_current_weights(run, tmp_path):
 
 
 def test_unreadable_runs(run, tmp_path):
-    with pytest.raises(RunViewError, match="is no league's folder"):
+    with pytest.raises(RunViewError, match=r"ledger\.sqlite"):
         Follower(tmp_path)
     (tmp_path / "ledger.sqlite").write_text("not a database at all, only text that is long enough to be looked at")
     with pytest.raises(RunViewError, match="damaged"):
