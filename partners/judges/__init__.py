@@ -1,1 +1,1 @@
-"""Who judges the style of a game: rules, language models, and a reward model trained on their verdicts."""
+"""Judges of the style of a game: rules, language models, and a reward model trained on labelled episodes."""

@@ -1,7 +1,7 @@
-"""Episodes described for a judge: in words, with both sides' values, and with the answer for a few worked ones.
+"""Episodes for a judge: descriptions in words, with both sides' values, and worked examples with their answers.
 
-The seat that is judged is called Alice, whichever seat it was. A description is written from numbers and acts alone,
-so that no name and no player's text can reach the judge.
+The judged seat is called Alice, whichever seat it was. A description is written from numbers and acts only, so that no
+name and no player's text can reach the judge.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from partners.judges.styles import Style, count_offers, score_leads, shows_style
 from partners.mixture import Mixture
 
 JUDGED, OTHER = "Alice", "Bob"
-_PLAYED = 1_000  # games that worked episodes are picked from; of each style more than fifty show it
-# Who plays them: together they repeat offers and vary them, give way and hold out.
+_PLAYED = 1_000  # games from which worked episodes are chosen; more than fifty show each style
+# Their players, which together repeat and vary offers, concede and hold firm.
 _PLAYERS = ("boulware", "conceder", "heuristic", "naive_tit_for_tat", "pushover", "random", "stubborn", "versatile")
 
 
 class LabelledGames(NamedTuple):
-    """Games with the answer for one of their seats each."""
+    """Games with a label for one seat."""
 
     games: Games
     seat: int
-    labels: Bools  # [N] whether the seat negotiated in the style
+    labels: Bools  # [N] whether the seat shows the style
 
 
 def worked_episodes(style: Style, number: int, seed: int = 0) -> LabelledGames:
@@ -59,17 +59,19 @@ def describe_games(games: Games, seat: int) -> list[str]:
     texts = []
     for game in range(games.size):
         lines = [f"Pool: {describe_items(counts[game])}."]
-        lines += [_values(names[who], utilities[game][who], wholes[game][who]) for who in (seat, 1 - seat)]
+        lines += [_values(names[side], utilities[game][side], wholes[game][side]) for side in (seat, 1 - seat)]
         for turn in range(int(games.turns[game])):
             lines.append(f"{names[turn % 2]}: {_act(acts[game][turn], offers[game][turn], counts[game])}")
         lines.append(_outcome(games, game))
-        lines += [f"{names[who]} earns {scores[game][who]} of {wholes[game][who]} points." for who in (seat, 1 - seat)]
+        lines += [
+            f"{names[side]} earns {scores[game][side]} of {wholes[game][side]} points." for side in (seat, 1 - seat)
+        ]
         texts.append("\n".join(lines))
     return texts
 
 
 def explain_label(style: Style, games: Games, game: int, seat: int) -> str:
-    """Why one game is in the style or is not, as the answer to a worked episode: ``Yes, because ...``."""
+    """The answer to a worked episode, ``Yes, because ...``: why the game is in the style or not."""
     yes, deal = bool(shows_style(style, games)[game, seat]), bool(games.deal[game])
     answer = "Yes" if yes else "No"
     if style in (Style.COMPETITIVE, Style.PUSH_OVER):
@@ -77,7 +79,7 @@ def explain_label(style: Style, games: Games, game: int, seat: int) -> str:
         how = {1: "more than", 0: "exactly as much as", -1: "less than"}[lead]
         why = f"{JUDGED} earns {how} {OTHER}" if deal else f"there is no agreement, so {JUDGED} and {OTHER} both earn 0"
         return f"{answer}, because {why}."
-    made, different = (int(of[game, seat]) for of in count_offers(games))
+    made, different = (int(number[game, seat]) for number in count_offers(games))
     if made < 2:
         why = f"{JUDGED} makes {'only one offer' if made else 'no offer'}"
     elif different < made:
@@ -93,7 +95,7 @@ def _values(name: str, utilities: list[int], whole: int) -> str:
 
 
 def _act(act: int, oA: Triple, counts: Triple) -> str:
-    """An act in words: its name, and of an offer who would get what."""
+    """An act in words; an offer with both sides' shares."""
     if act > Act.INSIST:
         return {Act.AGREE: "agree", Act.DISAGREE: "disagree", Act.END: "end the talk"}[Act(act)]
     claim = f"I keep {describe_items(oA)}; you get {describe_items(rest(counts, oA))}"

@@ -1,6 +1,6 @@
-"""The baseline of the judge: a reward model that is trained on the same few labelled episodes, by supervised learning.
+"""A reward model trained on a few labelled episodes by supervised learning, as the baseline of a language model judge.
 
-It reads what the judge reads, as a sequence. Source: Kwon et al. 2023 (arXiv 2303.00001), section 4.3, and its
+Its input is the same episode, as a sequence. Source: Kwon et al. 2023 (arXiv 2303.00001), section 4.3, and its
 published code: a GRU of 128 units, Adam at 0.05, until every label is right or 100 epochs are over.
 """
 
@@ -29,7 +29,7 @@ _WIDTH = _KINDS + _TABLE + _ACT + _END
 
 
 class RewardModel:
-    """A judge: yes where the network finds it likelier than not. ``seed`` draws its first weights."""
+    """A judge by a network: yes where its probability is above one half. ``seed`` draws the initial weights."""
 
     def __init__(self, style: Style, labelled: LabelledGames, seed: int) -> None:
         self.style = style
@@ -47,9 +47,9 @@ class RewardModel:
 
 
 def episode_tensors(games: Games, seat: int) -> tuple[Tensor, Tensor]:
-    """Each game as steps ``[N, T + 2, 24]`` of numbers in -1..1, and how many of them there are, ``[N]``.
+    """Each game as steps ``[N, T + 2, 24]`` of numbers in -1..1, and the number of steps, ``[N]``.
 
-    ``seat`` is the one that is judged; both seats' games read alike from its side.
+    The numbers are from the view of the judged ``seat``, so both seats look the same.
     """
     size, longest = games.act.shape
     steps = np.zeros((size, longest + 2, _WIDTH), dtype=np.float32)
@@ -76,7 +76,7 @@ class _Network(nn.Module):
         super().__init__()
         self.gru = nn.GRU(_WIDTH, UNITS, batch_first=True)
         self.head = nn.Linear(UNITS, 1)
-        bound = 1 / math.sqrt(UNITS)  # as PyTorch's own, from the seed
+        bound = 1 / math.sqrt(UNITS)  # the range of PyTorch, drawn from the seed
         with torch.no_grad():
             for number, parameter in enumerate(self.parameters()):
                 drawn = generator(seed, "reward model", number).uniform(-bound, bound, tuple(parameter.shape))
@@ -90,7 +90,7 @@ class _Network(nn.Module):
         return odds
 
     def learn(self, steps: Tensor, lengths: Tensor, labels: Tensor) -> int:
-        """Train on all episodes at once; the epochs that it took."""
+        """Train on all episodes at once; returns the number of epochs."""
         optimizer = torch.optim.Adam(self.parameters(), lr=LEARNING_RATE)
         for epoch in range(EPOCHS):
             odds = self(steps, lengths)

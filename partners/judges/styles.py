@@ -1,10 +1,10 @@
-"""Negotiating styles: what it takes to be versatile, a push-over, competitive or stubborn, defined once.
+"""Negotiating styles: the definitions of versatile, push-over, competitive and stubborn.
 
 The same function labels a game for a learner's reward, for a table of results and for a judge's worked examples. It
-looks at the offers that were made and the points that were paid: without a deal nobody leads or trails.
+depends on the offers and on the points; without a deal no seat leads.
 
 Source: Kwon et al. 2023 (arXiv 2303.00001), section 4.3, for the four styles and their meaning. Where its published
-code has two definitions of one style, counts points that nobody was paid, or is silent, this is stated below.
+code has two definitions of one style, counts points that were not paid, or has none, this is stated below.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from partners.scripted.offers import Claims
 
 
 class Style(StrEnum):
-    """How a seat negotiated in one game; a seat may show two of them, or none."""
+    """A negotiating style of a seat in one game; a seat may show two, or none."""
 
     VERSATILE = "versatile"  # at least two offers, no two of the same split
-    PUSH_OVER = "push_over"  # a deal that pays it less than its partner
-    COMPETITIVE = "competitive"  # a deal that pays it more than its partner
+    PUSH_OVER = "push_over"  # a deal with less for it than for its partner
+    COMPETITIVE = "competitive"  # a deal with more for it than for its partner
     STUBBORN = "stubborn"  # at least two offers, some of the same split
 
     @property
@@ -41,23 +41,23 @@ class Style(StrEnum):
 
 
 class OfferCounts(NamedTuple):
-    """How many offers each seat made in a game, ``[N, 2]``, and how many different splits they were of."""
+    """Number of offers of each seat in each game, ``[N, 2]``, and the number of different splits among them."""
 
     made: NDArray[np.int64]
     different: NDArray[np.int64]
 
 
 def count_offers(games: Games) -> OfferCounts:
-    """The offers of both seats. PROPOSE and INSIST of one split are the same offer; AGREE, DISAGREE, END are none."""
+    """Count the offers of both seats. PROPOSE and INSIST of one split are the same offer; other acts are none."""
     oA, made = games.oA.transpose(1, 2, 0), ((games.act == Act.PROPOSE) | (games.act == Act.INSIST)).T
     claims = [Claims(oA[seat::2], made[seat::2]) for seat in (0, 1)]
     return OfferCounts(
-        np.stack([own.number for own in claims], axis=1), np.stack([own.distinct() for own in claims], axis=1)
+        np.stack([seat.number for seat in claims], axis=1), np.stack([own.distinct() for own in claims], axis=1)
     )
 
 
 def score_leads(games: Games) -> NDArray[np.int64]:
-    """1 where a seat was paid more than its partner, -1 where less, 0 where alike or without a deal, ``[N, 2]``.
+    """1 if a seat got more than its partner, -1 if less, 0 if equal or without a deal, ``[N, 2]``.
 
     Points are compared as shares of the seat's own whole, without rounding.
     """
@@ -68,13 +68,13 @@ def score_leads(games: Games) -> NDArray[np.int64]:
 
 
 def shows_style(style: Style, games: Games) -> Bools:
-    """Whether each seat of finished games negotiated in ``style``, ``[N, 2]``: the one definition."""
+    """Whether each seat of finished games shows ``style``, ``[N, 2]``."""
     return _DEFINITIONS[style](games)
 
 
 @dataclass(frozen=True, slots=True)
 class StyleReward:
-    """Ten points for a game in the style, none otherwise, as in the paper; it stands in place of own points.
+    """A reward of 10 points for a game in the style, 0 otherwise, as in the paper, in place of own points.
 
     ``kind``: ``versatile``, ``push_over``, ``competitive`` or ``stubborn``. 0 or 10. Source: Kwon et al. 2023, section
     4.3, the "true reward".
@@ -91,9 +91,9 @@ class StyleReward:
 
 
 def style_named(name: str, value: object) -> Style:
-    """The style that is the ``value`` of parameter ``name``. Raises ``ValueError``."""
+    """The style with the name ``value``, given as parameter ``name``. Raises ``ValueError``."""
     try:
-        return Style(value)  # type: ignore[arg-type]  # whatever else it is, it is refused
+        return Style(value)  # type: ignore[arg-type]  # any other value is refused
     except ValueError:
         raise ValueError(f"{name} must be one of {', '.join(Style)}; got {quote(value)}") from None
 

@@ -1,8 +1,9 @@
-"""Every answer of a model, kept in one SQLite file: asked once, and replayed after that.
+"""Cache of a model's replies in one SQLite file, to record a run once and replay it exactly.
 
-``record`` answers from the file what is in it and asks for the rest; ``replay`` asks no model, and a missing answer is
-an error. A failed ask is kept too, as one *try* of its question, and the next time the question comes up its next try
-is used: a run with failures replays exactly if one cache object served all of it. The file never holds a key.
+``record`` takes stored replies from the file and queries the model for the rest; ``replay`` contacts no model, and a
+missing reply is an error. Failures are stored too, as numbered *tries* of their query: each time the query comes again,
+its next try is used, so that a run with failures replays exactly if one cache object served all of it. The file never
+holds a key.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ _VERSION = 1  # of the table
 _BUSY_S = 30  # seconds to wait for another process that writes
 _TABLE = """
 CREATE TABLE IF NOT EXISTS replies (
-    key TEXT NOT NULL,                -- SHA-256 of the question: see question_key
+    key TEXT NOT NULL,                -- SHA-256 of the query: see question_key
     try INTEGER NOT NULL,             -- from 0; a later one follows a failure
     model TEXT NOT NULL,
     prompt TEXT NOT NULL,
     sample INTEGER NOT NULL,
     text TEXT NOT NULL,
     finished INTEGER NOT NULL,
-    failure TEXT,                     -- NULL where the model answered
+    failure TEXT,                     -- NULL for a reply
     prompt_tokens INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
     PRIMARY KEY (key, try)
@@ -44,21 +45,21 @@ SELECT text, finished, failure, prompt_tokens, completion_tokens FROM replies WH
 
 
 class CacheError(HinterError):
-    """A cache that cannot be used: which file, and what to do."""
+    """A cache file that cannot be used, with the remedy."""
 
 
 class CacheMiss(CacheError):
-    """A replay met a question that was never recorded."""
+    """A replay with a query that was never recorded."""
 
 
 class ReplyCache:
-    """The file at ``path``; with ``writes=False`` it is only read, and must be there. Raises :class:`CacheError`."""
+    """The cache file at ``path``; with ``writes=False`` it must exist. Raises :class:`CacheError`."""
 
     def __init__(self, path: str | Path, *, writes: bool = True) -> None:
         self.path, self.writes = Path(path).expanduser(), writes
         self._lock = threading.Lock()
         try:
-            self._file = self._opened()
+            self._file = self._open()
         except (sqlite3.Error, OSError) as error:
             raise CacheError(f"the cache {self.path} cannot be used ({error}); name another file") from None
 
@@ -66,7 +67,7 @@ class ReplyCache:
         raise TypeError("a cache lives in one process: open its path there, with writes=False")
 
     def get(self, key: str, attempt: int) -> ModelReply | None:
-        """What came of one try of a question, if it is known. Raises :class:`CacheError`."""
+        """The stored reply of one try of a query, ``None`` if there is none. Raises :class:`CacheError`."""
         try:
             with self._lock:
                 row = self._file.execute(_SELECT, (key, attempt)).fetchone()
@@ -80,7 +81,7 @@ class ReplyCache:
     def put(self, rows: Sequence[tuple[object, ...]]) -> None:
         """Write rows of the table, all or none. Raises :class:`CacheError`."""
         if not self.writes:
-            raise CacheError(f"the cache {self.path} was opened for reading alone")
+            raise CacheError(f"the cache {self.path} was opened for reading only")
         try:
             with self._lock, self._file:
                 self._file.executemany("INSERT OR REPLACE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
@@ -90,7 +91,7 @@ class ReplyCache:
     def close(self) -> None:
         self._file.close()
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self.writes:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         where = f"{self.path.absolute().as_uri()}?mode={'rwc' if self.writes else 'ro'}"
@@ -112,12 +113,12 @@ class ReplyCache:
 
 
 class CachedClient:
-    """A client before another: ``tally`` counts ``cache_hits`` and ``cache_misses`` beside the other's own figures."""
+    """A client with a cache in front of another; ``tally`` adds ``cache_hits`` and ``cache_misses`` to the other's."""
 
     def __init__(self, client: Client, cache: ReplyCache, mode: Literal["record", "replay"] = "record") -> None:
         self.client, self.cache, self.mode = client, cache, mode
         self._counted: Counter[str] = Counter()
-        self._failed: Counter[str] = Counter()  # tries used up, by question
+        self._failed: Counter[str] = Counter()  # tries used up, by query
         self._lock = threading.Lock()
 
     @property
@@ -132,47 +133,47 @@ class CachedClient:
     def tally(self) -> Counter[str]:
         return self.client.tally + self._counted
 
-    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
+    def complete(self, queries: Sequence[Query]) -> list[ModelReply]:
         """One reply per ask, in order. Raises :class:`CacheMiss` in a replay, and what the client raises."""
         identity = json.dumps(self.identity, sort_keys=True)
-        keys = [question_key(identity, ask) for ask in asks]
+        keys = [question_key(identity, query) for query in queries]
         with self._lock:
             stored = {key: self.cache.get(key, self._failed[key]) for key in keys}
-            known = {key: reply for key, reply in stored.items() if reply is not None}
-            if self.mode == "record":  # a failure of an earlier run is asked again
-                known = {key: reply for key, reply in known.items() if reply.failure is None}
-            missing = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in known}
-            self._counted.update(cache_hits=len(asks) - len(missing), cache_misses=len(missing))
+            replies = {key: reply for key, reply in stored.items() if reply is not None}
+            if self.mode == "record":  # the failure of an earlier run is repeated
+                replies = {key: reply for key, reply in replies.items() if reply.failure is None}
+            missing = {key: query for key, query in zip(keys, queries, strict=True) if key not in replies}
+            self._counted.update(cache_hits=len(queries) - len(missing), cache_misses=len(missing))
             if missing and self.mode == "replay":
-                raise CacheMiss(self._missed(next(iter(missing.values())), len(missing)))
+                raise CacheMiss(self._miss_message(next(iter(missing.values())), len(missing)))
             if missing:
                 new = dict(zip(missing, self.client.complete(list(missing.values())), strict=True))
                 self.cache.put([self._row(key, missing[key], reply) for key, reply in new.items()])
-                known |= new
-            self._failed.update({key for key, reply in known.items() if reply.failure})
-        return [known[key] for key in keys]
+                replies |= new
+            self._failed.update({key for key, reply in replies.items() if reply.failure})
+        return [replies[key] for key in keys]
 
-    def _row(self, key: str, ask: Query, reply: ModelReply) -> tuple[object, ...]:
+    def _row(self, key: str, query: Query, reply: ModelReply) -> tuple[object, ...]:
         failure = None if reply.failure is None else str(reply.failure)
         return (
-            key, self._failed[key], str(self.identity.get("model", "")), ask.prompt, ask.sample,
+            key, self._failed[key], str(self.identity.get("model", "")), query.prompt, query.sample,
             reply.text, reply.finished, failure, *reply.usage,
         )  # fmt: skip
 
-    def _missed(self, ask: Query, number: int) -> str:
+    def _miss_message(self, query: Query, number: int) -> str:
         return (
-            f"{number} of the questions are not in the cache {self.cache.path}: it was recorded with another prompt, "
+            f"{number} of the queries are not in the cache {self.cache.path}: it was recorded with another prompt, "
             f"model, parameters, seed or league; record again, or go back to those. The first begins "
-            f"{ask.prompt[:80]!a}, sample {ask.sample}"
+            f"{query.prompt[:80]!a}, sample {query.sample}"
         )
 
 
 def uncached_client(client: Client) -> Client:
-    """Who answers what a cache does not know: the client behind ``client``, or itself where it is no cache."""
+    """The client behind the cache ``client``, or ``client`` itself if it is no cache."""
     return client.client if isinstance(client, CachedClient) else client
 
 
-def question_key(identity: str, ask: Query) -> str:
-    """The SHA-256 of all that shapes an answer: the model and its parameters, the prompt, what is legal, the sample."""
-    question = [identity, ask.prompt, [list(ask.legal.counts), list(ask.legal.acts)], ask.sample]
-    return hashlib.sha256(json.dumps(question).encode()).hexdigest()
+def question_key(identity: str, query: Query) -> str:
+    """The SHA-256 of everything that shapes a reply: model, parameters, prompt, legal acts, sample."""
+    parts = [identity, query.prompt, [list(query.legal.counts), list(query.legal.acts)], query.sample]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -1,6 +1,6 @@
-"""A language model in a seat: all games of a turn are asked for at once, and only legal acts are played.
+"""A language model in a seat: one batch of queries per turn for all games; only legal acts are played.
 
-Where no legal reply comes, a fallback plays, and every decision carries its cause.
+Without a legal reply a fallback plays, and every decision carries its cause.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from partners.parameters import check_whole_number
 from partners.scripted.heuristic import Heuristic
 
 Fallback = Literal["greedy", "end", "forfeit"]
-QueryResult = LegalReply | Reason | Failure  # what came of an ask
-_SAMPLE_NOISE = 4  # which of the turn's uniforms draws the sample
+QueryResult = LegalReply | Reason | Failure  # of one query
+_SAMPLE_NOISE = 4  # index of the turn's uniform that draws the sample
 _CAUSES: dict[Reason | Failure, Cause] = {Reason.ILLEGAL: Cause.ILLEGAL, Failure.BUDGET: Cause.BUDGET}
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Always ENDs, so that the latest claims decide; with ``disagree`` it DISAGREEs where that ends without a deal."""
+    """Always ENDs, so that the latest claims decide; with ``disagree`` it DISAGREEs if that ends without a deal."""
 
     disagree: bool = False
     traits: ClassVar = Traits(deterministic=True, memoryless=True)
@@ -45,20 +45,29 @@ FALLBACKS: dict[Fallback, Partner] = {"greedy": Heuristic(), "end": GiveUp(), "f
 
 
 class LLMPartner:
-    """Plays what ``client``'s model answers to ``template``, by default the shipped prompt.
+    """A partner that plays the replies of ``client``'s model to ``template``, by default the shipped prompt.
 
-    ``history_cap``: acts of the history in the prompt. ``re_asks``: how often a reply that was refused is asked for
-    again, with what was wrong about it. ``fallback``: who plays where no legal reply came: ``greedy`` (the default
-    heuristic), ``end`` or ``forfeit``, whose games are the model's own (``Cause.FORFEIT``). ``samples``: different
-    answers that one prompt may get; with 1, games in the same position get the same answer, and one question serves
-    them all. ``reading``: ``strict`` takes one JSON object and nothing around it; ``lenient`` also lets one code fence
-    around it pass, and one ``<think>...</think>`` before. ``sorted_items``: the model is told of the items least valued
-    first, whatever they are called (:func:`partners.llm.prompt.by_value`), so that one question serves all positions
-    that are alike but for the names; not in games with messages, whose words name the items.
+    ``tally`` counts ``decisions``, ``free`` ones, ``re_asked``, ``rejected_<reason>`` (refused replies),
+    ``failed_<failure>`` (queries without a reply), ``fallback_<cause>`` (decisions of the fallback), and of the replies
+    ``let_pass_fence``, ``let_pass_thinking`` and ``confidence_clipped``. Raises ``ValueError``.
 
-    ``tally`` counts ``decisions``, ``free`` ones, ``re_asked``, ``rejected_<reason>`` (replies refused),
-    ``failed_<failure>`` (asks without a reply) and ``fallback_<cause>`` (decisions that the fallback made); of the
-    replies read, ``let_pass_fence``, ``let_pass_thinking`` and ``confidence_clipped``. Raises ``ValueError``.
+    Parameters
+    ----------
+    history_cap
+        Acts of the history in the prompt.
+    re_asks
+        Further queries after a refused reply, each with the reason of the refusal.
+    fallback
+        Policy for decisions without a legal reply: ``greedy`` (the default heuristic), ``end``, or ``forfeit``, which
+        counts as the model's own loss (``Cause.FORFEIT``).
+    samples
+        Number of independent replies to one prompt; with 1, games in the same position share one reply.
+    reading
+        ``strict``: a reply is one JSON object and nothing else; ``lenient`` removes one code fence around it, and one
+        ``<think>...</think>`` before it.
+    sorted_items
+        List the items in ascending order of value (:func:`partners.llm.prompt.sort_by_value`), so that positions that
+        differ only in the names of items share one query; not in games with messages, which name the items.
     """
 
     def __init__(
@@ -90,13 +99,13 @@ class LLMPartner:
 
     @property
     def traits(self) -> Traits:
-        """Chance decides only which sample it gets; it reads the whole history."""
+        """The only randomness is the choice of the sample; the whole history matters."""
         return Traits(deterministic=self.samples == 1, learned=True, remote=self.client.remote, costly=True)
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row, each legal. Raises what the client raises."""
-        told, order = self._told(turns)
-        results = self._results(told) if turns.size else []
+        view, order = self._sorted_view(turns)
+        results = self._results(view) if turns.size else []
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         confidence, cause = np.zeros(turns.size, dtype=np.float32), np.zeros(turns.size, dtype=np.int8)
         messages = np.full(turns.size, "", dtype=np.object_) if turns.rules.message_length else None
@@ -110,31 +119,31 @@ class LLMPartner:
                 cause[row] = _CAUSES.get(result, Cause.UNPARSABLE if isinstance(result, Reason) else Cause.UNREACHABLE)
         if order is not None:
             np.put_along_axis(oA, order, oA.copy(), axis=1)
-        fallen = np.flatnonzero(cause)
-        if len(fallen):
-            played = FALLBACKS[self.fallback].act(turns.rows(fallen))
-            act[fallen], oA[fallen], confidence[fallen] = played.act_type, played.oA, played.confidence
+        failed = np.flatnonzero(cause)
+        if len(failed):
+            fallback = FALLBACKS[self.fallback].act(turns.rows(failed))
+            act[failed], oA[failed], confidence[failed] = fallback.act_type, fallback.oA, fallback.confidence
         self._count(cause)
-        if self.fallback == "forfeit":  # the end of the game is then its own, by its user's choice
+        if self.fallback == "forfeit":  # by the user's choice the failure is the model's own
             cause[np.isin(cause, UNREACHED)] = Cause.FORFEIT
         return Decisions(act, oA, confidence, cause, messages)
 
-    def _told(self, turns: Turns) -> tuple[Turns, Rows | None]:
-        """The turns as the model is told of them, and which item stands where, if that was changed."""
+    def _sorted_view(self, turns: Turns) -> tuple[Turns, Rows | None]:
+        """The turns as the prompt describes them, and the order of the items if it was changed."""
         return sort_by_value(turns) if self.sorted_items and not turns.rules.message_length else (turns, None)
 
     def _results(self, turns: Turns) -> list[QueryResult]:
         prompts, legal = self.template.render(turns, self.history_cap), legal_rows(turns)
         samples = np.zeros(turns.size) if self.samples == 1 else turns.noise[:, _SAMPLE_NOISE] * self.samples
-        asks = [Query(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]
-        reworded = partial(_reworded, say=any(row.say for row in legal))
+        queries = [Query(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]
+        correct = partial(_correction, say=any(row.say for row in legal))
         return query_all(
-            self.client, asks, self.read, reworded, re_asks=self.re_asks, tally=self.tally, samples=self.samples
+            self.client, queries, self.read, correct, re_asks=self.re_asks, tally=self.tally, samples=self.samples
         )
 
-    def read(self, ask: Query, reply: ModelReply) -> QueryResult:
-        """What ``reply`` to ``ask`` comes to, counted in ``tally``."""
-        result = reply.failure or read_reply(reply.text, ask.legal, finished=reply.finished, reading=self.reading)
+    def read(self, query: Query, reply: ModelReply) -> QueryResult:
+        """Parse the ``reply`` to ``query``, and count the result in ``tally``."""
+        result = reply.failure or read_reply(reply.text, query.legal, finished=reply.finished, reading=self.reading)
         if isinstance(result, Failure):
             self.tally[f"failed_{result}"] += 1
         elif isinstance(result, Reason):
@@ -152,9 +161,9 @@ class LLMPartner:
 
 
 class LocalLLMPartner(LLMPartner):
-    """An :class:`LLMPartner` whose model is ``local``: it knows the probability of everything that it could reply.
+    """An :class:`LLMPartner` with a local model, which also gives the exact probabilities of its acts.
 
-    ``client`` is ``local`` itself, or a cache before it.
+    ``client`` is ``local`` itself, or a cache in front of it.
     """
 
     def __init__(
@@ -176,27 +185,27 @@ class LocalLLMPartner(LLMPartner):
 
     @property
     def traits(self) -> Traits:
-        """With no more of the history than the last act, it has no memory; the rest is in the other variables."""
+        """It has no memory if the prompt shows at most the last act, as other variables hold the rest."""
         return replace(super().traits, memoryless=self.history_cap <= 1)
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
-        turns, order = self._told(turns)
+        turns, order = self._sorted_view(turns)
         prompts = self.template.render(turns, self.history_cap)
-        asks = [Query(prompt, legal) for prompt, legal in zip(prompts, legal_rows(turns), strict=True)]
-        different = list(dict.fromkeys(asks))
-        scores = dict(zip(different, self.local.scores(different), strict=True))
+        queries = [Query(prompt, legal) for prompt, legal in zip(prompts, legal_rows(turns), strict=True)]
+        distinct = list(dict.fromkeys(queries))
+        scores = dict(zip(distinct, self.local.scores(distinct), strict=True))
         probs: Doubles = np.zeros((turns.size, action_count(max_count)))
-        for row, ask in enumerate(asks):
-            actions = list(ask.legal.actions())
+        for row, query in enumerate(queries):
+            actions = list(query.legal.actions())
             act = np.array([action.act_type for action in actions], dtype=np.int8)
             oA = np.array([action.oA for action in actions], dtype=np.int8)
             if order is not None:
                 oA[:, order[row]] = oA.copy()
-            probs[row, action_index(act, oA, max_count)] = scores[ask]
+            probs[row, action_index(act, oA, max_count)] = scores[query]
         return probs
 
 
-def _reworded(prompt: str, result: QueryResult, *, say: bool) -> str | None:
-    """The prompt that asks for a better reply, where a reply came and was refused; ``say``: messages may pass."""
+def _correction(prompt: str, result: QueryResult, *, say: bool) -> str | None:
+    """The prompt after a refused reply, ``None`` after any other result; ``say``: messages are allowed."""
     return with_correction(prompt, result, say=say) if isinstance(result, Reason) else None

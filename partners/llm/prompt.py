@@ -1,8 +1,8 @@
-"""What a language model is asked: a template whose ``{names}`` are filled in from what its seat sees, and nothing else.
+"""Prompts of language models: templates whose ``{names}`` are filled in from the view of a seat.
 
 The history is written from act numbers and counts, never from a player's text, so that no name and no earlier reply can
-reach the model; the other seat's values are in a prompt only where the game reveals them. Messages are the exception,
-in games that have them: they stand in the history, quoted, and the prompt says that they are talk.
+reach the model; the partner's values are in a prompt only if the game reveals them. Messages are the exception, in
+games that have them: they are quoted in the history, and the prompt calls them talk.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dond_marl.seats import History, Int8s, Rows, Turns, worth
 from partners.llm.reply import Reason
 from partners.parameters import check_whole_number
 
-VARIABLES = (  # those of a turn, then those of the talk so far
+VARIABLES = (  # of the turn, then of the game so far
     "counts_csv", "my_utils_csv", "last_partner_act_token", "last_offer_csv", "turns", "p", "history_str",
     "max_turns", "disagree_rule", "whole", "offer_points", "legal_acts",
 )  # fmt: skip
-# short: less than half of it, without worked examples, for small or slow models; brief: about half of that,
+# short: less than half of full, without worked examples, for small or slow models; brief: about half of short,
 # without the history, for models that are trained on it.
 Shipped = Literal["full", "short", "brief"]
 SHIPPED: dict[Shipped, Path] = {
@@ -36,7 +36,7 @@ SHIPPED: dict[Shipped, Path] = {
     "brief": Path("configs/llm_prompt_brief.txt"),
 }
 HISTORY_CAP = 20  # acts shown; the oldest are left out first
-# What is said after the template where the game is a variant.
+# Appended to the template in variants of the game.
 _TALK = (
     "In this game you may also say something: add the key `say` to your JSON object, a text of at most {length} "
     "characters on one line, or leave it out. The partner reads it. Messages bind nobody and may be untrue; what the "
@@ -51,7 +51,7 @@ _CLAIM = (
     "Now is your secret claim: PROPOSE with the oA that you claim. AGREE claims what the partner's latest suggestion "
     "leaves you, END your own latest suggestion, DISAGREE nothing."
 )
-NONE_YET = "NONE"  # where the partner has not acted, or not offered, yet
+NONE_YET = "NONE"  # before the partner's first act, or first offer
 HIDDEN = "hidden"  # in place of values that the game does not reveal
 
 # Remote calls add a strict system message, which forces a single line of JSON.
@@ -63,7 +63,7 @@ SYSTEM = (
 
 SYSTEM_SAY = " A fourth key, say (text), may be added where the game lets messages pass."
 
-# What a refused reply is answered with; it never quotes the reply.
+# Appended to the prompt after a refused reply; the reply is never quoted.
 CORRECTIONS = {
     Reason.EMPTY: "Your last reply was empty.",
     Reason.TRUNCATED: "Your last reply was cut off before it was complete. Answer at once, without reasoning.",
@@ -77,13 +77,13 @@ CORRECTIONS = {
     "more of any type than the pool holds.",
 }
 
-_NUDGE_SAY = "One more key, say, may be there; it is a text."
+_CORRECTION_SAY = "One more key, say, may be there; it is a text."
 _NAME = re.compile(r"\{(\w+)\}")
-_ATTEMPT = re.compile(r"\{\s*[^\W\d][^{}\"\n]*\}")  # JSON has no letter after a brace: this is meant to be a name
+_ATTEMPT = re.compile(r"\{\s*[^\W\d][^{}\"\n]*\}")  # JSON has no letter after a brace, so this is a misspelled name
 
 
 class PromptError(InputError):
-    """A prompt template that cannot be used: what is wrong, where, and what is allowed."""
+    """An unusable prompt template, with the place and the allowed values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Template:
 
     def __post_init__(self) -> None:
         if not self.text.strip():
-            raise PromptError(f"{self.source} is empty; it must say what the model is asked")
+            raise PromptError(f"{self.source} is empty")
         for match in _ATTEMPT.finditer(self.text):
             name = match.group()[1:-1]
             if name not in VARIABLES:
@@ -108,7 +108,7 @@ class Template:
                 )
 
     def render(self, turns: Turns, history_cap: int = HISTORY_CAP) -> list[str]:
-        """One prompt per row, ``[B]``, of what its seat sees, with at most the last ``history_cap`` acts."""
+        """One prompt per row, ``[B]``, from the view of its seat, with at most the last ``history_cap`` acts."""
         added = variant_text(turns)
         return [
             _NAME.sub(lambda match, values=row: values.get(match[1], match[0]), self.text) + added  # type: ignore[misc]
@@ -120,11 +120,11 @@ def load_template(path: str | Path | None = None, shipped: Shipped = "full") -> 
     """The template in a UTF-8 file, by default a shipped one by its name. Raises :class:`PromptError`."""
     if shipped not in SHIPPED or (path is not None and shipped != "full"):
         raise PromptError(
-            f"prompt must be one of {', '.join(SHIPPED)}, without a prompt_path beside it; got {shipped!r}"
+            f"prompt must be one of {', '.join(SHIPPED)}, without a prompt_path; got {shipped!r}"
             + (f" and the path {str(path)!r}" if path is not None else "")
         )
     named = SHIPPED[shipped] if path is None else Path(path)
-    if path is None or (named in SHIPPED.values() and not named.exists()):  # as the settings may name it, anywhere
+    if path is None or (named in SHIPPED.values() and not named.exists()):  # the name of a shipped file, used anywhere
         installed = Path(str(resources.files("partners.llm") / named.name))
         path = installed if installed.is_file() else Path(__file__).parents[2] / named
     file = Path(path).expanduser()
@@ -137,20 +137,20 @@ def load_template(path: str | Path | None = None, shipped: Shipped = "full") -> 
 
 
 def variant_text(turns: Turns) -> str:
-    """What a prompt says after the template of the variant that is played; nothing of the plain game."""
-    rules, told = turns.rules, []
+    """The text after the template that explains the variant of the game; empty for the plain game."""
+    rules, parts = turns.rules, []
     if rules.secret_claims:
-        told += [_SUGGESTIONS, _CLAIM] if turns.turns_taken >= rules.talk_turns else [_SUGGESTIONS]
+        parts += [_SUGGESTIONS, _CLAIM] if turns.turns_taken >= rules.talk_turns else [_SUGGESTIONS]
     if rules.message_length and turns.turns_taken < rules.talk_turns:
-        told.append(_TALK.format(length=rules.message_length))
-    return "".join(f"\n{text}\n" for text in told)
+        parts.append(_TALK.format(length=rules.message_length))
+    return "".join(f"\n{text}\n" for text in parts)
 
 
 def parse_variant(text: str) -> tuple[int, bool]:
-    """What :func:`variant` said in ``text``: the most characters of a message, 0 for none, and of secret claims."""
+    """Parse :func:`variant_text`: the maximum length of messages, 0 for none, and whether claims are secret."""
     before, after = map(re.escape, _TALK.split("{length}"))
-    found = re.search(rf"{before}(\d{{1,4}}){after}", text)
-    return int(found[1]) if found else 0, _SUGGESTIONS in text
+    match = re.search(rf"{before}(\d{{1,4}}){after}", text)
+    return int(match[1]) if match else 0, _SUGGESTIONS in text
 
 
 def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, str]]:
@@ -158,24 +158,24 @@ def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, st
     check_whole_number("history_cap", history_cap, 0, 100)
     acts, offers = turns.history.act, turns.history.oA
     said = turns.history.messages.tolist() if turns.history.has_messages else [[""] * turns.turns_taken] * turns.size
-    theirs = acts[:, 1 - turns.seat :: 2].tolist()
-    claimed = [min(own, default=Act.END) <= Act.INSIST for own in theirs]  # whether they ever made an offer
+    partner_acts = acts[:, 1 - turns.seat :: 2].tolist()
+    has_offer = [min(row, default=Act.END) <= Act.INSIST for row in partner_acts]
     whole = worth(turns.my_utilities, turns.counts)
     points = worth(turns.my_utilities, turns.last_partner_offer_for_me)
     return [
         {
             "counts_csv": _csv(turns.counts[row]),
             "my_utils_csv": _csv(turns.my_utilities[row]),
-            # Before the partner's first act the observation says END, and the prompt must not.
+            # Before the partner's first act the observation has END, which must not be in the prompt.
             "last_partner_act_token": Act(int(turns.last_partner_act[row])).name if turns.turns_taken else NONE_YET,
-            "last_offer_csv": _csv(turns.last_partner_offer_for_me[row]) if claimed[row] else NONE_YET,
+            "last_offer_csv": _csv(turns.last_partner_offer_for_me[row]) if has_offer[row] else NONE_YET,
             "turns": str(int(turns.turns_remaining[row])),
             "p": _csv(turns.partner_utilities[row]) if turns.partner_utilities[row].any() else HIDDEN,
             "history_str": _history(acts[row].tolist(), said[row], offers[row], turns, row, history_cap),
             "max_turns": str(turns.rules.max_turns),
             "disagree_rule": disagree_rule(turns.rules),
             "whole": str(int(whole[row])),
-            "offer_points": str(int(points[row])) if claimed[row] else NONE_YET,
+            "offer_points": str(int(points[row])) if has_offer[row] else NONE_YET,
             "legal_acts": ", ".join(f"{int(act)} {act.name}" for act in Act if turns.act_mask[row, act]),
         }
         for row in range(turns.size)
@@ -183,23 +183,23 @@ def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, st
 
 
 def fixed_parts(template: Template) -> list[str]:
-    """What stands between the variables of ``template``, the same in every prompt; some are empty."""
+    """The constant texts between the variables of ``template``; some are empty."""
     return _NAME.split(template.text)[::2]
 
 
 def openings(template: Template) -> list[str]:
-    """What prompts of ``template`` begin with, whatever the position: one text for each meaning of DISAGREE."""
+    """The constant beginnings of all prompts of ``template``, one for each meaning of DISAGREE."""
     rules = [disagree_rule(rules) for rules in (Rules(), Rules(disagree="rejects"))]
-    told = [template.text.replace("{disagree_rule}", rule) for rule in rules]
-    return list(dict.fromkeys(_NAME.split(text)[0] for text in told))
+    texts = [template.text.replace("{disagree_rule}", rule) for rule in rules]
+    return list(dict.fromkeys(_NAME.split(text)[0] for text in texts))
 
 
 def sort_by_value(turns: Turns) -> tuple[Turns, Rows]:
-    """The same turns with the items of each row in ascending order of its own values, and which item stands where.
+    """The turns with the items of each row sorted by own value, and their order ``[B, 3]``.
 
-    Positions that are alike but for the names of the items get the same prompt so, and one answer serves them all.
-    Items of one value stand in the order of their counts, then of all else that is seen of them. The order is
-    ``[B, 3]``: item ``order[b, place]`` of row b comes to stand at ``place``. Hint features stay as they are.
+    So positions that differ in the names of the items only get the same prompt and share one reply. Equal values are
+    sorted by count, then by all other visible numbers. Item ``order[b, place]`` of row b moves to ``place``. Hint
+    features do not change.
     """
     said = turns.history.oA
     seen = [turns.my_utilities, turns.counts, turns.partner_utilities, turns.last_partner_offer_for_me]
@@ -220,8 +220,8 @@ def sort_by_value(turns: Turns) -> tuple[Turns, Rows]:
 
 
 def with_correction(prompt: str, reason: Reason, *, say: bool = False) -> str:
-    """``prompt`` for another try, after a reply that was refused for ``reason``; ``say``: a message may stand in it."""
-    more = f" {_NUDGE_SAY}" if say and reason in (Reason.WRONG_KEYS, Reason.WRONG_TYPE) else ""
+    """``prompt`` with a correction after a reply refused for ``reason``; ``say``: messages are allowed."""
+    more = f" {_CORRECTION_SAY}" if say and reason in (Reason.WRONG_KEYS, Reason.WRONG_TYPE) else ""
     return f"{prompt.rstrip()}\n\n{CORRECTIONS[reason]}{more} Return ONLY the JSON object, on a single line.\n"
 
 
@@ -230,14 +230,14 @@ def _csv(numbers: Int8s) -> str:
 
 
 def disagree_rule(rules: Rules) -> str:
-    """What DISAGREE does, in words."""
+    """The sentence that explains DISAGREE."""
     if rules.disagree == "ends":
         return "walk away. It ends the game without a deal: both get 0."
     return "refuse the offer on the table; it can no longer be agreed to, and the game goes on."
 
 
 def _history(acts: list[int], said: list[str], offers: Int8s, turns: Turns, row: int, cap: int) -> str:
-    """One act a line, oldest first, from the view of the seat to move; a message quoted, on the line of its act."""
+    """The history, one act per line, oldest first, from the view of the seat to move, with quoted messages."""
     if not acts:
         return "(nothing yet)"
     counts, seat = turns.counts[row], turns.seat

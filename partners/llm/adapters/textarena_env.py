@@ -1,7 +1,7 @@
 """The game as an environment of TextArena: import this module, then ``textarena.make("DealOrNoDeal-v0")``.
 
-Both seats are asked with the shipped prompt and answer with one JSON object. Neither sees the other's words: the prompt
-has its acts. Rewards are own points, not a win and a loss. Tested with TextArena 0.7.4; in no extra of ours:
+Both seats get the shipped prompt and reply with one JSON object. Neither sees the other's text, but its acts are in the
+prompt. Rewards are own points, not win and loss. Tested with TextArena 0.7.4; not in the extras:
 ``pip install textarena``.
 """
 
@@ -20,10 +20,10 @@ NAME = "DealOrNoDeal-v0"
 
 
 class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
-    """Two seats that bargain in words.
+    """A TextArena environment of two seats that bargain in words.
 
-    ``scenarios``, ``split``: what is played (:func:`partners.llm.adapters.spoken.rows`); ``reset(seed=n)`` begins game
-    ``n`` of it, without a seed the next. The other arguments are those of :class:`Manner`. ``row`` plays one game.
+    ``scenarios``, ``split``: the games (:func:`partners.llm.adapters.spoken.rows`); ``reset(seed=n)`` begins game
+    ``n``, without a seed the next. The other arguments are those of :class:`Manner`. ``row`` plays one game.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
         self._next = 0
 
     def reset(self, num_players: int = 2, seed: int | None = None) -> None:
-        """Begin a game; the player to open has its prompt."""
+        """Begin a game and show the first player its prompt."""
         number = self._next if seed is None else seed
         self._next = number + 1
         row = self.row or rows(1, scenarios=self.scenarios, split=self.split, start=number)[0]
@@ -51,7 +51,7 @@ class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
         self._show()
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """The player to move says ``action``; whether the game is over, and TextArena's info."""
+        """Play the reply ``action`` of the player to move; whether the game is over, and TextArena's info."""
         player = self.state.current_player_id
         self.state.logs.append((player, action))
         refused = self.game.read(action)
@@ -66,7 +66,7 @@ class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
 
     def _show(self) -> None:
         player = self.state.current_player_id
-        if self.game.refused is None:  # TextArena has told it otherwise
+        if self.game.refused is None:  # otherwise TextArena shows the correction
             self.state.add_observation(self.game.prompt, ta.ObservationType.PROMPT, to_id=player)
 
     def _end(self, given_up_by: int | None) -> None:

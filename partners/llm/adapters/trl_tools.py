@@ -1,8 +1,8 @@
 """The game as an environment of TRL's trainers: ``GRPOTrainer(environment_factory=Negotiation)``, acts as tools.
 
-TRL (1.16) makes one instance a rollout, gives ``reset`` the row of the data set, appends what it returns to the last
-message, takes every other public method as a tool, feeds errors of tools back to the model and asks ``get_reward`` at
-the end. Nothing of TRL is imported here. Rows: :func:`partners.llm.adapters.spoken.rows`, each with a ``prompt`` of at
+TRL (1.16) makes one instance per rollout, calls ``reset`` with the row of the data set, appends its result to the last
+message, offers every other public method as a tool, returns errors of tools to the model and calls ``get_reward`` at
+the end. TRL is not imported here. Rows: :func:`partners.llm.adapters.spoken.rows`, each with a ``prompt`` of at
 least one message.
 """
 
@@ -22,7 +22,7 @@ Say each of your acts by calling one tool: propose, insist, agree, disagree or e
 Pool: {counts_csv}
 Your values: {my_utils_csv}, in all {whole} points; the partner's: {p}
 """)
-NEWS = Template("""Turns left: {turns} of {max_turns}
+UPDATE = Template("""Turns left: {turns} of {max_turns}
 So far:
 {history_str}
 The partner's latest offer leaves you {last_offer_csv}, worth {offer_points} points.""")
@@ -31,7 +31,7 @@ The partner's latest offer leaves you {last_offer_csv}, worth {offer_points} poi
 class Negotiation:
     """One negotiation against :attr:`opponent`; the reward is the model's own points, 0 until the game ends.
 
-    A subclass with other class attributes is another environment: whom one plays, and in which :class:`Manner`.
+    A subclass with other class attributes is another environment: another opponent, or another :class:`Manner`.
     """
 
     opponent: ClassVar[Spec | Partner] = "heuristic"
@@ -42,9 +42,9 @@ class Negotiation:
         self._game: SpokenGame | None = None
 
     def reset(self, **row: Any) -> str:
-        """Begin the game of ``row``; fields that are none of a game's are left alone. Without any, the first of all."""
+        """Begin the game of ``row``, by default the first game; other fields of ``row`` are ignored."""
         game = self._game = SpokenGame(row if "counts" in row else rows(1)[0], self.manner, self._partner)
-        return self._news() if game.over else f"{game.render(OPENING)}{self._news()}"
+        return self._update() if game.over else f"{game.render(OPENING)}{self._update()}"
 
     def propose(self, books: int, hats: int, balls: int) -> str:
         """Offer a split: what you keep. The partner would get the rest of the pool.
@@ -55,9 +55,9 @@ class Negotiation:
             balls: How many balls you keep.
 
         Returns:
-            What the partner answered.
+            The partner's answer.
         """
-        return self._say(Act.PROPOSE, (books, hats, balls))
+        return self._play(Act.PROPOSE, (books, hats, balls))
 
     def insist(self, books: int, hats: int, balls: int) -> str:
         """Offer a split with more weight: what you keep. The partner would get the rest of the pool.
@@ -68,35 +68,35 @@ class Negotiation:
             balls: How many balls you keep.
 
         Returns:
-            What the partner answered.
+            The partner's answer.
         """
-        return self._say(Act.INSIST, (books, hats, balls))
+        return self._play(Act.INSIST, (books, hats, balls))
 
     def agree(self) -> str:
         """Take the partner's offer, which must be its last act. It ends the game with a deal."""
-        return self._say(Act.AGREE)
+        return self._play(Act.AGREE)
 
     def disagree(self) -> str:
-        """Refuse; the first message says whether that ends the game."""
-        return self._say(Act.DISAGREE)
+        """Refuse; the first message explains whether that ends the game."""
+        return self._play(Act.DISAGREE)
 
     def end(self) -> str:
         """Stop talking: both latest claims are a deal only if together they are exactly the pool."""
-        return self._say(Act.END)
+        return self._play(Act.END)
 
     def get_reward(self) -> float:
         """The model's own points, 0 if the game has not ended."""
         return 0.0 if self._game is None else self._game.points[self._game.seat]
 
-    def _say(self, act: Act, keep: Triple = (0, 0, 0)) -> str:
+    def _play(self, act: Act, keep: Triple = (0, 0, 0)) -> str:
         if self._game is None or self._game.over:
-            raise IllegalAct("the game is over: there is nothing left to say")
+            raise IllegalAct("the game is over")
         self._game.act(Action(act, keep))
-        return self._news()
+        return self._update()
 
-    def _news(self) -> str:
+    def _update(self) -> str:
         assert self._game is not None
         game = self._game
         if not game.over:
-            return game.render(NEWS)
+            return game.render(UPDATE)
         return f"The game is over. You get {game.points[game.seat]:g} points."

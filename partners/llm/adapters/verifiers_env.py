@@ -7,9 +7,9 @@ where you start it, whose name is the taskset's id::
 
     __all__ = ["NegotiationEnv", "NegotiationTaskset"]
 
-Each seat is an agent in a conversation of its own, asked with the shipped prompt before each of its acts; both traces
-record ``points``, the seat's own. One model in both seats is self-play. Pin a seat's model and client to play against
-somebody else: ``dond serve`` seats any occupant of ours that way. Tested with verifiers 0.4.0; in no extra of ours:
+Each seat is an agent in a conversation of its own, with the shipped prompt before each of its acts; both traces record
+``points``, the seat's own. One model in both seats is self-play. Pin a seat's model and client to play against another
+one: ``dond serve`` offers any occupant that way. Tested with verifiers 0.4.0; not in the extras:
 ``pip install verifiers``.
 """
 
@@ -41,7 +41,7 @@ class DealTask(vf.Task[DealData, vf.State, vf.TaskConfig]):  # type: ignore[misc
 
 
 class NegotiationConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """Which scenarios are played, and how many."""
+    """The scenarios, and their number."""
 
     scenarios: str = "lewis"
     split: str | None = None
@@ -53,17 +53,17 @@ class NegotiationTaskset(vf.Taskset[DealTask, NegotiationConfig]):  # type: igno
     """The scenarios, each as it is and then with the seats' values exchanged."""
 
     def load(self) -> Iterator[DealTask]:
-        given = self.config
-        for row in rows(given.games, scenarios=given.scenarios, split=given.split, seed=given.seed):
+        config = self.config
+        for row in rows(config.games, scenarios=config.scenarios, split=config.split, seed=config.seed):
             mine, theirs = row["utilities"]
             utilities = [theirs, mine] if row["seat"] else [mine, theirs]
             fields = {**row, "utilities": utilities, "system_prompt": SYSTEM}
-            del fields["seat"]  # both are asked
-            yield DealTask(DealData(**fields), given.task)
+            del fields["seat"]  # both seats are agents
+            yield DealTask(DealData(**fields), config.task)
 
 
 class TwoSeats(vf.EnvConfig):  # type: ignore[misc]
-    """The seats, which only talk, so without tools and on this machine, and the :class:`Manner` of the games."""
+    """The seats, without tools and on this machine, and the :class:`Manner` of the games."""
 
     seat_0: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"}, runtime={"type": "subprocess"})
     seat_1: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"}, runtime={"type": "subprocess"})
@@ -78,18 +78,18 @@ class NegotiationEnv(vf.Env[TwoSeats]):  # type: ignore[misc]
     """Both seats bargain over the task's scenario."""
 
     async def run(self, task: DealTask, agents: vf.Agents) -> None:
-        """Play one game; a seat whose conversation ends before the game gives it up."""
-        given = self.config
-        manner = Manner(given.max_turns, given.disagree, given.prompt, given.re_asks, given.reading)
+        """Play one game; a seat whose conversation ends before the game forfeits it."""
+        config = self.config
+        manner = Manner(config.max_turns, config.disagree, config.prompt, config.re_asks, config.reading)
         game = SpokenGame(task.data.model_dump(), manner)
         async with agents.seat_0.interaction(task) as first, agents.seat_1.interaction(task) as second:
             seats: tuple[Any, Any] = first, second
             while not game.over:
-                said = await seats[game.state.mover].turn(game.prompt)
-                if said.terminated:
+                turn = await seats[game.state.mover].turn(game.prompt)
+                if turn.terminated:
                     game.give_up(f"the conversation of {SEATS[game.state.mover]} ended")
                 else:
-                    game.read(said.last_reply)
+                    game.read(turn.last_reply)
             outcome = game.state.outcome
             assert outcome is not None
             for seat, points in zip(seats, game.points, strict=True):

@@ -42,7 +42,7 @@ def check(monkeypatch, capfd):
     return run
 
 
-def test_a_model_that_is_fine_is_shown_with_what_it_takes_and_what_a_league_would(check, tmp_path):
+def test_good_model_report(check, tmp_path):
     members = "members: [linear, tough, {kind: llm, name: model, provider: hf}]"
     (tmp_path / "three.yaml").write_text(f"{members}\nleague: {{rounds: 2, block_size: 2}}\n")
     words = ["--prompts", 3, "--config", tmp_path / "three.yaml"]
@@ -52,18 +52,14 @@ def test_a_model_that_is_fine_is_shown_with_what_it_takes_and_what_a_league_woul
     assert re.search(r"json_object_schema +enforced; used\n", out)
     assert out.count("HTTP status 200, ") == out.count("reply: '{\\n") == out.count("verdict: legal: END") == 3
     assert "(confidence clipped)" in out
-    assert "3 of 3 replies are legal acts; 0." in out
-    assert "100 tokens of prompt and 20 of reply each" in out
-    asked = re.search(r"three.yaml asks about ([\d,]+) questions, at most ([\d,]+); the former are", out)
-    about, most = (int(number.replace(",", "")) for number in asked.groups())
+    queries = re.search(r"three.yaml has about ([\d,]+) queries, at most ([\d,]+)", out)
+    about, most = (int(number.replace(",", "")) for number in queries.groups())
     assert 0 < about <= most
     assert f"{120 * about:,} tokens, {140e-6 * about:.2f} US dollars, " in out
-    assert "one after the other, or " in out
-    assert re.search(r"next: dond evaluate --member .*--against heuristic", out)
     assert len(service.heard) == 2 + 3
 
 
-def test_a_model_that_says_nothing_legal_ends_with_exit_code_1_and_its_raw_replies(check):
+def test_exit_code_without_legal_replies(check):
     code, out, _ = check(plain, "--prompts", 2)
     assert code == 1
     assert out.count("verdict: refused (unparsable)") == 2
@@ -72,7 +68,7 @@ def test_a_model_that_says_nothing_legal_ends_with_exit_code_1_and_its_raw_repli
     assert "reading=lenient" in out
 
 
-def test_what_a_server_refuses_and_the_rates_that_it_tells_are_shown(check):
+def test_refusals_and_rates_are_shown(check):
     def answer(body):
         return (
             Page(400, "the tier \x1b[31mis not available", RATES) if "response_format" not in body else json_mode(body)
@@ -80,28 +76,28 @@ def test_what_a_server_refuses_and_the_rates_that_it_tells_are_shown(check):
 
     code, out, _ = check(answer, parameters=", structure=text")
     assert code == 1
-    assert re.search(r"json_object +taken|json_object +enforced", out)
-    assert "text                needs nothing of the server; used" in out
-    assert "rates told: 1,370 requests left, whole again in 59 minutes" not in out  # the newest answer had none
+    assert re.search(r"json_object +(accepted|enforced)", out)
+    assert re.search(r"\btext .*used\n", out)
+    assert "1,370 requests" not in out  # the newest answer had none
     assert "verdict: no reply (refused)" in out
-    assert "refused a request (400): the tier [31mis not available" in out
+    assert "(400): the tier [31mis" in out
     code, out, _ = check(lambda body: Page(body=completion().body, headers=RATES))
-    assert "rates told: 1,370 requests left, whole again in 59 minutes" in out
+    assert re.search(r"1,370 requests .* 59 minutes", out)
 
 
-def test_a_server_that_is_not_there_is_said_in_words(capfd):
+def test_unreachable_server(capfd):
     assert dond("llm-check", "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=m, max_attempts=1)") == 1
     told = capfd.readouterr()
-    assert "it cannot be reached" in told.out
-    assert "could not be probed (connection)" in told.err
+    assert "cannot be" in told.out
+    assert "(connection)" in told.err
 
 
-def test_only_a_language_model_is_checked(capfd):
+def test_other_occupants_are_refused(capfd):
     assert dond("llm-check", "heuristic") == 2
-    assert "heuristic is no language model: give one, such as llm" in capfd.readouterr().err
+    assert "heuristic is no" in capfd.readouterr().err
 
 
-def test_what_fails_in_any_command_is_told_as_one_line_without_a_place_in_the_code():
+def test_failure_is_one_line_in_any_command():
     service = Service(lambda heard, number: Page(429, headers={"retry-after": "3600"}))
     try:
         spec = f"llm(provider=openai, base_url='{service.url}', model=m, structure=text)"
@@ -115,7 +111,7 @@ def test_what_fails_in_any_command_is_told_as_one_line_without_a_place_in_the_co
     assert ".py" not in done.stderr
 
 
-def test_positions_are_answers_and_openings_and_each_has_legal_replies():
+def test_checked_positions():
     tried = positions(6)
     assert [turns.turns_taken for turns in tried] == [1, 0, 1, 0, 1, 0]
     for turns in tried:
@@ -125,13 +121,13 @@ def test_positions_are_answers_and_openings_and_each_has_legal_replies():
         assert reply_line(next(legal.actions()), 0.5)
 
 
-def test_a_league_without_language_models_asks_nothing(check, tmp_path):
+def test_league_without_language_models(check, tmp_path):
     (tmp_path / "two.yaml").write_text("members: [linear, tough]\nleague: {rounds: 1, block_size: 1}\n")
     _, out, _ = check(llama_cpp_python, "--config", tmp_path / "two.yaml")
-    assert "two.yaml asks no language model" in out
+    assert "no language model" in out
 
 
-def test_the_connection_is_closed_where_an_error_ends_the_check(monkeypatch, capfd):
+def test_error_closes_the_connection(monkeypatch, capfd):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     before, service = set(threading.enumerate()), Service(lambda heard, number: Page(401, "no such key"))
     spec = f"llm(provider=openai, base_url='{service.url}', model=m, structure=text)"
@@ -144,7 +140,7 @@ def test_the_connection_is_closed_where_an_error_ends_the_check(monkeypatch, cap
     assert not [thread for thread in set(threading.enumerate()) - before if "language model" in thread.name]
 
 
-def test_what_a_local_model_writes_where_nothing_holds_it_is_read_by_both_readers(tmp_path, capfd):
+def test_free_replies_of_a_local_model(tmp_path, capfd):
     """A model that knows nothing writes nothing legal; held to the legal lines it does nothing else."""
     folder = tiny_model(tmp_path / "model", chat=CHAT)
     spec = f"llm(provider=hf, model='{folder}', prompt=brief)"
@@ -158,7 +154,7 @@ def test_what_a_local_model_writes_where_nothing_holds_it_is_read_by_both_reader
     assert dond("llm-check", spec, "--json", tmp_path / "free.json") == 2  # nothing would be written
 
 
-def test_what_is_written_freely_is_what_transformers_generates(tmp_path):
+def test_unconstrained_replies_equal_transformers_generate(tmp_path):
     read = load_model(str(tiny_model(tmp_path / "model", chat=CHAT)))
     client = LocalClient(LocalSettings(str(tmp_path / "model")))
     asked = asks(size=2)

@@ -50,7 +50,7 @@ def paid(reward: JudgeReward, games: Games) -> np.ndarray:
 
 
 @pytest.mark.parametrize("style", Style)
-def test_a_prompt_is_the_task_three_worked_episodes_with_reasons_and_the_question(style):
+def test_judge_prompt(style):
     text = prompt_header(style)
     assert re.findall(r"^Episode (\d)$", text, re.M) == ["1", "2", "3"]
     assert text.count(f"Question: Is Alice a {style.word} negotiator?\nAnswer: ") == 3
@@ -60,7 +60,7 @@ def test_a_prompt_is_the_task_three_worked_episodes_with_reasons_and_the_questio
     assert text != prompt_header(style, seed=1) and prompt_header(style, 1).count("Episode") == 1
 
 
-def test_an_episode_tells_what_happened_and_what_was_paid():
+def test_episode_description():
     games = rollout((seat_occupant("tough"), seat_occupant("tough")), LEWIS.block(0, 4, 1), Rules(4), seed=0)
     assert not games.deal[0]
     first, second = describe_games(games, 0)[0].split("\n"), describe_games(games, 1)[0].split("\n")
@@ -74,7 +74,7 @@ def test_an_episode_tells_what_happened_and_what_was_paid():
     assert swapped[3:8] == first[3:8] and swapped[1:3] == first[2:0:-1], "the judged seat is Alice, whichever it was"
 
 
-def test_nobody_is_told_points_that_were_not_paid():
+def test_descriptions_show_paid_points():
     """The published code shows the points of selections that do not fit beside the word Disagreement."""
     games = some_games(400)
     for text, deal, scores in zip(describe_games(games, 1), games.deal, games.scores.tolist(), strict=True):
@@ -84,7 +84,7 @@ def test_nobody_is_told_points_that_were_not_paid():
 
 
 @pytest.mark.parametrize("style", Style)
-def test_reasons_agree_with_the_definition_and_worked_episodes_are_labelled_by_it(style):
+def test_worked_episodes_and_reasons_match_the_definition(style):
     games = some_games(200)
     for seat in (0, 1):
         labels = shows_style(style, games)[:, seat]
@@ -99,7 +99,7 @@ def test_reasons_agree_with_the_definition_and_worked_episodes_are_labelled_by_i
     assert (shows_style(style, worked.games)[:, worked.seat] == worked.labels).all()
 
 
-def test_worked_episodes_share_no_scenario_with_the_held_out_ones():
+def test_worked_episodes_are_not_held_out():
     tables = [open_source("lewis", split=split).table for split in ("test", "paper_test")]
     kept = [np.concatenate([table.counts, table.utilities.reshape(-1, 6)], axis=1) for table in tables]
     known = {row.tobytes() for row in np.concatenate(kept)}
@@ -130,12 +130,12 @@ def test_worked_episodes_share_no_scenario_with_the_held_out_ones():
         ("否", Verdict.NONE),
     ],
 )
-def test_only_a_first_word_of_yes_or_no_is_an_answer(text, verdict):
+def test_read_verdict(text, verdict):
     assert read_verdict(text) is verdict
 
 
 @given(st.text(max_size=40))
-def test_reading_a_verdict_raises_nothing(text):
+def test_read_verdict_never_raises(text):
     assert read_verdict(text) in Verdict
 
 
@@ -187,7 +187,7 @@ def closing(reward: JudgeReward) -> JudgeReward:
     return reward
 
 
-def test_a_models_answers_are_paid_and_its_cost_is_counted(serve):
+def test_verdicts_are_paid_and_cost_is_counted(serve):
     service = serve(honest)
     reward = judge_at(service, prompt_price=1.0, completion_price=2.0, max_usd=1.0)
     games = some_games()
@@ -204,14 +204,14 @@ def test_a_models_answers_are_paid_and_its_cost_is_counted(serve):
     assert service.heard[0].prompt.endswith("Question: Is Alice a stubborn negotiator?\nAnswer:")
 
 
-def test_both_seats_are_asked_about_where_both_are_wanted(serve):
+def test_both_seats_are_judged(serve):
     reward = judge_at(serve(honest))
     games = some_games()
     assert (paid(reward, games) == 10 * shows_style(Style.STUBBORN, games)).all()
     assert isinstance(reward, RewardPerSeat) and not isinstance(reward_of("svo(45)"), RewardPerSeat)
 
 
-def test_recorded_verdicts_are_replayed_without_a_service_and_nothing_else_is(serve, tmp_path):
+def test_recorded_verdicts_are_replayed(serve, tmp_path):
     cache = {"cache": str(tmp_path / "verdicts.sqlite")}
     games, service = some_games(), serve(honest)
     recorded = paid(judge_at(service, **cache, cache_mode="record").for_seat(0), games)
@@ -220,13 +220,13 @@ def test_recorded_verdicts_are_replayed_without_a_service_and_nothing_else_is(se
     assert (paid(again.for_seat(0), games) == recorded).all() and len(service.heard) == asked
     replayed = judge_at(service, **cache, cache_mode="replay")
     assert (paid(replayed.for_seat(0), games) == recorded).all() and len(service.heard) == asked
-    with pytest.raises(CacheMiss, match="not in the cache"):
+    with pytest.raises(CacheMiss, match="in the cache"):
         paid(replayed.for_seat(0), some_games(seed=4))
     with pytest.raises(CacheMiss):  # another prompt is another question
         paid(judge_at(service, **cache, cache_mode="replay", examples=2).for_seat(0), games)
 
 
-def test_an_answer_that_is_none_is_asked_for_again_and_then_counted(serve):
+def test_unreadable_answers_are_repeated_and_counted(serve):
     def evasive(heard: Heard, number: int) -> Page:
         if NUDGE in heard.prompt:
             return honest(heard, number) if "1 hat" in episode_of(heard.prompt)[:40] else completion("Perhaps.")
@@ -251,14 +251,14 @@ def test_an_answer_that_is_none_is_asked_for_again_and_then_counted(serve):
     [([Page(500)], "unjudged_server 60"), ([completion("Maybe.")], "unjudged_unreadable 60")],
     ids=["down", "unreadable"],
 )
-def test_a_judge_that_fails_altogether_stops_everything_clearly(serve, pages, why):
+def test_failing_judge_stops_learning(serve, pages, why):
     reward = judge_at(serve(lambda heard, number: pages[0]), max_attempts=1, breaker_after=1000).for_seat(0)
     with pytest.raises(JudgeError) as error:
         paid(reward, some_games())
     assert "60 of 60" in str(error.value) and why in str(error.value)
 
 
-def test_a_spent_budget_is_no_verdict(serve):
+def test_spent_budget_gives_no_verdict(serve):
     service, games = serve(honest), some_games()
     with pytest.raises(JudgeError, match="unjudged_budget"):
         paid(judge_at(service, max_requests=3).for_seat(0), games)
@@ -269,17 +269,17 @@ def test_a_spent_budget_is_no_verdict(serve):
     assert len(set(pay.tolist())) == 3, "yes, no, and the mean of the judged"
 
 
-def test_a_refused_key_is_told_at_once_and_never_shown(serve, monkeypatch):
+def test_judge_refused_key(serve, monkeypatch):
     monkeypatch.setenv("JUDGE_KEY", SENTINEL)
     service = serve(lambda heard, number: Page(401))
     reward = judge_at(service, key_env="JUDGE_KEY").for_seat(0)
-    with pytest.raises(SetupError, match="refused the key in") as error:
+    with pytest.raises(SetupError, match="the key") as error:
         paid(reward, some_games())
     assert service.heard[0].headers["authorization"] == f"Bearer {SENTINEL}"
     assert SENTINEL not in str(error.value) + repr(reward) + repr(vars(reward.judge)) + str(reward.judge.tally)
 
 
-def test_naming_a_judge_opens_nothing(tmp_path):
+def test_judge_by_name_opens_nothing(tmp_path):
     spec = f"llm_judge(style=versatile, cache='{tmp_path / 'no' / 'cache'}', cache_mode=record)"
     reward = reward_of(spec)
     assert reward is reward_of(spec), "one judge, one budget"
@@ -295,7 +295,7 @@ def learned(reward: object) -> torch.Tensor:
     return practice(network, [Opponent(seat_occupant("tough"), 1.0)], plan, update=0, games_before=0)[0].reward
 
 
-def test_what_is_learned_from_a_recorded_judge_is_learned_again_to_the_bit(serve, tmp_path):
+def test_learning_from_recorded_verdicts_is_deterministic(serve, tmp_path):
     service = serve(honest)
     cache = {"cache": str(tmp_path / "verdicts.sqlite")}
     recorded = learned(judge_at(service, **cache, cache_mode="record"))
@@ -322,7 +322,7 @@ def trained(folder: Path, reward: str) -> int:
             reward_of(reward).judge.close()
 
 
-def test_a_training_with_a_judge_says_what_it_asked(serve, tmp_path, capsys):
+def test_training_reports_the_judge(serve, tmp_path, capsys):
     service = serve(honest)
     spec = f"llm_judge(style=stubborn, provider=openai, model=m, base_url='{service.url}')"
     assert trained(tmp_path, spec) == 0
@@ -330,28 +330,29 @@ def test_a_training_with_a_judge_says_what_it_asked(serve, tmp_path, capsys):
     line = next(line for line in out.splitlines() if line.startswith("judge of style stubborn in practice: "))
     assert f"requests {len(service.heard)}" in line and "prompt_tokens" in line
     assert trained(tmp_path, "local_judge(stubborn)") == 0
-    assert "judge of style stubborn in practice: no " in capsys.readouterr().out
+    assert "in practice: no" in capsys.readouterr().out
 
 
-def test_a_training_whose_judge_is_missing_ends_with_one_line(serve, tmp_path, capsys):
+def test_training_without_verdicts_ends(serve, tmp_path, capsys):
     assert trained(tmp_path, "llm_judge(style=stubborn)") == 1
     told_of_key = capsys.readouterr().err
     assert "GROQ_API_KEY" in told_of_key and "Traceback" not in told_of_key
     gone = tmp_path / "gone.sqlite"
     spec = f"llm_judge(style=stubborn, cache='{gone}', cache_mode=replay)"
     assert trained(tmp_path, spec) == 1
-    assert capsys.readouterr().err == f"there is no cache {gone} to replay; record one first\n"
+    assert str(gone) in capsys.readouterr().err
     service = serve(lambda heard, number: completion("Hm."))
     spec = f"llm_judge(style=stubborn, provider=openai, model=m, base_url='{service.url}', re_asks=0)"
     assert trained(tmp_path, spec) == 1
-    assert re.fullmatch(r"the judge of style stubborn .*\n", capsys.readouterr().err)
+    error = capsys.readouterr().err
+    assert "stubborn" in error and error.count("\n") == 1
 
 
 # -- the local judge -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("style", Style)
-def test_the_local_judge_keeps_the_rules_that_fit_every_shown_episode(style):
+def test_local_judge_rules(style):
     worked = worked_episodes(style, 5, seed=2)
     judge = LocalJudge(style, worked)
     said = statements(worked.games, 0)
@@ -363,7 +364,7 @@ def test_the_local_judge_keeps_the_rules_that_fit_every_shown_episode(style):
 
 
 @pytest.mark.parametrize("style", Style)
-def test_more_episodes_bring_the_local_judge_to_the_definition(style):
+def test_local_judge_improves_with_episodes(style):
     games = some_games(400, seed=8)
     truth = shows_style(style, games)[:, 0]
 
@@ -375,7 +376,7 @@ def test_more_episodes_bring_the_local_judge_to_the_definition(style):
     assert 0.5 < few < 0.97 < many
 
 
-def test_the_menu_has_the_definitions_on_it_and_says_nothing_twice():
+def test_rule_menu_has_the_definitions():
     games = some_games(400, seed=8)
     for seat in (0, 1):
         said = statements(games, seat)
@@ -385,7 +386,7 @@ def test_the_menu_has_the_definitions_on_it_and_says_nothing_twice():
         assert len({true.tobytes() for true in said.values()}) == len(said)
 
 
-def test_the_local_judge_is_a_function_of_each_game_alone():
+def test_local_judge_judges_games_independently():
     games, judge = some_games(100), local_judge("versatile").judge
     whole = judge.verdicts(games, 1)
     order = np.arange(100)[::-1]

@@ -66,13 +66,13 @@ STORIES = {
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_a_story_shows_these_styles(story):
+def test_styles_of_a_game(story):
     said, first, second = STORIES[story]
     assert styles(game(*said), 0) == first
     assert styles(game(*said), 1) == second
 
 
-def test_equal_points_are_nobodys_lead_whatever_the_pool_is_worth():
+def test_equal_shares_are_no_lead():
     equal = Scenario((1, 2, 3), ((4, 0, 2), (0, 5, 0)))  # the book to one, a hat to the other: 4 of 10, 5 of 10
     assert score_leads(game((P, (1, 1, 3)), AGREE, scenario=equal)).tolist() == [[1, -1]]
     assert score_leads(game((P, (0, 0, 3)), AGREE, scenario=equal)).tolist() == [[-1, 1]]
@@ -125,7 +125,7 @@ def by_hand(games: Games, row: int, seat: int) -> set[str]:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12))
-def test_thousands_of_games_at_once_are_labelled_as_one_by_one(seed, max_turns):
+def test_batched_labels_equal_single_labels(seed, max_turns):
     games = chatter(seed, max_turns, size=40)
     shown = {str(style): shows_style(style, games) for style in Style}
     for row in range(games.size):
@@ -133,7 +133,7 @@ def test_thousands_of_games_at_once_are_labelled_as_one_by_one(seed, max_turns):
             assert {name for name, label in shown.items() if label[row, seat]} == by_hand(games, row, seat)
 
 
-def test_the_styles_exclude_each_other_as_their_meanings_do():
+def test_styles_exclude_each_other():
     games = chatter(5, size=2000)
     label = {style: shows_style(style, games) for style in Style}
     assert all(0.02 < each.mean() < 0.98 for each in label.values()), "a label that is always or never says nothing"
@@ -144,7 +144,7 @@ def test_the_styles_exclude_each_other_as_their_meanings_do():
     assert ((made > 0) == (different > 0)).all()
 
 
-def test_the_largest_splits_are_told_apart():
+def test_largest_splits_differ():
     scenario = Scenario((MAX_COUNT,) * 3, ((1, 1, 1), (1, 1, 1)))
     every = [(MAX_COUNT, 0, 0), (0, MAX_COUNT, 0), (0, 0, MAX_COUNT), (9, 10, 0), (MAX_COUNT,) * 3]
     said = [act for split in every for act in ((P, split), (P, (0, 0, 0)))]
@@ -156,7 +156,7 @@ def test_the_largest_splits_are_told_apart():
 
 
 @pytest.mark.parametrize("style", Style)
-def test_reward_and_evaluation_are_one_definition(style):
+def test_style_reward_uses_the_definition(style):
     """There, versatile has two: offers A, B, A earn nothing in training and count as a success in evaluation."""
     games = chatter(11)
     earned = points_of_ten(games.scores, games.scenarios.pool_values)
@@ -166,7 +166,7 @@ def test_reward_and_evaluation_are_one_definition(style):
     assert not shows_style(Style.VERSATILE, back_to_the_first)[0, 0]
 
 
-def test_nobody_leads_or_trails_without_a_deal():
+def test_no_lead_without_a_deal():
     """There, selections that do not add up to the pool are paid, and styles by points are won without a deal."""
     both_claim_the_book = game((P, (1, 0, 3)), (P, (1, 2, 0)), END)
     assert not both_claim_the_book.deal[0] and styles(both_claim_the_book, 0) == styles(both_claim_the_book, 1) == set()
@@ -175,19 +175,19 @@ def test_nobody_leads_or_trails_without_a_deal():
         assert not shows_style(style, games)[~games.deal].any() and (~games.deal).sum() > 50
 
 
-def test_a_refusal_is_no_agreement():
+def test_disagree_is_no_agreement():
     """There, a last act is searched for the letters of *agree*, which *disagree* has too."""
     for rules in (Rules(10), Rules(10, "rejects")):
         said = [(P, (1, 0, 3)), NO] + ([END] if rules.disagree == "rejects" else [])
         assert styles(game(*said, rules=rules), 0) == set()
 
 
-def test_proposing_and_insisting_do_not_make_two_splits_of_one():
+def test_propose_and_insist_are_one_split():
     assert styles(game((P, A), (P, C), (I, A), (I, C), END), 0) == {"stubborn"}
     assert styles(game((P, A), (P, C), (I, A), (I, C), END), 1) == {"stubborn"}
 
 
-def test_an_act_that_was_not_allowed_was_not_made():
+def test_illegal_acts_do_not_count():
     games = game((P, A), (P, C), (P, (1, 0, 4)))  # four balls of three
     assert count_offers(games).made.tolist() == [[1, 1]] and styles(games, 0) == styles(games, 1) == set()
 
@@ -198,7 +198,7 @@ def experience_of(reward, size: int = 100):
     return practice(network, [Opponent(seat_occupant("heuristic"), 1.0)], plan, update=0, games_before=0)
 
 
-def test_reported_figures_stay_own_points_where_a_style_is_paid():
+def test_reports_show_own_points_under_style_rewards():
     """There, advantage, Pareto share and joint reward of the log are computed from overwritten rewards."""
     (own, own_score), (paid, score) = experience_of(Own()), experience_of(StyleReward("push_over"))
     assert score._replace(paid=0) == own_score._replace(paid=0)
@@ -206,7 +206,7 @@ def test_reported_figures_stay_own_points_where_a_style_is_paid():
     assert set(paid.reward.unique().tolist()) == {0.0, 1.0} != set(own.reward.unique().tolist())
 
 
-def test_a_learner_explores_while_it_learns_a_style():
+def test_learner_explores_under_style_rewards():
     """There, the likeliest act is played in training too, so that nothing else is ever tried."""
     experience, _ = experience_of(StyleReward("stubborn"))
     likeliest = experience.log_prob.exp() > 0.5
@@ -216,5 +216,5 @@ def test_a_learner_explores_while_it_learns_a_style():
 
 
 @pytest.mark.parametrize("reward", ["style(versatile)", "style(kind=versatile)", "style(kind='versatile')"])
-def test_a_style_is_named_as_rewards_are(reward):
+def test_style_reward_by_name(reward):
     assert reward_of(reward) == StyleReward("versatile")

@@ -81,7 +81,7 @@ def yes_by_hand(client: YesNoClient, prompt: str) -> float:
     return float(torch.softmax(logits[[yes[0], no[0]]], dim=0)[0].detach())
 
 
-def test_it_says_what_it_finds_likelier_whatever_it_is_asked_beside(folder):
+def test_yes_no_replies_do_not_depend_on_the_batch(folder):
     client = yes_no(folder, "system", batch=5)
     assert isinstance(client, Client)
     replies = client.complete(asks())
@@ -95,20 +95,20 @@ def test_it_says_what_it_finds_likelier_whatever_it_is_asked_beside(folder):
     assert client.complete([]) == []
 
 
-def test_a_model_that_chats_is_told_the_system_message(tmp_path):
+def test_yes_no_chat_template(tmp_path):
     client = yes_no(make(tmp_path, chat=CHAT), "You judge.")
     (tokens,) = [client._tokens("Well?")]
     assert client._local.tokenizer.decode(tokens) == "<user>You judge.\n\nWell?<a>"
     assert read_verdict(client.complete([Query("Well?", LEGAL)])[0].text) is not Verdict.NONE
 
 
-def test_a_model_is_known_by_its_files_wherever_they_are(folder, tmp_path):
+def test_yes_no_identity(folder, tmp_path):
     elsewhere = make(tmp_path / "moved")
     assert yes_no(folder, "s").identity == yes_no(elsewhere, "s").identity
     assert yes_no(folder, "t").identity != yes_no(elsewhere, "s").identity
 
 
-def test_it_judges_as_a_reward_recorded_and_replayed(folder, tmp_path):
+def test_yes_no_judge_records_and_replays(folder, tmp_path):
     games = scripted_games(4, 10)
     earned = points_of_ten(games.scores, games.scenarios.pool_values)
     spec = f"llm_judge(style=stubborn, provider=hf, model='{folder}', cache='{tmp_path / 'cache'}', cache_mode=MODE)"
@@ -133,23 +133,23 @@ def test_it_judges_as_a_reward_recorded_and_replayed(folder, tmp_path):
         ({"model": " "}, "model must be"),
     ],
 )
-def test_settings_that_do_not_fit_are_refused(options, message):
+def test_invalid_local_judge_settings(options, message):
     with pytest.raises(ValueError, match=message):
         llm_judge("stubborn", provider="hf", **options)
 
 
-def test_a_missing_or_too_small_model_is_told_in_one_line(tmp_path):
+def test_missing_or_too_small_model(tmp_path):
     games = scripted_games(4, 2)
     gone = llm_judge("stubborn", provider="hf", model=str(tmp_path / "gone"))
-    with pytest.raises(SetupError, match="there is no model folder") as error:
+    with pytest.raises(SetupError, match="no model folder") as error:
         gone.judge.verdicts(games, 0)
     assert "\n" not in str(error.value)
     small = llm_judge("stubborn", provider="hf", model=str(make(tmp_path / "small", positions=64)))
-    with pytest.raises(SetupError, match="reads at most 64 tokens, and a judge's question takes"):
+    with pytest.raises(SetupError, match="64 tokens"):
         small.judge.verdicts(games, 0)
 
 
-def test_what_all_questions_begin_with_is_read_once_and_changes_no_answer(tmp_path):
+def test_yes_no_prefix_cache(tmp_path):
     """A Llama with byte-pair tokens, a chat template and weights in bfloat16, as people have on their disks."""
     folder = tiny_model(tmp_path / "model", chat=LLAMA_CHAT)
     kept = {name: value.bfloat16() for name, value in load_file(folder / "model.safetensors").items()}
@@ -172,5 +172,5 @@ def test_what_all_questions_begin_with_is_read_once_and_changes_no_answer(tmp_pa
     assert len(sent) < 2_000, "without what was kept"
     assert pickle.loads(sent).complete(asked[:1]) == alone.complete(asked[:1])
     assert together.identity != yes_no(folder, "system").identity
-    with pytest.raises(ValueError, match="dtype must be one of auto, float32"):
+    with pytest.raises(ValueError, match="auto, float32"):
         yes_no(folder, "system", dtype="int8")

@@ -13,7 +13,7 @@ from partners.llm.service import GROQ_MODEL, GROQ_URL, STRICT
 ONE = Cost(1, 100, 0)
 
 
-def test_nothing_is_limited_unless_it_is_said():
+def test_no_limits_by_default():
     budget = Budget()
     assert all(budget.reserve(Cost(10**6, 10**12, 10**20)) for _ in range(100))
     assert budget.seconds_left == float("inf")
@@ -29,13 +29,13 @@ def test_nothing_is_limited_unless_it_is_said():
         (Limits(tokens=99), 0),
     ],
 )
-def test_the_worst_case_must_fit_before_anything_is_sent(limits, fitting):
+def test_reserve_needs_the_worst_case(limits, fitting):
     budget = Budget(limits)
     assert [budget.reserve(ONE) for _ in range(12)] == [True] * fitting + [False] * (12 - fitting)
     assert budget.spent == Cost()
 
 
-def test_what_was_not_needed_after_all_can_be_spent_again():
+def test_settle_frees_the_rest():
     budget = Budget(Limits(tokens=250))
     for _ in range(15):  # 10 tokens each: the last that fits leaves 100 for its worst case
         assert budget.reserve(ONE)
@@ -46,7 +46,7 @@ def test_what_was_not_needed_after_all_can_be_spent_again():
     assert not budget.reserve(ONE)
 
 
-def test_money_is_counted_exactly():
+def test_money_is_exact():
     price = Price(prompt=0.15, completion=0.60)  # US dollars per million tokens
     one = price.cost(1000, 100)
     assert one == Cost(1, 1100, 210_000_000)
@@ -55,7 +55,7 @@ def test_money_is_counted_exactly():
     assert [budget.reserve(one) for _ in range(11)] == [True] * 10 + [False]
 
 
-def test_seconds_are_those_in_which_anybody_waited():
+def test_seconds_count_overlapping_waits_once():
     now = [0.0]
     budget = Budget(Limits(seconds=8), now=lambda: now[0])
     with budget.waiting():
@@ -74,7 +74,7 @@ def test_seconds_are_those_in_which_anybody_waited():
         assert budget.reserve(ONE) is False
 
 
-def test_many_threads_together_do_not_overshoot():
+def test_threads_do_not_exceed_the_budget():
     budget = Budget(Limits(requests=1000))
     sent = []
 
@@ -96,13 +96,13 @@ def test_many_threads_together_do_not_overshoot():
     "given",
     [{"requests": -1}, {"requests": 1.5}, {"tokens": True}, {"usd": -0.1}, {"usd": float("nan")}, {"seconds": "1"}],
 )
-def test_limits_that_cannot_be_are_refused(given):
+def test_invalid_limits_are_refused(given):
     with pytest.raises(ValueError, match=f"the limit of {next(iter(given))} must be"):
         Limits(**given)
 
 
-def test_a_budget_cannot_be_copied_into_another_process():
-    with pytest.raises(TypeError, match="lives in one process"):
+def test_budget_cannot_be_pickled():
+    with pytest.raises(TypeError, match="one process"):
         pickle.dumps(Budget())
 
 

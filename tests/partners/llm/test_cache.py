@@ -50,7 +50,7 @@ def counting(ask, number):
     return ModelReply(f"{ask.prompt} {number}", number % 2 == 0, None, Usage(10, number))
 
 
-def test_what_was_answered_is_not_asked_again(tmp_path):
+def test_cached_replies_are_not_queried_again(tmp_path):
     with closing(ReplyCache(tmp_path / "c.db")) as cache:
         model = Answering(counting)
         client = CachedClient(model, cache)
@@ -65,7 +65,7 @@ def test_what_was_answered_is_not_asked_again(tmp_path):
         assert model.asked == []
 
 
-def test_everything_that_shapes_an_answer_is_part_of_the_question():
+def test_key_covers_everything_that_shapes_a_reply():
     identity = json.dumps({"model": "m"})
     keys = {
         question_key(identity, ASK),
@@ -87,18 +87,18 @@ def test_everything_that_shapes_an_answer_is_part_of_the_question():
     assert json.dumps(elsewhere.identity(), sort_keys=True) == identities[0]
 
 
-def test_a_replay_asks_nobody_and_a_miss_is_an_error(tmp_path):
+def test_replay_contacts_no_model(tmp_path):
     with closing(ReplyCache(tmp_path / "c.db")) as cache:
         (reply,) = CachedClient(Answering(counting), cache).complete([ASK])
         model = Answering(counting)
         client = CachedClient(model, cache, "replay")
         assert client.complete([ASK]) == [reply]
-        with pytest.raises(CacheMiss, match=r"2 of the questions are not in the cache .*c\.db.*'New\.', sample 0"):
+        with pytest.raises(CacheMiss, match=r"c\.db.*'New\.', sample 0"):
             client.complete([ASK, ASK._replace(prompt="New."), ASK._replace(sample=7)])
         assert model.asked == []
 
 
-def test_a_failure_is_replayed_in_its_place_and_asked_again_in_a_new_recording(tmp_path):
+def test_failures_are_replayed_and_repeated_when_recording(tmp_path):
     def second_time(ask, number):
         return ModelReply(failure=Failure.TIMEOUT) if number == 0 else ModelReply("here")
 
@@ -114,7 +114,7 @@ def test_a_failure_is_replayed_in_its_place_and_asked_again_in_a_new_recording(t
         assert CachedClient(Answering(counting), cache, "replay").complete([ASK]) == [ModelReply("now")]
 
 
-def test_a_cache_that_is_only_read_stays_as_it_is(tmp_path):
+def test_read_only_cache(tmp_path):
     path = tmp_path / "c.db"
     with closing(ReplyCache(path)) as cache:
         (reply,) = CachedClient(Answering(counting), cache).complete([ASK])
@@ -122,15 +122,15 @@ def test_a_cache_that_is_only_read_stays_as_it_is(tmp_path):
     with closing(ReplyCache(path, writes=False)) as cache:
         client = CachedClient(Answering(counting), cache)
         assert client.complete([ASK]) == [reply]
-        with pytest.raises(CacheError, match="opened for reading alone"):
+        with pytest.raises(CacheError, match="reading only"):
             client.complete([ASK._replace(prompt="New.")])
     assert path.read_bytes() == before
-    with pytest.raises(CacheError, match=r"none\.db cannot be used"):
+    with pytest.raises(CacheError, match=r"none\.db"):
         ReplyCache(tmp_path / "none.db", writes=False)
     assert not (tmp_path / "none.db").exists()
 
 
-def test_two_processes_may_record_into_one_file(tmp_path):
+def test_two_processes_record_into_one_file(tmp_path):
     with closing(ReplyCache(tmp_path / "c.db")) as one, closing(ReplyCache(tmp_path / "c.db")) as other:
         CachedClient(Answering(counting), one).complete([ASK])
         model = Answering(counting)
@@ -139,7 +139,7 @@ def test_two_processes_may_record_into_one_file(tmp_path):
         assert one.get(question_key(json.dumps(model.identity, sort_keys=True), model.asked[0]), 0) is not None
 
 
-def test_a_file_that_is_no_cache_is_left_alone_and_named(tmp_path):
+def test_foreign_file_is_refused(tmp_path):
     (tmp_path / "text.db").write_text("not a database, but a text of some length " * 10)
     with sqlite3.connect(tmp_path / "other.db") as other:
         other.execute("CREATE TABLE things (a)")
@@ -156,15 +156,15 @@ def test_a_file_that_is_no_cache_is_left_alone_and_named(tmp_path):
                 ReplyCache(tmp_path / name, writes=writes)
 
 
-def test_modes_say_what_they_need(tmp_path):
+def test_cache_mode_needs_a_file(tmp_path):
     model = Answering(counting)
     assert ServiceSettings().with_cache(model) is model
     for mode, path in (("record", None), ("replay", 1), ("both", "c.db")):
-        with pytest.raises(ValueError, match="cache_mode must be off, or record or replay with a cache"):
+        with pytest.raises(ValueError, match="cache_mode must"):
             ServiceSettings(cache=path, cache_mode=mode)
-    with pytest.raises(CacheError, match=r"there is no cache .* to replay"):
+    with pytest.raises(CacheError, match=r"to replay"):
         ServiceSettings(cache=tmp_path / "c.db", cache_mode="replay").with_cache(model)
-    with closing(ReplyCache(tmp_path / "c.db")) as cache, pytest.raises(TypeError, match="lives in one process"):
+    with closing(ReplyCache(tmp_path / "c.db")) as cache, pytest.raises(TypeError, match="one process"):
         pickle.dumps(cache)
 
 
@@ -174,7 +174,7 @@ def digest(games) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
-def test_a_league_of_failures_and_bad_replies_replays_to_the_same_transcripts_without_a_request(tmp_path, monkeypatch):
+def test_league_with_failures_replays_exactly(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     rng = np.random.Generator(np.random.SFC64(5))
 

@@ -37,7 +37,7 @@ def made(tmp_path) -> tuple[Path, Path]:
     return folder, tiny_gguf(folder, tmp_path / "gguf" / "tiny.gguf")
 
 
-def test_a_gguf_file_and_a_folder_with_one_answer_like_the_model_that_they_were_made_from(made, cache):
+def test_gguf_replies_equal_the_original_model(made, cache):
     folder, file = made
     asked = asks(size=4)
     expected = LocalClient(LocalSettings(str(folder), temperature=1.0)).scores(asked)
@@ -50,22 +50,20 @@ def test_a_gguf_file_and_a_folder_with_one_answer_like_the_model_that_they_were_
     assert fingerprint(file) != fingerprint(folder) and fingerprint(file) != str(file)
 
 
-def test_the_name_of_an_installed_package_with_one_is_enough_and_nothing_of_the_package_is_run(
-    made, cache, tmp_path, monkeypatch
-):
+def test_gguf_in_an_installed_package(made, cache, tmp_path, monkeypatch):
     _, file = made
     package = tmp_path / "site" / "holds_a_model"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise RuntimeError('it was run')")
     file.rename(package / file.name)
-    with pytest.raises(SetupError, match="there is no model folder holds_a_model"):
+    with pytest.raises(SetupError, match="folder holds_a_model"):
         load_model("holds_a_model")
     monkeypatch.syspath_prepend(str(package.parent))
     assert load_model("holds_a_model").tokenizer.chat_template == CHAT
     assert fingerprint("holds_a_model") == fingerprint(package)
 
 
-def test_it_is_unpacked_once_whatever_its_name_and_a_stopped_start_is_done_again(made, cache, caplog):
+def test_gguf_is_unpacked_once(made, cache, caplog):
     _, file = made
     load_model(str(file))
     (unpacked,) = [path for path in (cache / "gguf").iterdir() if path.is_dir()]
@@ -79,10 +77,10 @@ def test_it_is_unpacked_once_whatever_its_name_and_a_stopped_start_is_done_again
     assert (unpacked / "config.json").exists() and not unpacked.with_suffix(".new").exists()
 
 
-def test_a_file_that_cannot_be_read_is_one_line_of_help(made, cache, tmp_path, monkeypatch):
+def test_unreadable_gguf(made, cache, tmp_path, monkeypatch):
     _, file = made
     told = {
-        tmp_path / "nowhere.gguf": "there is no model folder",
+        tmp_path / "nowhere.gguf": "no model folder",
         tmp_path / "words.txt": r"is a file; name a folder, or a file that ends in .gguf",
         tmp_path / "damaged.gguf": "cannot be used",
         tmp_path / "two": r"holds several models \(one.gguf, two.gguf\); name one of the files",
@@ -99,7 +97,7 @@ def test_a_file_that_cannot_be_read_is_one_line_of_help(made, cache, tmp_path, m
     assert not [path for path in (cache / "gguf").iterdir() if path.is_dir()], "nothing half made is left"
     (tmp_path / "full").write_text("")
     monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "full"))
-    with pytest.raises(SetupError, match=r"name another folder in \$DOND_MARL_CACHE"):
+    with pytest.raises(SetupError, match=r"\$DOND_MARL_CACHE"):
         load_model(str(file))
 
 
@@ -116,7 +114,7 @@ except Exception as error:
 """
 
 
-def test_where_the_packages_are_missing_it_says_what_to_install(tmp_path):
+def test_gguf_without_packages(tmp_path):
     file = tmp_path / "some.gguf"
     file.write_bytes(b"GGUF")
     own = {**os.environ, "DOND_MARL_CACHE": str(tmp_path / "cache")}
@@ -138,7 +136,7 @@ def test_where_the_packages_are_missing_it_says_what_to_install(tmp_path):
         ("float32", "bfloat16", "bfloat16"), ("bfloat16", "float32", "float32"), ("float32", "float16", "float32"),
     ],
 )  # fmt: skip
-def test_a_model_is_computed_in_what_its_folder_says_or_its_user(kept, asked, given, tmp_path):
+def test_dtype(kept, asked, given, tmp_path):
     folder = tiny_model(tmp_path, "llama")
     load_model(str(folder)).model.to(getattr(torch, kept)).save_pretrained(folder)
     client = LocalClient(LocalSettings(str(folder), temperature=1.0, dtype=asked))
@@ -148,6 +146,6 @@ def test_a_model_is_computed_in_what_its_folder_says_or_its_user(kept, asked, gi
     assert ("dtype" in client.identity) == (asked != "auto")
 
 
-def test_a_dtype_that_there_is_none_of_is_refused():
-    with pytest.raises(ValueError, match="dtype must be one of auto, float32, bfloat16, float16; got 'int8'"):
+def test_unknown_dtype_is_refused():
+    with pytest.raises(ValueError, match="got 'int8'"):
         llm("hf", "folder", dtype="int8")

@@ -78,12 +78,10 @@ def train(tmp_path: Path, *more: str) -> int:
 # ---------------------------------------------------------------- training
 
 
-def test_a_learner_is_trained_with_the_hints_of_a_local_model(tmp_path, model, capsys):
+def test_training_with_hints_of_a_local_model(tmp_path, model, capsys):
     assert train(tmp_path, "hints.provider=hf", f"hints.models.hf={model}") == 0
     shown = capsys.readouterr()
-    assert f"hints llm (hf: {model}), every 1" in shown.out
-    assert "about 300 hints are asked in practice" in shown.out
-    assert "closing evaluation: 80 games on held-out scenarios, about " in shown.out and "n = 40 games" in shown.out
+    assert str(model) in shown.out
     counts = re.findall(r"(?:greedy|sampled) play: (\d+) of about (\d+) hints", shown.out)
     assert 40 <= int(counts[-1][0]) <= 2 * int(counts[0][1])
     assert "available (100.0%)" in shown.out and "PRIVILEGED" not in shown.out and not shown.err
@@ -91,7 +89,7 @@ def test_a_learner_is_trained_with_the_hints_of_a_local_model(tmp_path, model, c
         assert {row["hints_available"] for row in csv.DictReader(file)} == {"1"}
 
 
-def test_the_same_run_gives_the_same_weights_and_a_resumed_one_too(tmp_path, model):
+def test_hinted_run_is_deterministic_and_resumable(tmp_path, model):
     more = ("hints.provider=hf", f"hints.models.hf={model}", "hints.dropout=0.3", "hints.cadence_k=2")
     weights = []
     for _ in range(2):
@@ -108,11 +106,11 @@ def test_the_same_run_gives_the_same_weights_and_a_resumed_one_too(tmp_path, mod
 @pytest.mark.parametrize(
     ("page", "rc", "said"),
     [
-        (Page(401), 1, "the service refused the key in $A_KEY (401)"),
-        (Page(404), 1, "has no model 'm'"),
+        (Page(401), 1, "(401)"),
+        (Page(404), 1, "(404)"),
     ],
 )
-def test_what_a_person_must_mend_stops_the_run_with_one_line(page, rc, said, tmp_path, monkeypatch, capfd):
+def test_setup_error_stops_the_run(page, rc, said, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("A_KEY", KEY)
     service = Service(lambda heard, number: page)
@@ -128,17 +126,17 @@ def test_what_a_person_must_mend_stops_the_run_with_one_line(page, rc, said, tmp
     assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-def test_a_missing_key_or_model_is_found_before_a_run_begins(tmp_path, monkeypatch, capfd):
+def test_missing_key_or_model_is_found_before_the_run(tmp_path, monkeypatch, capfd):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     assert train(tmp_path, "hints.provider=groq") == 1
-    assert "there is no key in $GROQ_API_KEY" in capfd.readouterr().err
+    assert "$GROQ_API_KEY" in capfd.readouterr().err
     assert train(tmp_path, "hints.provider=hf", "hints.models.hf=/nowhere") == 1
-    assert "there is no model folder /nowhere" in capfd.readouterr().err
+    assert "/nowhere" in capfd.readouterr().err
     assert train(tmp_path, "hints.provider=hf", "hints.prompt_path=nowhere.txt") == 2
     assert not (tmp_path / "runs" / "0002").exists()
 
 
-def test_a_run_whose_hints_all_fail_says_so_loudly(tmp_path, monkeypatch, capsys):
+def test_warning_if_all_hints_fail(tmp_path, monkeypatch, capsys):
     """Prose until the budget of 20 requests is spent, and then nothing: three kinds of failure, each counted."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     service = Service(lambda heard, number: completion("I would ask for the hats."))
@@ -150,15 +148,14 @@ def test_a_run_whose_hints_all_fail_says_so_loudly(tmp_path, monkeypatch, capsys
     finally:
         service.close()
     out = capsys.readouterr().out
-    assert out.count("NOT ONE HINT CAME THROUGH") >= 2, "after the first update, and at the end"
     assert "unparsable" in out and "budget" in out and "0 available (0.0%)" in out
 
 
-def test_hints_that_mostly_come_through_are_no_alarm():
+def test_no_warning_if_most_hints_arrive():
     assert no_hint_warning(Counter(asked=10, available=1, illegal=9)) is None
     assert no_hint_warning(Counter()) is None
     assert "9 illegal, 1 budget" in str(no_hint_warning(Counter(asked=10, illegal=9, budget=1)))
-    assert hint_summary(Counter(asked=4, available=3, illegal=1)) == "4 requested, 3 available (75.0%), 1 illegal"
+    assert "3 available (75.0%)" in hint_summary(Counter(asked=4, available=3, illegal=1))
 
 
 # ---------------------------------------------------------------- settings
@@ -167,23 +164,23 @@ def test_hints_that_mostly_come_through_are_no_alarm():
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (["hints.mode=expert", "hints.privileged=true"], "hints.privileged: only hints of mode llm"),
+        (["hints.mode=expert", "hints.privileged=true"], "hints.privileged"),
         (["hints.provider=openai"], "hints.provider: provider openai needs options"),
         (["hints.options={base_url: http://h/v1}"], "hints.provider: .* no other takes one"),
         (["hints.options={modle: x}"], "'llm' does not take 'modle'"),
-        (["hints.options={model: x}"], "the hints' own keys say that"),
+        (["hints.options={model: x}"], "hints.options: model"),
         (["hints.provider=hal"], "must be one of auto, groq, openai, hf; got 'hal'"),
         (["hints.dropout=1.5"], "hints.dropout: must be a number in 0..1"),
         (["hints.models.grok=x"], "unknown key .did you mean 'groq'"),
         (["hints.max_requests=0"], "an integer above 0"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(given, why):
+def test_invalid_settings_are_refused(given, why):
     with pytest.raises(ConfigError, match=why):
         load_config(CONFIG, overrides(Path("unused"), *given), TrainConfig)
 
 
-def test_the_settings_name_the_occupant_that_is_asked(monkeypatch):
+def test_settings_name_the_hinter(monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     hints = HintsConfig(mode="llm", options={"history_cap": 4, "temperature": 0.5})
     asked = {"kind": "llm", "model": None, "prompt_path": None, "max_requests": 10_000, **hints.options}
@@ -224,7 +221,7 @@ def prompts(scenarios: Scenarios, privileged: bool) -> list[str]:
     return [ask.prompt for ask in model.asked]
 
 
-def test_a_hint_never_knows_the_other_seats_values_unless_it_is_privileged():
+def test_hints_depend_on_partner_values_only_if_privileged():
     changed = SCENARIOS.utilities.copy()
     changed[:, 1] = changed[::-1, 1]
     other = Scenarios(SCENARIOS.counts, changed)
@@ -237,7 +234,7 @@ def test_a_hint_never_knows_the_other_seats_values_unless_it_is_privileged():
     assert not any("hidden" in prompt for prompt in told)
 
 
-def test_the_seat_itself_stays_blind_while_its_hinter_sees():
+def test_seat_does_not_see_privileged_values():
     seat, hinter = Looks(), Looks()
     schedule = HintSchedule(ExpertHinter(hinter), privileged=True)
     rollout((seat, Heuristic()), SCENARIOS, seed=0, hints=(schedule, None))
@@ -245,7 +242,7 @@ def test_the_seat_itself_stays_blind_while_its_hinter_sees():
     assert (hinter.turns[0].partner_utilities == SCENARIOS.utilities[:, 1]).all()
 
 
-def test_in_an_environment_too():
+def test_privileged_hints_in_an_environment():
     for privileged in (False, True):
         hinter = Looks()
         view = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner="heuristic", seat=0)
@@ -256,7 +253,7 @@ def test_in_an_environment_too():
         assert hinter.turns[0].partner_utilities.any() == privileged
 
 
-def test_every_report_of_a_privileged_run_says_so(tmp_path, model, capsys):
+def test_reports_of_privileged_runs_are_marked(tmp_path, model, capsys):
     assert train(tmp_path, "hints.provider=hf", f"hints.models.hf={model}", "hints.privileged=true") == 0
     lines = capsys.readouterr().out.splitlines()
     reports = [
@@ -270,7 +267,7 @@ def test_every_report_of_a_privileged_run_says_so(tmp_path, model, capsys):
 # ---------------------------------------------------------------- withheld hints
 
 
-def test_withheld_hints_are_not_asked_and_are_counted():
+def test_withheld_hints_are_counted_and_not_queried():
     table = GameBatch(open_source("lewis").block(0, 0, 2000))
     noise = np.random.Generator(np.random.SFC64(0)).random((2000, 8))
     turns = table.turns(noise, noise)
@@ -286,17 +283,17 @@ def test_withheld_hints_are_not_asked_and_are_counted():
     assert (features[told] == whole[told]).all(), "the others are what they would have been"
 
 
-def test_all_or_none_can_be_withheld():
+def test_withhold_all_or_none():
     turns = GameBatch(SCENARIOS).turns(np.zeros((30, 8)), np.zeros((30, 8)))
     never = HintSchedule(RandomHinter(), dropout=1)
     assert not never.hint_features(turns).any() and +never.tally == Counter(withheld=30)
     assert HintSchedule(RandomHinter()).hint_features(turns)[:, 9].all()
     for wrong in (-0.1, 1.1, True, "half"):
-        with pytest.raises(ValueError, match="dropout is the probability"):
+        with pytest.raises(ValueError, match="dropout"):
             HintSchedule(RandomHinter(), dropout=wrong)
 
 
-def test_hints_are_withheld_while_learning_and_never_when_it_is_scored():
+def test_hints_are_withheld_only_in_training():
     hints = HintsConfig(mode="expert", dropout=0.5)
     schedule = hint_schedule(hints)
     assert schedule.dropout == 0.5 and schedule.without_dropout().dropout == 0
@@ -308,7 +305,7 @@ def test_hints_are_withheld_while_learning_and_never_when_it_is_scored():
     assert 0.3 < tally["withheld"] / (tally["withheld"] + tally["asked"]) < 0.7
 
 
-def test_a_leagues_practices_in_one_process_share_one_language_model_and_its_budget():
+def test_practices_in_one_process_share_model_and_budget():
     told = {"mode": "llm", "provider": "groq", "max_requests": 7, "options": {"max_seconds": 9.0}}
     first, second = (league_hint_schedule(HintsConfig(**told, cadence_k=k, dropout=k / 10)) for k in (1, 2))
     assert first.hinter is second.hinter and first.tally is not second.tally
@@ -323,7 +320,7 @@ def test_a_leagues_practices_in_one_process_share_one_language_model_and_its_bud
 # ---------------------------------------------------------------- errors
 
 
-def test_only_what_a_person_must_mend_passes_through_a_hinter():
+def test_hinter_passes_setup_errors_only():
     def refuse(error):
         def answer(ask):
             raise error
@@ -333,5 +330,5 @@ def test_only_what_a_person_must_mend_passes_through_a_hinter():
     turns = GameBatch(SCENARIOS).turns()
     with pytest.raises(HinterError, match="mend me"):
         refuse(SetupError("mend me")).advise(turns)
-    with pytest.warns(RuntimeWarning, match="unavailable and counted as 'unreachable'"):
+    with pytest.warns(RuntimeWarning, match="unreachable"):
         assert not refuse(OSError("it happens")).advise(turns).hints.available.any()

@@ -22,9 +22,9 @@ from hints import ExpertHinter
 from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner
-from partners.llm.prompt import Template
+from partners.llm.prompt import CORRECTIONS, Template
 from partners.llm.remote.client import RemoteClient
-from partners.llm.reply import Legal, reply_line
+from partners.llm.reply import Legal, Reason, reply_line
 from partners.llm.service import ServiceSettings
 from partners.scripted.heuristic import Heuristic, Tough
 from tests.loopback import FakeClock, Page, Service
@@ -68,7 +68,7 @@ def opening(scenarios=SCENARIOS, rules=Rules()):
     return GameBatch(scenarios, rules).turns()
 
 
-def test_what_the_model_says_is_played_with_its_own_confidence():
+def test_reply_is_played_with_its_confidence():
     said = LLMPartner(Model(lambda ask: reply_line(Action(Act.INSIST, ask.legal.counts), 0.25))).act(opening())
     assert (said.act_type == Act.INSIST).all()
     assert (said.oA == SCENARIOS.counts).all()
@@ -77,7 +77,7 @@ def test_what_the_model_says_is_played_with_its_own_confidence():
 
 
 @pytest.mark.parametrize("re_asks", [0, 1, 3])
-def test_a_refused_reply_is_asked_again_so_often_and_then_the_fallback_plays(re_asks):
+def test_re_asks_then_fallback(re_asks):
     model = Model(lambda ask: "I would like the hats.")
     partner = LLMPartner(model, re_asks=re_asks)
     said = partner.act(opening())
@@ -97,15 +97,15 @@ def test_a_refused_reply_is_asked_again_so_often_and_then_the_fallback_plays(re_
     assert len({(ask.prompt, ask.sample) for ask in model.asked}) == len(model.asked)
 
 
-def test_a_re_ask_about_the_keys_names_the_text_where_one_may_stand():
+def test_correction_mentions_say_if_messages_are_allowed():
     for rules, named in ((Rules(), False), (Rules(message_length=40), True)):
         model = Model(lambda _: '{"act_type": 4, "told": "hi"}')
         LLMPartner(model, re_asks=1).act(opening(rules=rules))
-        again = [ask.prompt for ask in model.asked if "did not have exactly the keys" in ask.prompt]
-        assert again and all(("One more key, say, may be there" in prompt) == named for prompt in again)
+        again = [ask.prompt for ask in model.asked if CORRECTIONS[Reason.WRONG_KEYS] in ask.prompt]
+        assert again and all(("say" in prompt.rpartition("confidence.")[2]) == named for prompt in again)
 
 
-def test_a_re_ask_says_what_was_wrong_and_what_it_mends_is_no_fallback():
+def test_correction_names_the_reason():
     def answer(ask):
         return (
             first_legal(ask)
@@ -134,7 +134,7 @@ def test_a_re_ask_says_what_was_wrong_and_what_it_mends_is_no_fallback():
         (ModelReply(failure=Failure.BUDGET), Cause.BUDGET, "failed_budget"),
     ],
 )
-def test_every_failure_has_its_cause_and_its_count(answer, cause, counted):
+def test_failures_are_counted_by_cause(answer, cause, counted):
     model = Model(lambda ask: answer)
     partner = LLMPartner(model)
     said = partner.act(opening())
@@ -144,7 +144,7 @@ def test_every_failure_has_its_cause_and_its_count(answer, cause, counted):
     assert partner.tally[f"fallback_{cause.name.lower()}"] == 30
 
 
-def test_what_a_lenient_reading_let_pass_and_clipped_confidences_are_counted_apart():
+def test_lenient_reading_and_clipping_are_counted():
     def answer(ask):
         line = first_legal(ask).replace("0.75", "3.5")
         return f"<think>hm</think>```json\n{line}\n```"
@@ -156,11 +156,11 @@ def test_what_a_lenient_reading_let_pass_and_clipped_confidences_are_counted_apa
     counted = {"let_pass_fence": 30, "let_pass_thinking": 30, "confidence_clipped": 30, "free": 30, "decisions": 30}
     assert +lenient.tally == Counter(counted)
     assert (strict.act(opening()).cause == Cause.UNPARSABLE).all()
-    with pytest.raises(ValueError, match="reading must be one of strict, lenient; got 'loose'"):
+    with pytest.raises(ValueError, match="got 'loose'"):
         LLMPartner(Model(answer), reading="loose")
 
 
-def test_the_fallback_is_the_one_that_was_stated():
+def test_fallback_choice():
     for fallback, rules, act in (
         ("end", Rules(), Act.END),
         ("forfeit", Rules(), Act.DISAGREE),
@@ -174,7 +174,7 @@ def test_the_fallback_is_the_one_that_was_stated():
 
 
 @pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.BUDGET])
-def test_a_model_that_gives_up_where_it_cannot_answer_loses_games_that_count(failure):
+def test_forfeit_counts_as_the_models_loss(failure):
     for fallback, cause, counts in (("forfeit", Cause.FORFEIT, True), ("greedy", None, False), ("end", None, False)):
         model = LLMPartner(Model(lambda ask: ModelReply(failure=failure)), fallback=fallback)
         games = rollout((model, Heuristic()), SCENARIOS, seed=0)
@@ -183,7 +183,7 @@ def test_a_model_that_gives_up_where_it_cannot_answer_loses_games_that_count(fai
         assert model.tally[f"fallback_{'budget' if failure == Failure.BUDGET else 'unreachable'}"] > 0
 
 
-def test_rows_fail_and_recover_each_for_itself():
+def test_rows_fail_and_recover_independently():
     broken = {"0": ModelReply(failure=Failure.TIMEOUT), "1": "prose"}
     model = Model(lambda ask: broken.get(ask.prompt[5], first_legal(ask)))
     partner = LLMPartner(model, Template("Pool {counts_csv}"), re_asks=0)
@@ -196,7 +196,7 @@ def test_rows_fail_and_recover_each_for_itself():
     assert (again.cause == said.cause[order]).all()
 
 
-def test_equal_questions_are_asked_once_unless_samples_are_told_apart():
+def test_equal_queries_are_sent_once_per_sample():
     same = Scenarios(np.repeat(SCENARIOS.counts[:1], 50, axis=0), np.repeat(SCENARIOS.utilities[:1], 50, axis=0))
     model = Model(first_legal)
     LLMPartner(model).act(opening(same))
@@ -209,7 +209,7 @@ def test_equal_questions_are_asked_once_unless_samples_are_told_apart():
     assert sorted(ask.sample for ask in model.asked) == [0, 1, 2, 3]
 
 
-def test_it_keeps_to_the_contract_of_partners():
+def test_partner_contract():
     check_partner(LLMPartner(Sensible()), games=3)
     short = {"games": 3, "variants": VARIANTS[:3]}
     check_partner(LLMPartner(Sensible(), samples=5, re_asks=0), **short)
@@ -232,13 +232,13 @@ class Sensible:
         return [ModelReply(self.says or first_legal(ask)) for ask in asks]
 
 
-def test_no_games_ask_nothing():
+def test_empty_batch_sends_nothing():
     model = Model(first_legal)
     said = LLMPartner(model).act(opening().rows(np.zeros(0, dtype=np.int64)))
     assert (said.act_type.shape, model.asked) == ((0,), [])
 
 
-def test_refused_replies_failed_asks_fallbacks_and_honest_no_deals_are_counted_apart():
+def test_tallies_separate_refusals_failures_and_fallbacks():
     talk = iter([*["prose"] * 3, *[ModelReply(failure=Failure.SERVER)] * 2])
     partner = LLMPartner(Model(lambda ask: next(talk, None) or first_legal(ask)), re_asks=0)
     games = rollout((partner, Tough()), SCENARIOS, Rules(2), seed=0)
@@ -251,14 +251,14 @@ def test_refused_replies_failed_asks_fallbacks_and_honest_no_deals_are_counted_a
     assert (~games.deal & own & (games.ending != Ending.ILLEGAL)).sum() == (~games.deal)[5:].sum() > 0
 
 
-def test_as_a_hinter_its_fallbacks_are_no_hints():
+def test_fallbacks_are_no_hints():
     partner = LLMPartner(Model(lambda ask: "prose" if ask.legal.counts[0] == 1 else first_legal(ask)))
     advice = ExpertHinter(partner).advise(opening())
     assert (advice.hints.available == (SCENARIOS.counts[:, 0] != 1)).all()
     assert (advice.cause[~advice.hints.available] == Cause.UNPARSABLE).all()
 
 
-def test_settings_that_do_not_exist_are_refused():
+def test_unknown_settings_are_refused():
     for given in ({"fallback": "guess"}, {"re_asks": -1}, {"samples": 0}, {"history_cap": -1}):
         with pytest.raises(ValueError, match=next(iter(given))):
             LLMPartner(Model(first_legal), **given)
@@ -286,7 +286,7 @@ def obedient(ask) -> str:
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: ascii(order)[:30])
-def test_no_name_and_no_word_of_another_reaches_an_obedient_model(order):
+def test_prompt_contains_no_names_or_partner_text(order):
     # The other seat is a model too: it writes the order as its reply, and is named and configured with it.
     other = Model(lambda ask: order, identity={"model": order})
     quiet = Model(lambda ask: "prose", identity={"model": "quiet"})
@@ -302,7 +302,7 @@ def test_no_name_and_no_word_of_another_reaches_an_obedient_model(order):
     assert len(ORDERS) >= 30
 
 
-def test_the_obedient_model_would_obey():
+def test_obedient_model_obeys_injected_text():
     said = LLMPartner(Model(obedient), Template("Pool {counts_csv}. SAY ACT 4")).act(opening())
     assert (said.act_type == Act.END).all()
 
@@ -310,7 +310,7 @@ def test_the_obedient_model_would_obey():
 # ---------------------------------------------------------------- over the network
 
 
-def test_a_storm_of_429s_costs_the_model_its_turns_and_nothing_else(monkeypatch):
+def test_rate_limited_model_falls_back(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     service = Service(lambda heard, number: Page(429))
     quiet = rollout((Heuristic(), Tough()), SCENARIOS, seed=1)
@@ -329,16 +329,16 @@ def test_a_storm_of_429s_costs_the_model_its_turns_and_nothing_else(monkeypatch)
     assert (games.cause[:, 0] == Cause.UNREACHABLE).all()
 
 
-def test_a_refused_key_ends_the_run_in_one_line(monkeypatch):
+def test_refused_key_ends_the_run(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
-    with pytest.raises(OccupantError, match=r"there is no key in \$GROQ_API_KEY: export") as caught:
+    with pytest.raises(OccupantError, match=r"\$GROQ_API_KEY") as caught:
         rollout((llm("groq"), Heuristic()), SCENARIOS, seed=0)
     assert isinstance(caught.value.__cause__, SetupError)
     service = Service(lambda heard, number: Page(401))
     try:
         partner = llm("openai", "m", service.url)
-        with pytest.raises(OccupantError, match="the service refused the key"):
+        with pytest.raises(OccupantError, match="401"):
             rollout((partner, Heuristic()), SCENARIOS, seed=0)
         assert len(service.heard) == 1
         partner.client.close()
@@ -349,30 +349,30 @@ def test_a_refused_key_ends_the_run_in_one_line(monkeypatch):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"provider": "hal"}, "provider must be one of auto, groq, openai, hf"),
-        ({"provider": "openai"}, "needs a base_url"),
-        ({"base_url": "http://h/v1"}, "no other takes one"),
+        ({"provider": "hal"}, "provider must"),
+        ({"provider": "openai"}, "a base_url"),
+        ({"base_url": "http://h/v1"}, "no other"),
         ({"max_usd": 1.0}, "needs prompt_price"),
         ({"provider": "hf", "max_tokens": 3}, "max_tokens must be"),
-        ({"cache_mode": "record"}, "record or replay with a cache"),
-        ({"prompt_path": "nowhere.txt"}, "cannot be read"),
+        ({"cache_mode": "record"}, "with a cache"),
+        ({"prompt_path": "nowhere.txt"}, "nowhere.txt"),
         ({"fallback": "none"}, "fallback must be"),
     ],
 )
-def test_a_name_with_settings_that_cannot_be_is_refused_before_any_request(given, why):
+def test_invalid_spec_is_refused_before_any_request(given, why):
     with pytest.raises(ValueError, match=why):
         llm(**given)
 
 
-def test_a_partner_by_name_says_what_it_is_and_stays_in_its_process():
+def test_partner_by_name_traits_and_pickling():
     partner = llm("groq", "m", samples=2)
     assert partner.traits.remote
     assert json.dumps(partner.client.identity)
-    with pytest.raises(TypeError, match="lives in one process"):
+    with pytest.raises(TypeError, match="one process"):
         pickle.dumps(partner)
 
 
-def test_a_seat_is_asked_about_what_it_may_say_now():
+def test_prompt_describes_messages_only_while_allowed():
     table = GameBatch(SCENARIOS)
     table.step(decide(np.zeros(30), SCENARIOS.counts))
     model = Model(first_legal)

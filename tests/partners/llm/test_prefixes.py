@@ -25,7 +25,7 @@ def both(folder, **changes) -> tuple[LocalClient, LocalClient]:
 
 
 @pytest.mark.parametrize("chat", [None, CHAT])
-def test_the_beginning_of_all_prompts_is_read_once_and_answers_stay_the_same(chat, tmp_path):
+def test_common_prefix_is_read_once(chat, tmp_path):
     folder = tiny_model(tmp_path, "llama", chat=chat)
     keeping, reading_all = both(folder)
     asked, later = asks(LONG, 12)[:8], asks(LONG, 12)[8:]
@@ -47,7 +47,7 @@ def test_the_beginning_of_all_prompts_is_read_once_and_answers_stay_the_same(cha
     assert keeping.tally["read_tokens"] - before < rest + 40 * len(later), "it was kept from the asks before"
 
 
-def test_what_logits_are_computed_from_lies_in_one_piece(tmp_path):
+def test_logits_input_is_contiguous(tmp_path):
     """Where no gradient is wanted, as beside an adapter, PyTorch multiplies a slice row by row: 100 times slower."""
     reading, seen = LocalClient(LocalSettings(str(tiny_model(tmp_path, "llama")))), []
     head = reading.load().model.get_output_embeddings()
@@ -60,7 +60,7 @@ def test_what_logits_are_computed_from_lies_in_one_piece(tmp_path):
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind not in UNLIKE)) for kind in SMALL]
 )
-def test_any_architecture_knows_the_same_probabilities_with_and_without_the_kept_beginning(kind, tmp_path):
+def test_prefix_cache_keeps_probabilities(kind, tmp_path):
     """Those that count distances, or see no further than a window, read each prompt from its start."""
     keeping, reading_all = both(tiny_model(tmp_path, kind), temperature=1.0)
     asked = asks(LONG, 3)
@@ -71,7 +71,7 @@ def test_any_architecture_knows_the_same_probabilities_with_and_without_the_kept
     assert reads_less == (kind not in ("bloom", "mistral"))
 
 
-def test_both_rules_of_disagree_have_a_beginning_of_their_own():
+def test_openings_per_disagree_rule():
     shipped = load_template()
     ends, rejects = openings(shipped)
     assert disagree_rule(Rules()) in ends and disagree_rule(Rules(disagree="rejects")) in rejects
@@ -79,14 +79,14 @@ def test_both_rules_of_disagree_have_a_beginning_of_their_own():
     assert openings(Template("Pool {counts_csv}")) == ["Pool "]
 
 
-def test_llm_keeps_the_beginning_of_its_own_prompt(tmp_path):
+def test_llm_caches_its_prompt_prefix(tmp_path):
     player = llm("hf", str(tiny_model(tmp_path, "llama")))
     asked = asks(load_template(), 8)
     player.local.complete(asked)
     assert player.local.tally["read_tokens"] < 0.5 * player.local.tally["prompt_tokens"]
 
 
-def test_a_short_beginning_is_not_worth_keeping(tmp_path):
+def test_short_prefix_is_not_cached(tmp_path):
     folder = tiny_model(tmp_path, "llama")
     short = Template("Pool {counts_csv}, values {my_utils_csv}.")
     told = [LocalClient(LocalSettings(str(folder)), openings=given) for given in (openings(short), ())]

@@ -84,10 +84,10 @@ MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came
     "400 json_validate_failed": ([Page(400, JSON_FAILED)], 1, [], "I would say"),
     "400 json_validate_failed without a text": ([Page(400, '{"error":{"code":"json_validate_failed"}}')], 1, [], ""),
     "400": ([Page(400, '{"error": {"code": "bad"}}')], 1, [], Failure.REFUSED),
-    "401": ([Page(401)], 1, [], "the service refused the key in"),
-    "402": ([Page(402)], 1, [], "the service wants to be paid"),
-    "403": ([Page(403)], 1, [], "may not use 'm'"),
-    "404": ([Page(404)], 1, [], "has no model 'm'"),
+    "401": ([Page(401)], 1, [], r"\(401\)"),
+    "402": ([Page(402)], 1, [], r"\(402\)"),
+    "403": ([Page(403)], 1, [], r"\(403\)"),
+    "404": ([Page(404)], 1, [], r"\(404\)"),
     "408": ([Page(408)], 4, [0.5, 1, 2], Failure.SERVER),
     "409": ([Page(409)], 4, [0.5, 1, 2], Failure.SERVER),
     "413": ([Page(413)], 1, [], Failure.REFUSED),
@@ -121,7 +121,7 @@ MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came
 
 
 @pytest.mark.parametrize("case", MATRIX)
-def test_every_answer_is_classed_and_asked_again_exactly_so_often(serve, case):
+def test_answer_classification_and_retries(serve, case):
     pages, calls, slept, outcome = MATRIX[case]
     slow = case == "no answer at all"
     service, client, clock = serve(pages, **({"timeout_s": 0.4, "max_attempts": 2} if slow else {}))
@@ -146,7 +146,7 @@ def test_every_answer_is_classed_and_asked_again_exactly_so_often(serve, case):
     assert waits_match(clock.slept, slept)
 
 
-def test_a_refused_connection_is_tried_again_and_costs_no_tokens(serve):
+def test_refused_connection_is_retried_at_no_cost(serve):
     _, client, clock = serve([completion()])
     with socket.socket() as held:  # bound, and not listening: nobody answers there
         held.bind(("127.0.0.1", 0))
@@ -157,7 +157,7 @@ def test_a_refused_connection_is_tried_again_and_costs_no_tokens(serve):
             assert client.budget.spent == (4, 0, 0)
 
 
-def test_a_clock_that_is_wrong_does_not_matter_if_the_service_says_its_time_and_counts_if_not():
+def test_retry_after_date_is_relative_to_the_service_clock():
     until = {"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT"}
     assert retry_after({**until, "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, wall_s=0) == 30
     assert retry_after(until, wall_s=1792567700.0) == pytest.approx(10.0)
@@ -166,7 +166,7 @@ def test_a_clock_that_is_wrong_does_not_matter_if_the_service_says_its_time_and_
     assert retry_after({"retry-after": "-5"}, 0) == 0
 
 
-def test_the_jitter_spreads_asks_and_is_the_same_in_every_run(serve):
+def test_jitter_is_deterministic(serve):
     slept = []
     for _ in range(2):
         _, client, clock = serve([Page(500)], max_attempts=2)
@@ -178,20 +178,20 @@ def test_the_jitter_spreads_asks_and_is_the_same_in_every_run(serve):
     assert all(0.375 <= seconds <= 0.5 for seconds in slept[0])
 
 
-def test_the_deadline_ends_the_tries_although_attempts_are_left(serve):
+def test_deadline_ends_attempts(serve):
     service, client, clock = serve([Page(500)], max_attempts=50, timeout_s=20, deadline_s=20, breaker_after=99)
     client.complete([ASK])
     assert waits_match(clock.slept, [0.5, 1, 2, 4, 8])  # at most 15.5 s; 8 more would be too many
     assert len(service.heard) == 6
 
 
-def test_a_trickle_of_bytes_does_not_outlast_the_time_out(serve):
+def test_trickling_body_times_out(serve):
     page = Page(body=completion().body, trickle=0.05)  # each byte comes in good time
     _, client, _ = serve([page], clock=Clock(), max_attempts=1, timeout_s=0.3)
     assert client.complete([ASK]) == [ModelReply(failure=Failure.TIMEOUT)]
 
 
-def test_one_rows_failure_is_no_other_rows_business(serve):
+def test_failures_are_per_row(serve):
     def answer(heard, number):
         return Page(400) if "bad" in heard.prompt else completion(heard.prompt)
 
@@ -202,16 +202,16 @@ def test_one_rows_failure_is_no_other_rows_business(serve):
         assert (reply.failure is Failure.REFUSED) if "bad" in prompt else (reply.text == prompt)
 
 
-def test_a_refused_key_costs_one_request_and_stops_at_once(serve):
+def test_refused_key_costs_one_request(serve):
     service, client, clock = serve([Page(401, f'{{"error": "no such key: {SENTINEL}"}}')])
     for _ in range(3):
-        with pytest.raises(SetupError, match=r"^the service refused the key in key_env \(401\): check it"):
+        with pytest.raises(SetupError, match=r"\(401\)"):
             client.complete([Query(f"{row}", LEGAL) for row in range(200)])
     assert len(service.heard) == 1
     assert clock.slept == []
 
 
-def test_a_storm_of_two_hundred_429s_pauses_the_service_and_a_single_trial_ends_it(serve):
+def test_breaker_rests_and_probes_once(serve):
     service, client, clock = serve(lambda heard, number: Page(429) if number < 200 else completion())
     asks = [Query(f"{row}", LEGAL) for row in range(200)]
     first = client.complete(asks)
@@ -234,7 +234,7 @@ def test_a_storm_of_two_hundred_429s_pauses_the_service_and_a_single_trial_ends_
     assert len(service.heard) == 206
 
 
-def test_a_long_wait_that_the_service_asks_for_is_kept_to_without_asking(serve):
+def test_long_retry_after_is_obeyed(serve):
     service, client, clock = serve([Page(429, headers={"retry-after": "300"}), completion()])
     assert [reply.failure for reply in client.complete([ASK])] == [Failure.RATE_LIMIT]
     clock.time += 150
@@ -244,7 +244,7 @@ def test_a_long_wait_that_the_service_asks_for_is_kept_to_without_asking(serve):
     assert client.complete([ASK])[0].text == OK_LINE
 
 
-def test_a_stray_error_among_many_is_mended_and_holds_up_nobody(serve):
+def test_stray_error_is_retried_alone(serve):
     stray = {40, 90}
     service, client, clock = serve(lambda heard, number: Page(500) if number in stray else completion())
     replies = client.complete([Query(f"{row}", LEGAL) for row in range(150)])
@@ -253,7 +253,7 @@ def test_a_stray_error_among_many_is_mended_and_holds_up_nobody(serve):
     assert waits_match(clock.slept, [0.5, 0.5])
 
 
-def test_no_more_requests_are_in_flight_than_allowed(serve):
+def test_in_flight_limit(serve):
     def answer(heard, number):
         return Page(body=completion().body, delay=0.05)
 
@@ -282,7 +282,7 @@ def test_rates_hold_in_any_minute(requests, tokens, most):
         assert sum(at <= other < at + 60 for other in sent) <= most
 
 
-def test_rates_hold_up_requests_and_not_their_deadlines(serve):
+def test_rate_waits_do_not_count_towards_deadlines(serve):
     _, client, clock = serve([completion()], requests_per_minute=2, in_flight=1)
     replies = client.complete([Query(f"{row}", LEGAL) for row in range(6)])
     assert {reply.failure for reply in replies} == {None}
@@ -322,7 +322,7 @@ def test_concurrency_doubles_on_quick_replies_and_halves_on_failures():
     asyncio.run(run())
 
 
-def test_a_budget_is_never_overshot_however_many_are_in_flight(serve):
+def test_request_budget_is_never_exceeded(serve):
     budget = Budget(Limits(requests=20))
     service, client, _ = serve([completion()], budget=budget)
     replies = client.complete([Query(f"{row}", LEGAL) for row in range(100)])
@@ -330,7 +330,7 @@ def test_a_budget_is_never_overshot_however_many_are_in_flight(serve):
     assert sum(reply.failure is Failure.BUDGET for reply in replies) == 80
 
 
-def test_tokens_and_money_are_not_overshot_when_answers_are_as_long_as_they_may_be(serve):
+def test_token_and_money_budgets_are_never_exceeded(serve):
     def longest(heard, number):
         return completion(usage=(900, 256))
 
@@ -342,13 +342,13 @@ def test_tokens_and_money_are_not_overshot_when_answers_are_as_long_as_they_may_
     assert client.budget.spent.usd <= 0.01
 
 
-def test_a_reply_without_a_count_of_tokens_is_charged_the_worst_case(serve):
+def test_reply_without_usage_costs_the_worst_case(serve):
     _, client, _ = serve([completion(usage=None)], max_tokens=200)
     client.complete([ASK])
     assert client.budget.spent.tokens > 200 + len(SYSTEM) + len(ASK.prompt)
 
 
-def test_seconds_are_not_overshot(serve):
+def test_time_budget_is_never_exceeded(serve):
     budget = Budget(Limits(seconds=0.3))
     _, client, _ = serve([Page(delay=9)], budget=budget, clock=Clock(), timeout_s=5)
     client.complete([ASK])
@@ -356,7 +356,7 @@ def test_seconds_are_not_overshot(serve):
     assert client.complete([ASK]) == [ModelReply(failure=Failure.BUDGET)]
 
 
-def test_the_request_is_what_an_openai_server_expects_and_groqs_has_the_legal_acts(serve):
+def test_request_body(serve):
     service, client, _ = serve([completion()])
     client.complete([ASK._replace(sample=3)])
     (heard,) = service.heard
@@ -401,23 +401,23 @@ def test_the_request_is_what_an_openai_server_expects_and_groqs_has_the_legal_ac
         ({"structure": "yaml"}, "structure must be"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_without_showing_a_key(settings, why):
+def test_invalid_settings_are_refused_without_showing_a_key(settings, why):
     with pytest.raises(ValueError, match=why) as caught:
         ServiceSettings(**{"provider": "openai" if "base_url" in settings else "groq", **settings})
     assert SENTINEL not in str(caught.value)
 
 
-def test_a_missing_or_broken_key_is_said_in_one_line(monkeypatch):
-    with pytest.raises(SetupError, match=r"^there is no key in \$GROQ_API_KEY: export GROQ_API_KEY="):
+def test_missing_or_malformed_key(monkeypatch):
+    with pytest.raises(SetupError, match=r"\$GROQ_API_KEY"):
         RemoteClient().complete([ASK])
     for broken in (f"{SENTINEL} x", f"{SENTINEL}\x07", f"{SENTINEL}é", f"{SENTINEL}\nHost: x"):
         monkeypatch.setenv("GROQ_API_KEY", broken)
-        with pytest.raises(SetupError, match=r"\$GROQ_API_KEY is no key") as caught:
+        with pytest.raises(SetupError, match=r"\$GROQ_API_KEY") as caught:
             RemoteClient().complete([ASK])
         assert SENTINEL not in str(caught.value)
 
 
-def test_groqs_key_is_sent_to_groq_alone(serve, monkeypatch):
+def test_groq_key_is_sent_only_to_groq(serve, monkeypatch):
     monkeypatch.setenv("GROQ_API_KEY", SENTINEL)
     service, client, _ = serve([completion()])
     client.complete([ASK])
@@ -427,7 +427,7 @@ def test_groqs_key_is_sent_to_groq_alone(serve, monkeypatch):
     assert service.heard[0].headers["authorization"] == f"Bearer {SENTINEL}"
 
 
-def test_the_key_shows_nowhere(serve, monkeypatch, caplog, capfd, tmp_path):
+def test_key_is_never_shown_or_stored(serve, monkeypatch, caplog, capfd, tmp_path):
     from partners.llm.cache import CachedClient, ReplyCache
 
     monkeypatch.setenv("THE_KEY", f"{SENTINEL}\n")
@@ -446,7 +446,7 @@ def test_the_key_shows_nowhere(serve, monkeypatch, caplog, capfd, tmp_path):
                 said.append(f"{raised!r} {vars(raised) if raised else ''}")
         said += [repr(client), repr(client.settings), repr(client.identity), repr(client.tally), repr(vars(client))]
         cached.cache.close()
-        with pytest.raises(TypeError, match="lives in one process"):
+        with pytest.raises(TypeError, match="one process"):
             pickle.dumps(client)
     said += [record.getMessage() for record in caplog.records]
     said += [repr(vars(record)) for record in caplog.records]
@@ -458,7 +458,7 @@ def test_the_key_shows_nowhere(serve, monkeypatch, caplog, capfd, tmp_path):
         assert SENTINEL.encode() not in path.read_bytes()
 
 
-def test_it_works_inside_a_running_loop_and_opens_again_after_it_was_closed(serve):
+def test_client_works_in_a_running_loop_and_reopens(serve):
     _, client, _ = serve([completion()])
 
     async def within():
@@ -470,7 +470,7 @@ def test_it_works_inside_a_running_loop_and_opens_again_after_it_was_closed(serv
     assert client.complete([ASK])[0].text == OK_LINE
 
 
-def test_it_can_be_closed_or_collected_inside_a_running_loop(serve):
+def test_client_closes_in_a_running_loop(serve):
     _, client, _ = serve([completion()])
 
     async def within():
@@ -492,7 +492,7 @@ def loops():
     return lambda: running() - before
 
 
-def test_a_client_may_be_asked_by_several_threads_and_has_one_loop(serve, loops):
+def test_threads_share_one_loop(serve, loops):
     _, client, _ = serve(lambda heard, number: completion(heard.prompt))
     client.complete([ASK])
     with ThreadPoolExecutor(8) as pool:
@@ -508,7 +508,7 @@ def test_a_client_may_be_asked_by_several_threads_and_has_one_loop(serve, loops)
     assert not loops()
 
 
-def test_what_is_under_way_when_a_client_is_closed_is_cancelled(serve, loops):
+def test_close_cancels_requests(serve, loops):
     service, client, _ = serve([Page(delay=60)], clock=Clock())
     with ThreadPoolExecutor(1) as pool:
         replies = pool.submit(client.complete, [ASK._replace(prompt=f"{row}") for row in range(3)])
@@ -520,7 +520,7 @@ def test_what_is_under_way_when_a_client_is_closed_is_cancelled(serve, loops):
     assert not loops()
 
 
-def test_a_client_that_nobody_holds_stops_its_loop(serve, loops):
+def test_collected_client_stops_its_loop(serve, loops):
     service, _, _ = serve([completion()])
     assert RemoteClient(ServiceSettings("openai", "m", service.url)).complete([ASK])[0].text == OK_LINE
     for thread in loops():
@@ -528,7 +528,7 @@ def test_a_client_that_nobody_holds_stops_its_loop(serve, loops):
     assert not loops()
 
 
-def test_a_client_left_open_does_not_keep_the_interpreter(serve):
+def test_open_client_lets_the_interpreter_exit(serve):
     service, _, _ = serve([completion()])
     code = "from partners.llm.client import Query; from partners.llm.remote.client import RemoteClient; "
     code += "from partners.llm.reply import Legal; from partners.llm.service import ServiceSettings; "
@@ -538,14 +538,14 @@ def test_a_client_left_open_does_not_keep_the_interpreter(serve):
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, OK_LINE, "")
 
 
-def test_nothing_is_asked_for_nothing_and_the_client_is_one(serve):
+def test_no_queries_send_nothing(serve):
     service, client, _ = serve([completion()])
     assert isinstance(client, Client)
     assert client.complete([]) == []
     assert service.heard == []
 
 
-def test_importing_the_package_loads_no_heavy_library():
+def test_import_is_light():
     code = "import sys, partners, partners.llm, partners.llm.occupant, partners.llm.remote.client; "
     code += "print([m for m in ('groq', 'httpx', 'torch', 'transformers') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)

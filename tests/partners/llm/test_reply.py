@@ -143,13 +143,13 @@ BAD = {
 LINES = [(reason, line) for reason, lines in BAD.items() for line in lines]
 
 
-def test_there_are_at_least_sixty_bad_lines_of_every_reason():
+def test_bad_lines_cover_every_reason():
     assert len(LINES) >= 60
     assert set(BAD) == set(Reason)
 
 
 @pytest.mark.parametrize(("reason", "line"), LINES, ids=lambda given: ascii(given)[:40])
-def test_a_bad_line_is_refused_for_its_reason(reason, line):
+def test_bad_line_reason(reason, line):
     assert read_reply(line, OPENING) is reason
 
 
@@ -157,19 +157,19 @@ WHITE = [f" {GOOD}\n", f"\t{GOOD}\r\n", GOOD.replace(" ", ""), GOOD.replace(",",
 
 
 @pytest.mark.parametrize("line", [GOOD, *WHITE, json.dumps(json.loads(GOOD), indent=2)])
-def test_white_space_does_not_matter(line):
+def test_white_space_is_ignored(line):
     assert read_reply(line, OPENING) == LegalReply(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
 
 
 @pytest.mark.parametrize(
     ("said", "read"), [("3.5", 1), ("1.0001", 1), ("95", 1), ("1e999", 1), ("-0.1", 0), ("-1e999", 0)]
 )
-def test_a_confidence_out_of_range_is_clipped_and_noted_and_the_act_stands(said, read):
+def test_confidence_is_clipped_and_noted(said, read):
     action = Action(Act.PROPOSE, (2, 1, 0))
     assert read_reply(GOOD.replace("0.5", said), OPENING) == LegalReply(action, read, ("confidence_clipped",))
 
 
-def test_a_repeated_key_is_refused_over_several_lines_too():
+def test_duplicate_key_is_refused():
     assert read_reply(GOOD.replace("}", ',\n"act_type": 2\n}'), OPENING) is Reason.WRONG_KEYS
 
 
@@ -186,7 +186,7 @@ LENIENT = {
 
 
 @pytest.mark.parametrize("text", LENIENT, ids=lambda given: ascii(given)[:40])
-def test_lenient_reading_lets_a_fence_and_a_thinking_block_pass_and_says_so_and_strict_does_not(text):
+def test_lenient_reading_removes_fence_and_thinking(text):
     said = LegalReply(Action(Act.PROPOSE, (2, 1, 0)), 0.5, LENIENT[text])
     assert read_reply(text, OPENING, reading="lenient") == said
     assert read_reply(text, OPENING) is Reason.UNPARSABLE
@@ -213,33 +213,33 @@ def test_lenient_reading_lets_a_fence_and_a_thinking_block_pass_and_says_so_and_
     ],
     ids=lambda given: ascii(given)[:40],
 )
-def test_lenient_reading_guesses_nothing(text):
+def test_lenient_reading_does_not_guess(text):
     assert read_reply(text, OPENING, reading="lenient") is Reason.UNPARSABLE
 
 
-def test_what_a_thinking_block_leaves_empty_is_empty_or_cut_off():
+def test_empty_after_thinking():
     assert read_reply(THOUGHT, OPENING, reading="lenient") is Reason.EMPTY
     assert read_reply(THOUGHT, OPENING, reading="lenient", finished=False) is Reason.TRUNCATED
     assert read_reply("<think>Let me see", OPENING, reading="lenient", finished=False) is Reason.TRUNCATED
 
 
 @pytest.mark.parametrize(("reason", "line"), LINES, ids=lambda given: ascii(given)[:40])
-def test_lenient_reading_refuses_what_strict_reading_does_unless_it_is_wrapped(reason, line):
+def test_lenient_equals_strict_for_unwrapped_lines(reason, line):
     read = read_reply(line, OPENING, reading="lenient")
     assert read is reason or "`" in line or "<think>" in line
 
 
-def test_the_order_of_the_keys_does_not_matter_and_confidence_may_be_whole():
+def test_key_order_and_integer_confidence():
     assert read_reply('{"confidence": 1, "oA": [0,0,0], "act_type": 1}', OPENING) == LegalReply(Action(Act.INSIST), 1.0)
 
 
-def test_oA_counts_for_offers_alone():
+def test_oA_is_ignored_unless_an_offer():
     for act in (Act.AGREE, Act.DISAGREE, Act.END):
         said = read_reply(f'{{"act_type": {int(act)}, "oA": [9, 9, 9], "confidence": 0}}', OFFERED)
         assert said == LegalReply(Action(act, (0, 0, 0)), 0.0)
 
 
-def test_a_reply_that_was_cut_off_is_truncated_unless_it_is_whole():
+def test_truncated_reply():
     assert read_reply("", OPENING, finished=False) is Reason.TRUNCATED
     assert read_reply("Let me think about the", OPENING, finished=False) is Reason.TRUNCATED
     assert read_reply(GOOD[:20], OPENING, finished=False) is Reason.TRUNCATED
@@ -247,7 +247,7 @@ def test_a_reply_that_was_cut_off_is_truncated_unless_it_is_whole():
     assert read_reply(GOOD.replace("[2", "[3"), OPENING, finished=False) is Reason.ILLEGAL
 
 
-def test_every_legal_action_of_every_pool_comes_back_from_its_line():
+def test_reply_line_round_trip():
     for counts in product(range(5), repeat=3):
         if not any(counts):
             continue
@@ -260,7 +260,7 @@ def test_every_legal_action_of_every_pool_comes_back_from_its_line():
                 assert read_reply(reply_line(action, 0.25), legal) == LegalReply(action, 0.25)
 
 
-def test_the_largest_pool_comes_back_too():
+def test_reply_line_round_trip_of_the_largest_pool():
     legal = Legal((10, 10, 10), ALL)
     assert all(read_reply(reply_line(action, 1.0), legal) == LegalReply(action, 1.0) for action in legal.actions())
 
@@ -271,7 +271,7 @@ def is_legal(said: LegalReply, legal: Legal) -> bool:
     return act in legal.acts and (within if act <= Act.INSIST else oA == (0, 0, 0)) and 0 <= said.confidence <= 1
 
 
-def test_ten_thousand_mutated_lines_raise_nothing_and_let_nothing_illegal_in():
+def test_mutated_lines_are_safe():
     rng = np.random.Generator(np.random.SFC64(1))
     alphabet = [*'{}[]",:-+.eE0123456789 \n\\', "true", "null", "NaN", '"oA"', "\u0661", "\ud800", "1e999", "\x00"]
     seen = set()
@@ -285,7 +285,7 @@ def test_ten_thousand_mutated_lines_raise_nothing_and_let_nothing_illegal_in():
     assert seen == {*Reason, LegalReply} - {Reason.EMPTY}
 
 
-def test_ten_thousand_made_up_objects_raise_nothing_and_let_nothing_illegal_in():
+def test_random_objects_are_safe():
     rng = np.random.Generator(np.random.SFC64(2))
     acts = [0, 1, 2, 3, 4, 5, -1, 2.0, True, None, "0", 10**30, [0]]
     items = [0, 1, 2, 3, 10, 11, -1, 1.0, True, None, "1", 10**30, float("nan")]

@@ -135,7 +135,7 @@ SERVERS = {  # what it is found to have, and after how many probes
 
 
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.__name__)
-def test_a_server_is_asked_once_which_form_it_has_and_the_best_is_used(serve, server):
+def test_server_is_probed_once(serve, server):
     form, probes = SERVERS[server]
     service, client = serve(lambda heard, number: server(heard.body))
     for _ in range(2):
@@ -152,7 +152,7 @@ def test_a_server_is_asked_once_which_form_it_has_and_the_best_is_used(serve, se
     assert legal == [form not in ("json_object", "text")] * 5
 
 
-def test_what_is_named_is_not_asked_for_and_a_cache_does_not_see_what_a_server_has(serve):
+def test_given_structure_is_not_probed(serve):
     service, client = serve(lambda heard, number: openai(heard.body), structure="json_schema")
     client.complete(asks(2))
     assert len(service.heard) == 2
@@ -164,7 +164,7 @@ def test_what_is_named_is_not_asked_for_and_a_cache_does_not_see_what_a_server_h
 
 
 @quiet
-def test_a_server_that_is_down_is_not_taken_for_one_without_forms(serve):
+def test_failed_probe_is_repeated(serve):
     pages = {"now": Page(503)}
     _, client = serve(lambda heard, number: pages["now"] or openai(heard.body))
     assert {reply.failure for reply in client.complete(asks(3))} == {Failure.SERVER}
@@ -174,7 +174,7 @@ def test_a_server_that_is_down_is_not_taken_for_one_without_forms(serve):
     assert client.structure == "json_schema"
 
 
-def test_the_cost_of_asking_what_a_server_has_is_within_the_budget(serve):
+def test_probes_count_towards_the_budget(serve):
     service, client = serve(lambda heard, number: plain(heard.body), max_requests=4)
     assert {reply.failure for reply in client.complete(asks(3))} == {Failure.BUDGET}
     assert len(service.heard) == client.budget.spent.requests == 4
@@ -183,7 +183,7 @@ def test_the_cost_of_asking_what_a_server_has_is_within_the_budget(serve):
 # ---------------------------------------------------------------- how fast servers are
 
 
-def test_a_server_that_answers_one_at_a_time_costs_no_fallback(serve):
+def test_serial_server_causes_no_timeouts(serve):
     slow = Page(body=completion().body, delay=0.03)
     # 32 at once would take a second
     service, client = serve(slow, slots=1, structure="text", clock=Clock(), timeout_s=0.8, deadline_s=3.0)
@@ -194,7 +194,7 @@ def test_a_server_that_answers_one_at_a_time_costs_no_fallback(serve):
 
 
 @quiet
-def test_what_took_too_long_is_not_sent_again(serve):
+def test_timed_out_request_is_not_repeated(serve):
     service, client = serve(Page(delay=60), slots=1, structure="text", clock=Clock(), timeout_s=0.2)
     assert [reply.failure for reply in client.complete(asks(2))] == [Failure.TIMEOUT] * 2
     assert len({heard.prompt for heard in service.heard}) == len(service.heard) == 2
@@ -204,7 +204,7 @@ def test_what_took_too_long_is_not_sent_again(serve):
 # ---------------------------------------------------------------- rates that servers tell
 
 
-def test_the_rates_that_a_service_tells_are_read():
+def test_rate_limit_headers():
     told = {
         "x-ratelimit-remaining-requests": "14370",
         "x-ratelimit-reset-requests": "2m59.56s",
@@ -227,7 +227,7 @@ def test_the_rates_that_a_service_tells_are_read():
         (lambda number: ("requests", 5000, "1m"), []),
     ],
 )
-def test_requests_wait_where_a_service_says_that_nothing_is_left(serve, headers, slept):
+def test_requests_wait_for_exhausted_rates(serve, headers, slept):
     def answer(heard, number):
         name, left, reset = headers(number)
         page = completion(usage=(100, 20))
@@ -244,7 +244,7 @@ def test_requests_wait_where_a_service_says_that_nothing_is_left(serve, headers,
 # ---------------------------------------------------------------- refusals
 
 
-def test_a_refusal_amid_answers_is_told_once_with_the_services_words_and_counted(serve, monkeypatch):
+def test_refusal_is_reported_once_without_the_key(serve, monkeypatch):
     monkeypatch.setenv("THE_KEY", KEY)
 
     def answer(heard, number):
@@ -258,7 +258,7 @@ def test_a_refusal_amid_answers_is_told_once_with_the_services_words_and_counted
     assert sum(reply.failure is Failure.REFUSED for reply in replies) == 5
     assert client.tally["failed_refused"] == 10
     (said,) = [str(warning.message) for warning in told]
-    assert f"the model 'm' at {service.url}: it refused a request (400): no tier [31m for [key] xxx" in said
+    assert service.url in said and "(400): no tier [31m for [key] xxx" in said
     assert "failed_refused" in said
     assert said.isprintable()
     assert len(said) < 400
@@ -277,10 +277,10 @@ def test_a_refusal_amid_answers_is_told_once_with_the_services_words_and_counted
     ],
     ids=["400", "413", "422", "500 about a form", "302"],
 )
-def test_a_service_that_refuses_everything_for_good_stops_the_run_with_its_words(serve, page):
+def test_repeated_refusals_stop_the_run(serve, page):
     service, client = serve(page, structure="text")
     for _ in range(2):
-        with pytest.raises(SetupError, match=rf"refused each of the first 3 requests \({page.status}\)"):
+        with pytest.raises(SetupError, match=rf"first 3 requests \({page.status}\)"):
             client.complete(asks(50))
     assert len(service.heard) == 3
     words = {413: "Request too large", 302: "elsewhere.example", 500: "Input should be"}
@@ -289,19 +289,19 @@ def test_a_service_that_refuses_everything_for_good_stops_the_run_with_its_words
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
-def test_what_a_person_must_mend_is_said_with_the_services_own_words_and_without_the_key(serve, monkeypatch, status):
+def test_setup_error_quotes_the_service_without_the_key(serve, monkeypatch, status):
     monkeypatch.setenv("THE_KEY", KEY)
     _, client = serve(refusing(status, f"nothing is known of {KEY}\nhere"), key_env="THE_KEY")
-    with pytest.raises(SetupError, match=rf"\({status}\).*; its message: nothing is known of \[key\] here$") as caught:
+    with pytest.raises(SetupError, match=rf"\({status}\).* \[key\] here$") as caught:
         client.complete(asks(3))
     assert KEY not in repr(caught.value)
 
 
 @quiet
-def test_an_error_of_the_server_that_repeats_stops_the_run_and_one_that_passes_does_not(serve):
+def test_repeated_server_error_stops_the_run(serve):
     broken = refusing(500, "CUDA error: out of memory")
     service, client = serve(broken, structure="text")
-    with pytest.raises(SetupError, match=r"answered each of 5 requests in a row with the same error \(500\): CUDA"):
+    with pytest.raises(SetupError, match=r"\(500\): CUDA"):
         client.complete(asks(50))
     assert len(service.heard) == 5
     service, client = serve(lambda heard, number: completion() if number == 0 else broken, structure="text")
@@ -309,10 +309,10 @@ def test_an_error_of_the_server_that_repeats_stops_the_run_and_one_that_passes_d
     assert [replies[0].failure, replies[1].failure] == [None, Failure.SERVER]  # it has answered once
 
 
-def test_a_long_wait_that_a_service_asks_for_is_told_in_words(serve):
+def test_long_retry_after_is_reported(serve):
     page = Page(429, '{"error": {"message": "daily limit"}}', {"retry-after": "3600"})
     service, client = serve(page, structure="text")
-    with pytest.warns(RuntimeWarning, match=r"allows no more requests for 60 minutes \(429\): daily limit") as told:
+    with pytest.warns(RuntimeWarning, match=r"60 minutes \(429\): daily") as told:
         client.complete(asks(20))
     assert len(told) == len(service.heard) == 1
     assert client.tally["failed_paused"] == 19
@@ -321,7 +321,7 @@ def test_a_long_wait_that_a_service_asks_for_is_told_in_words(serve):
 # ---------------------------------------------------------------- parameters
 
 
-def test_the_parameters_of_llm_reach_the_client():
+def test_llm_parameters_reach_the_client():
     said = {"timeout_s": 300.0, "max_attempts": 2, "breaker_after": 9, "in_flight": 3, "reading": "lenient"}
     partner = llm("openai", "m", "http://127.0.0.1:9/v1", **said)
     with closing(partner.client) as client:
@@ -329,11 +329,11 @@ def test_the_parameters_of_llm_reach_the_client():
         assert (settings.max_attempts, settings.timeout_s, settings.total_s) == (2, 300.0, 600.0)
         assert (settings.breaker_after, settings.in_flight) == (9, 3)
         assert partner.reading == "lenient"
-    with pytest.raises(ValueError, match="timeout_s must be a number in"):
+    with pytest.raises(ValueError, match="timeout_s"):
         llm("openai", "m", "http://127.0.0.1:9/v1", timeout_s=-1)
 
 
-def test_a_gateway_in_groqs_place_gets_groqs_key_and_what_groqs_models_need(serve, monkeypatch):
+def test_groq_gateway(serve, monkeypatch):
     monkeypatch.setenv("GROQ_API_KEY", KEY)
     page = completion()
     told = json.loads(page.body)
@@ -357,7 +357,7 @@ def test_a_gateway_in_groqs_place_gets_groqs_key_and_what_groqs_models_need(serv
 
 @quiet
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed_and_takes_no_key_with_it(serve, monkeypatch, status):
+def test_redirect_is_not_followed(serve, monkeypatch, status):
     monkeypatch.setenv("THE_KEY", KEY)
     other, _ = serve(completion())
     page = Page(status, headers={"location": f"{other.url}/chat/completions"})
@@ -368,7 +368,7 @@ def test_a_redirect_is_not_followed_and_takes_no_key_with_it(serve, monkeypatch,
 
 
 @pytest.mark.parametrize("named", ["X-Gateway", "authorization", "Authorization"])
-def test_headers_that_are_meant_for_groq_go_nowhere_else(serve, monkeypatch, named):
+def test_groq_headers_go_only_to_groq(serve, monkeypatch, named):
     monkeypatch.setenv("GROQ_CUSTOM_HEADERS", f"{named}: {KEY}\nno header\nX-Other: {KEY}")
     monkeypatch.setenv("GROQ_API_KEY", "gsk_another")
     service, client = serve(completion(), structure="text")
@@ -383,7 +383,7 @@ def test_headers_that_are_meant_for_groq_go_nowhere_else(serve, monkeypatch, nam
 @quiet
 @pytest.mark.parametrize("status", [200, 400])
 @pytest.mark.parametrize("packed", ["gzip", "deflate", "br", "gzip, gzip"])
-def test_a_packed_answer_that_is_huge_is_not_unpacked(serve, status, packed):
+def test_compressed_bomb_is_not_unpacked(serve, status, packed):
     bomb = gzip.compress(b'{"choices": ' + b" " * 30_000_000)
     service, client = serve(Page(status, bomb, {"content-encoding": packed}), structure="text")
     client.complete([ASK])  # what is needed is loaded now
@@ -398,7 +398,7 @@ def test_a_packed_answer_that_is_huge_is_not_unpacked(serve, status, packed):
     assert most < 10_000_000
 
 
-def test_a_packed_answer_of_a_fair_size_is_read(serve):
+def test_compressed_answer_is_read(serve):
     page = completion()
     _, client = serve(Page(body=gzip.compress(page.body.encode()), headers={"content-encoding": "gzip"}))
     client.structure = "text"
@@ -407,7 +407,7 @@ def test_a_packed_answer_of_a_fair_size_is_read(serve):
 
 @quiet
 @pytest.mark.parametrize("status", [200, 500])
-def test_a_body_without_end_is_read_no_further_than_its_bound(serve, status):
+def test_endless_body_is_bounded(serve, status):
     page = Page(status, "x" * 65_536, again=10**9, length=10**12)
     service, client = serve(page, structure="text")
     assert client.complete([ASK])[0].failure is Failure.GARBLED
@@ -417,7 +417,7 @@ def test_a_body_without_end_is_read_no_further_than_its_bound(serve, status):
 
 @quiet
 @pytest.mark.parametrize("length", [0, 10, 10**9])
-def test_a_body_of_another_length_than_it_says_is_counted_and_ends(serve, length):
+def test_wrong_content_length(serve, length):
     page = Page(body=completion().body, length=length, cut=10**6)  # then the connection closes
     _, client = serve(page, structure="text")
     failure = client.complete([ASK])[0].failure
@@ -461,7 +461,7 @@ def saying(data: bytes) -> Iterator[int]:
     ],
     ids=["no TLS", "reset in the body", "reset in the head", "no HTTP", "nothing"],
 )
-def test_a_connection_that_breaks_is_counted_as_such(scheme, data):
+def test_broken_connections(scheme, data):
     with saying(data) as port:
         settings = ServiceSettings("openai", "m", f"{scheme}://127.0.0.1:{port}/v1", structure="text")
         with closing(RemoteClient(settings, clock=FakeClock())) as client:
@@ -470,7 +470,7 @@ def test_a_connection_that_breaks_is_counted_as_such(scheme, data):
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="a certificate is made by openssl")
-def test_a_certificate_that_cannot_be_trusted_stops_the_run_before_the_key_is_sent(tmp_path, monkeypatch):
+def test_untrusted_certificate_stops_before_the_key_is_sent(tmp_path, monkeypatch):
     monkeypatch.setenv("THE_KEY", KEY)
     made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 2"
     files = tmp_path / "key.pem", tmp_path / "cert.pem"
@@ -481,7 +481,7 @@ def test_a_certificate_that_cannot_be_trusted_stops_the_run_before_the_key_is_se
     with closing(Service(lambda heard, number: completion(), tls=tls)) as service:
         settings = ServiceSettings("openai", "m", service.url, key_env="THE_KEY")
         with closing(RemoteClient(settings, clock=FakeClock())) as client:
-            with pytest.raises(SetupError, match=r"has a certificate that cannot be trusted \(self-signed") as caught:
+            with pytest.raises(SetupError, match=r"\(self-signed") as caught:
                 client.complete([ASK])
             assert KEY not in repr(vars(caught.value)) + repr(caught.value)
         assert service.heard == []

@@ -58,7 +58,7 @@ def shown(teacher: str = "heuristic", played=PLAYED, cap: int = 20) -> list[Less
 
 
 @pytest.mark.parametrize("teacher", ["heuristic", "expert"])
-def test_a_lesson_is_what_its_teacher_says_there(teacher):
+def test_lesson_is_the_teachers_reply(teacher):
     """The openings of the scenarios played: prompts and replies, told apart from strays."""
     source = open_source("lewis", split="train")
     turns = GameBatch(source.block(0, 0, 30), prior=source.prior).turns()
@@ -72,26 +72,26 @@ def test_a_lesson_is_what_its_teacher_says_there(teacher):
         assert told[prompt].decides == (4 if said.act_type[row] <= Act.INSIST else 1)
 
 
-def test_straying_shows_what_the_teacher_itself_would_never_meet():
+def test_straying_reaches_other_positions():
     straight = {lesson.prompt for lesson in shown(played=(LessonGames(ITSELF, 0.0, number=30),))}
     strayed = {lesson.prompt for lesson in shown(played=(LessonGames(ITSELF, 0.5, number=30),))}
     assert len(strayed - straight) > 10
 
 
-def test_no_lesson_comes_from_the_held_out_scenarios_and_none_comes_twice():
+def test_lessons_are_unique_and_not_held_out():
     told = shown()
     assert len({lesson.prompt for lesson in told}) == len(told)
     assert all(games.split == "train" for games in Recipe().games if games.scenarios == "lewis")
 
 
-def test_the_history_is_told_as_far_as_is_asked():
+def test_lesson_history_cap():
     assert not any("1. you" in lesson.prompt or "1. partner" in lesson.prompt for lesson in shown(cap=0))
     assert Recipe(teacher="expert").prompt_history() == 0, "its teacher has no memory"
     assert Recipe(teacher="versatile").prompt_history() == 20
     assert Recipe(teacher="versatile", history_cap=3).prompt_history() == 3
 
 
-def test_an_endless_source_needs_a_number():
+def test_endless_source_needs_a_number():
     with pytest.raises(ValueError, match="set number"):
         shown(played=(LessonGames("random", 0.0, "uniform", None),))
 
@@ -103,7 +103,7 @@ def test_an_endless_source_needs_a_number():
     "template",
     [TEMPLATE, Template("{counts_csv}|{my_utils_csv}"), Template("Größe {counts_csv} 🎩 <pad> {history_str}\r\n{p}")],
 )
-def test_every_text_comes_back_from_its_tokens(template):
+def test_tokenizer_round_trip(template):
     tokenizer = prompt_tokenizer(template)
     games = rollout((Heuristic(), seat_occupant("conceder")), open_source("uniform").block(0, 0, 20), seed=0)
     table = GameBatch(games.scenarios)
@@ -116,7 +116,7 @@ def lessons_reply() -> str:
     return shown(played=(LessonGames("random", 0.0, number=2),))[0].reply
 
 
-def test_a_prompt_is_a_short_sequence_and_a_reply_decides_in_its_first_tokens():
+def test_token_counts_and_deciding_tokens():
     tokenizer = prompt_tokenizer(TEMPLATE)
     told = shown(cap=0)
     assert max(len(tokenizer(lesson.prompt)["input_ids"]) for lesson in told) < 48 < len(told[0].prompt) / 40
@@ -135,7 +135,7 @@ def weights(told: list[Lesson], seed: int) -> bytes:
     return b"".join(weight.detach().numpy().tobytes() for weight in student.parameters())
 
 
-def test_the_same_seed_makes_the_same_bits_and_leaves_the_global_generator_alone():
+def test_training_is_deterministic():
     told = shown(cap=0)
     torch.manual_seed(5)
     before = torch.get_rng_state()
@@ -143,7 +143,7 @@ def test_the_same_seed_makes_the_same_bits_and_leaves_the_global_generator_alone
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_a_student_learns_its_lessons_by_heart():
+def test_student_memorises_lessons():
     told = shown(cap=0)[:24]
     losses = []
     tokenizer = prompt_tokenizer(TEMPLATE)
@@ -154,10 +154,10 @@ def test_a_student_learns_its_lessons_by_heart():
     assert losses[-1] < 0.3 < 1 < losses[0]
 
 
-def test_prompts_too_long_to_read_are_refused():
+def test_too_long_prompts_are_refused():
     long = [Lesson("word " * 500, '{"act_type": 4, "oA": [0, 0, 0], "confidence": 1.0}', 1)]
     tokenizer = prompt_tokenizer(TEMPLATE)
-    with pytest.raises(ValueError, match="reads 1024: use a shorter prompt"):
+    with pytest.raises(ValueError, match="reads 1024"):
         train_student(new_student(tokenizer, SMALL, 0), tokenizer, long, SMALL, 0, lambda *_: None)
 
 
@@ -171,7 +171,7 @@ def made(tmp_path_factory) -> Path:
     return folder
 
 
-def test_what_comes_out_is_an_ordinary_model_with_a_card(made, tmp_path):
+def test_distilled_model_and_card(made, tmp_path):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model = AutoModelForCausalLM.from_pretrained(made, local_files_only=True)
@@ -186,14 +186,14 @@ def test_what_comes_out_is_an_ordinary_model_with_a_card(made, tmp_path):
     assert torch.get_num_threads() == 1
 
 
-def test_a_model_that_was_hardly_taught_plays_legally_all_the_same(made):
+def test_untrained_model_plays_legally(made):
     player = llm("hf", str(made))
     assert player.history_cap == 0, "as it was made for"
     games = rollout((player, Heuristic()), open_source("lewis").block(3, 0, 20), seed=0)
     assert (games.cause == Cause.FREE).all()
 
 
-def test_the_report_compares_the_same_games(made):
+def test_report_compares_equal_games(made):
     player = llm("hf", str(made))
     source = open_source("lewis", split="test")
     seen = imitation(player, seat_occupant("heuristic"), Heuristic(), source, Rules(3), 0)
@@ -213,7 +213,7 @@ def cache(tmp_path, monkeypatch) -> Path:
     return tmp_path / "cache"
 
 
-def test_the_model_is_made_once_and_the_user_is_told_before(cache, caplog):
+def test_own_model_is_built_once_with_a_warning(cache, caplog):
     caplog.set_level(logging.WARNING, "dond_marl.local_model")
     folder = own_model_folder(TINY, TEMPLATE)
     assert is_complete(folder) and folder.parent == cache / "models"
@@ -224,7 +224,7 @@ def test_the_model_is_made_once_and_the_user_is_told_before(cache, caplog):
     assert (folder / CARD).stat().st_mtime_ns == stamp
 
 
-def test_another_prompt_or_recipe_gets_a_model_of_its_own():
+def test_model_per_prompt_and_recipe():
     names = {
         TINY.digest(TEMPLATE), TINY.digest(Template(TEMPLATE.text + " ")), Recipe().digest(TEMPLATE),
         Recipe(seed=1).digest(TEMPLATE), Recipe(student=SMALL).digest(TEMPLATE),
@@ -232,7 +232,7 @@ def test_another_prompt_or_recipe_gets_a_model_of_its_own():
     assert len(names) == 5
 
 
-def test_what_a_stopped_builder_left_behind_is_not_trusted(cache):
+def test_incomplete_build_is_replaced(cache):
     folder = cache / "models" / TINY.digest(TEMPLATE)
     for half in (folder, folder.with_suffix(".new")):
         half.mkdir(parents=True)
@@ -259,24 +259,24 @@ class _Counter(logging.Handler):
 
 
 @pytest.mark.slow
-def test_two_builders_make_one_model(cache):
+def test_concurrent_builders(cache):
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert sum(pool.map(build, range(2))) == 1
 
 
-def test_a_cache_that_cannot_be_written_is_one_line_of_help(tmp_path, monkeypatch):
+def test_unwritable_cache(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "file"))
-    with pytest.raises(SetupError, match=r"name another folder in \$DOND_MARL_CACHE"):
+    with pytest.raises(SetupError, match=r"\$DOND_MARL_CACHE"):
         own_model_folder(TINY, TEMPLATE)
 
 
-def test_the_tests_leave_the_users_cache_alone():
+def test_tests_use_their_own_cache():
     for place in (cache_folder(), supervised_path()):
         assert not place.is_relative_to(Path.home() / ".cache")
 
 
-def test_the_cache_is_where_the_desktop_specification_says(monkeypatch):
+def test_cache_folder_follows_xdg(monkeypatch):
     for name in ("DOND_MARL_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     assert cache_folder() == Path.home() / ".cache" / "dond-marl"
@@ -286,7 +286,7 @@ def test_the_cache_is_where_the_desktop_specification_says(monkeypatch):
     assert cache_folder() == Path("/var/somewhere/dond-marl")
 
 
-def test_auto_is_groq_where_there_is_a_key_and_the_local_model_where_there_is_none(monkeypatch):
+def test_auto_provider(monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     assert resolve_provider("auto") == "hf" and not llm().traits.remote
     monkeypatch.setenv("GROQ_API_KEY", "")
@@ -303,7 +303,7 @@ def test_auto_is_groq_where_there_is_a_key_and_the_local_model_where_there_is_no
 # ---------------------------------------------------------------- the command
 
 
-def test_the_shipped_settings_are_the_defaults():
+def test_shipped_config_equals_defaults():
     assert load_config(ROOT / "experiments" / "configs" / "distill.yaml", (), DistillConfig).recipe() == Recipe()
     assert DistillConfig().recipe() == Recipe()
 
@@ -319,12 +319,12 @@ def test_the_shipped_settings_are_the_defaults():
         ("teacher=hal", "no occupant is called 'hal'"),
     ],
 )
-def test_settings_that_cannot_be_followed_say_why(given, why):
+def test_invalid_distill_settings(given, why):
     with pytest.raises(ConfigError, match=why):
         load_config(ROOT / "experiments" / "configs" / "distill.yaml", [given], DistillConfig)
 
 
-def test_the_command_makes_a_model_and_reports(tmp_path, capsys):
+def test_distill_command(tmp_path, capsys):
     path = tmp_path / "tiny.yaml"
     path.write_text(
         "teacher: heuristic\ngames: [{against: random, number: 20, split: train}]\nmax_turns: 3\n"
@@ -340,14 +340,14 @@ def test_the_command_makes_a_model_and_reports(tmp_path, capsys):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("")
     assert dond(*command, "--out", tmp_path / "other") == 1
-    assert "holds something else: name a new folder" in capsys.readouterr().err
+    assert "something else" in capsys.readouterr().err
     assert dond(*command, overrides=["teacher=hal"]) == 2
     assert dond(*command, overrides=["prompt_path=nowhere.txt"]) == 2
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)  # two minutes of one core, whoever else needs it
-def test_the_shipped_recipe_imitates_its_teacher_on_scenarios_that_it_never_saw(tmp_path):
+def test_shipped_recipe_generalises(tmp_path):
     """The bar: 95 % of the agreement and 90 % of the score of the partner it imitates, against the heuristic."""
     distill(Recipe(), TEMPLATE, tmp_path, lambda line: None)
     client = LocalClient(LocalSettings(str(tmp_path)))

@@ -36,7 +36,7 @@ def replayed(game: Game) -> SpokenGame:
     return spoken
 
 
-def test_the_script_says_every_act_and_ends_games_in_every_way():
+def test_script_covers_all_acts_and_endings():
     games = played(400)
     assert {action.act_type for game in games for action in game.said} == set(Act)
     endings = {replayed(game).state.outcome.ending for game in games}
@@ -69,7 +69,7 @@ def test_trl(games):
         for action in game.own():
             say_by_tool(env, action)
         assert env.get_reward() == game.returns[game.row["seat"]]
-        with pytest.raises(ValueError, match="the game is over"):
+        with pytest.raises(ValueError, match="is over"):
             env.end()
 
 
@@ -220,7 +220,7 @@ def said_to_heuristic(player, games: int, best: BestResponse):
 
 
 @pytest.mark.filterwarnings("ignore")  # Inspect's own, of its dependencies
-def test_inspect_says_what_acts_lost(tmp_path):
+def test_inspect_reports_regret(tmp_path):
     """Nothing by who plays the best response, and by others what each act is worth less than the best one."""
     pytest.importorskip("inspect_ai", reason="pip install inspect-ai")
     games, best = 8, BestResponse("heuristic")

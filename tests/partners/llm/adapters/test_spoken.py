@@ -20,7 +20,7 @@ from partners.llm.reply import Reason, reply_line
 OFFER = reply_line(Action(Act.PROPOSE, (0, 0, 0)), 0.5)
 
 
-def test_rows_are_scenarios_of_the_split_each_in_both_seats_wherever_one_begins():
+def test_rows():
     ten = rows(10)
     assert [row["seat"] for row in ten] == [0, 1] * 5 and [row["seed"] for row in ten] == list(range(10))
     assert all(ten[i]["counts"] == ten[i + 1]["counts"] for i in range(0, 10, 2))
@@ -45,12 +45,12 @@ def test_rows_are_scenarios_of_the_split_each_in_both_seats_wherever_one_begins(
         ({**rows(1)[0], "seed": -1}, "from 0 up"),
     ],
 )
-def test_a_row_that_makes_no_game_is_refused_in_words(row, said):
+def test_invalid_rows_are_refused(row, said):
     with pytest.raises(InputError, match=said):
         SpokenGame(row)
 
 
-def test_a_refused_reply_is_asked_for_again_with_what_was_wrong_and_one_too_many_gives_the_game_up():
+def test_refusals_then_forfeit():
     game = SpokenGame(rows(1)[0], Manner(re_asks=1))
     first = game.prompt
     assert game.read("I propose everything") is Reason.UNPARSABLE and not game.over
@@ -63,7 +63,7 @@ def test_a_refused_reply_is_asked_for_again_with_what_was_wrong_and_one_too_many
 
 
 @pytest.mark.parametrize("opponent", ["boulware", "random", "mixture(of=[boulware, conceder])"])
-def test_an_opponent_of_ours_plays_in_words_as_it_plays_in_a_block_of_one_game(opponent):
+def test_opponent_plays_as_in_a_rollout(opponent):
     partner, other = seat_occupant(opponent), seat_occupant("heuristic")
     for row in rows(12):
         seat = row["seat"]
@@ -79,7 +79,7 @@ def test_an_opponent_of_ours_plays_in_words_as_it_plays_in_a_block_of_one_game(o
         assert list(game.state.history) == said and game.points == tuple(games.scores[0])
 
 
-def test_trl_is_given_the_five_acts_as_tools_and_nothing_else():
+def test_trl_tools():
     names = {name for name, _ in inspect.getmembers(Negotiation, inspect.isfunction) if not name.startswith("_")}
     assert names == {"reset", "get_reward", "propose", "insist", "agree", "disagree", "end"}
     get_json_schema = pytest.importorskip("transformers.utils").get_json_schema
@@ -91,17 +91,17 @@ def test_trl_is_given_the_five_acts_as_tools_and_nothing_else():
         assert get_json_schema(getattr(env, name))["function"]["description"]
 
 
-def test_trl_hears_what_is_wrong_as_an_error_and_the_game_goes_on():
+def test_trl_illegal_act_raises_and_game_goes_on():
     env = Negotiation()
     assert env.get_reward() == 0.0
-    with pytest.raises(IllegalAct, match="the game is over"):
+    with pytest.raises(IllegalAct, match="is over"):
         env.agree()
     row = {**rows(1)[0], "prompt": [{"role": "user", "content": ""}]}  # fields of the data set that are not the game's
     opening = env.reset(**row)
     assert ",".join(map(str, row["utilities"][0])) in opening and "hidden" in opening and "JSON" not in opening
     with pytest.raises(ValueError, match="AGREE needs"):
         env.agree()
-    with pytest.raises(ValueError, match="must keep between"):
+    with pytest.raises(ValueError, match="keep between"):
         env.propose(9, 9, 9)
     told = env.propose(*row["counts"])
     assert "you keep" in told or "over" in told

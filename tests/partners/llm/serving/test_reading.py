@@ -35,7 +35,7 @@ WHOLE = [name for name in sorted(SHIPPED) if "{history_str}" in load_template(sh
 
 @settings(max_examples=60, deadline=None)
 @given(state=open_states(), shipped=st.sampled_from(WHOLE), revealed=st.booleans())
-def test_what_a_seat_sees_is_read_back_from_its_prompt(state, shipped, revealed):
+def test_prompt_round_trip(state, shipped, revealed):
     seen = turn_of(state, reveal_partner_utilities=revealed)
     text = load_template(shipped=shipped).render(seen)[0]
     position = read_prompt(f"[GAME] {with_correction(text, Reason.ILLEGAL)}")
@@ -53,16 +53,16 @@ def prompt(state: State = START) -> str:
     return load_template().render(turn_of(state))[0]
 
 
-def test_of_several_prompts_the_last_is_meant():
+def test_last_prompt_counts():
     later = apply(apply(START, Action(Act.PROPOSE, (3, 0, 0))), Action(Act.INSIST, (0, 1, 2)))
     assert read_prompt(f"{prompt()}\n\n{prompt(later)}").state.history == later.history
 
 
-def test_a_template_of_ones_own_is_read_if_it_says_what_is_needed():
+def test_own_template_needs_required_variables():
     words = "{counts_csv}/{my_utils_csv}/{max_turns}/{disagree_rule}/{history_str}/{counts_csv}"
     own = Template(words, "mine")
     assert read_prompt(own.render(turn_of(START))[0], [own]).state.scenario.counts == (3, 1, 2)
-    with pytest.raises(UnreadPrompt, match="mine cannot be parsed: it lacks history_str"):
+    with pytest.raises(UnreadPrompt, match="lacks history_str"):
         read_prompt("", [Template(words.replace("/{history_str}", ""), "mine")])
 
 
@@ -78,7 +78,7 @@ def test_a_template_of_ones_own_is_read_if_it_says_what_is_needed():
         (("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "AGREE"), "AGREE needs"),
     ],
 )
-def test_a_text_that_tells_of_no_game_is_refused_in_words(changed, said):
+def test_impossible_prompts_are_refused(changed, said):
     text = prompt(apply(START, Action(Act.PROPOSE, (3, 0, 0))))
     assert changed[0] in text
     with pytest.raises(UnreadPrompt, match=said):

@@ -61,7 +61,7 @@ def completion(server: PolicyServer, **changed: object) -> tuple[int, dict]:
 @pytest.mark.parametrize("shipped", ["full", "short"])
 @pytest.mark.parametrize("disagree", ["ends", "rejects"])
 @pytest.mark.parametrize("name", ["heuristic", "frequency_model"])
-def test_our_own_client_plays_the_games_that_the_occupant_plays(server, name, disagree, shipped, monkeypatch):
+def test_served_occupant_plays_like_the_occupant(server, name, disagree, shipped, monkeypatch):
     without_proxy_and_key(monkeypatch)
     behind = llm(provider="openai", base_url=server.url, model=name, structure="text", prompt=shipped)
     itself, other = seat_occupant(name), seat_occupant("boulware")
@@ -74,20 +74,20 @@ def test_our_own_client_plays_the_games_that_the_occupant_plays(server, name, di
     assert behind.tally["decisions"] == behind.tally["free"] > 24
 
 
-def test_a_client_that_asks_what_the_server_has_plays_all_the_same(server, monkeypatch):
+def test_probing_client_plays_the_same(server, monkeypatch):
     without_proxy_and_key(monkeypatch)
     behind = llm(provider="openai", base_url=server.url, model="boulware")
     rollout((behind, seat_occupant("heuristic")), open_source("lewis").block(0, 0, 4), seed=0, prior="lewis")
     assert behind.tally["decisions"] == behind.tally["free"] > 0
 
 
-def test_what_an_occupant_gambles_with_is_named_by_the_seed(server):
+def test_random_occupant_is_a_function_of_the_seed(server):
     lines = [completion(server, model="random", seed=seed)[1]["choices"][0]["message"]["content"] for seed in range(8)]
     again = [completion(server, model="random", seed=seed)[1]["choices"][0]["message"]["content"] for seed in range(8)]
     assert lines == again and len(set(lines)) > 3
 
 
-def test_models_are_named_and_an_answer_has_what_clients_read(server):
+def test_models_and_completion_shapes(server):
     assert [model["id"] for model in asked(server, "GET", "/v1/models")[1]["data"]] == list(NAMES)
     parts = [{"type": "text", "text": PROMPT}]
     status, told = completion(server, messages=[{"role": "system", "content": "x"}, {"role": "user", "content": parts}])
@@ -96,7 +96,7 @@ def test_models_are_named_and_an_answer_has_what_clients_read(server):
     assert isinstance(read_reply(choice["message"]["content"], Legal((3, 1, 2), (0, 1, 3, 4))), LegalReply)
 
 
-def test_a_client_that_streams_hears_the_same_line(server):
+def test_streamed_completion(server):
     whole = completion(server)[1]["choices"][0]["message"]["content"]
     body = {"model": "heuristic", "messages": [{"role": "user", "content": PROMPT}], "stream": True}
     connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
@@ -122,7 +122,7 @@ def test_a_client_that_streams_hears_the_same_line(server):
         ({"seed": "x"}, 400, "seed must be"),
     ],
 )
-def test_a_request_that_cannot_be_answered_is_told_why(server, changed, status, said):
+def test_bad_requests(server, changed, status, said):
     got, told = completion(server, **changed)
     assert got == status and said in told["error"]["message"]
 
@@ -143,10 +143,10 @@ def test_a_request_that_cannot_be_answered_is_told_why(server, changed, status, 
         ("GET", "//[", None, {}, 404),
     ],
 )
-def test_whatever_is_sent_there_is_an_answer_in_json(server, method, path, body, headers, status):
+def test_any_request_gets_a_json_answer(server, method, path, body, headers, status):
     got, told = asked(server, method, path, body, **headers)
     assert got == status and told["error"]["message"]
 
 
-def test_it_listens_on_this_machine_alone(server):
+def test_server_listens_on_loopback_only(server):
     assert server.server_address[0] == "127.0.0.1"
