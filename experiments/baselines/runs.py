@@ -20,7 +20,7 @@ from league.evaluation.matches import Terms, score
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
 from league.rounds.runner import run_league
-from league.rounds.watching import Progress
+from league.rounds.watching import LeagueProgress
 from league.settings.read import Config
 from league.settings.sections import BackendConfig
 from league.settings.training import TrainConfig
@@ -102,14 +102,14 @@ class Quiet:
     def opened(self, *_: object) -> None: ...
     def finishing(self, _message: str) -> None: ...
     def tick(self) -> None: ...
-    def played(self, _progress: Progress, _result: MatchResult) -> None: ...
-    def committed(self, _progress: Progress, _standings: list[Standing]) -> None: ...
+    def played(self, _progress: LeagueProgress, _result: MatchResult) -> None: ...
+    def committed(self, _progress: LeagueProgress, _standings: list[Standing]) -> None: ...
     def saved(self, _path: Path) -> None: ...
 
     def updated(self, _training: object) -> bool:
         return True
 
-    def trained(self, _progress: Progress, result: TrainResult) -> None:
+    def trained(self, _progress: LeagueProgress, result: TrainResult) -> None:
         """Before the round is committed: what is played again is written again, and the last line counts."""
         row = {
             "round": result.task.round,

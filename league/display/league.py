@@ -22,8 +22,8 @@ from league.ledger.ledger import Ledger, ReadLedger
 from league.ledger.run_directory import LEDGER, RunNotFound
 from league.rounds.curriculum import describe
 from league.rounds.planner import members_of
-from league.rounds.runner import Outcome
-from league.rounds.watching import Progress
+from league.rounds.runner import LeagueOutcome
+from league.rounds.watching import LeagueProgress
 from league.settings.read import Config
 from league.standings.ladder import Standing, ladder_of
 from league.tables.blocks import Section, Table, TableRow, number_cell, replace_names, with_short_names
@@ -44,7 +44,7 @@ class PlainWatcher:
         self._console = console
         self.stop_asked: Callable[[], bool] = lambda: False
 
-    def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None:
+    def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: LeagueProgress) -> None:
         prose(self._console, opening(config, source, progress))
         self._say(f"run folder {directory}")
 
@@ -59,13 +59,13 @@ class PlainWatcher:
         if self.stop_asked():
             raise KeyboardInterrupt
 
-    def played(self, _progress: Progress, result: MatchResult) -> None:
+    def played(self, _progress: LeagueProgress, result: MatchResult) -> None:
         self.tick()
         if result.failed is not None:
             names = " and ".join(member.name for member in result.task.members)
             self._say(f"warning: the match of {names} failed by the fault of {result.failed}: {result.cause}", "yellow")
 
-    def trained(self, _progress: Progress, result: TrainResult) -> None:
+    def trained(self, _progress: LeagueProgress, result: TrainResult) -> None:
         name, state = result.task.learner.name, result.state
         if result.failed is not None:
             self._say(f"warning: the practice of {name} failed: {result.cause}", "yellow")
@@ -74,7 +74,7 @@ class PlainWatcher:
             if (repaired := result.task.repaired) is not None:
                 self._say(f"    repair: {repaired.reason}")
 
-    def committed(self, progress: Progress, standings: list[Standing]) -> None:
+    def committed(self, progress: LeagueProgress, standings: list[Standing]) -> None:
         self._say(f"{status(progress)} · first: {standings[0].member} {with_margin(standings[0].points)}")
 
     def _say(self, text: str, style: str = "") -> None:
@@ -89,7 +89,7 @@ class QuietWatcher(PlainWatcher):
     def finishing(self, *_: object) -> None:
         self.tick()
 
-    def trained(self, progress: Progress, result: TrainResult) -> None:
+    def trained(self, progress: LeagueProgress, result: TrainResult) -> None:
         if result.failed is not None:
             super().trained(progress, result)
 
@@ -113,32 +113,32 @@ class LiveWatcher(PlainWatcher):
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def played(self, _progress: Progress, result: MatchResult) -> None:
+    def played(self, _progress: LeagueProgress, result: MatchResult) -> None:
         super().played(_progress, result)
         self._draw(_progress)
 
-    def trained(self, _progress: Progress, result: TrainResult) -> None:
+    def trained(self, _progress: LeagueProgress, result: TrainResult) -> None:
         if result.failed is not None:
             super().trained(_progress, result)
         else:
             self._practiced.setdefault(result.task.learner.name, []).append(result.points)
         self._draw(_progress)
 
-    def committed(self, progress: Progress, standings: list[Standing]) -> None:
+    def committed(self, progress: LeagueProgress, standings: list[Standing]) -> None:
         rows = max(self._console.height - LINES_AROUND - len(self._practiced), 3)
         self._ladder = next(on_screen(ladder_table(standings[:rows]), self._console.width))
         self._draw(progress)
 
-    def _draw(self, progress: Progress) -> None:
-        done = min(progress.rounds, progress.counted)
-        self._bars.update(self._rounds, completed=done, total=progress.counted)
+    def _draw(self, progress: LeagueProgress) -> None:
+        done = min(progress.rounds, progress.schedule.rounds)
+        self._bars.update(self._rounds, completed=done, total=progress.schedule.rounds)
         self._bars.update(self._matches, completed=progress.matches, total=progress.matches_in_round)
         curves = [Text(f"{name}: {curve(points)} {points[-1]:.2f}") for name, points in self._practiced.items()]
         parts: list[RenderableType] = [self._bars, Text(status(progress, self._console.width)), *curves]
         self._live.update(Group(*parts, self._ladder) if self._ladder.columns else Group(*parts))
 
 
-def opening(config: Config, source: ScenarioSource, progress: Progress) -> str:
+def opening(config: Config, source: ScenarioSource, progress: LeagueProgress) -> str:
     """What is about to be played, in one line."""
     after = config.schedule.round_name(progress.rounds - 1)
     verb = f"going on after {after}" if progress.rounds else "starting"
@@ -150,10 +150,12 @@ def opening(config: Config, source: ScenarioSource, progress: Progress) -> str:
     )
 
 
-def status(progress: Progress, width: int = WHOLE) -> str:
+def status(progress: LeagueProgress, width: int = WHOLE) -> str:
     """Round, stage, games, how fast, and time left, in one line of ``width``, in fewer words where it is narrow."""
     number = progress.rounds + (progress.matches > 0)  # the one in flight, or the last that is over
-    where = f"round {number}/{progress.counted}" if number <= progress.counted else "closing measurement"
+    where = (
+        f"round {number}/{progress.schedule.rounds}" if number <= progress.schedule.rounds else "closing measurement"
+    )
     stage = f" ({progress.stage})" if progress.stage else ""
     matches = f"{progress.games - progress.practice_games:,} games of matches"
     practice = f" and {progress.practice_games:,} of practice" if progress.practice_games else ""
@@ -179,7 +181,7 @@ def duration(seconds: float) -> str:
     return "?" if math.isinf(seconds) else f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def print_results(console: Console, outcome: Outcome, directory: Path) -> None:
+def print_results(console: Console, outcome: LeagueOutcome, directory: Path) -> None:
     """Print the sections that the report shows too, and where the files are."""
     config, cross, confidence = outcome.config, outcome.cross, outcome.config.league.confidence
     standings = ladder_of(cross, confidence, outcome.responses)

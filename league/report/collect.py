@@ -23,7 +23,7 @@ from league.ledger.run_directory import SETTINGS, RunNotFound, find_run
 from league.report.games import games
 from league.report.language_models import language_models
 from league.report.sections import curriculum, damage_sentence, diversity, lineage, provenance
-from league.rounds.diversity import over_time
+from league.rounds.snapshots import novelty_over_time
 from league.settings.read import Config
 from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, unescape_formula
 from league.standings.crossplay import CrossPlay
@@ -104,7 +104,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
             learning(curves, learners, confidence),
             curriculum(config, history.stages, decisions),
             lineage(members, states, standings, decisions),
-            diversity(over_time(cross.payoffs(), history.members)),
+            diversity(novelty_over_time(cross.payoffs(), history.members)),
             language_models(config, ledger, blobs),
             games(config, ledger, blobs),
             provenance(config, ledger, blobs, files.sha256, damage),

@@ -11,7 +11,7 @@ from dond_marl.statistics import Estimate
 from league.ledger.ledger import ReadLedger
 from league.ledger.schema import SCHEMA_VERSION
 from league.rounds.curriculum import describe
-from league.rounds.diversity import Added
+from league.rounds.snapshots import Novelty
 from league.settings.read import Config
 from league.standings.ladder import Standing
 from league.tables.blocks import Figure, Section, Table, TableRow, TextBlock, number_cell
@@ -92,7 +92,7 @@ def lineage(
     return Section("lineage", "Lineage", tuple(notes), tuple(tables))
 
 
-def diversity(snapshots: Sequence[Added]) -> Section:
+def diversity(snapshots: Sequence[Novelty]) -> Section:
     """Response diversity of every snapshot, in order of joining: its distance from mixtures of earlier ones."""
     key, title = "diversity", "What each snapshot added"
     if not snapshots:

@@ -1,4 +1,4 @@
-"""Which stage of the curriculum a round practices, and when a stage ends: functions of the rounds so far."""
+"""Curriculum: the stage of each round and the end of stages, as functions of the history."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from league.standings.history import History
 from league.tasks.values import Decision
 
 
-class SoFar(NamedTuple):
-    """What a predicate in a file is called with when a round is over; it says whether the stage is over too."""
+class StageHistory(NamedTuple):
+    """The argument of a user's predicate ``ends_when``, called at the end of a round of the stage."""
 
     stage: str
     rounds: int  # of this stage so far, at least 1
     learners: tuple[str, ...]
-    cross: CrossPlay  # who scored what against whom, in all rounds so far
+    cross: CrossPlay  # the cross-play table of all rounds so far
 
     def figure(
         self,
@@ -40,29 +40,29 @@ def stage_now(config: Config, history: History) -> int:
     """The index of the stage that the next round practices."""
     if not history.stages:
         return 0
-    return history.stages[-1] + (ended(config, history) is not None)
+    return history.stages[-1] + (stage_end(config, history) is not None)
 
 
 def rounds_of_practice(config: Config, learner: LearnerConfig) -> int:
-    """In how many rounds a learner practices, if no stage ends before its time, and no gate refuses."""
+    """Number of rounds in which a learner practices, if every stage has its full length and every gate passes."""
     left, practiced = config.league.rounds, 0
     for place, stage in enumerate(config.curriculum):
         last = place + 1 == len(config.curriculum) or stage.rounds is None
         rounds = left if last or stage.rounds is None else min(stage.rounds, left)
         practiced += rounds if stage.learner(learner) is not None else 0
         left -= rounds
-    waits = (config.league.rounds - 1) // learner.snapshot_every if learner.is_oracle else 0
+    waits = config.schedule.occasions(learner.snapshot_every) if learner.is_oracle else 0
     return practiced - waits
 
 
-def ended(config: Config, history: History) -> Decision | None:
-    """The decision to end the stage of the last round; ``None`` where the stage goes on."""
+def stage_end(config: Config, history: History) -> Decision | None:
+    """The decision to end the stage of the last round; ``None`` if the stage continues."""
     place = history.stages[-1]
     if place + 1 == len(config.curriculum):
         return None
     stage = config.curriculum[place]
     played = sum(1 for _ in takewhile(lambda other: other == place, reversed(history.stages)))  # rounds
-    if stage.ends_when is not None and _says_so(stage, played, config, history):
+    if stage.ends_when is not None and _predicate_holds(stage, played, config, history):
         return Decision("stage", stage.name, True, f"{unpin_spec(stage.ends_when)} says so after {played} rounds")
     if stage.until is not None:
         reached, text = _reached(stage.until, config, history)
@@ -77,7 +77,7 @@ def ended(config: Config, history: History) -> Decision | None:
 
 
 def describe(config: Config, stage: StageConfig) -> str:
-    """A stage in one line: what it changes, and when it ends."""
+    """A stage in one line: its changes, and its end."""
     parts = [f"{key} {value}" for key, value in stage.env.model_dump(exclude_none=True).items()]
     if stage.hints.mode != "none":
         every = f"every {stage.hints.cadence_k} own steps"
@@ -90,29 +90,29 @@ def describe(config: Config, stage: StageConfig) -> str:
     ends = []
     if stage.until is not None:
         until = stage.until
-        who = until.member or config.learners[0].name
+        member = until.member or config.learners[0].name
         bound = f"{until.at_least:g} at {until.confidence:.0%} ({until.games:,} games)"
-        ends.append(f"until {who} has {until.metric} of at least {bound} against {until.against}")
+        ends.append(f"until {member} has {until.metric} of at least {bound} against {until.against}")
     if stage.ends_when is not None:
-        ends.append(f"until {unpin_spec(stage.ends_when)} says so")
+        ends.append(f"until {unpin_spec(stage.ends_when)} is true")
     if stage.rounds is not None:
         rounds = f"{stage.rounds} round{'s' * (stage.rounds != 1)}"
         ends.append(f"at most {rounds}" if ends else rounds)
     return f"{stage.name}: {', '.join(parts) or 'the league as it is'}; {' or '.join(ends) or 'to the end'}"
 
 
-def _says_so(stage: StageConfig, played: int, config: Config, history: History) -> bool:
-    """What the predicate of a stage answers. Raises :class:`RunFailure` where it fails, or answers something else."""
+def _predicate_holds(stage: StageConfig, played: int, config: Config, history: History) -> bool:
+    """The value of a stage's predicate. Raises :class:`RunFailure` if it fails or returns no truth value."""
     assert stage.ends_when is not None
     learners = tuple(learner.name for learner in config.learners)
     try:
-        answer = predicate_of(stage.ends_when)(SoFar(stage.name, played, learners, history.cross))
+        answer = predicate_of(stage.ends_when)(StageHistory(stage.name, played, learners, history.cross))
     except Exception as error:
         raise RunFailure(
             f"{unpin_spec(stage.ends_when)}, of the stage {stage.name}, failed: {error_line(error)}"
         ) from error
     if not isinstance(answer, bool | np.bool_):
-        raise RunFailure(f"{unpin_spec(stage.ends_when)} has to answer True or False; got {quote(answer)}")
+        raise RunFailure(f"{unpin_spec(stage.ends_when)} must return True or False; got {quote(answer)}")
     return bool(answer)
 
 
@@ -123,4 +123,4 @@ def _reached(until: Until, config: Config, history: History) -> tuple[bool, str]
     text = f"{member} has {until.metric} of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
     if figure.n < until.games:
         return False, f"{text}, over {figure.n:,} of {until.games:,} games"
-    return figure.low >= until.at_least, text  # not where it is nan
+    return figure.low >= until.at_least, text  # false for nan

@@ -1,4 +1,4 @@
-"""Whom a learner practices against, how often and why: who may be met, and how its role's rules are mixed.
+"""Practice opponents of a learner with probabilities and reasons: groups of opponents, and the mixture of rules.
 
 A role is a list of branches, such as AlphaStar's main agent: half by regret among past members, a third itself, the
 rest among its own past (Vinyals et al. 2019, Methods, "Populating the league"). A branch applies a rule of
@@ -27,6 +27,7 @@ from league.standings.meta_game import (
     max_gini_ce,
     max_welfare_cce,
     nash_bargaining_cce,
+    replicator,
 )
 from league.standings.ratings import Payoffs, Shrunk, complete, shrink
 from league.tasks.values import Entrant, Meeting, Member
@@ -34,9 +35,9 @@ from league.tasks.values import Entrant, Meeting, Member
 if TYPE_CHECKING:
     from league.settings.sections import LeagueConfig, MetaSolver
 
-NEVER = 1e-12  # a probability that is none, and a weight
-EXPLORED = 0.01  # of projected replicator dynamics' mixtures: at least so much is spread over all members
-BY_WHAT_IS_REACHABLE = {"forgotten", "regret", "within_reach"}  # rules that compare with it
+NEVER = 1e-12  # probabilities and weights below it are 0
+EXPLORED = 0.01  # share of projected replicator dynamics that is spread over all members
+RULES_WITH_REACHABLE = {"forgotten", "regret", "within_reach"}  # rules that need the reachable points
 GROUPS_OF: Mapping[Among, tuple[Kind, ...]] = {
     "all": ("fixed", "live", "main", "past_self", "self", "snapshot"),
     "fixed": ("fixed",),
@@ -50,7 +51,7 @@ GROUPS_OF: Mapping[Among, tuple[Kind, ...]] = {
 
 
 class Mix(NamedTuple):
-    """How often each opponent is met: probabilities that add up to 1, and why."""
+    """Probabilities of opponents, which add up to 1, with reasons."""
 
     chances: Floats  # [N]
     reasons: tuple[str, ...]
@@ -61,11 +62,11 @@ def meetings_of(
     learner: LearnerConfig,
     history: History,
     seats: Mapping[str, Entrant],
-    repaired: Repair | None = None,
+    repair: Repair | None = None,
 ) -> tuple[Meeting, ...]:
-    """The practice of ``learner`` in the next round, likeliest first; ``seats``: everybody as they are now.
+    """The practice pairings of ``learner`` in the next round, likeliest first; ``seats``: all members as they are now.
 
-    What is being ``repaired`` comes first; the rules of its matchmaking share the rest.
+    The repair, if any, takes its share first; the rules of the learner's matchmaking share the rest.
     """
     members = history.members
     branches = branches_of(learner.matchmaking)
@@ -75,32 +76,38 @@ def meetings_of(
         opponents = others
     rules = {branch.rule for branch in branches}
     names = [members[place].name for place in opponents]
-    known = prospects(
+    figures = prospects(
         history.cross.payoffs(),
         next(place for place, member in enumerate(members) if member.name == learner.name),
         opponents,
         [_kind(learner.name, members[place]) for place in opponents],
         [members[place].born for place in opponents],
-        reached=history.cross.best_reached() if rules & BY_WHAT_IS_REACHABLE else None,
+        reached=history.cross.best_reached() if rules & RULES_WITH_REACHABLE else None,
         rounds=history.scores_by_round(learner.name, names) if "learning_progress" in rules else None,
         shrunk=history.cross.shrunk(),
     )
-    known = known._replace(**_snapshots(history, opponents)) if "skill_levels" in rules else known
-    taken = 0.0 if repaired is None else repaired.share
-    first = second = mixed(branches, known, config.league.floor, taken)
+    figures = figures._replace(**_snapshots(history, opponents)) if "skill_levels" in rules else figures
+    share = 0.0 if repair is None else repair.share
+    first = second = mix_branches(branches, figures, config.league.floor, share)
     if "meta_mixture" in rules:
         shares = _mixture(config.league, history, learner.name, opponents)
-        first, second = (mixed(branches, known._replace(mixture=own), config.league.floor, taken) for own in shares.T)
-    if repaired is not None:
-        first, second = _joined(repaired, opponents, first), _joined(repaired, opponents, second)
-    met = [
+        first, second = (
+            mix_branches(branches, figures._replace(mixture=of_seat), config.league.floor, share)
+            for of_seat in shares.T
+        )
+    if repair is not None:
+        first, second = _with_repair(repair, opponents, first), _with_repair(repair, opponents, second)
+    meetings = [
         _meeting(seats[name], *row)
         for name, *row in zip(
             names, first.chances.tolist(), second.chances.tolist(), first.reasons, second.reasons, strict=True
         )
     ]
     return tuple(
-        sorted((one for one in met if one.probability > NEVER), key=lambda one: (-one.probability, one.opponent.name))
+        sorted(
+            (each for each in meetings if each.probability > NEVER),
+            key=lambda each: (-each.probability, each.opponent.name),
+        )
     )
 
 
@@ -116,18 +123,18 @@ def prospects(
     mixture: Floats | None = None,
     shrunk: Shrunk | None = None,
 ) -> Prospects:
-    """What the cells say of ``opponents`` to ``learner``, members by number; ``kinds[N]`` and ``born[N]`` of them.
+    """Figures of ``opponents`` for ``learner`` from the payoff table, members by number; ``kinds[N]``, ``born[N]``.
 
     Points are shrunk (:func:`league.standings.ratings.shrink`), or taken from ``shrunk``. ``reached``: see
     :meth:`league.standings.crossplay.Cells.best_reached`; unknown by default. ``rounds[R, N]`` is empty and
     ``mixture[N]`` 0 by default.
     """
     shrunk, others = shrink(payoffs) if shrunk is None else shrunk, list(opponents)
-    met = payoffs.games[learner][:, others].T > 0  # [N, 2]
+    played = payoffs.games[learner][:, others].T > 0  # [N, 2]
     return Prospects(
         kinds=tuple(kinds),
         born=np.array(born, dtype=np.int64),
-        scored=np.where(met, shrunk.mean[learner][:, others].T, np.nan),
+        scored=np.where(played, shrunk.mean[learner][:, others].T, np.nan),
         reachable=np.full((len(others), 2), np.nan) if reached is None else reached[:, others].T,
         variance=payoffs.variance[learner][:, others].T,
         games=payoffs.games[learner][:, others].sum(axis=0),
@@ -137,26 +144,26 @@ def prospects(
     )
 
 
-def _meeting(who: Entrant, first: float, second: float, why_first: str, why_second: str) -> Meeting:
-    """A meeting with who is met with one probability in seat_0 and with another, or the same, in seat_1."""
+def _meeting(opponent: Entrant, first: float, second: float, why_first: str, why_second: str) -> Meeting:
+    """A pairing with an opponent, with its probability in seat_0 and in seat_1."""
     if first == second:
-        return Meeting(who, first, why_first)
+        return Meeting(opponent, first, why_first)
     reason = f"in seat_0 {first:.1%}: {why_first or 'never'}; in seat_1 {second:.1%}: {why_second or 'never'}"
-    return Meeting(who, (first + second) / 2, reason, (first, second))
+    return Meeting(opponent, (first + second) / 2, reason, (first, second))
 
 
-def mixed(branches: Sequence[Branch], known: Prospects, floor: float, taken: float = 0.0) -> Mix:
+def mix_branches(branches: Sequence[Branch], figures: Prospects, floor: float, reserved: float = 0.0) -> Mix:
     """Probabilities over all opponents, one at least, from one branch or more.
 
-    ``floor`` (0..1) of the probability is spread evenly, so that nobody is forgotten. Where every branch abstains,
-    all opponents are equally likely. The probabilities add up to what is left of 1 after ``taken``.
+    ``floor`` (0..1) of the probability is spread evenly, so that every opponent is drawn at times. If every branch
+    abstains, all opponents are equally likely. The probabilities add up to ``1 - reserved``.
     """
-    left = 1 - taken
-    total, parts = np.zeros(len(known.kinds)), [list[str]() for _ in known.kinds]
-    live = [(branch, shares) for branch in branches if (shares := _shares(branch, known)) is not None]
-    whole = sum(branch.share for branch, _ in live)
+    left = 1 - reserved
+    total, parts = np.zeros(len(figures.kinds)), [list[str]() for _ in figures.kinds]
+    live = [(branch, shares) for branch in branches if (shares := _branch_shares(branch, figures)) is not None]
+    total_share = sum(branch.share for branch, _ in live)
     for branch, (places, weights, reasons) in live:
-        share = left * (1 - floor) * branch.share / whole
+        share = left * (1 - floor) * branch.share / total_share
         total[places] += share * weights
         for place, weight, reason in zip(places.tolist(), weights.tolist(), reasons, strict=True):
             if weight > 0:
@@ -166,39 +173,39 @@ def mixed(branches: Sequence[Branch], known: Prospects, floor: float, taken: flo
         return Mix(np.full(len(total), even), (f"{even:.1%} nothing is known",) * len(total))
     even = left * floor / len(total)
     tail = [f"{even:.1%} floor"] if floor > 0 else []
-    return Mix(total + even, tuple("; ".join(own + tail) for own in parts))
+    return Mix(total + even, tuple("; ".join(reasons + tail) for reasons in parts))
 
 
-def _joined(repaired: Repair, opponents: Sequence[int], mix: Mix) -> Mix:
-    """The practice that repairs and the other ``mix``, which add up to 1."""
-    reasons = [repaired.reasons[place] for place in opponents]
+def _with_repair(repair: Repair, opponents: Sequence[int], mix: Mix) -> Mix:
+    """The sum of the repair and the other ``mix``, which add up to 1."""
+    reasons = [repair.reasons[place] for place in opponents]
     return Mix(
-        repaired.chances[list(opponents)] + mix.chances,
+        repair.chances[list(opponents)] + mix.chances,
         tuple("; ".join(filter(None, pair)) for pair in zip(reasons, mix.reasons, strict=True)),
     )
 
 
-def _shares(branch: Branch, known: Prospects) -> tuple[NDArray[np.int64], Floats, tuple[str, ...]] | None:
-    """The opponents of a branch's group, the share of each in the branch and why; ``None`` where it abstains."""
+def _branch_shares(branch: Branch, figures: Prospects) -> tuple[NDArray[np.int64], Floats, tuple[str, ...]] | None:
+    """Opponents of a branch's group with shares in the branch and reasons; ``None`` if the branch abstains."""
     kinds = GROUPS_OF[_group(branch)]
-    places = np.array([place for place, kind in enumerate(known.kinds) if kind in kinds], dtype=np.int64)
+    places = np.array([place for place, kind in enumerate(figures.kinds) if kind in kinds], dtype=np.int64)
     if not len(places):
         return None
     group = Prospects(
-        kinds=tuple(known.kinds[place] for place in places),
-        born=known.born[places],
-        scored=known.scored[places],
-        reachable=known.reachable[places],
-        variance=known.variance[places],
-        games=known.games[places],
-        rounds=known.rounds[:, places],
-        mixture=known.mixture[places],
-        won=known.won[places],
-        families=tuple(known.families[place] for place in places) if known.families else (),
-        alone=known.alone[places] if known.families else known.alone,
+        kinds=tuple(figures.kinds[place] for place in places),
+        born=figures.born[places],
+        scored=figures.scored[places],
+        reachable=figures.reachable[places],
+        variance=figures.variance[places],
+        games=figures.games[places],
+        rounds=figures.rounds[:, places],
+        mixture=figures.mixture[places],
+        won=figures.won[places],
+        families=tuple(figures.families[place] for place in places) if figures.families else (),
+        alone=figures.alone[places] if figures.families else figures.alone,
     )
     weights, reasons = RULES[branch.rule](group)
-    largest = weights.max()  # divided by first, so that neither a sum overflows nor a tiny one is lost
+    largest = weights.max()  # divided by first, so that sums neither overflow nor underflow
     if not largest > NEVER:
         return None
     shares = weights / largest
@@ -210,9 +217,9 @@ def _group(branch: Branch) -> Among:
 
 
 def _may_meet(learner: LearnerConfig, member: Member, members: Sequence[Member]) -> bool:
-    """A learner practices against the split ``train`` alone, never against members that cost something to ask.
+    """Whether ``member`` is allowed in practice: of the split ``train``, and not expensive to query.
 
-    A main exploiter practices against mains and what they were, or against the one that it is for.
+    A main exploiter practices against mains and their snapshots, or against the one main that it exploits.
     """
     if member.split != "train" or member.costly:
         return False
@@ -233,16 +240,17 @@ def _kind(learner: str, member: Member) -> Kind:
 
 
 def _snapshots(history: History, opponents: Sequence[int]) -> dict[str, Any]:
-    """Whose snapshot each opponent is, and what it gets with itself."""
+    """The learner of which each opponent is a snapshot, and its points against itself."""
     members, mean = [history.members[place] for place in opponents], history.cross.payoffs().mean
     families = tuple((member.parent or "") if member.role == "snapshot" else "" for member in members)
     return {"families": families, "alone": np.array([mean[place, :, place].mean() for place in opponents])}
 
 
 def _mixture(league: LeagueConfig, history: History, oracle: str, opponents: Sequence[int]) -> NDArray[np.float64]:
-    """How often each opponent plays in either seat, ``[N, 2]``, in a solution of the game between those that are still.
+    """Share of each opponent in either seat, ``[N, 2]``, in a solution of the meta-game between unchanging opponents.
 
-    The game is that of the matches at the beginning of the oracle's life; who has played none is not in it.
+    The payoffs are those when the oracle's newest snapshot joined (``history.settled``); members without games then
+    have no share.
     """
     shares = np.zeros((len(opponents), 2))
     payoffs = history.settled.get(oracle)
@@ -265,14 +273,12 @@ def _mixture(league: LeagueConfig, history: History, oracle: str, opponents: Seq
 
 
 def solution(solver: MetaSolver, game: MetaGame, drawn: tuple[float, float] = (0.0, 0.0)) -> tuple[Floats, Floats]:
-    """How often each member sits in seat_0, ``[A]``, and in seat_1, ``[B]``, in a solution of the meta-game.
+    """Shares of the members in seat_0, ``[A]``, and in seat_1, ``[B]``, in a solution of the meta-game.
 
-    ``replicator``: projected replicator dynamics (Lanctot et al. 2017, section 3.1); ``max_gini_ce``: who sits opposite
-    a seat to which one of its members, the one at ``drawn`` (0..1), is recommended by a correlated equilibrium; the
-    marginals of a coarse one otherwise (Marris et al. 2021), but for ``uniform``.
+    ``replicator``: projected replicator dynamics (Lanctot et al. 2017, section 3.1); ``max_gini_ce``: the opponents
+    given the recommendation at ``drawn`` (0..1) of a correlated equilibrium; otherwise, except for ``uniform``, the
+    marginals of a coarse one (Marris et al. 2021).
     """
-    from league.standings.meta_game import replicator
-
     if solver == "uniform":
         return np.full(len(game.first), 1 / len(game.first)), np.full(len(game.second.T), 1 / len(game.second.T))
     if solver == "replicator":

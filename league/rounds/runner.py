@@ -1,4 +1,4 @@
-"""The league's loop: plan a round, play it, commit it, show it; from the start or from where a run was left."""
+"""League loop: plan a round, play it, commit it to the ledger, show it; for new and resumed runs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from league.backends.base import Backend, cores, open_backend
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
 from league.ledger.verify import mend, refuse_damaged_start
-from league.rounds.curriculum import ended
-from league.rounds.planner import first_states, members_of, plan_round
-from league.rounds.snapshots import Births, births
-from league.rounds.watching import LeagueLog, Pace, Watcher
+from league.rounds.curriculum import stage_end
+from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
+from league.rounds.snapshots import RoundEnd, end_of_round
+from league.rounds.watching import LeagueLog, LeaguePace, Watcher
 from league.settings.read import UNUSED, Config, dump, other_settings, parse
 from league.settings.sections import BackendConfig, EnvConfig
 from league.standings.as_csv import write_crossplay, write_curves, write_findings, write_ladder
@@ -29,6 +29,7 @@ from league.tasks.provenance import check_league_provenance
 from league.tasks.seating import SEATING
 from league.tasks.values import (
     LearnerState,
+    Leg,
     MatchResult,
     Place,
     Round,
@@ -41,55 +42,57 @@ if TYPE_CHECKING:
     from league.evaluation.final import FinalEvaluation
 
 
-class Outcome(NamedTuple):
-    """What a league came to: the settings that it was played under, who scores what, and how the learners came on."""
+class LeagueOutcome(NamedTuple):
+    """The result of a league: settings, cross-play, learning curves, and the analyses at its end."""
 
     config: Config
     cross: CrossPlay
     curves: list[CurvePoint]
-    responses: Responses  # what a best response earns against the members to whom it is known
-    findings: Findings | None  # ratings and the meta-game, where they were asked for
-    final: FinalEvaluation | None  # the mains against held-out members, where there are any
+    responses: Responses  # points of best responses to the members for which they are known
+    findings: Findings | None  # ratings and the meta-game, with ``league.evaluate``
+    final: FinalEvaluation | None  # the mains against held-out members, if there are mains
 
 
 def run_league(
     config: Config | None, directory: RunDirectory, watcher: Watcher, backend: BackendConfig | None = None
-) -> Outcome:
-    """Play a league to its end in ``directory``, from the first round that its ledger does not hold.
+) -> LeagueOutcome:
+    """Play a league to its end in ``directory``, from the first round that is not in its ledger.
 
-    Without a ``config`` the run's own settings are used; ``backend`` stands for theirs, which changes no row. Raises
+    Without a ``config`` the run's own settings are used; ``backend`` replaces theirs, without effect on rows. Raises
     :class:`RunError` or :class:`league.ledger.ledger.LedgerError`, and before anything is written
-    :class:`league.tasks.devices.DeviceError` where a learner's device is missing, and
-    :class:`partners.provenance.ProvenanceError` where a learner of a new run would meet the roster test.
+    :class:`league.tasks.devices.DeviceError` if a learner's device is missing, and
+    :class:`partners.provenance.ProvenanceError` if a learner of a new run would train against the roster test.
     """
     if config is not None:
         check_devices(config.learners)
         if not directory.ledger.is_file():
             check_league_provenance(config)
     with directory, Ledger(directory.ledger) as ledger:
-        config = _begin_or_take_up(config, directory, ledger, watcher)
+        config = _begin_or_resume(config, directory, ledger, watcher)
         check_devices(config.learners)
         write_atomically(directory.path / "config.yaml", ledger.settings())
         for key in UNUSED:
             if getattr(config.env, key) != getattr(EnvConfig(), key):
-                watcher.warned(f"env.{key} says who or what faces a single agent; a league does not use it")
+                watcher.warned(f"env.{key} sets the partner of a single agent; a league does not use it")
         history = history_of(ledger, config)
         try:
             _play_rounds(config, directory, ledger, history, watcher, backend)
-        finally:  # also of a run that is stopped: its committed rounds have tables too
+        finally:  # also for a stopped run: its committed rounds have tables too
             _write_tables(config, directory, ledger, history.cross)
         responses = responses_of(config)
         if responses != stored_responses(config):
             write_ladder(directory.path / "ladder.csv", ladder_of(history.cross, config.league.confidence, responses))
-        findings, final = _end(config, directory, ledger, history, watcher) if config.league.evaluate else (None, None)
+        findings, final = (
+            _evaluate(config, directory, ledger, history, watcher) if config.league.evaluate else (None, None)
+        )
         curves = learning_curves(ledger, config.league.confidence)
-        return Outcome(config, history.cross, curves, responses, findings, final)
+        return LeagueOutcome(config, history.cross, curves, responses, findings, final)
 
 
-def _end(
+def _evaluate(
     config: Config, directory: RunDirectory, ledger: Ledger, history: History, watcher: Watcher
 ) -> tuple[Findings | None, FinalEvaluation | None]:
-    """What a league ends with: ratings and the meta-game, and the mains against held-out members."""
+    """The analyses at the end: ratings and the meta-game, and the mains against held-out members."""
     watcher.finishing("ratings and the meta-game")
     findings = findings_of(ledger, history.cross, seed=config.league.seed, confidence=config.league.confidence)
     if findings is not None:
@@ -112,12 +115,12 @@ def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross
         write_curves(directory.path / "learning.csv", learning_curves(ledger, confidence))
 
 
-def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
-    if not ledger.has_begun:  # a new run, or one killed before it had written anything
+def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
+    if not ledger.has_begun:  # a new run, or one killed before its start was written
         if config is None:
             raise RunError(f"{directory.path}: the run was stopped before it began; start one with --config")
         notes = {"config": dump(config), "machine": machine(), "origin": origin_note(cores())}
-        meta = {"settings": dump(config.portable()), "source": _drawn_from(config)}
+        meta = {"settings": dump(config.portable()), "source": _source_digest(config)}
         ledger.begin(meta, notes, members_of(config), first_states(config, directory.blobs))
         return config
     refuse_damaged_start(ledger)
@@ -127,28 +130,26 @@ def _begin_or_take_up(config: Config | None, directory: RunDirectory, ledger: Le
     refused = other_settings(directory.path, parse(meta["settings"]), config.portable())
     if refused is not None:
         raise RunError(refused)
-    if meta["source"] != _drawn_from(config):
-        raise RunError(f"{directory.path} was started with other scenarios than its source holds now; start a new run")
+    if meta["source"] != _source_digest(config):
+        raise RunError(f"{directory.path} was started with other scenarios than its source has now; start a new run")
     averaging = {learner.name for learner in config.learners if learner.reservoir}
     damage = mend(ledger, directory.blobs, _first_weights(config), config.schedule.round_name, averaging)
     if damage is not None:
         watcher.warned(damage)
-    if averaging and ledger.next_round > 1:  # what a kill after the last commit left
+    if averaging and ledger.next_round > 1:  # files left by a kill after the last commit
         earlier = ledger.states(ledger.next_round - 2)
-        _forget(config, Place(directory.blobs), earlier, ledger.states())
+        _delete_old_reservoirs(config, Place(directory.blobs), earlier, ledger.states())
     try:
         check_league_provenance(config)
     except ProvenanceError as error:
-        watcher.warned(f"this run, which was started under another roster test, goes on: {error}")
+        watcher.warned(f"this run, which was started under another roster test, continues: {error}")
     if notes["machine"] != machine():
-        watcher.warned(
-            f"this run was started elsewhere: {_moved(notes['machine'], machine())}; its last digits may differ "
-            f"from an uninterrupted run's"
-        )
+        changed = _changed_versions(notes["machine"], machine())
+        watcher.warned(f"this run was started elsewhere: {changed}; results may differ in the last digits")
     return config
 
 
-def _drawn_from(config: Config) -> str:
+def _source_digest(config: Config) -> str:
     source = SEATING.source(config.env)
     return f"{source.label}: {source.digest()}"
 
@@ -170,7 +171,7 @@ def _play_rounds(
     watcher: Watcher,
     backend: BackendConfig | None,
 ) -> None:
-    pace = Pace(ledger.next_round, config.schedule.total, time.perf_counter(), closing=bool(config.learners))
+    pace = LeaguePace(ledger.next_round, config.schedule, time.perf_counter())
     watcher.opened(config, SEATING.source(config.env), directory.path, pace.at(pace.first))
     log = LeagueLog(config.logging.tracked, directory.path, pace.first) if config.learners else None
     try:
@@ -186,74 +187,113 @@ def _play_rounds(
             log.close()
 
 
+class _Results(NamedTuple):
+    """The results of a round's tasks, before the round is concluded."""
+
+    matches: list[MatchResult]
+    trained: list[TrainResult]
+
+    @property
+    def valid_legs(self) -> list[Leg]:
+        return [leg for match in self.matches if match.failed is None for leg in match.legs]
+
+    @property
+    def lost_legs(self) -> list[Leg]:
+        return [leg for match in self.matches if match.failed is not None for leg in match.legs]
+
+    @property
+    def at_fault(self) -> list[str]:
+        return [match.failed for match in self.matches if match.failed is not None]
+
+
 def _play_round(
-    config: Config, place: Place, ledger: Ledger, history: History, pace: Pace, watcher: Watcher, backend: Backend
+    config: Config, place: Place, ledger: Ledger, history: History, pace: LeaguePace, watcher: Watcher, backend: Backend
 ) -> Round:
+    """Plan a round, run its tasks, conclude it and commit it to the ledger."""
     began = time.perf_counter()
     before = ledger.states()
     plan = plan_round(config, history, before, place)
     pace.stage = config.curriculum[plan.stage].name
     started = time.perf_counter()
-    trained: list[TrainResult] = []
-    matches: list[MatchResult] = []
-    results = backend.run(plan.tasks, place, deadline=config.backend.deadline, tick=watcher.tick)
-    for done, result in enumerate(results, start=1):
+    results = _collect(config, place, plan, pace, watcher, backend)
+    finished = time.perf_counter()
+    played = _conclude(config, ledger, history, plan, results, before)
+    now = time.perf_counter()
+    ledger.commit_round(played, now - began, (started - began) + (now - finished))
+    _delete_old_reservoirs(config, place, before, played.states)
+    history.add_members(played.born)
+    return played
+
+
+def _collect(
+    config: Config, place: Place, plan: RoundPlan, pace: LeaguePace, watcher: Watcher, backend: Backend
+) -> _Results:
+    """Run the tasks of a plan; weights are on disk before a row names them."""
+    results = _Results([], [])
+    finished = backend.run(plan.tasks, place, deadline=config.backend.deadline, tick=watcher.tick)
+    for done, result in enumerate(finished, start=1):
         pace.games += result.games
         if isinstance(result, MatchResult):
-            matches.append(result)
+            results.matches.append(result)
             watcher.played(pace.at(plan.number, done, len(plan.tasks)), result)
-        else:
-            if result.content is not None:  # on disk before anything names it
-                from league.tasks.blobs import write_blob  # PyTorch is loaded only where somebody learns
+            continue
+        if result.content is not None:
+            from league.tasks.blobs import write_blob  # loads PyTorch
 
-                if result.reservoir_content is not None:
-                    write_blob(place.blobs, result.reservoir_content)
-                write_blob(place.blobs, result.content)
-            trained.append(result)
-            pace.practice_games += result.games
-            pace.decisions += result.state.decisions - result.task.state.decisions
-            watcher.trained(pace.at(plan.number, done, len(plan.tasks)), result)
-    finished = time.perf_counter()
+            if result.reservoir_content is not None:
+                write_blob(place.blobs, result.reservoir_content)
+            write_blob(place.blobs, result.content)
+        results.trained.append(result)
+        pace.practice_games += result.games
+        pace.decisions += result.state.decisions - result.task.state.decisions
+        watcher.trained(pace.at(plan.number, done, len(plan.tasks)), result)
+    return results
+
+
+def _conclude(
+    config: Config,
+    ledger: Ledger,
+    history: History,
+    plan: RoundPlan,
+    results: _Results,
+    before: Mapping[str, LearnerState],
+) -> Round:
+    """Add the results to the history, and decide on snapshots, fresh starts and the end of the stage."""
     scenarios = SEATING.scenarios(config.env, config.league.seed, plan.block)
-    legs = [leg for match in matches if match.failed is None for leg in match.legs]
-    lost = [leg for match in matches if match.failed is not None for leg in match.legs]
-    at_fault = [result.failed for result in matches if result.failed is not None]
-    after = {**before, **{result.task.learner.name: result.state for result in trained}}
-    phase = config.schedule.phase(plan.number)
-    history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures", lost)
-    follows = Births((), after, ())
+    legs, phase = results.valid_legs, config.schedule.phase(plan.number)
+    history.add_round(plan.stage, scenarios, legs, results.at_fault, phase == "measures", results.lost_legs)
+    after = {**before, **{result.task.learner.name: result.state for result in results.trained}}
+    end = RoundEnd((), after, ())
     if phase == "practice":
-        follows = births(config, history, before, after, ledger.states(-1), scenarios, legs)
-        if (end := ended(config, history)) is not None:
-            follows = follows._replace(decisions=(*follows.decisions, end))
-    done_round = Round(
+        end = end_of_round(config, history, before, after, ledger.states(-1), scenarios, legs)
+        if (end_of_stage := stage_end(config, history)) is not None:
+            end = end._replace(decisions=(*end.decisions, end_of_stage))
+    repairs = (task.repaired for task in plan.training if task.repaired is not None)
+    return Round(
         plan.number,
         plan.stage,
         plan.block,
         scenarios,
-        matches,
-        trained,
-        follows.states,
-        follows.born,
-        (*(task.repaired for task in plan.training if task.repaired is not None), *follows.decisions),
+        results.matches,
+        results.trained,
+        end.states,
+        end.born,
+        (*repairs, *end.decisions),
     )
-    now = time.perf_counter()
-    ledger.commit_round(done_round, now - began, (started - began) + (now - finished))
-    _forget(config, place, before, follows.states)
-    history.add_members(follows.born)
-    return done_round
 
 
-def _forget(config: Config, place: Place, before: Mapping[str, LearnerState], now: Mapping[str, LearnerState]) -> None:
-    """Delete the acts that learners' averages were learned from up to the round ``before``, which nothing needs."""
+def _delete_old_reservoirs(
+    config: Config, place: Place, before: Mapping[str, LearnerState], now: Mapping[str, LearnerState]
+) -> None:
+    """Delete reservoirs of actions (for average policies) that only rounds up to ``before`` need."""
     for learner in config.learners:
         if learner.reservoir:
-            from league.tasks.blobs import forget_reservoir  # PyTorch is loaded only where somebody learns
+            from league.tasks.blobs import forget_reservoir  # loads PyTorch
 
             forget_reservoir(place.blobs, before[learner.name].blob, now[learner.name].blob)
 
 
-def _moved(then: str, now: str) -> str:
+def _changed_versions(then: str, now: str) -> str:
     before, after = json.loads(then), json.loads(now)
     changed = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
     return ", ".join(f"{key} {before.get(key)} then, {after.get(key)} now" for key in changed)

@@ -1,4 +1,4 @@
-"""What is shown of a league while it runs: how far it is, how fast, and what has just happened; to trackers too."""
+"""LeagueProgress of a running league, for the terminal and for trackers: rounds, speed, and events."""
 
 from __future__ import annotations
 
@@ -12,33 +12,28 @@ from typing import NamedTuple, Protocol
 from dond_marl.scenarios.sources import ScenarioSource
 from league.ledger.trackers import Trackers
 from league.settings.read import Config
+from league.settings.sections import Schedule
 from league.standings.ladder import Standing
 from league.tasks.values import MatchResult, Round, TrainResult
 
 
-class Progress(NamedTuple):
-    """How far a run is: rounds committed, matches of the round in flight, games and seconds of this process."""
+class LeagueProgress(NamedTuple):
+    """LeagueProgress of a run: rounds committed, tasks of the current round, games and seconds of this process."""
 
-    first_round: int  # where this process began
-    rounds: int
-    rounds_in_all: int
+    first_round: int  # of this process
+    rounds: int  # committed
+    schedule: Schedule
     matches: int
     matches_in_round: int
     games: int  # of matches and of practice
     seconds: float
-    stage: str = ""  # that the round in flight practices
-    decisions: int = 0  # own, made by the learners of this process
-    practice_games: int = 0  # of the games, those that learners practiced in; the ledger holds the others alone
-    closing: bool = False  # the last of all rounds only measures
-
-    @property
-    def counted(self) -> int:
-        """The rounds that people count: without the one that only measures."""
-        return self.rounds_in_all - self.closing
+    stage: str = ""  # of the current round
+    decisions: int = 0  # own decisions of the learners in this process
+    practice_games: int = 0  # games of practice, which are not in the ledger
 
     @property
     def games_per_second(self) -> float:
-        """Games that this process has played per second, ledger and folds included."""
+        """Games per second of this process, including ledger and statistics."""
         return self.games / max(self.seconds, 1e-9)
 
     @property
@@ -48,57 +43,56 @@ class Progress(NamedTuple):
 
     @property
     def seconds_left(self) -> float:
-        """Time left at this process's pace so far; ``inf`` before its first round is over.
+        """Remaining time at this process's mean pace; ``inf`` before the end of its first round.
 
-        A round begins with practice, which takes far longer than a match: part of a first round says nothing.
+        A round begins with practice, which takes far longer than a match, so part of a round gives no estimate.
         """
         done = self.rounds + self.matches / self.matches_in_round
         played = done - self.first_round
-        return self.seconds / played * (self.rounds_in_all - done) if self.rounds > self.first_round else math.inf
+        return self.seconds / played * (self.schedule.total - done) if self.rounds > self.first_round else math.inf
 
 
 class Watcher(Protocol):
-    """Who is shown the run."""
+    """Receiver of a run's events, such as the terminal."""
 
-    def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: Progress) -> None: ...
+    def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: LeagueProgress) -> None: ...
 
-    # Something that the user should know, and that stops nothing.
+    # A warning for the user; the run continues.
     def warned(self, message: str) -> None: ...
 
-    # All rounds are over, and this is being done now.
+    # All rounds are over; ``message`` names the current analysis.
     def finishing(self, message: str) -> None: ...
 
-    # Nothing has happened for a moment: here a stop that was asked for happens.
+    # Called when idle: a requested stop takes effect here.
     def tick(self) -> None: ...
 
-    # A match is played or a learner has practiced; neither is committed.
-    def played(self, _progress: Progress, result: MatchResult) -> None: ...
-    def trained(self, progress: Progress, result: TrainResult) -> None: ...
+    # A match or a practice is finished, but not committed yet.
+    def played(self, _progress: LeagueProgress, result: MatchResult) -> None: ...
+    def trained(self, progress: LeagueProgress, result: TrainResult) -> None: ...
 
-    # A round is in the ledger.
-    def committed(self, progress: Progress, standings: list[Standing]) -> None: ...
+    # A round is committed to the ledger.
+    def committed(self, progress: LeagueProgress, standings: list[Standing]) -> None: ...
 
 
 @dataclass
-class Pace:
-    """How fast this process is."""
+class LeaguePace:
+    """Counters of this process, for :class:`LeagueProgress`."""
 
     first: int  # round
-    last: int
+    schedule: Schedule
     started: float
     games: int = 0
     decisions: int = 0
     stage: str = ""
     practice_games: int = 0
-    closing: bool = False  # the last round only measures
 
-    def at(self, rounds: int, done: int = 0, tasks: int = 1) -> Progress:
+    def at(self, rounds: int, done: int = 0, tasks: int = 1) -> LeagueProgress:
         """The progress with ``rounds`` committed and ``done`` of the ``tasks`` of the next."""
         seconds = time.perf_counter() - self.started
-        return Progress(
+        return LeagueProgress(
             first_round=self.first,
             rounds=rounds,
-            rounds_in_all=self.last,
+            schedule=self.schedule,
             matches=done,
             matches_in_round=tasks,
             games=self.games,
@@ -106,14 +100,13 @@ class Pace:
             stage=self.stage,
             decisions=self.decisions,
             practice_games=self.practice_games,
-            closing=self.closing,
         )
 
 
 class LeagueLog:
-    """What a run's trackers hear: each learner's practice, its place on the ladder, and the stage, by round from 1.
+    """Figures for a run's trackers, by round from 1: each learner's practice, its figures on the ladder, and the stage.
 
-    Rounds that are played again after a resume replace those that were lost.
+    Rounds played again after a resume replace lost ones.
     """
 
     def __init__(self, trackers: Sequence[str], folder: Path, first_round: int) -> None:
@@ -138,8 +131,8 @@ class LeagueLog:
                     f"{row.member}/deals": row.deals,
                     f"{row.member}/self_play": row.self_play,
                 }
-        known = {name: value for name, value in figures.items() if not math.isnan(value)}
-        self._trackers.write(known, played.number + 1)
+        finite = {name: value for name, value in figures.items() if not math.isnan(value)}
+        self._trackers.write(finite, played.number + 1)
 
     def close(self) -> None:
         self._trackers.close()

@@ -185,7 +185,7 @@ def _league_cost(path: Path | None, config: Config, found: Summary, settings: Se
     """A league's queries, tokens, time and money at this model's speed."""
     from league.rounds.dry_run import estimate  # loads PyTorch
 
-    queries = [questions for questions in estimate(config)[0].questions if questions.to_model]
+    queries = [questions for questions in estimate(config)[0].queries if questions.to_model]
     expected, most = sum(questions.expected for questions in queries), sum(questions.bound for questions in queries)
     if not expected:
         return f"{path} has no language model as a player or hinter"

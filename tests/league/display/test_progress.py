@@ -13,19 +13,22 @@ from league.display.league import in_words, opening, status
 from league.display.tables import prose
 from league.display.training import TrainWatcher, with_bar
 from league.display.training import status as training_status
-from league.rounds.watching import Pace, Progress
+from league.rounds.watching import LeaguePace, LeagueProgress
 from league.settings.read import load_config
+from league.settings.sections import Schedule
 from league.settings.training import TrainConfig
 from league.training.training import Training, begin
 
-PACE = Pace(0, 7, 0.0, games=136_512, decisions=1_234_567, stage="short games", practice_games=93_504, closing=True)
+PACE = LeaguePace(
+    0, Schedule(6, closing=True), 0.0, games=136_512, decisions=1_234_567, stage="short games", practice_games=93_504
+)
 
 
 def console(width: int, *, terminal: bool = True) -> Console:
     return Console(width=width, file=io.StringIO(), force_terminal=terminal, color_system=None)
 
 
-def at(rounds: int, matches: int = 0) -> Progress:
+def at(rounds: int, matches: int = 0) -> LeagueProgress:
     return PACE.at(rounds, matches, 20)._replace(seconds=21.2)
 
 

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from league.ledger.ledger import Ledger
-from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, find_run, new_run, newest_run, run_to_resume
+from league.ledger.run_directory import (
+    SETTINGS,
+    RunDirectory,
+    RunError,
+    RunNotFound,
+    find_run,
+    new_run,
+    newest_run,
+    run_to_resume,
+)
 from tests.command import dond, train_command
 
 LEAGUE = "members: [tough, nice]\nleague: {rounds: 1, block_size: 4}\nlogging: {output_dir: FOLDER}\n"

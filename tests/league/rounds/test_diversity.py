@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from league.rounds.diversity import added, from_mixtures, over_time
+from league.rounds.snapshots import distance_from_mixtures, novelty_of, novelty_over_time
 from league.standings.ratings import Payoffs
 from league.tasks.values import Member
 
@@ -26,10 +26,10 @@ def payoffs_of(rows: dict[int, tuple[float, float, float, float]], members: int)
 def test_what_a_mixture_earns_is_nothing_new_and_what_none_earns_is_its_distance():
     """Of (0, 0) and (2, 0) the nearest mixture to (1, 3) is their half, 3 away in one of two cells."""
     population = np.array([[0.0, 0.0], [2.0, 0.0]])
-    assert from_mixtures(np.array([0.5, 0.0]), population) == pytest.approx(0, abs=1e-6)
-    assert from_mixtures(np.array([1.0, 3.0]), population) == pytest.approx(3 / math.sqrt(2), abs=1e-6)
-    assert from_mixtures(np.array([5.0, 0.0]), population) == pytest.approx(3 / math.sqrt(2), abs=1e-6)
-    assert math.isnan(from_mixtures(np.array([1.0, 3.0]), population[:0]))
+    assert distance_from_mixtures(np.array([0.5, 0.0]), population) == pytest.approx(0, abs=1e-6)
+    assert distance_from_mixtures(np.array([1.0, 3.0]), population) == pytest.approx(3 / math.sqrt(2), abs=1e-6)
+    assert distance_from_mixtures(np.array([5.0, 0.0]), population) == pytest.approx(3 / math.sqrt(2), abs=1e-6)
+    assert math.isnan(distance_from_mixtures(np.array([1.0, 3.0]), population[:0]))
 
 
 def test_snapshots_are_compared_with_those_before_them_against_fixed_members_alone():
@@ -41,7 +41,7 @@ def test_snapshots_are_compared_with_those_before_them_against_fixed_members_alo
         Member("main@6", None, "snapshot", parent="main", born=6),
     ]
     rows = {3: (4, 4, 4, 4), 4: (6, 4, 4, 4), 5: (5, 4, 4, 4), 6: (5, 4, 4, 8)}
-    first, second, third, fourth = over_time(payoffs_of(rows, len(members)), members)
+    first, second, third, fourth = novelty_over_time(payoffs_of(rows, len(members)), members)
     assert [each.member.name for each in (first, second, third, fourth)] == ["scout@1", "main@2", "main@4", "main@6"]
     assert math.isnan(first.distance) and first.before == 0
     assert second.distance == pytest.approx(1, abs=1e-6) and second.cells == 4  # two points in one of four cells
@@ -52,7 +52,7 @@ def test_snapshots_are_compared_with_those_before_them_against_fixed_members_alo
 def test_cells_that_were_not_played_are_left_out_and_so_is_whoever_lacks_another():
     members = [*FIXED, *(Member(f"main@{n}", None, "snapshot", parent="main", born=n) for n in (1, 2, 3))]
     rows = {3: (4, 4, 4, 4), 4: (9, np.nan, 9, 9), 5: (4, 7, 4, np.nan)}
-    adds = added(payoffs_of(rows, len(members)), members, 5, [3, 4])
+    adds = novelty_of(payoffs_of(rows, len(members)), members, 5, [3, 4])
     assert adds.cells == 3 and adds.before == 1 and adds.distance == pytest.approx(3 / math.sqrt(3), abs=1e-6)
-    nobody = added(payoffs_of({}, len(members)), members, 5, [3, 4])
+    nobody = novelty_of(payoffs_of({}, len(members)), members, 5, [3, 4])
     assert nobody.cells == 0 and math.isnan(nobody.distance)

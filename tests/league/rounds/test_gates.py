@@ -8,7 +8,7 @@ import pytest
 from dond_marl.scenarios.space import Scenarios
 from dond_marl.scenarios.views import lewis_part
 from dond_marl.statistics import GROUPS, scenario_groups
-from league.rounds.gates import judge, spent
+from league.rounds.gates import judge, level_of_test
 from league.settings.learners import Gate
 
 J, K = 3, 200
@@ -119,7 +119,7 @@ def test_all_looks_together_let_a_learner_that_is_no_better_pass_as_seldom_as_th
     wrongly = np.mean([any(looks(rng, number, gate, scenarios)) for _ in range(400)])
     assert wrongly <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
     if number == 1:
-        assert wrongly > 0.005  # half of the 5 % are spent on the first look
+        assert wrongly > 0.005  # half of the 5 % are level_of_test on the first look
 
 
 def test_looks_that_spend_nothing_let_it_pass_far_too_often():
@@ -137,8 +137,8 @@ def test_the_false_pass_rate_of_twenty_looks_is_measured():
 
 
 def test_the_shares_of_all_looks_add_up_to_what_may_be_spent():
-    assert sum(spent(0.95, look) for look in range(1, 100_000)) == pytest.approx(0.05, abs=1e-6)
-    assert [spent(0.95, look) for look in (1, 2, 3)] == pytest.approx([0.025, 0.05 / 6, 0.05 / 12])
+    assert sum(level_of_test(0.95, look) for look in range(1, 100_000)) == pytest.approx(0.05, abs=1e-6)
+    assert [level_of_test(0.95, look) for look in (1, 2, 3)] == pytest.approx([0.025, 0.05 / 6, 0.05 / 12])
 
 
 def test_a_look_has_to_be_surer_than_the_one_before():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import pack
 from league.rounds.matchmaking import RULES, Prospects, Rule, coverage, learning_progress, regret, variance
-from league.rounds.opponents import GROUPS_OF, Mix, mixed, prospects
+from league.rounds.opponents import GROUPS_OF, Mix, mix_branches, prospects
 from league.settings.learners import Branch, RuleName
 from league.settings.sections import LeagueConfig
 from league.standings.crossplay import Cells
@@ -58,7 +58,7 @@ def weights(rule: Rule, size: int, **changes: object) -> np.ndarray:
 
 def by(rule: RuleName, size: int, floor: float = FLOOR, **changes: object) -> np.ndarray:
     """The chances of all opponents under one rule, mixed as the league does."""
-    return mixed([Branch(rule, 1.0, "all")], known(size, **changes), floor).chances
+    return mix_branches([Branch(rule, 1.0, "all")], known(size, **changes), floor).chances
 
 
 def test_the_settings_name_every_rule_and_no_other():
@@ -133,7 +133,7 @@ def test_a_league_mixes_wins_and_losses_as_alphastar_does(rule):
         for pair, scores in (((learner, 2 + opponent), won), ((2 + opponent, learner), ~won)):
             cells.add(scenarios, [pair], [facts(np.stack([10 * scores, 10 * ~scores], axis=1))])
     figures = prospects(cells.payoffs(), 0, range(2, 7), ("fixed",) * 5, [0] * 5, reached=cells.best_reached())
-    made = mixed([Branch(rule, 1.0)], figures, 0.0).chances
+    made = mix_branches([Branch(rule, 1.0)], figures, 0.0).chances
     hard, open_ = (1 - x) ** 2, x * (1 - x)
     expected = open_ / open_.sum() if rule == "variance" else hard / hard.sum()
     assert made == pytest.approx(expected, abs=0.005)
@@ -150,7 +150,7 @@ def test_losing_to_somebody_who_leaves_nobody_more_is_no_regret():
     cells.add(scenarios, [(1, 2)], [facts(np.tile((9, 1), (50, 1)))])
     figures = prospects(cells.payoffs(), 0, [1, 2], ("fixed", "fixed"), [0, 0], reached=cells.best_reached())
     assert figures.reachable[0] == pytest.approx([2, 2]) and figures.reachable[1, 0] == 9
-    chances = mixed([Branch("regret", 1.0)], figures, 0.0).chances
+    chances = mix_branches([Branch("regret", 1.0)], figures, 0.0).chances
     assert chances[1] > 0.95
 
 
@@ -201,7 +201,7 @@ def test_chances_depend_on_proportions_alone(scale):
 
 
 def meetings(branches: list[Branch], figures: Prospects, floor: float = FLOOR) -> Mix:
-    return mixed(branches, figures, floor)
+    return mix_branches(branches, figures, floor)
 
 
 POPULATIONS = {

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from league.ledger.ledger import Ledger
-from league.rounds.curriculum import ended, rounds_of_practice, stage_now
+from league.rounds.curriculum import rounds_of_practice, stage_end, stage_now
 from league.rounds.dry_run import estimate, seconds_of_practice, snapshots_at_most
-from league.rounds.matches import gate_pool, pairs_of
 from league.rounds.opponents import meetings_of
-from league.rounds.planner import members_of, plan_round
-from league.rounds.snapshots import births
+from league.rounds.planner import gate_pool, members_of, pairs_of, plan_round
+from league.rounds.snapshots import end_of_round
 from league.settings.read import Config, ConfigError, load_config, parse
 from league.standings.history import History, history_of, oracles_of
 from league.tasks.values import FACTS, Entrant, LearnerState, Leg, Member
@@ -379,7 +378,7 @@ def test_partners_of_co_play_are_kept_as_they_began_and_no_more_once_they_have_s
         new = [member.name for member in history.members if member.born == number > 0]
         assert [pair[:2] for pair in with_itself] == [(name, name) for name in new]
         history.add_round(0, few(4), [], [])
-        history.add_members(births(config, history, before, after, first, few(4), []).born)
+        history.add_members(end_of_round(config, history, before, after, first, few(4), []).born)
     kept = {member.name: member.blob for member in history.members if member.role == "snapshot"}
     assert kept == {"seed@0": "0", "seed@3": "3", "seed@5": "5"}
     assert [rounds_of_practice(config, learner) for learner in config.learners] == [3, 5]
@@ -407,7 +406,7 @@ def test_a_stage_times_out_where_its_figure_is_not_reached():
     ):
         assert stage_now(config, history) == stage, number
         history.add_round(stage, scenarios, played([("main", "heuristic", points)], scenarios), [])
-        decision = ended(config, history)
+        decision = stage_end(config, history)
         assert (decision is None) == (over is None), number
         assert over != "time-out" or "time-out after 3 rounds" in decision.reason
     assert stage_now(config, history) == 2

@@ -221,7 +221,7 @@ def test_a_run_killed_before_it_began_is_begun_by_its_own_folder_and_hides_no_ot
     assert run("--config", config).returncode == 0
     (tmp_path / "runs" / "0002").mkdir()  # killed between making the folder and beginning the ledger
     newest = run("--config", config, "--resume")
-    passed_over = f"{tmp_path / 'runs' / '0002'} is passed over: it never began"
+    passed_over = f"{tmp_path / 'runs' / '0002'} is skipped: it never began"
     assert newest.returncode == 0 and passed_over in newest.stdout
     assert f"run folder {tmp_path / 'runs' / '0001'}" in newest.stdout
     Ledger(tmp_path / "runs" / "0002" / "ledger.sqlite").close()  # ... or between opening and beginning it
