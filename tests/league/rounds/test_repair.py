@@ -145,7 +145,7 @@ def test_a_main_exploiter_is_for_the_main_that_it_names():
 @pytest.mark.parametrize(
     "learners, words",
     [
-        ("- {name: main, exploits: main}", "only a main_exploiter is for one main"),
+        ("- {name: main, exploits: main}", "exploits: is for a main_exploiter"),
         ("- {name: hunter, role: main_exploiter, exploits: nobody}\n  - {name: main}", "no main is called"),
     ],
 )
