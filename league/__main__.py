@@ -9,7 +9,7 @@ from league.cli.stops import STOPS
 
 def main() -> int:
     """Run ``dond`` in a process of its own, which heeds stops from the start; its exit code."""
-    STOPS.heed_from_the_start()
+    STOPS.handle_from_the_start()
     from league.cli.main import main as dond
 
     return dond()

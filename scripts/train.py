@@ -10,7 +10,7 @@ try:
     from league.cli.stops import STOPS
 
     if __name__ == "__main__":
-        STOPS.heed_from_the_start()
+        STOPS.handle_from_the_start()
 
     from league.cli.shell import run
     from league.cli.train import command

@@ -19,7 +19,7 @@ from dond_marl.errors import InputError
 from dond_marl.records.files import write_atomically
 from experiments.commands.outcome import keep, results_file
 from league.bench.submission import of_run
-from league.cli.shell import FILE, Command, WritableFile, config_option, say, set_option
+from league.cli.shell import FILE, Command, WritableFile, config_option, print_line, set_option
 from league.settings.read import load_config
 
 STOPPED = "what is played is kept, and the same command goes on with the rest"
@@ -57,10 +57,10 @@ def command(
     if folder is not None:
         submission = of_run(folder.expanduser(), member)
         more = {member or MAIN: (submission.who.partner(), submission.known.identity)}
-    experiment = perform(config, None if python is None else str(Path(python).expanduser()), more, say)
+    experiment = perform(config, None if python is None else str(Path(python).expanduser()), more, print_line)
     text = lines(experiment)
     found = found_in(text.splitlines())
     keep(path, text, markdown(found))
     if plot is not None:
         write_atomically(plot, drawing(found))
-        say(f"written: {plot}")
+        print_line(f"written: {plot}")

@@ -20,7 +20,7 @@ import click
 from dond_marl.errors import InputError
 from dond_marl.records.files import write_atomically
 from experiments.baselines.settings import BaselinesConfig
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
+from league.cli.shell import FILE, Command, config_option, integer, output_console, print_line, set_option
 from league.cli.stops import STOPS
 from league.settings.read import load_config
 from partners.rosters import ROSTERS
@@ -31,7 +31,7 @@ MOST_WORKERS = 64
 @click.command(cls=Command, help=__doc__)
 @config_option("baselines.yaml", default="experiments/configs/baselines.yaml", help="YAML file (baselines.yaml)")
 @set_option
-@click.option("--seeds", type=whole(1, 1000), metavar="N", help="of each arm that learns; overrides comparison.seeds")
+@click.option("--seeds", type=integer(1, 1000), metavar="N", help="of each arm that learns; overrides comparison.seeds")
 @click.option(
     "--against",
     type=click.Choice(ROSTERS),
@@ -39,7 +39,7 @@ MOST_WORKERS = 64
     help="a roster to be measured on, may be repeated; comparison.against otherwise",
 )
 @click.option(
-    "--workers", type=whole(1, MOST_WORKERS), default=2, metavar="N", help="runs in parallel, one thread each (2)"
+    "--workers", type=integer(1, MOST_WORKERS), default=2, metavar="N", help="runs in parallel, one thread each (2)"
 )
 @click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
 @click.option("--dry-run", is_flag=True, help="print what remains to be done and what it would cost, stop")
@@ -84,32 +84,32 @@ def command(
     if dry_run:
         from experiments.baselines.forecast import forecast
 
-        print_section(console_for_people(), forecast(jobs, rosters, lines_in(path)))
+        print_section(output_console(), forecast(jobs, rosters, lines_in(path)))
         return
     if exploited is not None:
         from experiments.baselines.exploited import measure
         from experiments.baselines.exploited import section as taken
 
-        lines = measure(jobs, exploited, say)
+        lines = measure(jobs, exploited, print_line)
         if not lines:
             raise InputError(
                 f"--exploited: under {folder} no run of {', '.join(only or names)} is finished that has an exact best "
                 "response; the same command without --exploited plays them"
             )
         reference = comparison.reference if any(line["arm"] == comparison.reference for line in lines) else None
-        print_section(console_for_people(), taken(lines, reference))
+        print_section(output_console(), taken(lines, reference))
         return
     measured_on = " and ".join(comparison.against)
-    say(f"{len(jobs)} runs against the roster {measured_on}, {workers} at a time, under {folder}")
-    STOPS.word = "stopped: what is done is kept, and the rest goes on where it was with the same command"
-    done = sorted(perform(jobs, rosters, path, workers, say), key=lambda result: jobs.index(result.job))
+    print_line(f"{len(jobs)} runs against the roster {measured_on}, {workers} at a time, under {folder}")
+    STOPS.message = "stopped: what is done is kept, and the rest goes on where it was with the same command"
+    done = sorted(perform(jobs, rosters, path, workers, print_line), key=lambda result: jobs.index(result.job))
     learned = {result.job.arm.name for result in done}
     over = comparison.reference if comparison.reference in learned else None
     report = leaderboard([row for result in done for row in result.rows], over)
     report = report._replace(sections=(*report.sections, acts_section(done, comparison.acts)))
     for section in report.sections:
-        print_section(console_for_people(), section)
+        print_section(output_console(), section)
     table = folder / f"table_{'_'.join(comparison.against)}.md"
     write_atomically(table, report_markdown(report))
     write_atomically(table.with_suffix(".html"), report_html(printable(report._replace(title="Arms of equal acts"))))
-    say(f"written: {path}, {table} and {table.with_suffix('.html').name}")
+    print_line(f"written: {path}, {table} and {table.with_suffix('.html').name}")

@@ -18,7 +18,7 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from experiments.distill import DistillConfig, Imitation, imitation
-from league.cli.shell import FILE, Command, Renamed, config_option, console_for_people, say, set_option
+from league.cli.shell import FILE, Command, config_option, output_console, print_line, set_option
 from league.settings.read import load_config
 from league.tables.figures import with_margin
 from partners.llm.client import SetupError
@@ -38,7 +38,6 @@ AGAINST = "heuristic"
     "--output-dir",
     "--out",
     "out",
-    cls=Renamed,
     type=FILE,
     metavar="FOLDER",
     help="where the model goes (the user's cache)",
@@ -55,8 +54,8 @@ def command(config_path: Path | None, overrides: tuple[str, ...], out: Path | No
     student = LocalLLMPartner(client, client, template, history_cap=recipe.prompt_history())
     source = open_source("lewis", split="test")
     result = imitation(student, teacher, seat_occupant(AGAINST), source, Rules(recipe.max_turns), recipe.seed)
-    _print(console_for_people(), recipe, result, source.label)
-    say(f'the model is in {folder}; seat it as llm(provider=hf, model="{folder}")')
+    _print(output_console(), recipe, result, source.label)
+    print_line(f'the model is in {folder}; seat it as llm(provider=hf, model="{folder}")')
 
 
 def _made(recipe: Recipe, template: Template, out: Path | None) -> Path:
@@ -67,7 +66,7 @@ def _made(recipe: Recipe, template: Template, out: Path | None) -> Path:
     if folder.exists() and not is_complete(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise SetupError(f"{folder} holds something else: name a new folder")
     try:
-        distill(recipe, template, folder, say)
+        distill(recipe, template, folder, print_line)
     except ValueError as error:  # a prompt longer than the model reads, say
         raise RunFailure(str(error)) from error
     return folder
@@ -81,6 +80,6 @@ def _print(console: Console, recipe: Recipe, result: Imitation, label: str) -> N
         seats = map(with_margin, play.as_seat)
         table.add_row(name, with_margin(play.points), *seats, f"{play.deals:.1%}", f"{play.turns:.1f}")
     console.print(table)
-    say(f"agreement {result.agreement:.1%} and score {result.score:.1%} of what it imitates")
-    say(f"{result.acts:.1%} of its acts and {result.whole:.1%} of its whole decisions, of {result.decisions:,}")
-    say(f"{result.moves:,.0f} moves/s with 64 games in flight")
+    print_line(f"agreement {result.agreement:.1%} and score {result.score:.1%} of what it imitates")
+    print_line(f"{result.acts:.1%} of its acts and {result.whole:.1%} of its whole decisions, of {result.decisions:,}")
+    print_line(f"{result.moves:,.0f} moves/s with 64 games in flight")

@@ -16,14 +16,14 @@ from pathlib import Path
 import click
 
 from league.bench.results import check_writable
-from league.cli.shell import FILE, Command, console_for_people, say, whole
+from league.cli.shell import FILE, Command, integer, output_console, print_line
 
 DEFAULT = Path("runs/double_oracle.jsonl")
 ROSTER = "train"
 
 
 @click.command(cls=Command, help=__doc__, interrupted="nothing is written")
-@click.option("--turns", type=whole(2, 4), default=3, metavar="N", help="of a game, 2 to 4 (3)")
+@click.option("--turns", type=integer(2, 4), default=3, metavar="N", help="of a game, 2 to 4 (3)")
 @click.option(
     "--solver",
     type=click.Choice(("strictest", "max_welfare", "nash_bargaining")),
@@ -31,7 +31,7 @@ ROSTER = "train"
     help="which equilibrium of the members (strictest)",
 )
 @click.option("--start", multiple=True, metavar="OCCUPANT", help=f"whom to begin with (the roster {ROSTER})")
-@click.option("--most", type=whole(1, 10_000), default=400, metavar="N", help="iterations for a pool (400)")
+@click.option("--most", type=integer(1, 10_000), default=400, metavar="N", help="iterations for a pool (400)")
 @click.option("--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"to keep it in ({DEFAULT})")
 def command(turns: int, solver: str, start: tuple[str, ...], most: int, results: Path) -> None:
     """Solve, print every iteration, and keep the end."""
@@ -42,7 +42,7 @@ def command(turns: int, solver: str, start: tuple[str, ...], most: int, results:
 
     check_writable(results)
     read(results)
-    row = performed(everybody(), members_of(start or roster(ROSTER)), turns, solver, most, say)
+    row = performed(everybody(), members_of(start or roster(ROSTER)), turns, solver, most, print_line)
     keep(results, row)
-    print_section(console_for_people(), section(row))
-    say(f"written: {results}")
+    print_section(output_console(), section(row))
+    print_line(f"written: {results}")

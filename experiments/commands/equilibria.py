@@ -19,7 +19,7 @@ import click
 from dond_marl.errors import InputError
 from league.bench.results import check_writable
 from league.bench.submission import of_run
-from league.cli.shell import FILE, Command, WritableFile, say
+from league.cli.shell import FILE, Command, WritableFile, print_line
 from league.display.plane import check_drawable
 
 DEFAULT = Path("runs/equilibria.jsonl")
@@ -56,10 +56,10 @@ def command(results: Path, plot: Path | None, folder: Path | None, member: tuple
         game = "" if worth.turns is None else f", {worth.turns} turns"
         game += "" if worth.temperature is None else f" at {worth.temperature}"
         game += ", DISAGREE refuses" if worth.disagree == "rejects" else ""
-        say(f"{worth.who}{game}: {first:.2f} and {second:.2f} points, {worth.deals:.1%} deals")
+        print_line(f"{worth.who}{game}: {first:.2f} and {second:.2f} points, {worth.deals:.1%} deals")
     results.parent.mkdir(parents=True, exist_ok=True)
     results.write_text(lines(found), encoding="utf-8")
-    say(f"written: {results}")
+    print_line(f"written: {results}")
     if plot is not None:
         draw(plot, found)
-        say(f"written: {plot}")
+        print_line(f"written: {plot}")

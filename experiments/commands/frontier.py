@@ -19,7 +19,7 @@ from dond_marl.occupants import check_spec
 from dond_marl.records.files import write_atomically
 from experiments.commands.outcome import keep
 from league.bench.results import check_writable
-from league.cli.shell import FILE, SEED, Command, WritableFile, say
+from league.cli.shell import FILE, SEED, Command, WritableFile, print_line
 
 SEATS = ("heuristic", "expert(greedy=True)", "equilibrium")
 REPLIES = ("heuristic", "expert(greedy=True)")
@@ -35,7 +35,7 @@ MAIN = "main"
     "--reply", "replies", multiple=True, metavar="OCCUPANT", help="gets the exact best reply; may be repeated"
 )
 @click.option(
-    "--main", type=FILE, metavar="FILE", help="the .json of a checkpoint, as of dond league export, seated too"
+    "--main", type=FILE, metavar="FILE", help="the .json of a checkpoint, as of dond export --to checkpoint, seated too"
 )
 @click.option("--seed", type=SEED, default=0, metavar="N", help="of the noise of ours (0)")
 @click.option("--results", type=FILE, default=Path("runs/frontier.jsonl"), metavar="FILE", help="(runs/frontier.jsonl)")
@@ -65,7 +65,7 @@ def command(
         check_spec(spec)
         named, answered = [*named, (MAIN, spec)], [*answered, (MAIN, spec)]
     rows = list(perform(instances, transcripts, experiment, named, answered, seed=seed))
-    keep(results, lines(rows, experiment, [*named, *answered], seed, say), markdown(rows), how(rows))
+    keep(results, lines(rows, experiment, [*named, *answered], seed, print_line), markdown(rows), how(rows))
     if plot is not None:
         write_atomically(plot, drawing(rows))
-        say(f"written: {plot}")
+        print_line(f"written: {plot}")

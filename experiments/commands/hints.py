@@ -21,7 +21,7 @@ from rich.markdown import Markdown
 from dond_marl.records.files import write_atomically
 from dond_marl.rollout import OccupantError
 from hints import HinterError
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
+from league.cli.shell import FILE, Command, config_option, integer, output_console, print_line, set_option
 from league.display.plane import check_drawable
 from league.ledger.run_directory import SETTINGS, new_run
 from league.settings.read import dump, load_config
@@ -37,7 +37,7 @@ STOPPED = "learners that are done are kept, and the same command goes on with th
 )
 @set_option
 @click.option(
-    "--workers", type=whole(1, 64), default=1, metavar="N", help="learners trained in parallel, one thread each (1)"
+    "--workers", type=integer(1, 64), default=1, metavar="N", help="learners trained in parallel, one thread each (1)"
 )
 @click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
 def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: Path | None) -> None:
@@ -51,7 +51,7 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: P
     for path in (Path(FIGURE), *([plot] if plot is not None else [])):
         check_drawable(path)
     try:
-        experiment = run(config, say, workers, Path(config.output_dir).expanduser() / LEARNERS)
+        experiment = run(config, print_line, workers, Path(config.output_dir).expanduser() / LEARNERS)
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
     with new_run(Path(config.output_dir).expanduser()) as directory:
@@ -63,8 +63,8 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: P
         for path in (directory.path / FIGURE, *([plot] if plot is not None else [])):
             path.parent.mkdir(parents=True, exist_ok=True)
             draw(path, experiment)
-    console_for_people().print(Markdown(text))
-    say(
+    output_console().print(Markdown(text))
+    print_line(
         f"shares of what the exact best response to {config.env.partner} earns ({experiment.best:.2f} points of ten) "
         f"on {experiment.label}, greedy play without hints, mean and 95% interval over {config.experiment.seeds} seeds"
         f"{config.hints.privileged_note}\nrun folder {directory.path}: "

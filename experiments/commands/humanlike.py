@@ -19,7 +19,7 @@ from rich.table import Table
 
 from dond_marl.records.files import write_atomically
 from experiments.humanlike import Base, HumanlikeError, Mean, base, check, means, rows
-from league.cli.shell import FILE, Command, WritableFile, config_option, console_for_people, say, set_option, whole
+from league.cli.shell import FILE, Command, WritableFile, config_option, integer, output_console, print_line, set_option
 from league.display.training import TrainWatcher
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
@@ -57,7 +57,7 @@ UNTIL_NOW = "no table; the runs are saved as far as they went"
 )
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
 @click.option("--json", "json_path", type=WritableFile(), metavar="FILE", help="also write the figures to a file")
-@click.option("--seeds", type=whole(1, 1000), default=1, metavar="N", help="of each training: 1 to N (1)")
+@click.option("--seeds", type=integer(1, 1000), default=1, metavar="N", help="of each training: 1 to N (1)")
 @click.option("--against", multiple=True, metavar="OCCUPANT", help="opponents; may be repeated (the roster dev)")
 def command(
     config_path: Path,
@@ -69,7 +69,7 @@ def command(
     against: tuple[str, ...],
 ) -> None:
     """Train, measure and print."""
-    console, config = console_for_people(), load_config(config_path, overrides, TrainConfig)
+    console, config = output_console(), load_config(config_path, overrides, TrainConfig)
     check(config)
     check_training_provenance(config)
     pulls = pulls or (config.training.kl,)
@@ -78,7 +78,7 @@ def command(
     confirm_opponents_unseen(against, training_ancestry(config), "the learner")
     measured_on, opponents, numbers = base(config, data_dir), against or roster(DEV), range(1, seeds + 1)
     with TrainWatcher(console) as watcher:
-        policies = list(rows(config, pulls, numbers, data_dir, watcher, opponents, say))
+        policies = list(rows(config, pulls, numbers, data_dir, watcher, opponents, print_line))
     told = ", ".join(against) or "the roster dev"
     table = means(policies)
     _print(console, table, measured_on, told)
@@ -87,7 +87,7 @@ def command(
         document |= {"partner": config.env.partner, "training": config.training.model_dump(mode="json")}
         document |= {"table": [report_json(row) for row in table], "policies": [report_json(row) for row in policies]}
         write_atomically(json_path, json.dumps(document, indent=1) + "\n")
-        say(f"written: {json_path}")
+        print_line(f"written: {json_path}")
 
 
 def _print(console: Console, rows: Sequence[Mean], measured_on: Base, against: str) -> None:
@@ -111,14 +111,14 @@ def _print(console: Console, rows: Sequence[Mean], measured_on: Base, against: s
             with_margin(row.act_nats),
         )
     console.print(table)
-    say(
+    print_line(
         f"likeness on {measured_on.positions:,} acts of people (test), {measured_on.replies:,} of them replies: how "
         "often the likeliest act was said, exact KL of the policy from that of people, cross-entropy of what they "
         f"said; points of ten against {against} on the held-out scenarios; 95% intervals over seeds, of a single "
         "policy over scenarios"
     )
     if measured_on.refusals:
-        say(
+        print_line(
             f"DISAGREE ends the game here, so {measured_on.refusals:,} positions are left out in which somebody "
             "refuses or was just refused: this is likeness to people who never refuse"
         )

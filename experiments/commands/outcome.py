@@ -8,7 +8,7 @@ from rich.markdown import Markdown
 
 from dond_marl.records.files import write_atomically
 from league.bench.results import check_writable
-from league.cli.shell import console_for_people, say
+from league.cli.shell import output_console, print_line
 
 RESULTS = "results.jsonl"
 
@@ -24,7 +24,7 @@ def keep(path: Path, text: str, table: str, *notes: str) -> None:
     """Write ``text`` to ``path``, whose folder is made; print the ``table``, which is Markdown, and the ``notes``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text)
-    console_for_people().print(Markdown(table))
+    output_console().print(Markdown(table))
     for note in notes:
-        say(note)
-    say(f"written: {path}")
+        print_line(note)
+    print_line(f"written: {path}")

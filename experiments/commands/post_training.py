@@ -17,7 +17,7 @@ import click
 from rich.markdown import Markdown
 
 from league.bench.results import check_writable
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option
+from league.cli.shell import FILE, Command, config_option, output_console, print_line, set_option
 from league.settings.read import load_config
 
 RESULTS = "results.jsonl"
@@ -42,15 +42,15 @@ def command(config_path: Path, overrides: tuple[str, ...], examples_only: bool, 
 
         claim(config, folder)
         for arm in config.arms:
-            examples_of(config, arm, folder / arm.name, say)
-            say(f"written: {folder / arm.name / EXAMPLES}")
+            examples_of(config, arm, folder / arm.name, print_line)
+            print_line(f"written: {folder / arm.name / EXAMPLES}")
         return
     from experiments.language_models.post_training.experiment import keep_rows, perform  # loads PyTorch
     from experiments.language_models.post_training.findings import markdown
 
     path = results or folder / RESULTS
     check_writable(path)
-    rows = perform(config, say)
+    rows = perform(config, print_line)
     keep_rows(path, config, rows)
-    console_for_people().print(Markdown(markdown(config, rows)))
-    say(f"written: {path}")
+    output_console().print(Markdown(markdown(config, rows)))
+    print_line(f"written: {path}")

@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 
 from experiments.commands.outcome import keep, results_file
-from league.cli.shell import FILE, Command, config_option, say, set_option
+from league.cli.shell import FILE, Command, config_option, print_line, set_option
 from league.settings.read import load_config
 
 STOPPED = "players that are done are kept, and the same command goes on with the rest"
@@ -36,5 +36,5 @@ def command(config_path: Path, overrides: tuple[str, ...], results: Path | None)
 
     config = load_config(config_path, overrides, PublishedConfig)
     path = results_file(results, Path(config.output_dir).expanduser())
-    found = perform(config, say)
+    found = perform(config, print_line)
     keep(path, lines(found), markdown(found))

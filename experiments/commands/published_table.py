@@ -22,7 +22,7 @@ from dond_marl.records.files import write_atomically
 from experiments.field.published.cells import published
 from experiments.field.published.gathered import FILES, gathered
 from experiments.field.published.table import document, markdown
-from league.cli.shell import FILE, Command, WritableFile, console_for_people, say
+from league.cli.shell import FILE, Command, WritableFile, output_console, print_line
 
 RESULTS = tuple(f"docs/results/{name}" for name in FILES)
 MADE_BY = "dond experiment published --set data_dir=FOLDER"
@@ -42,11 +42,11 @@ def command(results: tuple[Path, ...], plain: bool, json_path: Path | None) -> N
     if plain:
         click.echo(text)
     else:
-        console_for_people().print(Markdown(text))
+        output_console().print(Markdown(text))
     for path in paths:
-        say(f"ours: {path}")
+        print_line(f"ours: {path}")
     if not paths:
-        say(f"no figures of ours here: {MADE_BY} makes them")
+        print_line(f"no figures of ours here: {MADE_BY} makes them")
     if json_path is not None:
         write_atomically(json_path, json.dumps(document(published(), found), indent=1) + "\n")
-        say(f"written: {json_path}")
+        print_line(f"written: {json_path}")

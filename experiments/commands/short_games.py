@@ -17,7 +17,7 @@ from rich.markdown import Markdown
 
 from dond_marl.records.files import write_atomically
 from league.bench.results import check_writable
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
+from league.cli.shell import FILE, Command, config_option, integer, output_console, print_line, set_option
 from league.settings.read import load_config
 
 RESULTS, LEARNERS = "results.jsonl", "learners"
@@ -28,7 +28,7 @@ STOPPED = "learners that are done are kept, and the same command goes on with th
 @config_option("short_games.yaml", default="experiments/configs/short_games.yaml", help="YAML file (short_games.yaml)")
 @set_option
 @click.option(
-    "--workers", type=whole(1, 64), default=1, metavar="N", help="learners trained in parallel, one thread each (1)"
+    "--workers", type=integer(1, 64), default=1, metavar="N", help="learners trained in parallel, one thread each (1)"
 )
 @click.option("--results", type=FILE, metavar="FILE", help="the results file (results.jsonl in output_dir)")
 def command(config_path: Path, overrides: tuple[str, ...], workers: int, results: Path | None) -> None:
@@ -41,8 +41,8 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int, results
     folder = Path(config.output_dir).expanduser()
     path = results or folder / RESULTS
     check_writable(path)
-    experiment = perform(config, say, workers, folder / LEARNERS)
+    experiment = perform(config, print_line, workers, folder / LEARNERS)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, lines(experiment))
-    console_for_people().print(Markdown(markdown(experiment)))
-    say(f"written: {path}")
+    output_console().print(Markdown(markdown(experiment)))
+    print_line(f"written: {path}")

@@ -33,7 +33,7 @@ from experiments.styles.report import NAMES, Judged, figures, print_judged, prin
 from experiments.styles.settings import Source, StylesConfig
 from experiments.styles.trials import Trial, TrialResult, reward_in, run
 from league.backends.pool import in_processes
-from league.cli.shell import FILE, Command, config_option, console_for_people, say, set_option, whole
+from league.cli.shell import FILE, Command, config_option, integer, output_console, print_line, set_option
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError, new_run
 from league.settings.read import dump, load_config
 from league.tasks.provenance import learner_ancestry
@@ -51,7 +51,9 @@ MOST_WORKERS = 64
 @click.command(cls=Command, help=__doc__, interrupted="no figures are written", run_errors=(CheckpointError,))
 @config_option("styles.yaml", default="experiments/configs/styles.yaml", help="YAML file (styles.yaml)")
 @set_option
-@click.option("--workers", type=whole(1, MOST_WORKERS), metavar="N", help="learners trained in parallel (one per core)")
+@click.option(
+    "--workers", type=integer(1, MOST_WORKERS), metavar="N", help="learners trained in parallel (one per core)"
+)
 @click.option("--judges-only", is_flag=True, help="only compare the judges' labels; train nothing")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="with --judges-only: write what was compared")
 def command(
@@ -68,7 +70,7 @@ def command(
     refuse_test_roster(learner_ancestry(config.env, config.training.init_from))
     began = time.perf_counter()
     judged = list(_judged(config))
-    print_judged(console_for_people(), config, judged)
+    print_judged(output_console(), config, judged)
     if judges_only and json_path is not None:
         document = figures(config, [], judged, partner, time.perf_counter() - began)
         write_atomically(json_path, json.dumps(document, indent=1) + "\n")
@@ -81,7 +83,7 @@ def _learn(config: StylesConfig, judged: Sequence[Judged], partner: str, workers
     trials = trials_of(config)
     with new_run(Path(config.logging.output_dir).expanduser()) as directory:
         write_atomically(directory.path / SETTINGS, dump(config))
-        say(
+        print_line(
             f"{len(trials)} learners of {config.training.num_train_steps:,} own decisions each against {partner}, "
             f"{workers} at a time; run folder {directory.path}"
         )
@@ -89,13 +91,13 @@ def _learn(config: StylesConfig, judged: Sequence[Judged], partner: str, workers
         for done, (place, result) in enumerate(in_processes(_run, [(trial,) for trial in trials], workers), start=1):
             results[place] = result
             _keep(directory, result)
-            say(f"{done}/{len(trials)} {_in_words(result)}")
+            print_line(f"{done}/{len(trials)} {_in_words(result)}")
         rows = rows_of(config, [result for result in results if result is not None])
-        print_rows(console_for_people(), config, rows, partner)
+        print_rows(output_console(), config, rows, partner)
         seconds = time.perf_counter() - began
         document = figures(config, rows, judged, partner, seconds)
         write_atomically(directory.path / FIGURES_NAME, json.dumps(document, indent=1) + "\n")
-        say(f"{seconds:.0f} s; written: {directory.path / FIGURES_NAME}, and every learner's checkpoint")
+        print_line(f"{seconds:.0f} s; written: {directory.path / FIGURES_NAME}, and every learner's checkpoint")
 
 
 def trials_of(config: StylesConfig) -> list[Trial]:

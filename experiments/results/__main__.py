@@ -6,7 +6,7 @@ same files.
 
 examples:
   python -m experiments.results
-  python -m experiments.results --check    # change nothing; exit code 1 if a page is not what the files say
+  python -m experiments.results --check    # change nothing; exit code 1 if a page is not what the files give
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from experiments.results.files import FOLDER, ROOT
 from experiments.results.language_models import DRAWN_TRAINING, post_training_figure
 from experiments.results.picture import PICTURE, picture
 from experiments.results.tables import SHORT, TABLES, block
-from league.cli.shell import Command, run, say
+from league.cli.shell import Command, print_line, run
 
 PAGES = (
     ROOT / "README.md",
@@ -64,7 +64,7 @@ def command(check: bool) -> None:
             raise RunFailure(f"{path.name} is not what docs/results says: run python -m experiments.results")
         if right != text:
             path.write_text(right, encoding="utf-8")
-            say(f"written: {path}")
+            print_line(f"written: {path}")
 
 
 if __name__ == "__main__":

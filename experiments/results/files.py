@@ -86,7 +86,7 @@ NOTES = {  # what else belongs to it
     "anac.jsonl": "with a Python that has NegMAS and the agents; the folder is a run of the default league",
     "frontier.jsonl": (
         "the folders are `dond/in` and `results_en` of sherzod-hakimov/negotiation-games as of September 2025; main is "
-        "of the default league, `dond league export --run FOLDER --member main --out CHECKPOINT`"
+        "of the default league, `dond export FOLDER --to checkpoint --member main --out CHECKPOINT`"
     ),
     "beliefs.jsonl": (
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "

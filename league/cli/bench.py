@@ -12,8 +12,8 @@ examples:
   dond bench expert --against dev --beyond          # pools that no roster and no training uses
   dond bench table                                  # the leaderboard
   dond bench table --results docs/results/bench.jsonl --format markdown
-  dond bench crowd --of dev                         # the best reply to an unknown member of it
-  dond bench beliefs expert --of train              # does it recognise its partner, and how soon?
+  dond bench crowd --of dev                         # the best response to an unknown member of it
+  dond bench beliefs expert --of train              # beliefs about its partner, turn by turn
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from league.bench.recognition import keep as keep_recognition
 from league.bench.recognition import read as read_recognitions
 from league.bench.recognition import recognition_row
 from league.bench.recognition import section as recognition_section
-from league.bench.results import DEFAULT, append, check_writable, read
+from league.bench.results import DEFAULT, check_writable, read
 from league.bench.run import against as opponents_of
-from league.bench.run import measure
-from league.bench.submission import of_run, of_spec
+from league.bench.submission import of_spec
 from league.bench.table import in_short, leaderboard, one_line_table
-from league.cli.shell import FILE, SEED, Command, Group, WritableFile, console_for_people, say, say_next, whole
+from league.cli.shell import FILE, SEED, Command, Group, WritableFile, integer, output_console, print_line, print_next
 from league.display.tables import print_in_short, print_section
 from league.report.render import report_html
+from league.run import benchmark
 from league.tables.blocks import Report
 from league.tables.markdown import report_markdown, section_markdown
 
-RUN = "run"  # the subcommand that is meant where none is named
+RUN = "run"  # the subcommand of a call without one
 MOST = 100_000
 FORMATS = ("text", "markdown", "html")
 BEGIN, END = "<!-- made by dond bench table: begin -->", "<!-- made by dond bench table: end -->"
 
 
 class Bench(Group):
-    """``dond bench WHO`` is ``dond bench run WHO``: what is no subcommand is somebody to measure."""
+    """``dond bench WHO`` is ``dond bench run WHO``: a word that is no subcommand is a policy to measure."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, cmd_name) or self.commands[RUN]
@@ -63,7 +63,7 @@ class Bench(Group):
 
 @click.group(cls=Bench, help=__doc__)
 def command() -> None:
-    """Has subcommands alone."""
+    """Group of the benchmark's commands."""
 
 
 @command.command(RUN, cls=Command, interrupted="nothing is added to the results file")
@@ -76,24 +76,25 @@ def command() -> None:
 )
 @click.option("--run", "folder", type=FILE, metavar="FOLDER", help="instead of WHO: a league's folder")
 @click.option("--member", metavar="NAME", help="with --run: a member or snapshot of it (its main member)")
-@click.option("--name", "--arm", metavar="TEXT", help="what it is called in the leaderboard (WHO)")
+@click.option("--name", "--arm", metavar="TEXT", help="its name in the leaderboard (WHO)")
 @click.option(
     "--seed", type=SEED, metavar="N", help="the seed it was trained with; rows of one name are seeds of one arm"
 )
-@click.option("--acts", type=whole(0, 2**63 - 1), metavar="N", help="acts, of both seats, in its whole training")
-@click.option("--declare", metavar="TEXT", help="whom it met, if there is no record of it; shown with the result")
+@click.option(
+    "--declare", metavar="TEXT", help="its opponents in training, if they are not recorded; shown with the result"
+)
 @click.option("--beyond", is_flag=True, help="on pools that no roster and no training uses")
 @click.option(
-    "--sample", type=whole(2, MOST), metavar="N", help="N scenarios only, for occupants that cost something to ask"
+    "--sample", type=integer(2, MOST), metavar="N", help="N scenarios only, for occupants that are expensive to query"
 )
 @click.option(
     "--replicates",
-    type=whole(2, 1000),
+    type=integer(2, 1000),
     default=REPLICATES,
     metavar="N",
-    help=f"how often a game is played in which somebody acts at random ({REPLICATES})",
+    help=f"games per scenario, seat and partner where one of them acts at random ({REPLICATES})",
 )
-@click.option("--workers", type=whole(1, 64), default=1, metavar="N", help="processes (1)")
+@click.option("--workers", type=integer(1, 64), default=1, metavar="N", help="processes (1)")
 @click.option(
     "--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"the file that the line is added to ({DEFAULT})"
 )
@@ -106,7 +107,6 @@ def run(
     member: str | None,
     name: str | None,
     seed: int | None,
-    acts: int | None,
     declare: str | None,
     beyond: bool,
     sample: int | None,
@@ -120,36 +120,29 @@ def run(
       dond bench expert --against dev
     """
     if (who is None) == (folder is None):
-        raise InputError(
-            "say whom to measure: WHO (an occupant or a checkpoint's .json), or --run FOLDER --member NAME"
-        )
+        raise InputError("name WHO (an occupant or a checkpoint's .json), or --run FOLDER --member NAME")
     if folder is None and member is not None:
         raise InputError("--member is for --run, which names a league's folder")
-    if beyond and sample is not None:
-        raise InputError("--beyond plays scenarios of its own; leave out --sample")
-    results = results.expanduser()
-    check_writable(results)
-    if results.exists():
-        read([results])  # damaged: before an hour of games, not after
-    submission = of_run(folder.expanduser(), member, name) if folder else of_spec(who or "", name)
-    submission = submission._replace(seed=seed, declared=declare, acts=acts)
-    opponents = opponents_of(against)
-    console = console_for_people()
+    console = output_console()
     with console.status("") as status:  # shown on a terminal only
-        row = measure(
-            submission,
-            opponents,
+        row = benchmark(
+            who if folder is None else member,
+            against,
+            run=folder,
+            name=name,
+            seed=seed,
+            declare=declare,
             beyond=beyond,
             sample=sample,
             replicates=replicates,
             workers=workers,
+            results=results,
             tell=status.update,
-        )
-    append(results, row)
+        ).row
     print_in_short(console, in_short(row))
     print_section(console, one_line_table(row))
-    say(f"added to: {results}")
-    say_next(context, "bench", "table", *(("--results", results) if results != DEFAULT else ()))
+    print_line(f"added to: {results}")
+    print_next(context, "bench", "table", *(("--results", results) if results != DEFAULT else ()))
 
 
 @command.command(cls=Command)
@@ -168,13 +161,13 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
     report = leaderboard(read([path.expanduser() for path in results or (DEFAULT,)]), over)
     if page is not None:
         page.write_text(renewed(page.read_text(encoding="utf-8"), report, str(page)), encoding="utf-8")
-        say(f"written: {page}")
+        print_line(f"written: {page}")
         return
     if form == "text":
         if out is not None:
             raise InputError("--out is for --format markdown or html; redirect the text instead")
-        console = console_for_people()
-        say(report.summary)
+        console = output_console()
+        print_line(report.summary)
         for section in report.sections:
             print_section(console, section)
         return
@@ -183,7 +176,7 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
         click.echo(text, nl=False)
         return
     out.write_text(text, encoding="utf-8")
-    say(f"written: {out}")
+    print_line(f"written: {out}")
 
 
 @command.command(cls=Command, interrupted="nothing is written")
@@ -194,10 +187,10 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
 )
 @click.option("--results", type=FILE, default=CROWDS, metavar="FILE", help=f"to keep it in ({CROWDS})")
 def crowd(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, results: Path) -> None:
-    """Compute the best reply to a crowd, and the price of not knowing which member one faces.
+    """Compute the best response to a mixture of partners, and the price of not knowing which member plays.
 
-    Every member is equally likely. The reply knows their programs, but not which of them it faces or what that one's
-    values are. Members that remember, or choose acts at random, are left out unless asked for.
+    Every member is equally likely. The response knows their programs, but neither which of them plays nor its values.
+    Members that remember, or choose acts at random, are left out by default.
 
     examples:
       dond bench crowd --of train
@@ -208,7 +201,7 @@ def crowd(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, result
     opponents = opponents_of(words, "--of")
     check_writable(results)
     read_crowds(results)
-    console = console_for_people()
+    console = output_console()
     with console.status("") as status:  # shown on a terminal only
         row = measured(
             crowd_of(opponents.name, opponents.partners, with_memory=with_memory, with_gamblers=with_gamblers),
@@ -216,7 +209,7 @@ def crowd(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, result
         )
     keep(results, row)
     print_section(console, section(row))
-    say(f"written: {results}")
+    print_line(f"written: {results}")
 
 
 @command.command(cls=Command, interrupted="nothing is written")
@@ -226,10 +219,10 @@ def crowd(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, result
 @click.option("--seed", type=SEED, metavar="N", help="of its training")
 @click.option("--results", type=FILE, default=RECOGNITIONS, metavar="FILE", help=f"to keep it in ({RECOGNITIONS})")
 def beliefs(who: str, words: tuple[str, ...], name: str | None, seed: int | None, results: Path) -> None:
-    """Measure what WHO learns about its partner: who it is, what it wants, and what each own turn loses.
+    """Measure the beliefs of WHO about its partner (identity and values), and the regret of each own turn.
 
-    Every member is equally likely. If WHO reports beliefs, they are shown beside the exact beliefs on the same turns.
-    What its acts lose to the best reply to the crowd, turn by turn, is computed for every policy.
+    Every member is equally likely. If WHO reports beliefs, they are shown next to the exact beliefs on the same turns.
+    The regret of its acts against the best response to the mixture is computed for every policy.
 
     examples:
       dond bench beliefs expert --of train
@@ -240,12 +233,12 @@ def beliefs(who: str, words: tuple[str, ...], name: str | None, seed: int | None
     check_writable(results)
     read_recognitions(results)
     submission = of_spec(who, name)._replace(seed=seed)
-    console = console_for_people()
+    console = output_console()
     with console.status("") as status:  # shown on a terminal only
         row = recognition_row(submission, opponents.name, opponents.partners, tell=status.update)
     keep_recognition(results, row)
     print_section(console, recognition_section(row))
-    say(f"written: {results}")
+    print_line(f"written: {results}")
 
 
 def renewed(text: str, report: Report, where: str) -> str:

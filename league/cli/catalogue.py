@@ -1,4 +1,4 @@
-"""List all occupants: a sentence, parameters with their defaults, traits and source of each.
+"""List all occupants: a sentence, parameters with defaults, traits and source of each.
 
 All of it comes from docstrings and signatures; no weights are read. Occupants of other packages, registered in the
 entry-point group "dond_marl.partners", are listed too.
@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 import click
@@ -26,23 +27,35 @@ from rich.text import Text
 
 from dond_marl.occupants import Factory, OccupantNameError, catalogue, check_spec
 from dond_marl.seats import Traits
-from league.cli.shell import Command, console_for_people
+from league.cli.shell import FILE, Command, output_console, print_line
+from partners.provenance import programs
+from partners.rosters import FILE as ROSTER_FILE
+from partners.rosters import ROSTERS, TEST, Rosters, load_rosters, plain_name
+from partners.rosters.draw import (
+    LIMIT,
+    Assessment,
+    Comparisons,
+    admission_csv,
+    admission_markdown,
+    admission_path,
+    read_admission,
+)
 
-TABLE = 132  # columns from which on a table is easier to read than a list
+TABLE = 132  # columns from which a table is easier to read than a list
 MANY = 6  # parameters that are listed in brief
 # The traits of what a function makes by default, where its annotation says only "a partner"; a test checks them.
 DECLARED = {
     "checkpoint": Traits(memoryless=True, learned=True),
     "expert": Traits(deterministic=True, memoryless=True, learned=True),
 }
-TRAITS = {  # in words: with the trait, and without it
-    "deterministic": ("deterministic", "gambles"),
-    "memoryless": ("no memory", "remembers"),
+TRAITS = {  # words with the trait, and without it
+    "deterministic": ("deterministic", "random"),
+    "memoryless": ("no memory", "memory"),
     "learned": ("learned", ""),
     "remote": ("remote", ""),
     "human": ("a person", ""),
     "privileged": ("privileged", ""),
-    "costly": ("costs something to ask", ""),
+    "costly": ("expensive to query", ""),
 }
 
 
@@ -55,12 +68,12 @@ class Entry(NamedTuple):
     parameters: dict[str, str | None]  # defaults by name, written as in a spec; None where one must be given
     traits: Traits | None  # None where they depend on the parameters
     module: str
-    text: str  # all that its docstring says, but for what its parameters mean
-    meanings: dict[str, str]  # of its parameters, by name: what each does and what it may be
+    text: str  # its docstring without the list of parameters
+    meanings: dict[str, str]  # its parameters by name: effect and allowed values
 
     @property
     def in_words(self) -> str:
-        """Its traits; what a person or a service lacks goes unsaid."""
+        """Its traits in words; a person or a service has only those that it declares."""
         if self.traits is None:
             return "traits depend on its parameters"
         exempt = self.traits.remote or self.traits.human
@@ -75,7 +88,7 @@ def entries() -> list[Entry]:
 
 
 def entry_of(name: str, factory: Factory) -> Entry:
-    """What an occupant's factory says of it."""
+    """The catalogue entry of an occupant, from its factory's docstring and signature."""
     text = inspect.getdoc(factory) or ""
     first, _, rest = (plain(part) for part in text.partition("\n\n"))
     source = re.search(r"Source: (.*?)(?:\.(?=\s+[A-Z`]|\s*$)|$)", rest)
@@ -92,13 +105,15 @@ def entry_of(name: str, factory: Factory) -> Entry:
 
 
 def _meanings(factory: Factory) -> dict[str, str]:
-    """What the lists in the docstrings of a factory, and of the classes above it, say of its parameters."""
-    found: dict[str, str] = {}
+    """The descriptions of parameters in the docstrings of a factory and of its base classes."""
+    meanings: dict[str, str] = {}
     for owner in reversed(inspect.getmro(factory) if isinstance(factory, type) else (factory,)):
         for part in (inspect.cleandoc(owner.__doc__ or "")).split("\n\n"):
             if part.startswith("- ``"):
-                found |= {name: plain(text) for name, text in re.findall(r"- ``(\w+)``: (.*?)(?=\n- |\Z)", part, re.S)}
-    return {name: found[name] for name in inspect.signature(factory).parameters if name in found}
+                meanings |= {
+                    name: plain(text) for name, text in re.findall(r"- ``(\w+)``: (.*?)(?=\n- |\Z)", part, re.S)
+                }
+    return {name: meanings[name] for name in inspect.signature(factory).parameters if name in meanings}
 
 
 def plain(text: str) -> str:
@@ -111,24 +126,24 @@ def plain(text: str) -> str:
 @click.option("--json", "as_json", is_flag=True, help="as JSON")
 @click.option("--no-color", is_flag=True, help="plain text without colours")
 def command(names: tuple[str, ...], as_json: bool, no_color: bool) -> None:
-    """Print all occupants in brief, or those named in full."""
-    known = {entry.name: entry for entry in entries()}
+    """Print all occupants in brief, or the named ones in full."""
+    by_name = {entry.name: entry for entry in entries()}
     for name in names:
-        if name not in known:
-            check_spec(name)  # says who is near
+        if name not in by_name:
+            check_spec(name)  # raises with a suggestion
             raise OccupantNameError(f"{name} is in no catalogue; name one of its entries, without parameters")
-    chosen = [known[name] for name in dict.fromkeys(names or known)]
+    chosen = [by_name[name] for name in dict.fromkeys(names or by_name)]
     if as_json:
         click.echo(json.dumps([_document(entry) for entry in chosen], indent=2))
         return
-    console = console_for_people()
+    console = output_console()
     console.no_color = console.no_color or no_color
     for part in full(chosen) if names else overview(chosen, console.width):
         console.print(part)
 
 
 def overview(shown: Sequence[Entry], width: int) -> Iterator[RenderableType]:
-    """All at a glance: a table where there is room, otherwise a list."""
+    """All entries in brief: a table if it fits ``width``, otherwise a list."""
     if width >= TABLE:
         yield _table(shown)
     else:
@@ -136,7 +151,7 @@ def overview(shown: Sequence[Entry], width: int) -> Iterator[RenderableType]:
             yield _heading(entry)
             yield _indented(entry.sentence)
             if entry.parameters:
-                yield _indented(_written(entry.parameters), "cyan")
+                yield _indented(_call_text(entry.parameters), "cyan")
             yield _indented(entry.source, "dim")
     yield Text(
         f"\n{len(shown)} occupants. Parameters go in brackets, boulware(exponent=2), or in YAML {{kind: boulware, "
@@ -154,9 +169,9 @@ def full(shown: Sequence[Entry]) -> Iterator[RenderableType]:
             yield _indented(f"{paragraph}\n")
         table = Table(box=None, pad_edge=False, show_header=False)
         for name, default in entry.parameters.items():
-            given = "must be given" if default is None else f"default {default}"
+            usage = "required" if default is None else f"default {default}"
             meaning = [Text(entry.meanings.get(name, ""))] if entry.meanings else []
-            table.add_row(Text(name, "cyan"), Text(given), *meaning)
+            table.add_row(Text(name, "cyan"), Text(usage), *meaning)
         if entry.parameters:
             yield Padding(table, (0, 0, 1, 2), expand=False)
         yield _indented(f"from {entry.module}", "dim")
@@ -170,7 +185,7 @@ def _table(shown: Sequence[Entry]) -> Table:
     table.add_column("traits", ratio=3, overflow="fold")
     table.add_column("source", style="dim", ratio=6, overflow="fold")
     for entry in shown:
-        cells = (entry.sentence, _written(entry.parameters), entry.in_words, entry.source)
+        cells = (entry.sentence, _call_text(entry.parameters), entry.in_words, entry.source)
         table.add_row(Text(entry.name), *map(Text, cells))
     return table
 
@@ -183,7 +198,7 @@ def _indented(text: str, style: str = "") -> Padding:
     return Padding(Text(text, style), (0, 0, 0, 2), expand=False)
 
 
-def _written(parameters: Mapping[str, str | None]) -> str:
+def _call_text(parameters: Mapping[str, str | None]) -> str:
     more = len(parameters) - MANY
     words = [f"{name}={'...' if default is None else default}" for name, default in parameters.items()]
     return ", ".join(words[:MANY]) + (f" and {more} more" if more > 0 else "")
@@ -199,7 +214,7 @@ def _parameters(factory: Factory) -> dict[str, str | None]:
 
 
 def _traits(name: str, factory: Factory) -> Traits | None:
-    """What the factory's class declares; of a function, the class that its annotation says it returns."""
+    """The traits of the factory's class, or of the class that a factory function is annotated to return."""
     occupant: Any = factory if isinstance(factory, type) else get_type_hints(factory).get("return")
     declared = inspect.getattr_static(occupant, "traits", None)
     return declared if isinstance(declared, Traits) else DECLARED.get(name)
@@ -217,3 +232,71 @@ def _document(entry: Entry) -> dict[str, Any]:
         ],
         "module": entry.module,
     }
+
+
+@click.command(cls=Command)
+@click.argument("names", nargs=-1, metavar="[ROSTER|OCCUPANT]...")
+@click.option("--check", is_flag=True, help="recompute the similarities, or check whether OCCUPANTs may be members")
+@click.option("--as", "roster_name", type=click.Choice(ROSTERS), default=TEST, help="with --check: the roster (test)")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "markdown", "csv"]), default="text", help="of the list (text)"
+)
+@click.option("--file", "path", type=FILE, default=ROSTER_FILE, metavar="FILE", help="of rosters (the package's)")
+def rosters(names: tuple[str, ...], check: bool, roster_name: str, form: str, path: Path) -> None:
+    """List the rosters of partners, or check them: train to learn from, dev for tuning, test for measuring.
+
+    The list has each member's most similar member of train, and the share of decisions that are the same. No measured
+    policy has trained with a member of test. The exit code of --check is 2 if a member is not allowed.
+
+    examples:
+      dond rosters
+      dond rosters test --format csv
+      dond rosters --check                            # all members: hashes, and similarity to each other
+      dond rosters --check "linear(exponent=3)" --as dev
+    """
+    stored = load_rosters(path)
+    if check:
+        _check_rosters(stored, names, roster_name, path)
+        return
+    if unknown := [name for name in names if name not in ROSTERS]:
+        raise click.UsageError(f"{unknown[0]} is no roster: name {', '.join(ROSTERS)}, or use --check")
+    shown = [name for name in ROSTERS if name in (names or ROSTERS)]
+    rows = [row for row in read_admission(admission_path(path).read_text(encoding="utf-8")) if row.roster in shown]
+    members = [row for row in rows if not row.reason]
+    if form != "text":
+        click.echo(admission_csv(members) if form == "csv" else admission_markdown(members, programs), nl=False)
+        return
+    console = output_console()
+    for name in shown:
+        console.print(_roster_table(name, [row for row in members if row.roster == name]))
+        print_line(f"{len(stored.members[name])} members, sha256 {stored.hashes[name]}\n")
+    print_line(f"drawn from {len(stored.families)} families by the seed {stored.seed}")
+
+
+def _check_rosters(stored: Rosters, names: Sequence[str], roster_name: str, path: Path) -> None:
+    compared = Comparisons()
+    if names:
+        for name in names:
+            check_spec(name)  # raises with a suggestion
+        rows = [compared.assess(plain_name(name), roster_name, stored.members) for name in names]
+    else:
+        if damage := stored.damage():
+            raise click.UsageError(f"{path}: {damage}; draw them with `dond ship rosters`")
+        rows = compared.assess_all(stored.members)
+    for row in rows:
+        partner, share = row.nearest
+        distance = f"{share:.1%} like {partner}" + (f", below {LIMIT:.0%}" if share < LIMIT else "")
+        print_line(f"{row.roster:6} {row.member:60} {row.reason or f'apart: {distance}'}")
+    refused = [row.member for row in rows if row.reason]
+    if refused and not names:
+        raise click.UsageError(f"{len(refused)} of {len(rows)} are not allowed: {', '.join(refused)}")
+
+
+def _roster_table(name: str, rows: Sequence[Assessment]) -> Table:
+    table = Table(title=name, title_justify="left", box=None)
+    for heading in ("member", "most similar, of train", "same decision"):
+        table.add_column(heading, justify="right" if heading == "same decision" else "left")
+    for row in rows:
+        partner, share = row.nearest_train
+        table.add_row(row.member, partner, f"{share:.1%}")
+    return table

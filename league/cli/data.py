@@ -23,7 +23,7 @@ from dond_marl.records.transcript import transcript
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import BASE_URL, DEFAULT_DATA_DIR, DIALOGUE_SPLITS, DataError
 from dond_marl.scenarios.data import fetch as bring
-from league.cli.shell import FILE, Command, Group, Number, say
+from league.cli.shell import FILE, Command, Group, Number, print_line
 
 out_option = click.option("--out", type=FILE, required=True, metavar="FILE", help="where to write; replaces a file")
 
@@ -45,7 +45,7 @@ def fetch(data_dir: Path, url: str) -> None:
       dond data fetch
       dond data fetch --data-dir ~/negotiation-data
     """
-    bring(data_dir, url, say)
+    bring(data_dir, url, print_line)
 
 
 @command.command(cls=Command, run_errors=(DataError, LabelError))
@@ -67,15 +67,15 @@ def humans(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | Non
         raise click.UsageError("--split and --store need the published files: name their folder with --data-dir")
     line = stored_human_line() if data_dir is None else human_line(data_dir)
     for text in as_lines(line):
-        say(text)
+        print_line(text)
     document: dict[str, object] = {"human_line": to_json(line)}
     if data_dir is not None:
         report = annotator_report(splits or DIALOGUE_SPLITS, HAND_LABELS, data_dir)
         for text in report.lines:
-            say(text)
+            print_line(text)
         found = agreement(data_dir=data_dir)
         for text in agreement_lines(found):
-            say(text)
+            print_line(text)
         document["annotator"], document["agreement"] = report.figures, as_document(found)
     if keep:
         store(line)
@@ -147,7 +147,7 @@ def replay_file(file: Path, show: int) -> None:
     for number, game in enumerate(read_lines(file), start=1):
         try:
             if number <= show:
-                say(f"{transcript(game)}\n")
+                print_line(f"{transcript(game)}\n")
             if isinstance(game, InexactGame):
                 reasons["".join(letter for letter in game.inexact.split(":")[0] if not letter.isdigit())] += 1
                 continue
@@ -157,12 +157,12 @@ def replay_file(file: Path, show: int) -> None:
         exact += 1
         endings[game.outcome.ending.name] += 1
     counts = ", ".join(f"{name} {times:,}" for name, times in endings.most_common())
-    say(f"{exact:,} games replay to the outcome they state ({counts})" if exact else "no exact game")
+    print_line(f"{exact:,} games replay to the outcome they state ({counts})" if exact else "no exact game")
     for reason, times in reasons.most_common():
-        say(f"  {times:,} are no exact games: {' '.join(reason.split())}")
+        print_line(f"  {times:,} are no exact games: {' '.join(reason.split())}")
 
 
 def _write(path: Path, lines: Iterator[GameRecord | InexactGame]) -> None:
     exact, inexact = write_lines(path, lines)
     marked = f", {inexact:,} more that are no exact games, marked with the reason" if inexact else ""
-    say(f"written: {path}, {exact:,} games that replay exactly{marked}")
+    print_line(f"written: {path}, {exact:,} games that replay exactly{marked}")

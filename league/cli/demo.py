@@ -16,7 +16,7 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.records.files import write_atomically
-from league.cli.shell import FILE, Command, say
+from league.cli.shell import FILE, Command, print_line
 
 PAGE = "index.html"
 
@@ -33,4 +33,6 @@ def command(out: Path) -> None:
     text = page()
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / PAGE, text)
-    say(f"written: {folder / PAGE} ({len(text.encode()) / 1000:.0f} kB); open it in a browser, or serve the folder")
+    print_line(
+        f"written: {folder / PAGE} ({len(text.encode()) / 1000:.0f} kB); open it in a browser, or serve the folder"
+    )

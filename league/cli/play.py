@@ -33,7 +33,7 @@ from dond_marl.scenarios.sources import SOURCES, open_source, pack
 from dond_marl.seats import Cause
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve
-from league.cli.shell import FILE, MAX_TURNS, SEED, SOURCES_SAID, SPLITS_SAID, Command, whole
+from league.cli.shell import FILE, MAX_TURNS, SEED, SOURCES_HELP, SPLITS_HELP, Command, integer
 from league.cli.stops import STOPS
 from league.display.game import (
     LeftTheTable,
@@ -70,16 +70,16 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
     "--scenarios",
     type=click.Choice(SOURCES),
     default="lewis",
-    help=f"{SOURCES_SAID} (lewis)",
+    help=f"{SOURCES_HELP} (lewis)",
 )
 @click.option(
     "--split",
     metavar="NAME",
-    help=f"{SPLITS_SAID} (train)",
+    help=f"{SPLITS_HELP} (train)",
 )
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
 @click.option("--seed", type=SEED, metavar="N", help="random seed (a new one every time; it is shown)")
-@click.option("--games", type=whole(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")
+@click.option("--games", type=integer(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")
 @click.option("--max-turns", type=MAX_TURNS, default=10, metavar="N", help="most acts of both seats together (10)")
 @click.option(
     "--disagree",
@@ -118,7 +118,7 @@ def command(
     own_seat, book = None if seat == "random" else as_seat(seat), _writable(record)
     sitting = Sitting(occupant, name, source, rules, seed, book, own_seat)
     played: list[GameRecord] = []
-    STOPS.word = lambda: _farewell(played, book)
+    STOPS.message = lambda: _farewell(played, book)
     try:
         _play(Terminal(Console(highlight=False, color_system=None if no_color else "auto")), sitting, games, played)
     except LeftTheTable:

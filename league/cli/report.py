@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from dond_marl.records.files import write_atomically
-from league.cli.shell import FILE, Command, WritableFile, console_for_people, say, say_next
+from league.cli.shell import FILE, Command, WritableFile, output_console, print_line, print_next
 from league.display.tables import print_in_short
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import LEDGER, find_run
@@ -42,9 +42,9 @@ def command(context: click.Context, run: Path, kind: str, out: Path | None) -> N
         return
     path = out or folder / f"report.{kind}"
     write_atomically(path, text)
-    print_in_short(console_for_people(), for_people.abstract)
-    say(f"written: {path}")
-    say_next(context, "web", "--run", folder)
+    print_in_short(output_console(), for_people.abstract)
+    print_line(f"written: {path}")
+    print_next(context, "web", "--run", folder)
 
 
 def _members(folder: Path) -> list[str]:

@@ -1,8 +1,8 @@
-"""What every command shares: its help, its options, what it prints, and which exit code a failure ends it with.
+"""Common parts of all commands: help, options, printing, and the exit codes of failures.
 
-The exit code is 0, 1 (the run could not go on: :class:`~dond_marl.errors.RunFailure`, ``OSError``), 2 (what the caller
-gave is wrong: :class:`~dond_marl.errors.InputError`, click's usage errors), or 130 and 143 (stopped by Ctrl-C and by
-SIGTERM, :mod:`league.cli.stops`). A failure is one sentence on standard error, never a traceback; a traceback is a bug.
+The exit code is 0, 1 (the run failed: :class:`~dond_marl.errors.RunFailure`, ``OSError``), 2 (wrong input:
+:class:`~dond_marl.errors.InputError`, click's usage errors), or 130 and 143 (stopped by Ctrl-C and by SIGTERM,
+:mod:`league.cli.stops`). A failure is one sentence on standard error, never a traceback; a traceback is a bug.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ast
 import errno
 import inspect
 import os
+import re
 import shlex
 import sys
 import threading
@@ -28,14 +29,16 @@ from rich.text import Text
 
 from dond_marl.errors import EXTRAS, InputError, Notice, RunFailure, missing_library, shorten
 from league.cli.stops import STOPS
-from league.settings.layers import preset
 
 RUN_ERROR, USAGE_ERROR = 1, 2
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-WIDE = 160  # columns; used where there is no terminal to ask
-# The extra that brings all that a command needs, where that is another than `league`.
-BROUGHT_BY = {"llm-check": "llm", "train": "learn", "web": "ui"}
-OF_COMMANDS = ("learn", "league")  # of libraries that many commands need: the command's extra is named in their place
+WIDE = 160  # columns, for output that is no terminal
+# The extra with the libraries of a command, if that is another one than `league`.
+EXTRA_OF = {"llm-check": "llm", "train": "learn", "web": "ui"}
+OF_COMMANDS = (
+    "learn",
+    "league",
+)  # extras of libraries that many commands need: messages name the command's extra instead
 
 FILE = click.Path(path_type=Path)
 
@@ -43,8 +46,8 @@ FILE = click.Path(path_type=Path)
 class Command(click.Command):
     """A command whose help is a docstring: paragraphs, then ``examples:`` and indented lines, which are not rewrapped.
 
-    ``interrupted`` says what a stop leaves behind. ``run_errors`` are input errors that are the run's fault in this
-    command, exit code 1: a damaged checkpoint of the run that is resumed, say.
+    ``interrupted``: the state that a stop leaves, for its message. ``run_errors``: input errors that count as failures
+    of the run in this command (exit code 1), such as a damaged checkpoint of a resumed run.
     """
 
     def __init__(
@@ -55,7 +58,7 @@ class Command(click.Command):
         self.interrupted, self.run_errors = interrupted, run_errors
 
     def invoke(self, ctx: click.Context) -> Any:
-        STOPS.word = f"stopped{self.interrupted and ': '}{self.interrupted}"
+        STOPS.message = f"stopped{self.interrupted and ': '}{self.interrupted}"
         try:
             return super().invoke(ctx)
         except self.run_errors as error:
@@ -74,9 +77,9 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """A command with subcommands; ``files`` maps further ones to the modules that hold each as ``command``.
+    """A command with subcommands; ``files`` maps further ones to modules that define each as ``command``.
 
-    Such a module is imported when its command is asked for; until then its docstring alone is read.
+    ``module:name`` names another attribute. A module is imported when its command is run; help reads its source only.
     """
 
     def __init__(self, *args: Any, files: Mapping[str, str] | None = None, **options: Any) -> None:
@@ -88,9 +91,10 @@ class Group(Command, click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.files:
+            module, _, attribute = self.files[cmd_name].partition(":")
             try:
                 with STOPS.starting():
-                    command: click.Command = import_module(self.files[cmd_name]).command
+                    command: click.Command = getattr(import_module(module), attribute or "command")
             except ModuleNotFoundError as error:
                 if ctx.resilient_parsing:  # a shell completes the name alone
                     return click.Command(cmd_name)
@@ -107,14 +111,14 @@ class Group(Command, click.Group):
             raise click.NoSuchCommand(error.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        held = {name: command.help for name, command in self.commands.items()}
-        texts = {name: _docstring(module) for name, module in self.files.items()} | held
+        texts = {name: _docstring(place) for name, place in self.files.items()}
+        texts |= {name: command.help for name, command in self.commands.items()}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _parts(text)[0].split("\n\n")[0]) for name, text in texts.items()])
+            formatter.write_dl([(name, re.split(r"[:;,.]", _parts(text)[0])[0]) for name, text in texts.items()])
 
 
 class Number(click.ParamType[int | float]):
-    """A number of which ``fits`` is true; ``words`` say which that are, such as "an integer in 1..100"."""
+    """A number for which ``fits`` is true; ``words`` describe the range, such as "an integer in 1..100"."""
 
     def __init__(self, kind: type[int] | type[float], fits: Callable[[Any], bool], words: str) -> None:
         self.name = kind.__name__
@@ -130,20 +134,9 @@ class Number(click.ParamType[int | float]):
         return number
 
 
-def whole(low: int, high: int) -> Number:
+def integer(low: int, high: int) -> Number:
     """An integer in ``low``..``high``."""
     return Number(int, range(low, high + 1).__contains__, f"an integer in {low}..{high}")
-
-
-class Renamed(click.Option):
-    """An option that is heard under older names too, those after its first, which its help leaves out."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        heard, self.opts = self.opts, self.opts[:1]
-        try:
-            return super().get_help_record(ctx)
-        finally:
-            self.opts = heard
 
 
 class WritableFile(click.Path):
@@ -161,19 +154,21 @@ class ConfigFile(click.Path):
     """A file of settings: that of the path, otherwise the shipped one of its name."""
 
     def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> Path:
+        from league.settings.layers import preset  # not loaded for the help
+
         return preset(Path(value))
 
 
-MAX_TURNS = whole(1, 100)  # as dond_marl.game.Rules has it
+MAX_TURNS = integer(1, 100)  # as dond_marl.game.Rules has it
 SEED = Number(int, range(2**63).__contains__, "an integer in 0..2**63 - 1")
 
 
-SOURCES_SAID = (
-    "where items and values come from: lewis (worth 10 to each seat), uniform (any values), self_play and dialogues "
+SOURCES_HELP = (
+    "source of items and values: lewis (pools worth 10 to each seat), uniform (any values), self_play and dialogues "
     "(published games of programs and of people)"
 )
-SPLITS_SAID = (
-    "part of it; lewis: train, test (kept apart), paper_test (the paper's own 392), all; uniform: near (5 to 7 items), "
+SPLITS_HELP = (
+    "part of the source; lewis: train, test (held out), paper_test (the paper's), all; uniform: near (5 to 7 items), "
     "beyond (fewer or more); dialogues: train, val, test"
 )
 
@@ -204,60 +199,60 @@ resume_option = click.option(
 quiet_option = click.option("--quiet", is_flag=True, help="show no progress, only problems and the outcome")
 
 
-def console_for_people() -> Console:
-    """Standard output, wide enough for the tables where it is no terminal."""
+def output_console() -> Console:
+    """Standard output, wide enough for the tables if it is no terminal."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=WIDE)
 
 
-def say(line: str, style: str = "") -> None:
-    """Print a line, markup as it stands and without line breaks of our own."""
-    console_for_people().print(Text(line, style=style), soft_wrap=True)
+def print_line(line: str, style: str = "") -> None:
+    """Print a line without interpreting markup and without breaking it."""
+    output_console().print(Text(line, style=style), soft_wrap=True)
 
 
 def as_called(context: click.Context) -> str:
-    """How this command was started, to be copied: a script, ``python -m league`` or the installed command."""
+    """The command line that started this command, to be copied: a script, ``python -m league`` or ``dond``."""
     program, *words = context.command_path.split(" ")
     if program.endswith(".py"):
         return f"{_near(sys.executable)} {quoted(sys.argv[0])}"
     return " ".join([_near(sys.executable if program == "python" else sys.argv[0]), *words])
 
 
-def say_next(context: click.Context, *words: object) -> None:
-    """Print the next command to type: another of ``dond``'s, started as this one was."""
+def print_next(context: click.Context, *words: object) -> None:
+    """Print a suggested next command of ``dond``, started in the same way as this one."""
     program, *more = (context.find_root().info_name or "dond").split(" ")
     if program.endswith(".py"):
         start = [_near(sys.executable), "-m", "league"]
     else:
         start = [_near(sys.executable if program == "python" else sys.argv[0]), *more]
-    say(f"next: {' '.join([*start, *(quoted(str(word)) for word in words)])}")
+    print_line(f"next: {' '.join([*start, *(quoted(str(word)) for word in words)])}")
 
 
 def quoted(word: str) -> str:
-    """A word as a shell takes it whole; in double quotes where they say it, for specs have single ones inside."""
+    """A word quoted for a shell; in double quotes if possible, as specs have single quotes inside."""
     plain = shlex.quote(word)
     return plain if plain == word or any(letter in word for letter in '"$`\\!') else f'"{word}"'
 
 
 def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
-    """Do what the words ask for, those of the shell if none are given; the exit code."""
-    with STOPS.heeded(), _notices_as_lines(), _threads_without_room():
+    """Run a command with these words, or the shell's; returns the exit code."""
+    with STOPS.handled(), _notices_as_lines(), _threads_without_room():
         try:
             code = command.main(words, name, standalone_mode=False)
             sys.stdout.flush()
-            if not STOPS.asked:
+            if not STOPS.requested:
                 return int(code or 0)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # a bug is raised again
             stopped = isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
-            if not STOPS.asked and not stopped:
+            if not STOPS.requested and not stopped:
                 return _failure(error)
-        word = STOPS.say()
-        return _failed(word, STOPS.code) if word else STOPS.code  # whatever has come out: it comes of the stop
+        message = STOPS.take_message()
+        return _failed(message, STOPS.code) if message else STOPS.code  # any other error is an effect of the stop
 
 
 @contextmanager
 def _threads_without_room() -> Iterator[None]:
-    """A thread that finds the disk full (TensorBoard's writer) ends without a word: who waits for it hears of it."""
+    """A thread that finds the disk full (TensorBoard's writer) ends silently: the waiting thread raises the error."""
     before = threading.excepthook
 
     def failed(failure: threading.ExceptHookArgs) -> None:
@@ -272,7 +267,7 @@ def _threads_without_room() -> Iterator[None]:
 
 
 def _failure(error: BaseException) -> int:
-    """Say what is wrong; the exit code. A bug is raised again."""
+    """Print the error message; returns the exit code. A bug is raised again."""
     if isinstance(error, click.UsageError):
         if isinstance(error, click.BadParameter) and error.param and error.message:
             return _failed(f"{error.param.opts[0]} {error.message}", USAGE_ERROR)
@@ -281,13 +276,13 @@ def _failure(error: BaseException) -> int:
         return _failed(f"{error.format_message()}{where}", USAGE_ERROR)
     if isinstance(error, InputError):
         return _failed(str(error), USAGE_ERROR)
-    if isinstance(error, BrokenPipeError):  # whoever read what is printed has gone, as `head` does
+    if isinstance(error, BrokenPipeError):  # the reader of the output is gone, as with `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return RUN_ERROR
     if isinstance(error, OSError) and error.strerror is not None:
         where = f"{error.filename}: " if error.filename is not None else ""
-        room = "; make room on the disk, then do it again" if error.errno in FULL else ""
-        return _failed(f"{where}{error.strerror}{room}", RUN_ERROR)
+        advice = "; make room on the disk, then try again" if error.errno in FULL else ""
+        return _failed(f"{where}{error.strerror}{advice}", RUN_ERROR)
     if isinstance(error, RunFailure | OSError):
         return _failed(str(error), RUN_ERROR)
     if isinstance(error, click.Abort) and error.__cause__:
@@ -297,7 +292,7 @@ def _failure(error: BaseException) -> int:
 
 @contextmanager
 def _notices_as_lines() -> Iterator[None]:
-    """A :class:`Notice` is one line; other warnings say where they come from."""
+    """Print a :class:`Notice` as one line; other warnings with their origin."""
     before = warnings.formatwarning
 
     def one_line(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> str:
@@ -311,20 +306,20 @@ def _notices_as_lines() -> Iterator[None]:
 
 
 def _words(ctx: click.Context) -> list[str]:
-    """What a command is called: ``["dond", "experiment", "hints"]``; a script by its file."""
+    """The name of a command: ``["dond", "experiment", "hints"]``; of a script, its file."""
     here = "dond" if isinstance(ctx.find_root().command, Group) else ctx.find_root().info_name
     return [str(here)] if ctx.parent is None else [*_words(ctx.parent), str(ctx.info_name)]
 
 
 def _missing(error: ModuleNotFoundError, words: Sequence[str]) -> Exception:
-    """What to say where the command of ``words`` lacks a library; or the error itself, a bug."""
+    """The error for a library that the command ``words`` lacks; or ``error`` itself, a bug."""
     library = (error.name or "").split(".")[0]
-    extra = BROUGHT_BY.get(words[-1].removesuffix(".py"), "league") if EXTRAS.get(library) in OF_COMMANDS else None
+    extra = EXTRA_OF.get(words[-1].removesuffix(".py"), "league") if EXTRAS.get(library) in OF_COMMANDS else None
     return missing_library(error, f"`{' '.join(words)}`", extra) or error
 
 
 def _near(program: str) -> str:
-    """A path as short as it can be from here, as a shell takes it whole."""
+    """A path relative to the current folder if it is inside, quoted for a shell."""
     path = Path(program)
     return quoted(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
@@ -334,11 +329,14 @@ def _failed(message: str, code: int) -> int:
     return code
 
 
-def _docstring(module: str) -> str | None:
-    """A module's docstring, read without importing it."""
+def _docstring(place: str) -> str | None:
+    """The docstring of a module, or of its function after a colon; read without importing it."""
+    module, _, function = place.partition(":")
     spec = find_spec(module)
     assert spec is not None and spec.origin is not None
-    return ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    nodes = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
+    return ast.get_docstring(next(nodes, tree))
 
 
 def _parts(text: str | None) -> tuple[str, str]:

@@ -29,10 +29,10 @@ from league.cli.shell import (
     Group,
     Number,
     config_option,
-    console_for_people,
-    say,
+    integer,
+    output_console,
+    print_line,
     set_option,
-    whole,
 )
 from league.cli.stops import STOPS
 from league.web.server import CLOSING, HOST, free_port, is_loopback
@@ -102,7 +102,7 @@ STUDY_CONFIG = config_option("study.yaml", default="configs/study.yaml", help="a
 @click.command("serve", cls=Command, help=SERVE, interrupted=STOPPED)
 @STUDY_CONFIG
 @set_option
-@click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
+@click.option("--port", type=integer(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
 @click.option("--host", default=HOST, metavar="ADDRESS", help=f"address to serve ({HOST}: from this machine alone)")
 def serve(config_path: Path, overrides: tuple[str, ...], port: int | None, host: str) -> None:
     """Serve until stopped."""
@@ -120,7 +120,7 @@ def serve(config_path: Path, overrides: tuple[str, ...], port: int | None, host:
             )
         password = str(click.prompt("password of the study", hide_input=True, confirmation_prompt=True))
     STOPS.within = CLOSING
-    serve_study(config, host, free_port(port, host), password, say)
+    serve_study(config, host, free_port(port, host), password, print_line)
 
 
 @click.command("export", cls=Command, help=EXPORT)
@@ -138,8 +138,8 @@ def export(folder: Path, target: Path | None, seed: int, codes: TextIO | None) -
         return
     target = target or folder / "export"
     for name, rows in export_study(open_study(folder), target, seed).items():
-        say(f"{target / name}: {rows} rows")
-    say(f"{target / 'codebook.md'}: meaning of the columns")
+        print_line(f"{target / name}: {rows} rows")
+    print_line(f"{target / 'codebook.md'}: meaning of the columns")
 
 
 def _check_codes(folder: Path, codes: TextIO) -> None:
@@ -156,7 +156,7 @@ def _check_codes(folder: Path, codes: TextIO) -> None:
         raise InputError("no code was handed in: give a code a line")
     for code, times in Counter(lines).items():
         again = f", handed in {times} times" if times > 1 else ""
-        say(f"{code}: {'given out here' if digest(code) in known else 'not given out here'}{again}")
+        print_line(f"{code}: {'given out here' if digest(code) in known else 'not given out here'}{again}")
 
 
 @click.command("analyse", cls=Command, help=ANALYSE)
@@ -171,14 +171,14 @@ def analyse(folder: Path) -> None:
     games = finished_games(anonymise(open_study(folder), 0)) if is_study(folder) else read_games(folder)
     if not games:
         raise InputError(f"{folder} holds no finished game yet")
-    console_for_people().print(Markdown(analysis_table(summarise(games))))
-    say("Points of ten; 95 % intervals over clusters; the Nash product is that of the means (docs/STUDY.md).")
+    output_console().print(Markdown(analysis_table(summarise(games))))
+    print_line("Points of ten; 95 % intervals over clusters; the Nash product is that of the means (docs/STUDY.md).")
 
 
 @click.command("power", cls=Command, help=POWER)
 @click.option("--difference", type=POSITIVE, default=0.3, metavar="X", help="difference in points of ten (0.3)")
 @click.option(
-    "--games", type=whole(1, 100), default=5, metavar="N", help="games of a participant in each condition (5)"
+    "--games", type=integer(1, 100), default=5, metavar="N", help="games of a participant in each condition (5)"
 )
 @click.option(
     "--icc", type=SHARE, multiple=True, metavar="X", help="correlation of a participant's games (0, 0.1, 0.3)"
@@ -231,19 +231,21 @@ def power(
         detected = simulated_power(question, points, n, seed)
         by_chance = simulated_power(question._replace(difference=1e-12), points, n, seed + 1)
         rows.append(f"| {each:g} | {n:,} | {detected:.1%} | {by_chance:.1%} |")
-    say(
+    print_line(
         f"To detect {difference:g} points of ten between two conditions ({design} participants, {games} games in each, "
         f"two-sided {confidence:.0%}, power {power:.0%}); standard deviation of a game {points.sd:.2f}, {origin}."
     )
-    console_for_people().print(Markdown("\n".join(rows)))
-    say(f"Each simulated share is of {STUDIES:,} studies: 95 % of such shares lie within 2 points of the true one.")
+    output_console().print(Markdown("\n".join(rows)))
+    print_line(
+        f"Each simulated share is of {STUDIES:,} studies: 95 % of such shares lie within 2 points of the true one."
+    )
 
 
 @click.command("rehearse", cls=Command, help=REHEARSE)
 @STUDY_CONFIG
 @set_option
-@click.option("--participants", type=whole(2, 10_000), default=129, metavar="N", help="in each study (129)")
-@click.option("--repeats", type=whole(1, 100_000), default=200, metavar="N", help="studies (200)")
+@click.option("--participants", type=integer(2, 10_000), default=129, metavar="N", help="in each study (129)")
+@click.option("--repeats", type=integer(1, 100_000), default=200, metavar="N", help="studies (200)")
 @click.option("--seed", type=SEED, default=0, metavar="N", help="of the first study; the others follow (0)")
 def rehearse(config_path: Path, overrides: tuple[str, ...], participants: int, repeats: int, seed: int) -> None:
     """Rehearse."""
@@ -252,10 +254,10 @@ def rehearse(config_path: Path, overrides: tuple[str, ...], participants: int, r
     from league.web.study.settings import StudyConfig
 
     rows = Rehearsal(load_config(config_path, overrides, StudyConfig)).coverage(repeats, participants, seed)
-    say(f"{repeats:,} studies of {participants} simulated participants: {', '.join(TYPES)}")
-    console_for_people().print(Markdown(coverage_table(rows)))
+    print_line(f"{repeats:,} studies of {participants} simulated participants: {', '.join(TYPES)}")
+    output_console().print(Markdown(coverage_table(rows)))
     covered = sum(row.covered for row in rows) / len(rows)
-    say(f"The 95 % intervals contain the truth in {covered:.1%} of {len(rows) * repeats:,}.")
+    print_line(f"The 95 % intervals contain the truth in {covered:.1%} of {len(rows) * repeats:,}.")
 
 
 LEAVES = {"serve": serve, "export": export, "analyse": analyse, "power": power, "rehearse": rehearse}

@@ -20,7 +20,7 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import forbid_files
-from league.cli.shell import FILE, Command, Number, say, whole
+from league.cli.shell import FILE, Command, Number, integer, print_line
 from league.cli.stops import STOPS
 from league.display.session import RECORDS
 from league.ledger.run_directory import LEDGER, find_run
@@ -35,7 +35,7 @@ PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds i
 @click.option("--runs", type=FILE, default=RUNS, metavar="FOLDER", help="the folder that holds your leagues (runs)")
 @click.option("--record", type=FILE, default=RECORDS, metavar="FILE", help=f"your games are added here ({RECORDS})")
 @click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
-@click.option("--port", type=whole(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
+@click.option("--port", type=integer(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
 @click.option("--host", default=HOST, metavar="ADDRESS", help=f"address to serve ({HOST}: from this machine alone)")
 @click.option("--key", "keyed", is_flag=True, help="require the key in the printed address, on this machine too")
 @click.option(
@@ -78,7 +78,7 @@ def command(
     app = application(desk, leagues, folder, secret, host if alone else None)
     reached = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104  # all addresses of this machine
     address = f"{address_of(reached, port)}{'/league' if run else '/'}{f'?{KEY}={key}' if key else ''}"
-    say(f"open {address} in a browser{' on this machine' if alone else ''}; Ctrl-C stops it")
+    print_line(f"open {address} in a browser{' on this machine' if alone else ''}; Ctrl-C stops it")
     if not no_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     STOPS.within = CLOSING

@@ -42,7 +42,7 @@ class PlainWatcher:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self.stop_asked: Callable[[], bool] = lambda: False
+        self.stop_requested: Callable[[], bool] = lambda: False
 
     def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: LeagueProgress) -> None:
         prose(self._console, opening(config, source, progress))
@@ -56,7 +56,7 @@ class PlainWatcher:
         self._say(f"  {message}")
 
     def tick(self) -> None:
-        if self.stop_asked():
+        if self.stop_requested():
             raise KeyboardInterrupt
 
     def played(self, _progress: LeagueProgress, result: MatchResult) -> None:
@@ -227,7 +227,7 @@ READABLE = {  # what the ledger keeps of a reason, and how it is said
 }
 
 
-def explain(console: Console, folder: Path, number: int) -> None:
+def explain_round(console: Console, folder: Path, number: int) -> None:
     """Print round ``number``, the first being 1, of the run in ``folder``; the closing measurement follows the last.
 
     Raises :class:`~league.ledger.run_directory.RunNotFound` or :class:`~league.ledger.ledger.LedgerError`.

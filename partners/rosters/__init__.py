@@ -1,4 +1,4 @@
-"""The rosters, three disjoint lists of partners in ``rosters.yaml``, written by ``dond rosters draw``.
+"""The rosters, three disjoint lists of partners in ``rosters.yaml``, written by ``dond ship rosters``.
 
 Learners train against *train*, called ``zoo`` elsewhere; methods are tuned on *dev*; *test* is used by ``dond bench``
 and by final evaluations only. Members are specs as text, written as :func:`dond_marl.occupants.spec_name` writes them,
@@ -86,7 +86,7 @@ def load_rosters(path: Path = FILE) -> Rosters:
         roles = {family: str(row["role"]) for family, row in held["families"].items()}
         return Rosters(int(held["seed"]), families, roles, members, hashes)
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path} holds no rosters, as `dond rosters draw` writes them: {quote(str(error))}") from None
+        raise InputError(f"{path} holds no rosters, as `dond ship rosters` writes them: {quote(str(error))}") from None
 
 
 def rosters_text(rosters: Rosters) -> str:
@@ -101,7 +101,7 @@ def rosters_text(rosters: Rosters) -> str:
     held = yaml.safe_dump(
         {"seed": rosters.seed, **lists, "families": families}, sort_keys=False, width=120, default_flow_style=None
     )
-    return f"# Written by `dond rosters draw`, never by hand; partners/rosters/__init__.py reads it.\n{held}"
+    return f"# Written by `dond ship rosters`, never by hand; partners/rosters/__init__.py reads it.\n{held}"
 
 
 def _values(parameters: dict[str, list[int | float | str]]) -> dict[str, tuple[int | float | str, ...]]:

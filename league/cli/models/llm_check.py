@@ -29,7 +29,7 @@ import click
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.files import write_atomically
-from league.cli.shell import FILE, RUN_ERROR, Command, config_option, say, whole
+from league.cli.shell import FILE, RUN_ERROR, Command, config_option, integer, print_line
 from league.evaluation.model_check import Summary, Tried, client_of, free_words, pace, summary, try_positions
 from league.settings.read import Config, load_config
 from partners.llm.client import Failure
@@ -47,10 +47,10 @@ MIN_FREE = 6  # two queries before the clock starts, some alone, and the rest in
 
 @click.command("llm-check", cls=Command, help=__doc__, interrupted="nothing was written")
 @click.argument("spec", metavar="OCCUPANT")
-@click.option("--prompts", type=whole(1, 1000), default=1, metavar="N", help="number of positions (1)")
+@click.option("--prompts", type=integer(1, 1000), default=1, metavar="N", help="number of positions (1)")
 @click.option(
     "--free",
-    type=whole(MIN_FREE, 10_000),
+    type=integer(MIN_FREE, 10_000),
     metavar="N",
     help="local models: N unconstrained replies, and the speed",
 )
@@ -85,15 +85,15 @@ def _measure_free(spec: str, partner: object, number: int, json_path: Path | Non
     speed = pace(partner, number)
     measured = free_words(partner, number)
     for example in measured.examples:
-        say(f"  reply: {example!a}")
+        print_line(f"  reply: {example!a}")
     for reader, share in (("strict", measured.strict), ("lenient", measured.lenient)):
-        say(
+        print_line(
             f"{share.mean:.1%} [{share.low:.1%}, {share.high:.1%}] of {share.n:,} unconstrained replies are legal acts "
             f"for the {reader} reader"
         )
     refused = ", ".join(f"{reason} {times:,}" for reason, times in sorted(measured.refused.items()))
-    say(f"refused: {refused or 'none'}")
-    say(
+    print_line(f"refused: {refused or 'none'}")
+    print_line(
         f"one thread: {speed.load_s:.1f} CPU s to load, {speed.alone_s:.2f} per decision alone, "
         f"{speed.together_s:.2f} in batches of {partner.local.settings.batch}; at most {speed.memory_mb:,.0f} MB"
     )
@@ -114,7 +114,7 @@ def _check(
             _print_server(client)
         elif isinstance(partner, LocalLLMPartner):
             partner.local.load()
-            say(f"a model on this machine: {partner.local.settings.model}; it can write nothing but legal lines")
+            print_line(f"a model on this machine: {partner.local.settings.model}; it can write nothing but legal lines")
         tried: list[Tried] = []
         for position in try_positions(partner, prompts):
             tried.append(position)
@@ -122,28 +122,30 @@ def _check(
     total = summary(tried)
     in_flight = client.settings.in_flight if isinstance(client, RemoteClient) else 1
     price = client.settings if isinstance(client, RemoteClient) else ServiceSettings()
-    say(_summary_line(total), style="bold")
+    print_line(_summary_line(total), style="bold")
     if config is not None:
-        say(_league_cost(config_path, config, total, price, in_flight))
+        print_line(_league_cost(config_path, config, total, price, in_flight))
     if not total.legal:
-        say("next: see the replies; reading=lenient and prompt=short help with models that do not follow the format")
+        print_line(
+            "next: see the replies; reading=lenient and prompt=short help with models that do not follow the format"
+        )
         return RUN_ERROR
-    say(f"next: dond evaluate --member {shlex.quote(spec)} --against heuristic --sample 20")
+    print_line(f"next: dond evaluate --member {shlex.quote(spec)} --against heuristic --sample 20")
     return 0
 
 
 def _print_server(client: RemoteClient) -> None:
     """Print the server's address, its modes of structured output, and the rates that it reports."""
     settings = client.settings
-    say(f"{settings.name} at {settings.url}, structure {settings.structure}")
+    print_line(f"{settings.name} at {settings.url}, structure {settings.structure}")
     best = client.probe_structures()
     used = best if settings.probes_structure else settings.structure_mode
     for mode in STRUCTURES:
         if mode in client.probe_results or mode == used:
             result = client.probe_results.get(mode, "needs no support")
-            say(f"  {mode:20}{result}{'; used' if mode == used else ''}")
+            print_line(f"  {mode:20}{result}{'; used' if mode == used else ''}")
     assert client.last_request is not None
-    say(f"  reported rates: {_rates(client.last_request.rates)}")
+    print_line(f"  reported rates: {_rates(client.last_request.rates)}")
 
 
 def _print_position(number: int, total: int, one: Tried) -> None:
@@ -151,14 +153,14 @@ def _print_position(number: int, total: int, one: Tried) -> None:
     pool, values = (",".join(map(str, row[0].tolist())) for row in (turns.counts, turns.my_utilities))
     offer = ",".join(map(str, turns.last_partner_offer_for_me[0].tolist()))
     state = f"offered {offer}" if turns.turns_taken else "to open"
-    say(f"position {number} of {total}: pool {pool}, own values {values}, {state}")
+    print_line(f"position {number} of {total}: pool {pool}, own values {values}, {state}")
     status = "" if one.status is None else f"HTTP status {one.status}, "
     prompt, reply_tokens = one.reply.usage
-    say(f"  {status}{one.seconds:.2f} s, {prompt:,} tokens of prompt and {reply_tokens:,} of reply")
+    print_line(f"  {status}{one.seconds:.2f} s, {prompt:,} tokens of prompt and {reply_tokens:,} of reply")
     if one.reply.failure is None:
         more = len(one.reply.text) - MAX_SHOWN
-        say(f"  reply: {one.reply.text[:MAX_SHOWN]!a}{f' and {more:,} more' if more > 0 else ''}")
-    say(f"  verdict: {_verdict(one)}")
+        print_line(f"  reply: {one.reply.text[:MAX_SHOWN]!a}{f' and {more:,} more' if more > 0 else ''}")
+    print_line(f"  verdict: {_verdict(one)}")
 
 
 def _verdict(one: Tried) -> str:
@@ -219,5 +221,5 @@ def _warnings_as_lines() -> Iterator[None]:
     """Print the warnings of a client as lines of the output."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", RuntimeWarning)
-        warnings.showwarning = lambda message, *_, **__: say(f"  {message}", style="yellow")
+        warnings.showwarning = lambda message, *_, **__: print_line(f"  {message}", style="yellow")
         yield

@@ -16,7 +16,7 @@ import click
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
-from league.cli.shell import Command, say, whole
+from league.cli.shell import Command, integer, print_line
 from partners.llm.serving import PolicyServer
 
 PORT = 8000
@@ -24,7 +24,7 @@ PORT = 8000
 
 @click.command(cls=Command, help=__doc__, interrupted="the server has stopped")
 @click.argument("occupants", nargs=-1, required=True, metavar="OCCUPANT...")
-@click.option("--port", type=whole(0, 65535), default=PORT, metavar="N", help=f"0 for any free port ({PORT})")
+@click.option("--port", type=integer(0, 65535), default=PORT, metavar="N", help=f"0 for any free port ({PORT})")
 @click.option(
     "--prior", default="lewis", metavar="NAME", help="the scenario distribution that occupants assume (lewis)"
 )
@@ -39,5 +39,5 @@ def command(occupants: tuple[str, ...], port: int, prior: str) -> None:
     except OSError as error:
         raise InputError(f"--port {port} cannot be used ({error.strerror}); name another, or 0 for any") from None
     with server:
-        say(f"{', '.join(occupants_by_name)} at {server.url}; Ctrl-C stops it")
+        print_line(f"{', '.join(occupants_by_name)} at {server.url}; Ctrl-C stops it")
         server.serve_forever(poll_interval=0.2)

@@ -292,14 +292,14 @@ def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--against", "dev"), "say whom to measure"),
+        (("--against", "dev"), "WHO"),
         (("expert",), "--against says whom to meet"),
         (("nobody", "--against", "heuristic"), "no occupant is called 'nobody'"),
-        (("expert", "--run", "somewhere", "--against", "dev"), "say whom to measure"),
+        (("expert", "--run", "somewhere", "--against", "dev"), "WHO"),
         (("expert", "--member", "main", "--against", "dev"), "--member is for --run"),
         (("expert", "--against", "dev", "--against", "linear"), "one roster or several occupants"),
         (("expert(greedy=False)", "--against", "dev"), "likeliest act"),
-        (("heuristic", "--against", "linear", "--beyond", "--sample", "9"), "leave out --sample"),
+        (("heuristic", "--against", "linear", "--beyond", "--sample", "9"), "leave out sample"),
         (("--run", "no_such_folder", "--against", "dev"), "no run folder"),
         (("no_such.json", "--against", "dev"), "no such checkpoint"),
         (("heuristic", "--against", "linear", "--replicates", "1"), "--replicates must be"),

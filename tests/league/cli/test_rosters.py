@@ -1,17 +1,17 @@
-"""dond rosters: the members, whether somebody may be among them, and another draw."""
+"""dond rosters and dond ship rosters: the members, checks of occupants, and another draw."""
 
 from __future__ import annotations
 
 import pytest
 
-from partners.rosters import FILE, ROSTERS, load_rosters, members_hash, roster, roster_hash
+from partners.rosters import FILE, ROSTERS, members_hash, roster, roster_hash
 from partners.rosters.draw import admission_path, read_admission
 from tests.command import in_process as dond
 
 
 @pytest.fixture
 def small(tmp_path):
-    """A file of two rosters that are apart, and one of nobody."""
+    """A file of two rosters that are apart, and an empty one."""
     import yaml
 
     members = {"train": ["heuristic"], "dev": ["micro"], "test": []}
@@ -21,60 +21,58 @@ def small(tmp_path):
     return path
 
 
-def test_the_members_are_listed_with_their_hashes():
-    done = dond("rosters", "list")
+def test_list_has_members_and_hashes():
+    done = dond("rosters")
     assert done.returncode == 0 and done.stderr == ""
     for name in ROSTERS:
-        assert f"{len(roster(name))} members, sha256 {roster_hash(name)}" in done.stdout
-        assert all(member in done.stdout for member in roster(name))
-    assert f"drawn from {len(load_rosters().families)} families by the seed {load_rosters().seed}" in done.stdout
+        assert roster_hash(name) in done.stdout and all(member in done.stdout for member in roster(name))
 
 
-def test_one_roster_is_listed_for_programs():
-    done = dond("rosters", "list", "dev", "--format", "csv")
+def test_list_of_one_roster_as_csv():
+    done = dond("rosters", "dev", "--format", "csv")
     assert tuple(row.member for row in read_admission(done.stdout)) == roster("dev")
 
 
-def test_of_somebody_it_is_said_whom_it_is_like():
-    done = dond("rosters", "check", "first_acceptable_offer", "nash_seeker", "--as", "dev")
+def test_check_of_occupants_names_the_most_similar_member():
+    done = dond("rosters", "--check", "first_acceptable_offer", "nash_seeker", "--as", "dev")
     first, second = done.stdout.splitlines()
-    assert done.returncode == 0 and "% like heuristic, in train" in first and "apart: " in second
+    assert done.returncode == 0 and "heuristic" in first and "apart: " in second
 
 
-def test_a_copy_among_the_members_of_a_file_is_an_error(small):
+def test_check_refuses_a_copy_among_the_members(small):
     text = small.read_text().replace("- micro", "- first_acceptable_offer")
     small.write_text(text.replace(members_hash(["micro"]), members_hash(["first_acceptable_offer"])))
-    done = dond("rosters", "check", "--file", str(small))
-    assert done.returncode == 2 and "1 of 2 may not be there: first_acceptable_offer" in done.stderr
+    done = dond("rosters", "--check", "--file", str(small))
+    assert done.returncode == 2 and "first_acceptable_offer" in done.stderr
 
 
-def test_the_members_of_a_file_are_checked_again(small):
-    done = dond("rosters", "check", "--file", str(small))
+def test_check_of_a_sound_file(small):
+    done = dond("rosters", "--check", "--file", str(small))
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.count("apart") == 2
 
 
-def test_a_file_that_was_changed_by_hand_is_found_out(small):
+def test_check_finds_a_file_changed_by_hand(small):
     small.write_text(small.read_text().replace("- micro", "- first_acceptable_offer"))
-    done = dond("rosters", "check", "--file", str(small))
-    assert done.returncode == 2 and "the members of dev are not those of its hash" in done.stderr
+    done = dond("rosters", "--check", "--file", str(small))
+    assert done.returncode == 2 and "dev" in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "named"),
     [
-        (("list", "sealed"), "'sealed' is not one of 'train', 'dev', 'test'"),
-        (("check", "heuristik"), "did you mean 'heuristic'"),
-        (("list", "--file", "nowhere.yaml"), "nowhere.yaml"),
-        (("list", "--file", "README.md"), "README.md holds no rosters"),
-        (("draw", "--out", "nowhere/mine.yaml"), "no file can be written there"),
+        (("rosters", "sealed"), "sealed"),
+        (("rosters", "--check", "heuristik"), "'heuristic'"),
+        (("rosters", "--file", "nowhere.yaml"), "nowhere.yaml"),
+        (("rosters", "--file", "README.md"), "README.md"),
+        (("ship", "rosters", "--out", "nowhere/mine.yaml"), "nowhere/mine.yaml"),
     ],
 )
-def test_a_mistake_is_told_in_a_sentence(words, told, tmp_path, monkeypatch):
+def test_mistake_names_the_value(words, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "README.md").write_text("# Nothing\n")
-    done = dond("rosters", *words)
-    assert done.returncode in (1, 2) and told in done.stderr and "Traceback" not in done.stderr
+    done = dond(*words)
+    assert done.returncode in (1, 2) and named in done.stderr and "Traceback" not in done.stderr
 
 
-def test_the_record_lies_beside_its_rosters():
+def test_record_of_admissions_is_shipped():
     assert admission_path(FILE).is_file()

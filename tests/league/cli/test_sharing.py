@@ -1,4 +1,4 @@
-"""Folders for a hub: they read back, their cards say what is so, and nothing leaves the machine unasked."""
+"""Hub folders: round trips, cards, licences, and no upload without a name and a token."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def card_of(folder) -> tuple[dict, str]:
     return yaml.safe_load(head), text
 
 
-def test_a_model_folder_plays_as_its_checkpoint_does_and_its_card_has_measured_scores(here, model):
+def test_model_folder_plays_as_its_checkpoint(here, model):
     done = in_process("push", model, "--dry-run", "--sample", 6)
     folder = here / "push" / "model"
     assert done.returncode == 0, done.stderr
@@ -76,14 +76,14 @@ def test_a_model_folder_plays_as_its_checkpoint_does_and_its_card_has_measured_s
     assert len(head["model-index"][0]["results"]) == len(scores) > 5
 
 
-def test_what_was_taught_by_people_keeps_the_licence_of_their_words(here, model):
+def test_clone_of_people_has_the_data_licence(here, model):
     weights = load_checkpoint(model)
     save_checkpoint(model, weights.tensors, {**weights.about, "taught_by": HUMAN_DIALOGUES})
     assert in_process("push", model, "--dry-run", "--sample", 1, "--out", "m").returncode == 0
     assert card_of(here / "m")[0]["license"] == "cc-by-nc-4.0" and "CC BY-NC" in (here / "m" / "LICENSE").read_text()
 
 
-def test_a_network_made_from_one_that_people_taught_keeps_that_licence_and_one_that_only_met_it_does_not(here, model):
+def test_licence_follows_initialisation_not_opponents(here, model):
     weights, clone, said = load_checkpoint(model), "checkpoint(sha256=1)", f"{HUMAN_DIALOGUES}, split train"
     for made_from, licence in (([clone], "cc-by-nc-4.0"), ([], "mit")):
         past = {"met": [clone, said], "met_through": [-1, 0], "descends_from": made_from, "met_unknown": []}
@@ -92,7 +92,7 @@ def test_a_network_made_from_one_that_people_taught_keeps_that_licence_and_one_t
         assert card_of(here / "m")[0]["license"] == licence
 
 
-def test_a_folder_that_holds_something_else_is_neither_written_over_nor_uploaded(here, model):
+def test_folder_with_other_files_is_refused(here, model):
     (here / "a_file").touch()
     for other in ("notes.txt", "README.md"):
         folder = here / other.partition(".")[0]
@@ -105,7 +105,7 @@ def test_a_folder_that_holds_something_else_is_neither_written_over_nor_uploaded
     assert done.returncode == 2 and "is a file" in done.stderr
 
 
-def test_a_data_set_holds_every_game_in_words_and_as_a_record_that_replays(here):
+def test_data_set_holds_transcripts_and_records(here):
     (here / "league.yaml").write_text(LEAGUE)
     assert in_process("league", "--config", "league.yaml", "--quiet").returncode == 0
     done = in_process("push", "runs/league", "--transcripts", "--dry-run", "--out", "data_set")
@@ -125,25 +125,25 @@ def test_a_data_set_holds_every_game_in_words_and_as_a_record_that_replays(here)
         assert len(re.findall(r"^ ?\d+\. seat_", line["transcript"], re.MULTILINE)) == len(record.actions)
 
 
-def test_nothing_is_uploaded_without_being_told_where_and_without_a_token(here, model):
-    for words, said in (
-        ((), "--dry-run to write the folder alone, or --to"),
-        (("--dry-run", "--to", "me/it"), "not both"),
-        (("--to", "nowhere"), "must be OWNER/REPOSITORY"),
-        (("--to", "me/it"), "set HF_TOKEN"),
+def test_upload_needs_a_name_and_a_token(here, model):
+    for words, named in (
+        ((), "--dry-run"),
+        (("--dry-run", "--to", "me/it"), "--to"),
+        (("--to", "nowhere"), "OWNER/REPOSITORY"),
+        (("--to", "me/it"), "HF_TOKEN"),
     ):
         done = in_process("push", model, "--sample", 1, *words)
-        assert done.returncode == 2 and said in done.stderr
+        assert done.returncode == 2 and named in done.stderr
     assert not (here / "push").exists()
 
 
-def test_a_refused_upload_is_told_without_the_token(here, model, monkeypatch):
+def test_refused_upload_hides_the_token(here, model, monkeypatch):
     """By a hub of our own, which repeats the token in its refusal."""
-    heard = []
+    requests = []
 
     class Hub(BaseHTTPRequestHandler):
         def do_POST(self):
-            heard.append(self.headers["Authorization"])
+            requests.append(self.headers["Authorization"])
             body = json.dumps({"error": f"no such user: {TOKEN}"}).encode()
             self.send_response(401)
             self.send_header("Content-Length", str(len(body)))
@@ -161,6 +161,6 @@ def test_a_refused_upload_is_told_without_the_token(here, model, monkeypatch):
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", f"http://127.0.0.1:{hub.server_port}")
     done = in_process("push", model, "--sample", 1, "--to", "me/it")
     hub.shutdown(), hub.server_close()
-    assert heard == [f"Bearer {TOKEN}"]
+    assert requests == [f"Bearer {TOKEN}"]
     assert done.returncode == 1 and "was not uploaded" in done.stderr and TOKEN not in done.stderr + done.stdout
     assert (here / "push" / "model" / "README.md").is_file()

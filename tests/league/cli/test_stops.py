@@ -211,7 +211,7 @@ def test_a_stop_is_heeded_where_an_exception_comes_late_or_is_lost(tmp_path, mom
             """
             import sys, time
             from league.cli.stops import STOPS
-            STOPS.heed_from_the_start()
+            STOPS.handle_from_the_start()
             import click
             from league.cli.shell import Command, run
 

@@ -353,7 +353,7 @@ def test_the_command_evaluates_a_run(folder, tmp_path):
         (["--run", "RUN", "--member", "linear", "--max-turns", "4"], "leave out --member, --max-turns"),
         (["--run", "RUN", "--plot", "p.png"], "leave out --plot"),
         (["--member", "linear", "--against", "tough", "--sampling"], "--sampling is for --run"),
-        (["--against", "tough"], "--member and --against say who plays whom"),
+        (["--against", "tough"], "--member and --against"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(folder, options, words, capsys):

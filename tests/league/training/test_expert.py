@@ -103,7 +103,7 @@ def test_a_training_run_can_be_shipped(tmp_path):
     options = [f"logging.output_dir={tmp_path}", "training.num_train_steps=500", "training.hidden=[16]"]
     options += ["training.num_envs=4", "training.rollout=20", "logging.tensorboard=false", "env.max_turns=2"]
     assert train_command(ROOT / "configs" / "ppo_config.yaml", options) == 0
-    done = in_process("ship", "expert", "--run", tmp_path, "--target", tmp_path / "mine.json", "--sample", 10)
+    done = in_process("ship", "expert", "--run", tmp_path, "--out", tmp_path / "mine.json", "--sample", 10)
     assert done.returncode == 0, done.stderr
     assert "heuristic" in done.stdout and "itself" in done.stdout
     assert seat_occupant(f"expert(path='{tmp_path / 'mine.json'}')").traits.learned

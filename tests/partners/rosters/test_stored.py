@@ -78,7 +78,7 @@ def test_a_roster_that_was_written_by_hand_is_found_out(members, damage):
 def test_a_file_that_holds_no_rosters_is_named(text, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(InputError, match=r"mine\.yaml holds no rosters, as `dond rosters draw` writes them"):
+    with pytest.raises(InputError, match=r"mine\.yaml holds no rosters, as `dond ship rosters` writes them"):
         load_rosters(path)
 
 

@@ -1,1 +1,0 @@
-"""Trainings, leagues and evaluations from Python or a notebook: one call each, and a result that prints as tables."""
