@@ -80,7 +80,7 @@ def test_reliability_is_worked_by_hand():
 
 def test_the_same_settings_and_data_teach_the_same_bits(quick):
     config, given, *_ = quick
-    some = given._replace(taught=given.train.rows(np.arange(600)), others=given.val.rows(np.arange(200)))
+    some = given._replace(train=given.train.rows(np.arange(600)), val=given.val.rows(np.arange(200)))
     one, other = (train_clone(config, some)[0].state_dict() for _ in (0, 1))
     assert all(torch.equal(one[name], other[name]) for name in one)
 
