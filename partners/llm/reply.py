@@ -4,8 +4,8 @@ A reply is one JSON object with the keys ``act_type``, ``oA`` and ``confidence``
 as in JSON: servers in JSON mode write the object over several lines. No intent is guessed from prose. A confidence
 outside 0..1 is clipped and counted: legality does not depend on it, and some servers' schemas do not enforce it. In
 games with messages a fourth key, ``say``, may hold a text; it is reduced to the allowed length and characters
-(:mod:`dond_marl.records.transcript`), and counted if that changes it. The standard JSON parser accepts NaN and duplicate
-keys and fails on deep nesting and huge numbers, so such texts are refused before it runs.
+(:mod:`dond_marl.records.transcript`), and counted if that changes it. The standard JSON parser accepts NaN and
+duplicate keys and fails on deep nesting and huge numbers, so such texts are refused before it runs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A league in five minutes
 #
-# Members meet round by round on common scenarios, in both seats; learners practice against them and leave snapshots
-# when they are better for sure. About three minutes on two cores. It needs `pip install
+# Members play each other round by round on common scenarios, in both seats; learners practise against them and leave
+# snapshots when they have improved significantly. About three minutes on two cores. It needs `pip install
 # 'dond-marl[frames,plot]'`.
 
 # %%
@@ -12,9 +12,9 @@ played = play_league("league_quick.yaml", seed=1)
 print(str(played).split("Cross-play")[0])
 
 # %% [markdown]
-# ## Who scores what against whom
+# ## Scores of every pair
 #
-# Points of ten of the row against the column, mean of both seats. In bargaining "beating" somebody is no aim: both may
+# Points of ten of the row against the column, mean of both seats. Beating the other member is not the aim: both can
 # do well together.
 
 # %%
@@ -36,7 +36,7 @@ figure.tight_layout()
 # %% [markdown]
 # ## Every game, every act
 #
-# The ledger keeps every game; acts are played again from it. How do games end, round by round?
+# The ledger stores every game, and its acts can be replayed. How do games end, round by round?
 
 # %%
 games = played.frame("games")

@@ -70,8 +70,8 @@ check_partner(Half())  # legal, pure, and sees nothing that it should not; silen
 # %% [markdown]
 # ## How good is it?
 #
-# Both seats of 200 scenarios that were held out, against the partner `boulware`, beside the exact best response to it
-# in the same games:
+# Both seats of 200 held-out scenarios against the partner `boulware`, compared with the exact best response to it in
+# the same games:
 
 # %%
 from league import evaluate_pair

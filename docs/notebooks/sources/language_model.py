@@ -2,8 +2,8 @@
 # # A language model at the table
 #
 # A language model reads the position as text and answers with one line of JSON. This notebook needs no key and no
-# network: the model is one that this project makes on the machine on first use (about two minutes of one core, then it
-# is kept). With a key, `llm(provider=groq)` or `llm(provider=openai, base_url=..., model=...)` sits in the same place.
+# network: the project trains the model on this machine at first use (about two minutes of one core; then it is cached).
+# With a key, `llm(provider=groq)` or `llm(provider=openai, base_url=..., model=...)` takes its place.
 # It needs `pip install 'dond-marl[llm]'`.
 
 # %%
@@ -40,7 +40,7 @@ for game in list(records_of(games, ("model", "boulware")))[:2]:
 # %% [markdown]
 # ## How good is it?
 #
-# Against a partner whose exact best response is known, in both seats of 60 scenarios that were held out:
+# Against a partner with a known exact best response, in both seats of 60 held-out scenarios:
 
 # %%
 from league import evaluate_pair

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Train, and read the numbers
 #
-# A policy learns by PPO against one partner; then its figures are read: what it earns, what there was to earn, and
-# where the difference goes. About three minutes on two cores. It needs `pip install 'dond-marl[frames,plot]'`.
+# A policy learns by PPO against one partner; then its results are analysed: its points, the best possible points, and
+# the causes of the difference. About three minutes on two cores. It needs `pip install 'dond-marl[frames,plot]'`.
 
 # %%
 from league import evaluate_pair, train
@@ -13,15 +13,15 @@ learned
 # %% [markdown]
 # ## The curve
 #
-# `points` are points of ten in practice, while acts are sampled. `of_response` is their share of what a best response
-# to the partner earns: 1 is all there is.
+# `points` are points of ten in practice, with sampled acts. `of_response` is their share of the points of a best
+# response to the partner: 1 is the maximum.
 
 # %%
 log = learned.frame()
 axes = log.plot(x="decisions", y="of_response", ylim=(0, 1), figsize=(6, 2.5), legend=False)
 _ = axes.set_ylabel("share of a best response")
 # %% [markdown]
-# ## What it earns on scenarios that it has not seen
+# ## Points on scenarios that it has not seen
 #
 # Every scenario is played twice, once in either seat, and the exact best response plays the same games: the shares are
 # paired. `±` is a 95 % interval over scenarios.
@@ -38,10 +38,10 @@ table = both.pivot(index="line", columns="figure", values="mean")[wanted].round(
 table.rename(index={learned.member: "what was trained"})
 
 # %% [markdown]
-# ## Somebody else
+# ## Other partners
 #
-# A best response to one partner need not do well with another. The same policy with three partners that it has never
-# met:
+# A best response to one partner need not do well with another. The same policy with three partners that were not in its
+# training:
 
 # %%
 for partner in ("heuristic", "boulware", "tough", "nice"):
@@ -51,7 +51,8 @@ for partner in ("heuristic", "boulware", "tough", "nice"):
     print(f"{partner:10} {points.mean:5.2f} [{points.low:.2f}, {points.high:.2f}] of {best:.2f}")
 
 # %% [markdown]
-# That gap is why there is a league: the next notebook. The checkpoint sits wherever a partner can, in `dond play` too:
+# That gap is why there is a league: the next notebook. The checkpoint can be used wherever a partner can, also in
+# `dond play`:
 
 # %%
 learned.member

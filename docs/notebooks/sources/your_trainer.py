@@ -2,7 +2,7 @@
 # # Plug in your trainer
 #
 # Stable-Baselines3's masked PPO learns this game in self-play, one policy in both seats; its score against a partner
-# that it never meets is measured before and after. About five minutes on two cores with one thread. It needs
+# that is not in its training is measured before and after. About five minutes on two cores with one thread. It needs
 # `pip install 'dond-marl[examples]'`.
 
 # %%
@@ -26,9 +26,9 @@ from league.evaluation.heldout_score import heldout_score
 # %% [markdown]
 # ## The vector, and its masks
 #
-# The flat view turns the game's `Dict` spaces into a `Box` and a `MultiDiscrete`; SuperSuit puts 16 games side by side.
-# Masks travel in the infos: these few lines hand them to sb3-contrib. The seat that is not to move has one action open,
-# so that its steps teach nothing.
+# The flat view turns the game's `Dict` spaces into a `Box` and a `MultiDiscrete`; SuperSuit batches 16 games.
+# Masks travel in the infos: these few lines hand them to sb3-contrib. The seat that is not to move has one legal
+# action, so that its steps have no gradient.
 
 
 # %%
@@ -58,8 +58,8 @@ model = MaskablePPO("MlpPolicy", Masked(games), seed=1, device="cpu", **settings
 # %% [markdown]
 # ## Before
 #
-# `PolicyPartner` makes a partner of any function from observations and masks to actions, so that what any library has
-# trained sits in a seat. Points of ten against the default heuristic, on held-out scenarios, in both seats:
+# `PolicyPartner` makes a partner of any function from observations and masks to actions, so that the policy of
+# any library can take a seat. Points of ten against the default heuristic, on held-out scenarios, in both seats:
 
 # %%
 player = PolicyPartner(lambda obs, masks: model.predict(obs, action_masks=masks, deterministic=True)[0])
