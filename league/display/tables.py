@@ -100,7 +100,7 @@ def _ranked(table: Table) -> Table:
 def _placed(row: TableRow) -> bool:
     """Whether a row of a ladder has a rank: it has none, and stands last, where its points are not known."""
     points = next((cell for cell in row.cells if isinstance(cell, Figure) and cell.unit == "points"), None)
-    return points is not None and points.known
+    return points is not None and points.is_known
 
 
 class _Column(NamedTuple):

@@ -32,7 +32,7 @@ PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # results of a training r
 STARTS = (LOCK, SETTINGS, f".{SETTINGS}", LEDGER, BLOBS, CHECKPOINTS, "events.out.tfevents")
 START_TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossplay.csv", ".learning.csv")
 
-SOURCES = ("dond_marl", "hints", "partners", "league")  # the folders whose changes may change figures
+SOURCES = ("dond_marl", "hints", "partners", "league")  # folders with code that can change figures
 
 
 class RunError(RunFailure):
@@ -96,20 +96,20 @@ def new_run(output_dir: Path) -> RunDirectory:
 
 
 def run_to_resume(
-    resume: Path, output_dir: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None
+    resume: Path, output_dir: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None
 ) -> RunDirectory:
     """The run ``resume``, or the newest in it; the newest in ``output_dir`` if ``resume`` is empty.
 
-    ``tell`` is called for newer runs that never began. Raises :class:`RunNotFound`.
+    ``notify`` is called for newer runs that never began. Raises :class:`RunNotFound`.
     """
-    return newest_run(output_dir, mark, tell) if resume == Path() else find_run(resume.expanduser(), mark, tell)
+    return newest_run(output_dir, mark, notify) if resume == Path() else find_run(resume.expanduser(), mark, notify)
 
 
-def newest_run(output_dir: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None) -> RunDirectory:
+def newest_run(output_dir: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None) -> RunDirectory:
     """The newest run under ``output_dir`` that has begun. Raises :class:`RunNotFound`, which names other runs.
 
-    ``mark``: the first file of a run; ``tell`` is called with a sentence for newer runs that never began, are starting
-    in another process, or cannot be read.
+    ``mark``: the first file of a run; ``notify`` is called with a sentence for newer runs that never began, are
+    starting in another process, or cannot be read.
     """
     for path in sorted(run_folders(output_dir), key=lambda path: int(path.name), reverse=True):
         try:
@@ -117,21 +117,21 @@ def newest_run(output_dir: Path, mark: str = LEDGER, tell: Callable[[str], None]
                 return RunDirectory(path)
             if (path / mark).exists() or _is_empty_start(path):
                 never = "another process is starting it" if _in_use(path) else "it never began"
-                tell(f"{path} is skipped: {never}")
+                notify(f"{path} is skipped: {never}")
         except OSError as error:  # not readable, or deleted meanwhile
-            tell(f"{path} is skipped: it cannot be read ({error.strerror})")
+            notify(f"{path} is skipped: it cannot be read ({error.strerror})")
     others = [path for path in _runs_near(output_dir, mark) if path.parent != output_dir]
     there = f"; there are {_list_paths(others)}" if others else "; start one without --resume"
     raise RunNotFound(f"{output_dir} holds no run to resume{there}")
 
 
-def find_run(path: Path, mark: str = LEDGER, tell: Callable[[str], None] = lambda _: None) -> RunDirectory:
+def find_run(path: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None) -> RunDirectory:
     """The run in folder ``path``, or the newest run in it, or in one of its folders.
 
     Raises :class:`RunNotFound`, which names other runs.
     """
     if not (path / mark).is_file() and run_folders(path):
-        return newest_run(path, mark, tell)
+        return newest_run(path, mark, notify)
     if not (path / mark).is_file() and path.is_dir():
         deeper = _runs_near(path / "any", mark)
         if deeper:
@@ -158,8 +158,8 @@ def _folders_in(path: Path) -> list[Path]:
 
 def _runs_near(output_dir: Path, mark: str) -> list[Path]:
     """Runs under the parent of ``output_dir`` that have begun, the latest first."""
-    beside, written = output_dir.parent, dict[Path, int]()
-    for path in (path for folder in (beside, *_folders_in(beside)) for path in run_folders(folder)):
+    parent, written = output_dir.parent, dict[Path, int]()
+    for path in (path for folder in (parent, *_folders_in(parent)) for path in run_folders(folder)):
         with contextlib.suppress(OSError):  # not readable, or deleted meanwhile
             if _has_begun(path, mark):
                 written[path] = (path / mark).stat().st_mtime_ns

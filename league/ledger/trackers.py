@@ -87,8 +87,8 @@ class MLflow:
 
         place = os.environ.get("MLFLOW_TRACKING_URI", f"sqlite:///{folder.resolve() / 'mlflow.db'}")
         self._client: Any = MlflowClient(place)
-        known = self._client.get_experiment_by_name(PROJECT)
-        experiment = self._client.create_experiment(PROJECT) if known is None else known.experiment_id
+        existing = self._client.get_experiment_by_name(PROJECT)
+        experiment = self._client.create_experiment(PROJECT) if existing is None else existing.experiment_id
         self._run: str = self._client.create_run(experiment, run_name=_run_name(folder)).info.run_id
 
     def write(self, figures: Figures, step: int) -> None:

@@ -76,17 +76,17 @@ def _answer_counts(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, An
 def _decision_table(counts: Mapping[str, Answers]) -> Table:
     rows = [
         {
-            "decisions": _count(own.decisions),
-            "answered": _count(own.own_decisions),
-            "fallbacks": _count(own.fallbacks),
-            "share of fallbacks": number_cell(own.fallbacks / own.decisions, "share", own.decisions)
-            if own.decisions
+            "decisions": _count(answers.decisions),
+            "answered": _count(answers.own_decisions),
+            "fallbacks": _count(answers.fallbacks),
+            "share of fallbacks": number_cell(answers.fallbacks / answers.decisions, "share", answers.decisions)
+            if answers.decisions
             else None,
-            **{cause: _count(times) for cause, times in own.by_cause().items()},
-            "games": _count(own.games),
-            "games left out": _count(own.left_out),
+            **{cause: _count(times) for cause, times in answers.by_cause().items()},
+            "games": _count(answers.games),
+            "games left out": _count(answers.left_out),
         }
-        for own in counts.values()
+        for answers in counts.values()
     ]
     heads = tuple(dict.fromkeys(head for row in rows for head in row))
     table = tuple(
@@ -193,5 +193,5 @@ def _failed_tasks(ledger: ReadLedger) -> tuple[Table, ...]:
     causes: dict[str, list[str]] = {}
     for _, member, cause in ledger.failures():
         causes.setdefault(member, []).append(cause)
-    rows = tuple(TableRow(name, (_count(len(own)), own[0])) for name, own in causes.items())
+    rows = tuple(TableRow(name, (_count(len(messages)), messages[0])) for name, messages in causes.items())
     return (Table("Failed tasks, by the member at fault", ("tasks", "error of the first"), rows),) if rows else ()

@@ -117,7 +117,7 @@ def cell_parts(cell: Cell) -> CellParts:
         return CellParts("\N{EN DASH}" if cell is None else cell, "", "", False)
     mean, _, low, high = cell.estimate
     ends = "" if math.isnan(low) else f"{format_number(low, cell.unit)} to {format_number(high, cell.unit)}"
-    n = "" if cell.n is None or not cell.known else f"n {cell.n:,}"
+    n = "" if cell.n is None or not cell.is_known else f"n {cell.n:,}"
     return CellParts("" if math.isnan(mean) and ends else format_number(mean, cell.unit), ends, n, True)
 
 
@@ -128,7 +128,9 @@ def _kind(block: Block) -> str:
 
 def _range_of_n(table: Table) -> str:
     """The least and greatest n of a table's figures: ``n = 640 to 6,272``."""
-    numbers = [cell.n for row in table.rows for cell in row.cells if isinstance(cell, Figure) and cell.known and cell.n]
+    numbers = [
+        cell.n for row in table.rows for cell in row.cells if isinstance(cell, Figure) and cell.is_known and cell.n
+    ]
     return f"n = {min(numbers):,} to {max(numbers):,}" if numbers else ""
 
 
@@ -136,7 +138,7 @@ def _place_of_n(table: Table) -> str:
     """The place of the n of a table's figures: ``caption``, ``column``, ``cell`` (a tooltip), or ``nowhere``."""
     if common_n(table) is not None:
         return "caption"
-    figures = [[cell for cell in row.cells if isinstance(cell, Figure) and cell.known] for row in table.rows]
+    figures = [[cell for cell in row.cells if isinstance(cell, Figure) and cell.is_known] for row in table.rows]
     if all(len({cell.n for cell in cells}) <= 1 for cells in figures):
         return "column" if any(cell.n is not None for cells in figures for cell in cells) else "nowhere"
     return "cell"

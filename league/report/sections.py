@@ -57,7 +57,7 @@ def lineage(
     if not states:
         return Section("lineage", "Lineage", ("None: the league has no learners.",))
     scores = {row.member: Figure(row.points) for row in standings}
-    reasons = {f"{made.subject}@{at + 1}": made.reason for at, made in decisions if made.kind == "snapshot"}
+    reasons = {f"{each.subject}@{at + 1}": each.reason for at, each in decisions if each.kind == "snapshot"}
     rows = []
     for learner in (member for member in members if member.live):
         state = states[learner.name]

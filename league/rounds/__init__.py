@@ -1,1 +1,1 @@
-"""The league's loop: plan a round, play it, commit it; who meets whom, who is admitted, when a stage ends."""
+"""League loop: planning of rounds (matchmaking, gates, repair, curriculum), their execution and commit."""

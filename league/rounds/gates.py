@@ -35,18 +35,21 @@ class GateVerdict(NamedTuple):
 
 
 def judge(
-    gate: Gate, own: Points, theirs: Points, before: Points, groups: NDArray[np.int64], rounds: int, look: int = 1
+    gate: Gate, points: Points, theirs: Points, before: Points, groups: NDArray[np.int64], rounds: int, look: int = 1
 ) -> GateVerdict:
     """Test a learner ``rounds`` after its last snapshot, for the ``look``-th time, 1 for the first.
 
-    ``own[J, 2, K]`` are its points of ten against each opponent in each seat on each scenario, ``theirs[J, 2, K]`` the
-    opponent's, ``before[J, 2, K]`` those of its last snapshot in its place, and ``groups[K]`` the groups of the
+    ``points[J, 2, K]`` are its points of ten against each opponent in each seat on each scenario, ``theirs[J, 2, K]``
+    the opponent's, ``before[J, 2, K]`` those of its last snapshot in its place, and ``groups[K]`` the groups of the
     scenarios. ``nan`` for games that do not count.
     """
-    assert own.shape == theirs.shape == before.shape and own.shape[1:] == (2, len(groups)), "blocks are not paired"
-    verdict = (
-        _by_points(gate, own - before, groups, look) if gate.kind == "points" else _by_wins(gate, own, theirs, groups)
+    assert points.shape == theirs.shape == before.shape and points.shape[1:] == (2, len(groups)), (
+        "blocks are not paired"
     )
+    if gate.kind == "points":
+        verdict = _by_points(gate, points - before, groups, look)
+    else:
+        verdict = _by_wins(gate, points, theirs, groups)
     if not verdict.passed and rounds >= gate.timeout:
         return verdict._replace(passed=True, reason=f"time-out after {rounds} rounds; {verdict.reason}")
     return verdict
@@ -78,12 +81,12 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64], look: int) -
     return GateVerdict(True, f"better: {text}", gain)
 
 
-def _by_wins(gate: Gate, own: Points, theirs: Points, groups: NDArray[np.int64]) -> GateVerdict:
+def _by_wins(gate: Gate, points: Points, theirs: Points, groups: NDArray[np.int64]) -> GateVerdict:
     """AlphaStar's test: every opponent is beaten often enough; a draw is half a win.
 
     An opponent that was not reached in any game of a seat is left out.
     """
-    won = (np.sign(own - theirs) + 1) / 2
+    won = (np.sign(points - theirs) + 1) / 2
     shares = [_scenario_mean(cells.mean(axis=0), groups, 2 * gate.confidence - 1) for cells in won]
     reached = [share for share in shares if not math.isnan(share.mean)]
     if not reached:

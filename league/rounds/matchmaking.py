@@ -138,7 +138,9 @@ def regret(opponents: Prospects) -> Weighed:
     gap = np.maximum(np.nan_to_num(opponents.reachable, nan=TEN) - np.nan_to_num(opponents.scored, nan=0.0), 0.0) / TEN
     weights = (np.where(np.isnan(opponents.scored), 1.0, gap) ** POWER).mean(axis=1)
     means = zip(opponents.scored.mean(axis=1), opponents.reachable.mean(axis=1), strict=True)
-    return Weighed(weights, tuple(f"regret: scores {_points_text(own)} of {_points_text(best)}" for own, best in means))
+    return Weighed(
+        weights, tuple(f"regret: scores {_points_text(scored)} of {_points_text(best)}" for scored, best in means)
+    )
 
 
 def self_play(opponents: Prospects) -> Weighed:

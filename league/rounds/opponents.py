@@ -42,7 +42,7 @@ GROUPS_OF: Mapping[Among, tuple[Kind, ...]] = {
     "all": ("fixed", "live", "main", "past_self", "self", "snapshot"),
     "fixed": ("fixed",),
     "live": ("live", "main"),  # other learners, as they are now
-    "mains": ("main",),  # those of them whose role is main
+    "mains": ("main",),  # learners with the role main
     "others": ("fixed", "live", "main", "past_self", "snapshot"),
     "past_selves": ("past_self",),
     "self": ("self",),

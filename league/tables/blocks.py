@@ -45,14 +45,14 @@ class Figure(NamedTuple):
     unit: Unit = "points"
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether there is anything to show: a mean, or an interval without one."""
         return not math.isnan(self.estimate.mean) or not math.isnan(self.estimate.low)
 
     @property
     def n(self) -> int | None:
         """The number of games (or seeds) of a mean; ``None`` for a number that is not a mean."""
-        return None if self.known and not self.estimate.n else self.estimate.n
+        return None if self.is_known and not self.estimate.n else self.estimate.n
 
 
 Cell = Figure | str | None
@@ -145,7 +145,7 @@ def figure_from_json(document: Mapping[str, Any], unit: Unit = "points", n: int 
 
 def shared_n(cells: Iterable[Cell]) -> int | None:
     """The n that all figures among ``cells`` share; ``None`` if they differ."""
-    numbers = {cell.n for cell in cells if isinstance(cell, Figure) and cell.known}
+    numbers = {cell.n for cell in cells if isinstance(cell, Figure) and cell.is_known}
     return numbers.pop() if len(numbers) == 1 else None
 
 
@@ -160,7 +160,7 @@ def align_columns(
     """The headings and rows of a table from one mapping (heading to cell) per row; empty columns are dropped."""
     every = list(dict.fromkeys(head for row in rows for head in row))
     columns = {head: [row.get(head) for row in rows] for head in every}
-    heads = [head for head in every if any(c.known if isinstance(c, Figure) else c for c in columns[head])]
+    heads = [head for head in every if any(c.is_known if isinstance(c, Figure) else c for c in columns[head])]
     aligned = [TableRow(label, tuple(row.get(head) for head in heads)) for label, row in zip(labels, rows, strict=True)]
     return tuple(heads), tuple(aligned)
 

@@ -52,7 +52,7 @@ def names_in(document: Mapping[str, Any]) -> Iterator[str]:
 
 def people(human: HumanLine) -> Table:
     """The figures of people, as a table of one row."""
-    return Table("What people come to", *align_columns([_human_cells(human)], [HUMANS]), label="who")
+    return Table("Figures of people", *align_columns([_human_cells(human)], [HUMANS]), label="who")
 
 
 def about_people(human: HumanLine) -> str:

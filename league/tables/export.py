@@ -66,11 +66,11 @@ Writer = Callable[[Path, tuple[Column, ...], Iterable[Columns]], None]
 
 
 def export_tables(
-    run: Path, kind: str, folder: Path, names: Iterable[str] | None = None, tell: Notify = lambda _: None
+    run: Path, kind: str, folder: Path, names: Iterable[str] | None = None, notify: Notify = lambda _: None
 ) -> list[Path]:
     """Write tables of the ledger of the league in ``run`` as files ``folder/NAME.KIND``; returns their paths.
 
-    ``kind`` is a key of :data:`FORMATS`; ``names`` are keys of :data:`TABLES`, all of them by default; ``tell`` is
+    ``kind`` is a key of :data:`FORMATS`; ``names`` are keys of :data:`TABLES`, all of them by default; ``notify`` is
     called with a sentence for each leg whose games cannot be exported. Raises :class:`dond_marl.errors.InputError` for
     an unknown table or a missing library, and :class:`league.ledger.ledger.LedgerError`.
     """
@@ -83,15 +83,15 @@ def export_tables(
         for name, table in tables.items():
             paths.append(folder / f"{name}.{kind}")
             with atomic_replace(paths[-1]) as temporary:
-                FORMATS[kind](temporary, table.columns, table.batches(ledger, directory, tell))
+                FORMATS[kind](temporary, table.columns, table.batches(ledger, directory, notify))
     return paths
 
 
-def frame(run: Path, name: str, tell: Notify = lambda _: None) -> pd.DataFrame:
+def frame(run: Path, name: str, notify: Notify = lambda _: None) -> pd.DataFrame:
     """One table of the ledger of the league in ``run`` as a pandas frame. Raises as :func:`export_tables` does."""
     table = exported_table(name)
     with open_run(run) as (ledger, directory):
-        batches = list(table.batches(ledger, directory, tell))
+        batches = list(table.batches(ledger, directory, notify))
     return frame_of({c.name: list(chain.from_iterable(b[c.name] for b in batches)) for c in table.columns}, name)
 
 
@@ -148,13 +148,13 @@ def _game_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[C
             }
 
 
-def _act_batches(ledger: ReadLedger, directory: RunDirectory, tell: Notify) -> Iterator[Columns]:
+def _act_batches(ledger: ReadLedger, directory: RunDirectory, notify: Notify) -> Iterator[Columns]:
     config = ledger.config()
     for number in range(ledger.next_round):
         for order, leg in legs_with_order(ledger, number):
             games = replay_leg(config, ledger, directory.blobs, number, order, leg)
             if isinstance(games, str):
-                tell(f"the games of {leg.seats[0]} and {leg.seats[1]} in round {number + 1} {games}")
+                notify(f"the games of {leg.seats[0]} and {leg.seats[1]} in round {number + 1} {games}")
                 continue
             game, turn = np.nonzero(np.arange(games.act.shape[1]) < games.turns[:, None])  # [acts], game by game
             act, oA = games.act[game, turn], games.oA[game, turn]
@@ -214,13 +214,18 @@ def _payoff_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator
 def _rating_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[Columns]:
     config = ledger.config()
     cross, roles = history_of(ledger, config).cross, {member.name: member.role for member in ledger.members()}
-    found = findings_of(ledger, cross, seed=config.league.seed, confidence=config.league.confidence)
+    findings = findings_of(ledger, cross, seed=config.league.seed, confidence=config.league.confidence)
     rows = []
     for rank, row in enumerate(ladder_of(cross, config.league.confidence), start=1):
         rated: list[float | None] = [None] * RATED_COLUMNS
-        if found is not None and row.member in found.members:
-            place = found.members.index(row.member)
-            every = (found.take, found.give, found.duplicates, *(found.deviation.at(seat) for seat in (0, 1)))
+        if findings is not None and row.member in findings.members:
+            place = findings.members.index(row.member)
+            every = (
+                findings.take,
+                findings.give,
+                findings.duplicates,
+                *(findings.deviation.at(seat) for seat in (0, 1)),
+            )
             rated = [_or_none(value) for rating in every for value in rating.at(place)]
         figures = [_or_none(value) for points in (row.points, *row.as_seat) for value in _with_bounds(points)]
         first = (row.member, roles[row.member], rank if row.ranked else None, row.points.n)

@@ -153,7 +153,7 @@ def crossplay(cross: CrossPlay, standings: Sequence[Standing], confidence: float
     """The cross-play table: points of each member against each other, in the ladder's order."""
     names = tuple(row.member for row in standings)
     rows = tuple(TableRow(row, tuple(Figure(cross.cell(row, column, confidence)) for column in names)) for row in names)
-    empty = sum(not cell.known for row in rows for cell in row.cells if isinstance(cell, Figure))
+    empty = sum(not cell.is_known for row in rows for cell in row.cells if isinstance(cell, Figure))
     notes = (
         "Points of ten of the row against the column, mean of both seats; rows and columns in the ladder's order. "
         f"Intervals are {confidence:.0%}, over scenarios.",

@@ -128,7 +128,7 @@ def test_a_damaged_ledger_counts_as_a_run_so_that_it_is_reported(tmp_path):
     Ledger(tmp_path / "0001" / "ledger.sqlite").close()
     notices: list[str] = []
     with pytest.raises(RunNotFound):
-        newest_run(tmp_path, tell=notices.append)
+        newest_run(tmp_path, notify=notices.append)
     assert notices == [f"{tmp_path / '0001'} is skipped: it never began"]
     (tmp_path / "0002").mkdir()
     (tmp_path / "0002" / "ledger.sqlite").write_bytes(b"no database" * 100)
