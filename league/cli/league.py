@@ -97,7 +97,7 @@ def command(
             print_plan(output_console(), config)
             return
     output_dir = Path((config.logging if config is not None else LoggingConfig()).output_dir).expanduser()
-    directory = new_run(output_dir) if resume is None else run_to_resume(resume, output_dir, tell=print_line)
+    directory = new_run(output_dir) if resume is None else run_to_resume(resume, output_dir, notify=print_line)
     STOPS.message = lambda: _stop_message(directory.path, as_called(context))
     _run(config, directory, backend_config, quiet)
     print_next(context, "report", "--run", directory.path)
