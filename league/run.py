@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from league.bench.results import Row
-    from league.bench.run import Against
+    from league.bench.run import Opponents
     from league.bench.submission import Submission
     from league.evaluation.diagnosis import Diagnosis
     from league.evaluation.evaluate import Evaluation
@@ -381,7 +381,7 @@ class Pair:
         try:
             return evaluate(
                 self.member, self.against, self.source, self.rules, sample=self.sample, seed=self.seed,
-                confidence=self.confidence, tell=tell, player=self.player,
+                confidence=self.confidence, report=tell, player=self.player,
             )  # fmt: skip
         except ImpossibleScore as error:
             raise RunFailure(f"a bug of the game or of the measure: {error}") from error
@@ -400,7 +400,7 @@ class Pair:
 
         return diagnose(
             self.member, self.against, self.source, evaluation.scenarios, self.rules, seed=self.seed,
-            confidence=self.confidence, beliefs=beliefs, tell=tell,
+            confidence=self.confidence, beliefs=beliefs, report=tell,
             player=self.player if self.player.traits.remote else None,  # its limits hold for all of it
         )  # fmt: skip
 
@@ -503,7 +503,7 @@ def evaluate_league(
     from league.evaluation.of_run import evaluate_run
 
     directory = find_run(Path(run).expanduser())
-    final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, tell=tell)
+    final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, report=tell)
     return EvaluatedLeague(final, render(lambda to: print_final(to, final)))
 
 
@@ -520,7 +520,7 @@ def check_benchmark(
     declare: str | None = None,
     beyond: bool = False,
     sample: int | None = None,
-) -> tuple[Submission, Against]:
+) -> tuple[Submission, Opponents]:
     """The submission and its partners, once they are known to be right; nothing is played.
 
     Parameters
@@ -534,15 +534,19 @@ def check_benchmark(
 
     Raises :class:`dond_marl.errors.InputError`, of which :class:`partners.provenance.ProvenanceError` is a kind.
     """
-    from league.bench.run import against as opponents_of
-    from league.bench.submission import of_run, of_spec, provenance
+    from league.bench.run import opponents_of as opponents_of
+    from league.bench.submission import provenance, submission_of_run, submission_of_spec
 
     if member is None and run is None:
         raise InputError("give a member to measure (an occupant or a checkpoint's .json), or the folder of a league")
     if beyond and sample is not None:
         raise InputError("beyond plays scenarios of its own; leave out sample")
     opponents = opponents_of(against)
-    submission = of_spec(member or "", name) if run is None else of_run(Path(run).expanduser(), member, name)
+    submission = (
+        submission_of_spec(member or "", name)
+        if run is None
+        else submission_of_run(Path(run).expanduser(), member, name)
+    )
     submission = submission._replace(seed=seed, declared=declare)
     provenance(submission, opponents.partners)
     return submission, opponents
@@ -574,7 +578,7 @@ def benchmark(
     from league.bench.protocol import REPLICATES
     from league.bench.results import DEFAULT, append, check_writable, read
     from league.bench.run import measure
-    from league.bench.table import one_line_table
+    from league.bench.table import result_section
     from league.display.tables import print_section
 
     path = DEFAULT if results is None else Path(results).expanduser()
@@ -584,10 +588,10 @@ def benchmark(
     submission, opponents = check_benchmark(member, against, **terms)
     row = measure(
         submission, opponents, beyond=terms.get("beyond", False), sample=terms.get("sample"),
-        replicates=replicates or REPLICATES, workers=workers, tell=tell,
+        replicates=replicates or REPLICATES, workers=workers, report=tell,
     )  # fmt: skip
     append(path, row)
-    return BenchmarkResult(row, render(lambda to: print_section(to, one_line_table(row))))
+    return BenchmarkResult(row, render(lambda to: print_section(to, result_section(row))))
 
 
 # --- Values from Python ---------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from experiments.baselines.plan import Job, planned_acts
 from experiments.baselines.runs import finished
 from league.bench.protocol import REPLICATES, lewis_field
 from league.bench.results import Row
-from league.bench.run import Against, play_roster
-from league.bench.submission import of_spec
+from league.bench.run import Opponents, play_roster
+from league.bench.submission import submission_of_spec
 from league.rounds.dry_run import estimate
 from league.settings.training import TrainConfig
 from league.tables.blocks import Section, Table, number_cell
@@ -22,7 +22,7 @@ SAMPLE = 500  # scenarios of a measurement for the clock
 PLAYER = "expert"  # who is measured for it: a network, as those that learn are
 
 
-def forecast(jobs: Sequence[Job], against: Sequence[Against], rows: Sequence[Row]) -> Section:
+def forecast(jobs: Sequence[Job], against: Sequence[Opponents], rows: Sequence[Row]) -> Section:
     """How many runs of each arm are to be learned and measured, and in how much processor time; nothing is kept.
 
     ``rows`` are the lines that there are. Raises what the arms' configs raise.
@@ -49,10 +49,10 @@ def _learning(job: Job) -> float:
     return seconds_of(job.config) if isinstance(job.config, TrainConfig) else estimate(job.config)[0].seconds
 
 
-def _measuring(opponents: Against) -> float:
+def _measuring(opponents: Opponents) -> float:
     """Of one run against a roster: some of its scenarios are played."""
     whole, some = lewis_field().source.table, lewis_field(SAMPLE).source
     assert whole is not None
     began = time.process_time()
-    play_roster(of_spec(PLAYER).who, opponents.partners, some, REPLICATES)
+    play_roster(submission_of_spec(PLAYER).player, opponents.partners, some, REPLICATES)
     return (time.process_time() - began) * whole.size / SAMPLE

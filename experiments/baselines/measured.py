@@ -13,7 +13,7 @@ from league.backends.pool import in_processes
 from league.bench import results
 from league.bench.protocol import VERSION
 from league.bench.results import Row
-from league.bench.run import Against, measure
+from league.bench.run import Opponents, measure
 from league.tables.blocks import Section, Table, number_cell
 from league.tables.blocks import TableRow as Line
 from partners.rosters import members_hash
@@ -27,7 +27,7 @@ class Result(NamedTuple):
     rows: tuple[Row, ...]
 
 
-def measured(rows: Sequence[Row], job: Job, opponents: Against) -> Row | None:
+def measured(rows: Sequence[Row], job: Job, opponents: Opponents) -> Row | None:
     """The newest line of ``job`` against these partners; ``None`` without one, or where it is of another run."""
     seed = None if job.config is None else job.seed
     for row in reversed(rows):
@@ -38,13 +38,13 @@ def measured(rows: Sequence[Row], job: Job, opponents: Against) -> Row | None:
     return None
 
 
-def missing(rows: Sequence[Row], job: Job, against: Sequence[Against]) -> list[Against]:
+def missing(rows: Sequence[Row], job: Job, against: Sequence[Opponents]) -> list[Opponents]:
     """Against whom ``job`` has no line yet."""
     return [opponents for opponents in against if measured(rows, job, opponents) is None]
 
 
 def perform(
-    jobs: Sequence[Job], against: Sequence[Against], path: Path, workers: int, tell: Callable[[str], None]
+    jobs: Sequence[Job], against: Sequence[Opponents], path: Path, workers: int, tell: Callable[[str], None]
 ) -> Iterator[Result]:
     """Do every job that is not done, and append its lines to the results file ``path``; all of them, done or new.
 
@@ -76,12 +76,12 @@ def lines_in(path: Path) -> list[Row]:
     return results.read([path]) if path.is_file() else []
 
 
-def _lines(rows: Sequence[Row], job: Job, against: Sequence[Against]) -> tuple[Row, ...]:
+def _lines(rows: Sequence[Row], job: Job, against: Sequence[Opponents]) -> tuple[Row, ...]:
     found = [measured(rows, job, opponents) for opponents in against]
     return tuple(row for row in found if row is not None)
 
 
-def _one(job: Job, against: Sequence[Against]) -> Result:
+def _one(job: Job, against: Sequence[Opponents]) -> Result:
     import torch
 
     torch.set_num_threads(1)

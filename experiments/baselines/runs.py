@@ -15,7 +15,7 @@ from dond_marl.seats import Partner
 from dond_marl.statistics import points_of_ten
 from experiments.baselines.plan import CHOICE, Job
 from experiments.baselines.settings import Pick
-from league.bench.submission import Submission, of_run, of_spec
+from league.bench.submission import Submission, submission_of_run, submission_of_spec
 from league.evaluation.matches import Terms, score
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
@@ -85,11 +85,11 @@ def learn(job: Job) -> Run:
 def submission(job: Job, run: Run) -> Submission:
     """What the benchmark measures of a finished run; seeds of one arm have its name."""
     if job.config is None:
-        made, seed = of_spec(run.submitted, job.arm.name), None
+        made, seed = submission_of_spec(run.submitted, job.arm.name), None
     elif isinstance(job.config, TrainConfig):
-        made, seed = of_spec(str(job.folder / run.submitted), job.arm.name), job.seed
+        made, seed = submission_of_spec(str(job.folder / run.submitted), job.arm.name), job.seed
     else:
-        made, seed = of_run(job.folder, run.submitted, job.arm.name), job.seed
+        made, seed = submission_of_run(job.folder, run.submitted, job.arm.name), job.seed
     return made._replace(seed=seed, acts=run.acts, settings_sha256=job.digest)
 
 
@@ -132,7 +132,7 @@ def _train(job: Job, config: TrainConfig) -> Run:
             acts += (int(row["games"]) - before) * float(row["turns"])
             before = int(row["games"])
     newest = checkpoints_in(job.folder)[0]
-    player = of_spec(str(newest)).who.partner()
+    player = submission_of_spec(str(newest)).player.partner()
     return Run(
         job.digest,
         str(newest.relative_to(job.folder)),

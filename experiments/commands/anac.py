@@ -18,7 +18,7 @@ import click
 from dond_marl.errors import InputError
 from dond_marl.records.files import write_atomically
 from experiments.commands.outcome import keep, results_file
-from league.bench.submission import of_run
+from league.bench.submission import submission_of_run
 from league.cli.shell import FILE, Command, WritableFile, config_option, print_line, set_option
 from league.settings.read import load_config
 
@@ -55,8 +55,8 @@ def command(
     path = results_file(results, Path(config.output_dir).expanduser())
     more = {}
     if folder is not None:
-        submission = of_run(folder.expanduser(), member)
-        more = {member or MAIN: (submission.who.partner(), submission.known.identity)}
+        submission = submission_of_run(folder.expanduser(), member)
+        more = {member or MAIN: (submission.player.partner(), submission.known.identity)}
     experiment = perform(config, None if python is None else str(Path(python).expanduser()), more, print_line)
     text = lines(experiment)
     found = found_in(text.splitlines())

@@ -64,7 +64,7 @@ def command(
     """Train, measure, and print the table."""
     from experiments.baselines.measured import acts_section, lines_in, perform
     from experiments.baselines.plan import jobs_of
-    from league.bench.run import against as opponents_of  # PyTorch is loaded from here on
+    from league.bench.run import opponents_of as opponents_of  # PyTorch is loaded from here on
     from league.bench.table import leaderboard
     from league.display.tables import print_section
     from league.report.render import report_html

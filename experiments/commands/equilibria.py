@@ -18,7 +18,7 @@ import click
 
 from dond_marl.errors import InputError
 from league.bench.results import check_writable
-from league.bench.submission import of_run
+from league.bench.submission import submission_of_run
 from league.cli.shell import FILE, Command, WritableFile, print_line
 from league.display.plane import check_drawable
 
@@ -44,7 +44,7 @@ def command(results: Path, plot: Path | None, folder: Path | None, member: tuple
     before = parsed(results.read_text(encoding="utf-8").splitlines()) if results.exists() else []
     members = [worth for worth in before if worth.identity]
     if folder is not None:
-        new = [of_member(of_run(folder.expanduser(), each), name) for each in member or (None,)]
+        new = [of_member(submission_of_run(folder.expanduser(), each), name) for each in member or (None,)]
         named = {worth.who for worth in new}
         members = [*(worth for worth in members if worth.who not in named), *new]
     if plot is not None:

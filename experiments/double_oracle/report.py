@@ -14,7 +14,7 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.space import Scenarios
 from experiments.double_oracle.oracle import CLOSED, Iteration, Solver, double_oracle
-from league.bench.results import replace, rows_in
+from league.bench.results import read_rows, replace_row
 from league.standings.meta_game import max_welfare_cce, nash_bargaining_cce, strictest_cce
 from league.tables.blocks import Section, Table, TableRow, number_cell
 
@@ -134,9 +134,9 @@ def section(row: Mapping[str, Any]) -> Section:
 
 def read(path: Path) -> list[Mapping[str, Any]]:
     """The lines of a results file, none where there is no file. Raises :class:`InputError` for a damaged one."""
-    return rows_in(path, section, "double oracles")
+    return read_rows(path, section, "double oracles")
 
 
 def keep(path: Path, row: Mapping[str, Any]) -> None:
     """Write ``row`` to the file, in the place of an older one of the same turns, solver and members."""
-    replace(path, read(path), row, lambda each: (each["turns"], each["solver"], each["began_with"]))
+    replace_row(path, read(path), row, lambda each: (each["turns"], each["solver"], each["began_with"]))

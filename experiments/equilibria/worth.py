@@ -103,7 +103,7 @@ def of_player(who: str, turns: int) -> Worth:
 
 def of_member(member: Submission, league: str) -> Worth:
     """A member of a league of that name against itself, playing its likeliest act. Raises what its weights raise."""
-    found = _against_itself(f"{league}: {member.name}", member.who.partner(), LENGTH)
+    found = _against_itself(f"{league}: {member.name}", member.player.partner(), LENGTH)
     return replace(found, identity=member.known.identity)
 
 

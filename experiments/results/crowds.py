@@ -13,7 +13,7 @@ from dond_marl.statistics import mean_of
 from experiments.double_oracle.report import read as read_oracles
 from experiments.double_oracle.report import whole
 from experiments.results.files import lines, there
-from league.bench.crowd import read as read_crowds
+from league.bench.mixture_response import read as read_crowds
 from league.bench.protocol import ALL, CONFIDENCE
 from league.bench.table import arms_by_protocol
 from league.tables.figures import with_margin

@@ -1,14 +1,10 @@
-"""What a line of the results file says of the games: figures with intervals, and every cell.
+"""Figures of a submission, with intervals, for a line of the results file: means over partners, seats and scenarios.
 
-Which partners are of a family that the roster train has.
-
-A family is a program (:func:`partners.provenance.programs`), not a name: ``boulware`` is ``linear`` with another
-exponent, and ``trembling(of=linear)`` plays as ``linear`` most of the time.
-
-Figures of a submission: means over partners, seats and scenarios, each with the doubt that is left in it.
+A family of partners is a program (:func:`partners.provenance.programs`), not a name: ``boulware`` is ``linear`` with
+another exponent, and ``trembling(of=linear)`` plays as ``linear`` most of the time.
 
 A *cell* is one partner and one seat of the member. All means weigh cells equally; partners are those of the roster, a
-fixed list, not a sample of anything. Where every scenario is played, what is uncertain is the noise alone: the spread
+fixed list, not a sample of anything. Where every scenario is played, only the noise is uncertain: the spread
 of the replicates of one scenario around their mean, summed over orbits of scenarios (games that are renamings of each
 other may share luck). Where only a sample of scenarios is played, the interval is that over orbits
 (:func:`dond_marl.statistics.mean_over_scenarios`).
@@ -34,14 +30,14 @@ from partners.provenance import programs
 from partners.rosters import TRAIN, roster
 
 
-@lru_cache(maxsize=1024)  # asked for every cell of a results file, of the same few partners
-def is_of_train(partner: str) -> bool:
-    """Whether a member of the roster train plays by the program of ``partner``, a spec, or of anybody inside it."""
-    return bool(programs(partner) & _of_train())
+@lru_cache(maxsize=1024)  # called for every cell of a results file, with few partners
+def has_train_family(partner: str) -> bool:
+    """Whether a member of the roster train plays by the program of ``partner``, a spec, or of a partner inside it."""
+    return bool(programs(partner) & _train_programs())
 
 
 @lru_cache(maxsize=1)
-def _of_train() -> frozenset[str]:
+def _train_programs() -> frozenset[str]:
     return frozenset(program for member in roster(TRAIN) for program in programs(member))
 
 
@@ -50,7 +46,7 @@ Cell = tuple[int, int]  # the partner's number and the member's seat
 Pick = Sequence[Cell]
 
 
-class Played(NamedTuple):
+class PlayedGames(NamedTuple):
     """All games of a submission: P partners, 2 seats, R replicates, N scenarios."""
 
     partners: tuple[str, ...]
@@ -62,22 +58,22 @@ class Played(NamedTuple):
         return [(number, seat) for number in range(len(self.partners)) for seat in (0, 1)]
 
 
-def in_order(played: Mapping[str, Repeated], field: Field) -> Played:
-    """The games by partner, as figures are taken of them."""
-    return Played(tuple(played), tuple(played.values()), field)
+def ordered_games(played: Mapping[str, Repeated], field: Field) -> PlayedGames:
+    """The games by partner, in order."""
+    return PlayedGames(tuple(played), tuple(played.values()), field)
 
 
 class Figures:
     """Means of one submission's games; ``mean`` takes any cells, any slice of the scenarios, any of the measures."""
 
-    def __init__(self, played: Played) -> None:
+    def __init__(self, played: PlayedGames) -> None:
         self.played, field = played, played.field
         assert field.source.table is not None
         self._orbit: Rows = np.unique(field.orbits, return_inverse=True)[1]
         self._groups = scenario_groups(field.source.table)
         complete = not any(np.isnan(games.points).any() for games in played.games)
         self._noise_alone = field.whole and complete
-        self._known: dict[tuple[str, int, int, str], tuple[float, float, int]] = {}
+        self._cache: dict[tuple[str, int, int, str], tuple[float, float, int]] = {}
 
     def mean(self, measure: str, cells: Pick, name: str, factors: Sequence[float] | None = None) -> Estimate:
         """The mean over ``cells`` of each cell's mean of a measure on the slice ``name``, times its factor (1).
@@ -98,11 +94,11 @@ class Figures:
     def _cell(self, measure: str, partner: int, seat: int, name: str) -> tuple[float, float, int]:
         """The mean of one cell, the variance of that mean from noise, and how many games it holds."""
         key = (measure, partner, seat, name)
-        if key not in self._known:
+        if key not in self._cache:
             among = self.played.field.slices[name][seat]
             values = getattr(self.played.games[partner], measure)[seat][:, among]
-            self._known[key] = noisy_mean(values, self._orbit[among])
-        return self._known[key]
+            self._cache[key] = noisy_mean(values, self._orbit[among])
+        return self._cache[key]
 
     def _over_scenarios(self, measure: str, cells: Pick, name: str, factors: Sequence[float]) -> Estimate:
         rows, among = [], []
@@ -138,23 +134,27 @@ DIGITS = 6  # of a figure in a line
 
 def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
     """The figures of a line: each a value with its interval, ``None`` where it is not known."""
-    played = in_order(games, field)
+    played = ordered_games(games, field)
     figures, cells, head = Figures(played), played.cells, field.headline
     points = {cell: figures.mean("points", [cell], head).mean for cell in cells}
-    known = [cell for cell in cells if is_of_train(played.partners[cell[0]])]
-    unknown = [cell for cell in cells if cell not in known]
+    train = [cell for cell in cells if has_train_family(played.partners[cell[0]])]
+    others = [cell for cell in cells if cell not in train]
     worst = min(cells, key=lambda cell: points[cell])
     return {
-        "points": plain(figures.mean("points", cells, head)),
-        "points_by_part": {name: plain(figures.mean("points", cells, name)) for name in field.slices if name != head},
-        "points_by_seat": [plain(figures.mean("points", [c for c in cells if c[1] == seat], head)) for seat in (0, 1)],
-        "points_families_of_train": plain(figures.mean("points", known, head)),
-        "points_other_families": plain(figures.mean("points", unknown, head)),
-        "points_worst_tenth": plain(_worst_tenth(figures, points, head)),
+        "points": plain_estimate(figures.mean("points", cells, head)),
+        "points_by_part": {
+            name: plain_estimate(figures.mean("points", cells, name)) for name in field.slices if name != head
+        },
+        "points_by_seat": [
+            plain_estimate(figures.mean("points", [c for c in cells if c[1] == seat], head)) for seat in (0, 1)
+        ],
+        "points_families_of_train": plain_estimate(figures.mean("points", train, head)),
+        "points_other_families": plain_estimate(figures.mean("points", others, head)),
+        "points_worst_tenth": plain_estimate(_worst_tenth(figures, points, head)),
         "points_worst_cell": _cell_named(played.partners, worst, points[worst]),
-        "left": plain(figures.mean("left", cells, head)),
-        "deals": plain(figures.mean("deal", cells, head)),
-        "welfare": plain(figures.mean("welfare", cells, head)),
+        "left": plain_estimate(figures.mean("left", cells, head)),
+        "deals": plain_estimate(figures.mean("deal", cells, head)),
+        "welfare": plain_estimate(figures.mean("welfare", cells, head)),
         "games": sum(each.points.size for each in games.values()),
     }
 
@@ -170,7 +170,7 @@ def _worst_tenth(figures: Figures, scores: Mapping[Cell, float], head: str) -> E
 
 def cells_of(games: Mapping[str, Repeated], field: Field) -> list[Row]:
     """A line's cells: each partner and seat of the member, with its figures by slice."""
-    played = in_order(games, field)
+    played = ordered_games(games, field)
     figures, rows = Figures(played), []
     for number, seat in played.cells:
         partner = played.partners[number]
@@ -181,16 +181,16 @@ def cells_of(games: Mapping[str, Repeated], field: Field) -> list[Row]:
                 "partner": partner,
                 "seat": seat,
                 "replicates": games[partner].points.shape[1],
-                "points": {name: number_of(each.mean) for name, each in by_slice.items()},
-                "margin": {name: number_of(each.margin) for name, each in by_slice.items() if each.margin > 0},
-                **{name: number_of(each.mean) for name, each in rest.items()},
+                "points": {name: rounded_number(each.mean) for name, each in by_slice.items()},
+                "margin": {name: rounded_number(each.margin) for name, each in by_slice.items() if each.margin > 0},
+                **{name: rounded_number(each.mean) for name, each in rest.items()},
             }
         )
     return rows
 
 
 def answers_of(games: Mapping[str, Repeated]) -> Row:
-    """Whoever did not always answer for itself: the member over all its games, and each such partner."""
+    """The answer counts of the member over all its games, and of each partner with fallback acts."""
     total, found = Answers(), {}
     for name, played in games.items():
         total += played.answers[MEMBER]
@@ -200,21 +200,21 @@ def answers_of(games: Mapping[str, Repeated]) -> Row:
 
 
 def _cell_named(partners: Sequence[str], cell: Cell, value: float) -> Row:
-    return {"value": number_of(value), "partner": partners[cell[0]], "seat": cell[1]}
+    return {"value": rounded_number(value), "partner": partners[cell[0]], "seat": cell[1]}
 
 
-def plain(estimate: Estimate) -> Row | None:
-    """An estimate as plain values; ``None`` where it is not known."""
+def plain_estimate(estimate: Estimate) -> Row | None:
+    """An estimate as plain values; ``None`` for an unknown one."""
     if math.isnan(estimate.mean):
         return None
     return {
-        "value": number_of(estimate.mean),
-        "low": number_of(estimate.low),
-        "high": number_of(estimate.high),
+        "value": rounded_number(estimate.mean),
+        "low": rounded_number(estimate.low),
+        "high": rounded_number(estimate.high),
         "n": estimate.n,
     }
 
 
-def number_of(value: float) -> float | None:
-    """A number as it stands in a line; ``None`` for ``nan``."""
+def rounded_number(value: float) -> float | None:
+    """A number rounded as in a line; ``None`` for ``nan``."""
     return None if math.isnan(value) else round(float(value), DIGITS)

@@ -1,9 +1,9 @@
-"""The protocol of the benchmark: what is the same for everybody, printed with every result.
+"""The protocol of the benchmark: the settings that all submissions share, printed with every result.
 
 Scenarios are all 5,295 of ``lewis``, each played in both seats. Where both players are deterministic that is every game
 that there is, and a figure has no error. Where chance is left every scenario is played several times with fresh noise;
 what is uncertain then is the noise alone. Networks play their likeliest act. The headline is taken on the scenarios
-with a view that nobody trains on (:mod:`dond_marl.scenarios.views`).
+with a view that is held out of training (:mod:`dond_marl.scenarios.views`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RULES = Rules()
 REPLICATES = 8  # games of each scenario and seat where chance is left
 NOISE_SEED = 0
 SAMPLE_SEED = 0  # of the scenarios that --sample draws
-BEYOND_SEED, BEYOND = 0, 5_000  # scenarios that no roster and no training knows
+BEYOND_SEED, BEYOND = 0, 5_000  # scenarios that no roster and no training uses
 CONFIDENCE = 0.95
 HEADLINE, ALL = "held-out views", "all scenarios"
 SLICES = (HEADLINE, ALL, *PARTS)  # of the scenarios; a seat's slice depends on its own view
@@ -70,8 +70,8 @@ def beyond_field() -> Field:
     return Field(source, "beyond lewis", False, orbits(table), {ALL: np.ones((2, table.size), dtype=bool)})
 
 
-def described(field: Field, roster: str, members: tuple[str, ...], replicates: int) -> dict[str, Any]:
-    """The protocol as plain values: what must be equal for two results to be compared."""
+def protocol_document(field: Field, roster: str, members: tuple[str, ...], replicates: int) -> dict[str, Any]:
+    """The protocol as plain values, equal for results that can be compared."""
     table = field.source.table
     assert table is not None
     return {

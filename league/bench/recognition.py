@@ -1,4 +1,4 @@
-"""A line of plain values about what a member makes of a crowd, and how it is read and shown."""
+"""Recognition of partners: the results row of a member's beliefs about a mixture, with file and tables."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dond_marl.game import SEATS
 from dond_marl.occupants import seat_occupant
 from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.recognition import recognizable_personas
-from league.bench.crowd import GAMBLES, crowd_of
+from league.bench.mixture_response import GAMBLES, enumerable_mixture
 from league.bench.protocol import ALL, HEADLINE, RULES, lewis_field
-from league.bench.recognition_scores import APART, believed, lost_by_turn
-from league.bench.results import replace, rows_in
+from league.bench.recognition_scores import APART, belief_scores, regret_by_turn
+from league.bench.results import read_rows, replace_row
 from league.bench.submission import Submission, provenance
 from league.tables.blocks import Figure, Section, Table, TableRow, Unit
 
@@ -26,33 +26,33 @@ SLICES = (ALL, HEADLINE)
 
 
 def recognition_row(
-    submission: Submission, crowd: str, specs: Sequence[str], tell: Callable[[str], None] = lambda _: None
+    submission: Submission, crowd: str, specs: Sequence[str], report: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
-    """What ``submission`` makes of the occupants ``specs``, called ``crowd``, each equally often, in both seats.
+    """The beliefs of ``submission`` about the mixture of ``specs``, named ``crowd``, in both seats, against exact ones.
 
     Raises :class:`~dond_marl.errors.InputError` for a submission that may not be measured against them, and where none
-    of them can be recognized or followed.
+    of them has known probabilities.
     """
     began = time.process_time()
     identity = provenance(submission, specs).identity
-    player, everybody = submission.who.partner(), {spec: seat_occupant(spec) for spec in specs}
-    partners = {spec: partner for spec, partner in everybody.items() if recognizable_personas(partner) is not None}
+    player, occupants = submission.player.partner(), {spec: seat_occupant(spec) for spec in specs}
+    partners = {spec: partner for spec, partner in occupants.items() if recognizable_personas(partner) is not None}
     if not partners:
-        raise InputError(f"nobody of {crowd} can be recognized: they gamble and do not know how; name others")
-    followed = _followed(crowd, list(partners))
+        raise InputError(f"no partner of {crowd} has known probabilities; name others")
+    enumerable = _enumerable(crowd, list(partners))
     field = lewis_field()
     assert field.source.table is not None
     table, seats = field.source.table, []
     for seat, name in enumerate(SEATS):
-        tell(f"{name}: who sits opposite")
+        report(f"{name}: beliefs about the partner")
         slices = {each: field.slices[each][seat] for each in SLICES}
-        turns = believed(player, list(partners), list(partners.values()), seat, table, RULES, slices)
-        tell(f"{name}: what each turn loses")
-        lost = lost_by_turn(player, followed, [everybody[spec] for spec in followed], seat, table, RULES)
+        turns = belief_scores(player, list(partners), list(partners.values()), seat, table, RULES, slices)
+        report(f"{name}: regret of each turn")
+        lost = regret_by_turn(player, enumerable, [occupants[spec] for spec in enumerable], seat, table, RULES)
         seats.append(
             {
-                "slices": {each: [_plain(one._asdict()) for one in by_turn] for each, by_turn in turns.items()},
-                "lost": [_plain(one._asdict()) for one in lost],
+                "slices": {each: [_plain(scores._asdict()) for scores in by_turn] for each, by_turn in turns.items()},
+                "lost": [_plain(regret.document()) for regret in lost],
             }
         )
     return {
@@ -62,28 +62,28 @@ def recognition_row(
         "crowd": crowd,
         "members": list(partners),
         "left_out": {spec: GAMBLES for spec in specs if spec not in partners},
-        "followed": list(followed),
+        "followed": list(enumerable),
         "seats": seats,
         "processor_seconds": round(time.process_time() - began, 1),
     }
 
 
-def _followed(crowd: str, specs: Sequence[str]) -> tuple[str, ...]:
-    """Those to whom a best reply is looked for; none where all gamble or remember."""
+def _enumerable(crowd: str, specs: Sequence[str]) -> tuple[str, ...]:
+    """The enumerable members, for which regrets are exact; none where all are stochastic or have memory."""
     try:
-        return crowd_of(crowd, specs).members
+        return enumerable_mixture(crowd, specs).members
     except InputError:
         return ()
 
 
 def read(path: Path) -> list[Mapping[str, Any]]:
     """The lines of a results file, none where there is no file. Raises :class:`InputError` for a damaged one."""
-    return rows_in(path, section, "lines of `dond bench beliefs`")
+    return read_rows(path, recognition_section, "lines of `dond bench beliefs`")
 
 
-def keep(path: Path, row: Mapping[str, Any]) -> None:
-    """Write ``row`` to the file, in the place of an older one of the same member, seed and crowd."""
-    replace(path, read(path), row, _same)
+def store_recognition_row(path: Path, row: Mapping[str, Any]) -> None:
+    """Write ``row`` to the file, replacing an older one of the same member, seed and mixture."""
+    replace_row(path, read(path), row, _same)
 
 
 def _same(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -98,14 +98,14 @@ def _plain(value: Any) -> Any:
     return round(value, DIGITS) if isinstance(value, float) else value
 
 
-def section(row: Mapping[str, Any]) -> Section:
+def recognition_section(row: Mapping[str, Any]) -> Section:
     """A line as tables: by seat and own turn, over all scenarios."""
     tables = []
     for seat, side in zip(SEATS, row["seats"], strict=True):
         by_turn = side["slices"][ALL]
         heads = (
-            "games", "who, right", "who, exact", f"{APART:.0%} told apart", "who, right there", "Brier, said",
-            "Brier, exact", "Brier, before",
+            "games", "identity, right", "identity, exact", f"{APART:.0%} identified", "identity, right there",
+            "Brier, stated", "Brier, exact", "Brier, prior",
         )  # fmt: skip
         rows = [
             TableRow(
@@ -123,7 +123,7 @@ def section(row: Mapping[str, Any]) -> Section:
             )
             for each in by_turn
         ]
-        tables.append(Table(f"{seat}: who is it, and what does it want", heads, tuple(rows), label="after"))
+        tables.append(Table(f"{seat}: identity and values of the partner", heads, tuple(rows), label="after"))
         if not row["followed"]:
             continue
         lost = [
@@ -131,16 +131,16 @@ def section(row: Mapping[str, Any]) -> Section:
             for each in side["lost"]
         ]
         total = _figure(sum(each["points"] for each in side["lost"]), "points")
-        caption = f"{seat}: what its next act loses to the best reply to {len(row['followed'])} members"
+        caption = f"{seat}: regret of its next act against the best response to {len(row['followed'])} members"
         tables.append(
-            Table(caption, ("points lost", "games"), (*lost, TableRow("in all", (total, None))), label="after")
+            Table(caption, ("regret, points", "games"), (*lost, TableRow("in all", (total, None))), label="after")
         )
     notes: tuple[str, ...] = (
         f"{len(row['members'])} members, equally likely, over all scenarios of lewis. Brier: of each item's value.",
     )
     if row["left_out"]:
         notes += (f"Left out: {'; '.join(f'{name} ({why})' for name, why in row['left_out'].items())}.",)
-    return Section("recognition", f"What {row['who']} makes of {row['crowd']}", notes, tuple(tables))
+    return Section("recognition", f"Beliefs of {row['who']} about {row['crowd']}", notes, tuple(tables))
 
 
 def _figure(value: float | None, unit: Unit) -> Figure:

@@ -1,11 +1,8 @@
-"""What a leaderboard takes anew from a line's cells: shares of what could have been had, and points by family.
+"""Shares of the reference and points by family, recomputed from the cells of a results line.
 
-A line keeps what it said on the day it was measured; a leaderboard takes the references that the package holds now, and
-the families that it knows now (:mod:`league.bench.figures`), so that all of its lines are measured by the same.
-
-What could have been had: references by partner, seat and slice of the scenarios, never the judged policy.
-
-They are those of :mod:`league.standings.references`, stored with the package: a property of the partner alone.
+A line stores the figures of the day it was measured; a leaderboard uses the current references and families
+(:mod:`league.bench.figures`) for all its lines. A reference is the best response's points by partner, seat and slice of
+the scenarios, from :mod:`league.standings.references`: a property of the partner alone, never of the judged policy.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from typing import Any, NamedTuple
 
 from dond_marl.scenarios.views import PARTS
 from dond_marl.statistics import Estimate, worst_tenth_weights
-from league.bench.figures import is_of_train, number_of, plain
+from league.bench.figures import has_train_family, plain_estimate, rounded_number
 from league.bench.protocol import ALL, HEADLINE, SLICES
 from league.bench.results import Row
 from league.standings.references import reference_of
@@ -26,10 +23,9 @@ PARTS_OF = {HEADLINE: (1, 2), ALL: (0, 1, 2), **{name: (number,) for number, nam
 
 
 class References(NamedTuple):
-    """Of one partner: points of ten by slice and by the member's seat, and whether they are exact in that seat.
+    """References of one partner: points of ten by slice and by the member's seat, and whether they are exact there.
 
-    What is not exact is a certified upper bound: a share of it is at most the true share. ``nan`` where nothing is
-    certain.
+    An inexact one is a certified upper bound: a share of it is at most the true share. ``nan`` where none is known.
     """
 
     values: Mapping[str, tuple[float, float]]  # by slice
@@ -56,9 +52,9 @@ def references_to(partners: Sequence[str]) -> dict[str, References]:
 
 
 def with_shares(row: Row) -> Row:
-    """The line with what could have been had in each cell, and the shares of it among its figures.
+    """The line with the reference in each cell, and the shares of it among its figures.
 
-    The same where no reference is known: beyond the scenarios of ``lewis``, or on a sample of them.
+    Unchanged where no reference is known: beyond the scenarios of ``lewis``, or on a sample of them.
     """
     benchmark = row["benchmark"]
     if benchmark["scenarios"] != "lewis" or not benchmark["every_scenario"]:
@@ -67,7 +63,7 @@ def with_shares(row: Row) -> Row:
     if not references:
         return row
     cells = [_referenced(cell, references.get(cell["partner"])) for cell in row["cells"]]
-    return {**row, "cells": cells, "figures": {**row["figures"], **_figures(cells, benchmark["headline"])}}
+    return {**row, "cells": cells, "figures": {**row["figures"], **_share_figures(cells, benchmark["headline"])}}
 
 
 def with_families(row: Row) -> Row:
@@ -77,19 +73,19 @@ def with_families(row: Row) -> Row:
     """
     benchmark, groups = row["benchmark"], {}
     for name, wanted in (("points_families_of_train", True), ("points_other_families", False)):
-        cells = [cell for cell in row["cells"] if is_of_train(cell["partner"]) is wanted]
-        groups[name] = _points(cells, benchmark["headline"], alone=benchmark["every_scenario"])
+        cells = [cell for cell in row["cells"] if has_train_family(cell["partner"]) is wanted]
+        groups[name] = _mean_points(cells, benchmark["headline"], alone=benchmark["every_scenario"])
     return {**row, "figures": {**row["figures"], **groups}}
 
 
-def _points(cells: Sequence[Row], head: str, *, alone: bool) -> Row | None:
-    """The mean over cells of points of ten; ``alone``: the noise of one cell is not that of another."""
+def _mean_points(cells: Sequence[Row], head: str, *, alone: bool) -> Row | None:
+    """The mean over cells of points of ten; ``alone``: the noise of the cells is independent."""
     if not cells or any(cell["points"][head] is None for cell in cells):
         return None
     mean = sum(cell["points"][head] for cell in cells) / len(cells)
     margins = [cell["margin"].get(head, 0.0) / len(cells) for cell in cells]
     margin = math.sqrt(sum(each**2 for each in margins)) if alone else sum(margins)
-    return plain(Estimate(mean, len(cells), mean - margin, mean + margin))
+    return plain_estimate(Estimate(mean, len(cells), mean - margin, mean + margin))
 
 
 @lru_cache(maxsize=16)
@@ -102,20 +98,22 @@ def _referenced(cell: Row, own: References | None) -> Row:
     if own is None:
         return rest
     seat = cell["seat"]
-    values = {name: number_of(own.values[name][seat]) for name in cell["points"]}
+    values = {name: rounded_number(own.values[name][seat]) for name in cell["points"]}
     return {**rest, "reference": values, "reference_exact": own.exact[seat]}
 
 
-def _figures(cells: Sequence[Row], head: str) -> Row:
+def _share_figures(cells: Sequence[Row], head: str) -> Row:
     """Means over cells of points over reference: all cells that have one, the exact ones alone, the worst."""
 
     def mean(fits: Callable[[Row], bool] = lambda _: True, name: str = head) -> Row | None:
-        return plain(_mean([cell for cell in cells if _mark(cell, name) and fits(cell)], name))
+        return plain_estimate(
+            _mean_share([cell for cell in cells if _reference_points(cell, name) and fits(cell)], name)
+        )
 
     def of_train(cell: Row) -> bool:
-        return is_of_train(cell["partner"])
+        return has_train_family(cell["partner"])
 
-    some = [cell for cell in cells if _mark(cell, head)]
+    some = [cell for cell in cells if _reference_points(cell, head)]
     worst = min(some, key=lambda cell: _share(cell, head), default=None)
     return {
         "share": mean(),
@@ -124,9 +122,9 @@ def _figures(cells: Sequence[Row], head: str) -> Row:
         "share_by_seat": [mean(lambda cell, seat=seat: bool(cell["seat"] == seat)) for seat in (0, 1)],  # type: ignore[misc]
         "share_families_of_train": mean(of_train),
         "share_other_families": mean(lambda cell: not of_train(cell)),
-        "share_worst_tenth": plain(_worst_tenth(some, head)),
+        "share_worst_tenth": plain_estimate(_worst_tenth(some, head)),
         "share_worst_cell": worst
-        and {"value": number_of(_share(worst, head)), "partner": worst["partner"], "seat": worst["seat"]},
+        and {"value": rounded_number(_share(worst, head)), "partner": worst["partner"], "seat": worst["seat"]},
         "cells_with_reference": len(some),
         "cells_with_exact_reference": sum(cell["reference_exact"] for cell in some),
     }
@@ -138,31 +136,32 @@ def _worst_tenth(cells: Sequence[Row], head: str) -> Estimate:
     for cell in cells:
         seats.setdefault(cell["partner"], []).append(cell)
     if not seats:
-        return _mean([], head)
+        return _mean_share([], head)
     per_partner = [sum(_share(cell, head) for cell in own) / len(own) for own in seats.values()]
     weights = worst_tenth_weights(per_partner).tolist()
     pairs = [(cell, weight / len(own)) for own, weight in zip(seats.values(), weights, strict=True) for cell in own]
-    return _mean([cell for cell, _ in pairs], head, [weight for _, weight in pairs])
+    return _mean_share([cell for cell, _ in pairs], head, [weight for _, weight in pairs])
 
 
-def _mean(cells: Sequence[Row], name: str, weights: Sequence[float] | None = None) -> Estimate:
-    """The mean of shares, by default of equal weights, with the noise of the cells, which do not share any."""
+def _mean_share(cells: Sequence[Row], name: str, weights: Sequence[float] | None = None) -> Estimate:
+    """The mean of shares, by default of equal weights, with the independent noise of the cells."""
     if not cells:
         return Estimate(math.nan, 0, math.nan, math.nan)
     factors = [1 / len(cells)] * len(cells) if weights is None else weights
     mean = sum(weight * _share(cell, name) for cell, weight in zip(cells, factors, strict=True))
     margins = [
-        weight * cell["margin"].get(name, 0.0) / _mark(cell, name) for cell, weight in zip(cells, factors, strict=True)
+        weight * cell["margin"].get(name, 0.0) / _reference_points(cell, name)
+        for cell, weight in zip(cells, factors, strict=True)
     ]
     margin = math.sqrt(sum(each**2 for each in margins))
     return Estimate(mean, len(cells), mean - margin, mean + margin)
 
 
 def _share(cell: Row, name: str) -> float:
-    return float(cell["points"][name]) / _mark(cell, name)
+    return float(cell["points"][name]) / _reference_points(cell, name)
 
 
-def _mark(cell: Row, name: str) -> float:
-    """What could have been had; 0 where that is not known."""
-    mark: Any = (cell.get("reference") or {}).get(name)
-    return float(mark or 0.0)
+def _reference_points(cell: Row, name: str) -> float:
+    """The reference's points; 0 without one."""
+    points: Any = (cell.get("reference") or {}).get(name)
+    return float(points or 0.0)

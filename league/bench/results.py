@@ -1,6 +1,7 @@
-"""The results file: one submission a line of JSON, appended under a lock, checked when it is read.
+"""Results files of JSON lines.
 
-Results files of computed figures: a row a line of JSON, in which a newer row takes the place of an older one.
+The benchmark's file has one sealed line per submission, appended under a lock and checked when it is read. Files of
+computed figures have one row per line; a newer row replaces an older one of the same key.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def sealed(row: Mapping[str, Any]) -> Row:
+def seal_row(row: Mapping[str, Any]) -> Row:
     """The line with the checksum of everything in it but the clock: equal for equal measurements."""
     content = {key: value for key, value in row.items() if key not in SEALED_APART}
     clock = {"clock": row["clock"]} if "clock" in row else {}
@@ -42,20 +43,20 @@ def sealed(row: Mapping[str, Any]) -> Row:
 
 
 def append(path: Path, row: Mapping[str, Any]) -> None:
-    """Add a line; several processes may. What a kill left of a last line is cut off, one that lacks its end is kept.
+    """Add a line; several processes may. An unfinished last line is cut off; one that only lacks its line end stays.
 
     Raises :class:`ResultsError` where an earlier line is damaged: nothing is added to a file that cannot be read.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()
     with FileLock(_lock_of(path)):
-        kept = _whole_lines(path)
-        for number, text in enumerate(kept.splitlines(), start=1):
+        content = _whole_lines(path)
+        for number, text in enumerate(content.splitlines(), start=1):
             _checked(text, path, number)
         with path.open("r+b" if path.exists() else "xb") as file:
-            file.truncate(len(kept))
-            file.seek(len(kept))
-            file.write(line if not kept or kept.endswith(b"\n") else b"\n" + line)
+            file.truncate(len(content))
+            file.seek(len(content))
+            file.write(line if not content or content.endswith(b"\n") else b"\n" + line)
             file.flush()
             os.fsync(file.fileno())
 
@@ -111,18 +112,18 @@ def _checked(text: bytes, path: Path, number: int) -> Row:
         raise ResultsError(f"{where}: no line of this build's benchmark (format {FORMAT}); measure it anew")
     if any(not isinstance(row.get(key), kind) for key, kind in KEYS.items()):
         raise ResultsError(f"{where}: damaged, it lacks one of {', '.join(KEYS)}; restore the file or delete that line")
-    if sealed(row)["sha256"] != row.get("sha256"):
+    if seal_row(row)["sha256"] != row.get("sha256"):
         raise ResultsError(f"{where}: changed since it was written, its SHA-256 is another; measure it anew")
     return row
 
 
 def _lock_of(path: Path) -> Path:
-    """Where whoever writes to ``path`` waits for others: not beside it, where it would be committed with it."""
+    """The lock file of ``path``, in the temporary folder so that it is never committed."""
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"dond-bench-{name}.lock"
 
 
-def rows_in(path: Path, show: Callable[[Mapping[str, Any]], object], what: str) -> list[Mapping[str, Any]]:
+def read_rows(path: Path, show: Callable[[Mapping[str, Any]], object], what: str) -> list[Mapping[str, Any]]:
     """The rows of a file, none where there is no file; ``show`` fails for a row that is damaged.
 
     Raises :class:`InputError`, which says that the file holds no ``what``.
@@ -138,13 +139,13 @@ def rows_in(path: Path, show: Callable[[Mapping[str, Any]], object], what: str) 
     return rows
 
 
-def replace(
+def replace_row(
     path: Path,
     rows: list[Mapping[str, Any]],
     row: Mapping[str, Any],
     same: Callable[[Mapping[str, Any]], tuple[Any, ...]],
 ) -> None:
-    """Write ``rows`` and ``row`` to the file, in the order of what says which are the ``same``, each once."""
+    """Write ``rows`` and ``row`` to the file, sorted by the key that ``same`` returns, one row per key."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = sorted([*(other for other in rows if same(other) != same(row)), row], key=lambda each: str(same(each)))
     write_atomically(path, "".join(json.dumps(each, allow_nan=False) + "\n" for each in kept))

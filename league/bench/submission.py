@@ -1,4 +1,4 @@
-"""Who is submitted to the benchmark: any occupant, a checkpoint, a member of a league; networks always greedy."""
+"""Submissions to the benchmark: any occupant, a checkpoint, or a member of a league; networks always greedy."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their pa
 LIST_FROM = "of"  # the parameter that holds a list of occupants
 
 
-class Who(NamedTuple):
-    """Somebody who can be seated in any process: by a spec, or by weights of a league's run."""
+class PlayerSource(NamedTuple):
+    """An occupant that any process can make: from a spec, or from weights of a league's run."""
 
     spec: str | None
     weights: tuple[Entrant, Place] | None = None
@@ -40,22 +40,22 @@ class Who(NamedTuple):
 
 
 class Submission(NamedTuple):
-    """Who is measured, and what the results line says of it."""
+    """The occupant that is measured, with its name and origin for the results line."""
 
-    who: Who
+    player: PlayerSource
     name: str  # in the leaderboard
-    known: OccupantProvenance  # its identity, the same on every machine, and everybody in its past
+    known: OccupantProvenance  # its identity, the same on every machine, and its opponents and ancestors in training
     seed: int | None = None  # of its training: results of one name that differ in it are seeds of one arm
-    declared: str | None = None  # whom it met, in the words of whoever submits it
+    declared: str | None = None  # training opponents, as declared by the submitter
     settings_sha256: str | None = None  # of the league that it comes from
-    acts: int | None = None  # environment acts of its whole training, of all learners together, where they are known
+    acts: int | None = None  # environment acts of its whole training, all learners together, where known
 
 
-def of_spec(text: str, name: str | None = None) -> Submission:
+def submission_of_spec(text: str, name: str | None = None) -> Submission:
     """A submission of an occupant, or of the checkpoint whose ``.json`` is named.
 
     Networks play greedily, whatever their default. Raises :class:`~dond_marl.occupants.OccupantNameError` and
-    :class:`~dond_marl.errors.InputError` where ``greedy=False`` is asked for.
+    :class:`~dond_marl.errors.InputError` where ``greedy=False`` is given.
     """
     stripped = text.strip()
     if stripped.endswith(".json") and "(" not in stripped:
@@ -67,11 +67,11 @@ def of_spec(text: str, name: str | None = None) -> Submission:
     if kind in NETWORKS:  # every network here is greedy
         parameters.pop("greedy", None)
     usual = spec_name({"kind": kind, **parameters})
-    return Submission(Who(written), name or short_names([usual]).get(usual, usual), provenance_of(written))
+    return Submission(PlayerSource(written), name or short_names([usual]).get(usual, usual), provenance_of(written))
 
 
-def of_run(folder: Path, member: str | None, name: str | None = None) -> Submission:
-    """A submission of a member of a league, as it stands in the ledger or as a snapshot kept it.
+def submission_of_run(folder: Path, member: str | None, name: str | None = None) -> Submission:
+    """A submission of a member of a league, in its current state or as a snapshot.
 
     ``member`` may be left out where the league has one main member. Raises :class:`~dond_marl.errors.InputError` for a
     member that is not there, and what opening the ledger raises.
@@ -84,13 +84,13 @@ def of_run(folder: Path, member: str | None, name: str | None = None) -> Submiss
     by_name = {each.name: each for each in members}
     mains = [each.name for each in members if each.role == "main"]
     if member is None and len(mains) != 1:
-        raise InputError(f"--member says whom of {directory.path} to measure: one of {', '.join(by_name)}")
+        raise InputError(f"name the member of {directory.path} to measure with --member: one of {', '.join(by_name)}")
     chosen = mains[0] if member is None else member
     if chosen not in by_name:
         raise InputError(f"{directory.path} has no member {chosen!r}; it has {', '.join(by_name)}")
     found = by_name[chosen]
     if found.spec is not None and found.blob is None and not found.live:
-        return of_spec(found.spec, name or chosen)
+        return submission_of_spec(found.spec, name or chosen)
     blob = states[chosen].blob if found.live else found.blob
     digest = hashlib.sha256("".join(f"{key}\n{meta[key]}\n" for key in sorted(meta)).encode()).hexdigest()
     assert blob is not None
@@ -98,12 +98,12 @@ def of_run(folder: Path, member: str | None, name: str | None = None) -> Submiss
 
     past = blob_ancestry(read_blob(directory.blobs, blob).about, config, found.parent or chosen)
     identity = spec_name({"kind": "checkpoint", "greedy": True, "sha256": blob})
-    who = Who(None, (Entrant(found, blob), Place(directory.blobs)))
-    return Submission(who, name or chosen, OccupantProvenance(identity, past), settings_sha256=digest)
+    source = PlayerSource(None, (Entrant(found, blob), Place(directory.blobs)))
+    return Submission(source, name or chosen, OccupantProvenance(identity, past), settings_sha256=digest)
 
 
 def greedy_spec(spec: Mapping[str, Any] | str) -> dict[str, Any]:
-    """The spec with every network in it told to play its likeliest act; raises where it is told not to."""
+    """The spec with ``greedy=True`` for every network in it; raises :class:`InputError` for ``greedy=False``."""
     kind, parameters = parse_spec(spec)
     if kind in NETWORKS:
         if not parameters.get("greedy", True):
@@ -130,33 +130,33 @@ def _greedy_inside(key: str, value: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _partner(who: Who) -> Partner:
-    if who.weights is not None:
-        member, place = who.weights
+def _partner(source: PlayerSource) -> Partner:
+    if source.weights is not None:
+        member, place = source.weights
         return SEATING.partner(member, place, greedy=True)
-    assert who.spec is not None
-    return seat_occupant(who.spec)
+    assert source.spec is not None
+    return seat_occupant(source.spec)
 
 
 class Provenance(NamedTuple):
-    """Who is submitted and whom it met, as the results line says it."""
+    """The identity of a submission and its opponents in training, for the results line."""
 
     identity: str  # the same on every machine: networks by the SHA-256 of their weights
-    met: str  # in what words that is known
-    met_here: tuple[str, ...]  # identities of the partners it is measured against that are in its past
+    training: str  # what is recorded or declared about its training opponents, in words
+    seen: tuple[str, ...]  # identities of the partners of this measurement that are in its past
 
 
 def provenance(submission: Submission, partners: Sequence[str]) -> Provenance:
-    """Who is submitted, once it may be measured against ``partners``.
+    """The provenance of a submission that may be measured against ``partners``.
 
     Raises :class:`partners.provenance.ProvenanceError` where one of them is of the roster test and the submission, or
-    an ancestor of it, has met that roster, or where nobody wrote down whom it met and nothing is declared.
+    an ancestor of it, trained with that roster, or where its training opponents are neither recorded nor declared.
     """
     identity, past = submission.known
-    met = confirm_opponents_unseen(partners, past, submission.name, submission.declared)
-    if met is None:
-        met = f"known: {len(past.opponents)} in its past" if not past.unknown else "not written down"
-        met = met if submission.declared is None else f"{met}; declared: {submission.declared}"
+    training = confirm_opponents_unseen(partners, past, submission.name, submission.declared)
+    if training is None:
+        training = f"known: {len(past.opponents)} in its past" if not past.unknown else "not written down"
+        training = training if submission.declared is None else f"{training}; declared: {submission.declared}"
     if seen := held_out_sources(past):
-        met += f"; trained on views that are held out, in {' and '.join(seen)}"
-    return Provenance(identity, met, tuple(roster_test_members(past, partners)))
+        training += f"; trained on views that are held out, in {' and '.join(seen)}"
+    return Provenance(identity, training, tuple(roster_test_members(past, partners)))

@@ -19,11 +19,10 @@ from dond_marl.seats import Doubles
 from dond_marl.statistics import Estimate
 from league.bench.references import with_families, with_shares
 from league.bench.results import Row
-from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, align_columns, number_cell
-from league.tables.blocks import TableRow as Line
+from league.tables.blocks import Cell, Figure, Report, Section, Table, TableRow, Unit, align_columns, number_cell
 from partners.rosters import ROSTERS
 
-SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of results that compare
+SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of the protocol
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # shares of the reference, of the performance profile
 POINTS_AT = (2.0, 4.0, 5.0, 6.0, 7.0, 8.0)  # the same in points of ten, where no reference is known
 SHOWN: dict[str, float] = {"points": 0.01, "share": 0.001, "ratio": 0.001}  # the last digit, by unit
@@ -37,9 +36,9 @@ class Arm(NamedTuple):
     name: str
     rows: tuple[Row, ...]
 
-    def values(self, of: Callable[[Row], float]) -> Doubles:
-        """One number a seed, ``[n]``."""
-        return np.array([of(row) for row in self.rows], dtype=np.float64)
+    def values(self, figure: Callable[[Row], float]) -> Doubles:
+        """One number per seed, ``[n]``."""
+        return np.array([figure(row) for row in self.rows], dtype=np.float64)
 
     def scores(self, shares: bool = False) -> Doubles:
         """Points of ten by seed, partner and seat, ``[n, W, 2]``, on the headline's scenarios; or their shares."""
@@ -70,10 +69,10 @@ def arms_by_protocol(rows: Sequence[Row]) -> list[tuple[dict[str, Any], list[Arm
     keys = sorted(found, key=lambda key: (order.index(key[1]) if key[1] in order else len(order), key[3:], key[2]))
     groups = []
     for key in keys:
-        kept = list(found[key].values())
-        names = dict.fromkeys(row["submission"]["name"] for row in kept)
-        arms = [Arm(name, tuple(row for row in kept if row["submission"]["name"] == name)) for name in names]
-        groups.append((kept[0]["benchmark"], sorted(arms, key=lambda arm: -_order(arm))))
+        results = list(found[key].values())
+        names = dict.fromkeys(row["submission"]["name"] for row in results)
+        arms = [Arm(name, tuple(row for row in results if row["submission"]["name"] == name)) for name in names]
+        groups.append((results[0]["benchmark"], sorted(arms, key=lambda arm: -_order(arm))))
     return groups
 
 
@@ -105,7 +104,7 @@ def section_of(benchmark: dict[str, Any], arms: Sequence[Arm], over: str | None 
 
 
 def title_of(benchmark: dict[str, Any]) -> str:
-    """Which partners, and which scenarios."""
+    """The title: partners and scenarios."""
     roster = benchmark["roster"]
     against = f"the roster {roster}" if roster in ROSTERS else _partners(benchmark)
     return f"Against {against}, {benchmark['scenarios']}"
@@ -117,12 +116,12 @@ def _partners(benchmark: dict[str, Any]) -> str:
 
 
 def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
-    """The protocol, and what of a submission a reader must know."""
+    """Notes for the reader: the protocol, and remarks on submissions."""
     number = benchmark["number_of_scenarios"]
     every = f"all {number:,}" if benchmark["every_scenario"] else f"{number:,}"
     notes = [
         f"{_partners(benchmark)}, roster {benchmark['roster_sha256'][:12]}; {every} scenarios in both seats, "
-        f"{benchmark['max_turns']} turns; networks play their likeliest act; a game in which somebody acts at random "
+        f"{benchmark['max_turns']} turns; networks play their likeliest act; a game with a stochastic player "
         f"is played {_replicates(arms)}.",
         f"Points of ten and shares of the reference on: {benchmark['headline']}. Intervals are "
         f"{benchmark['confidence']:.0%}: over seeds where there are several, else "
@@ -136,21 +135,23 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
             f"reference, {figures['cells_with_exact_reference']} of them an exact one; the others' is an upper bound."
         )
     for arm in arms:
-        told = dict.fromkeys(text for row in arm.rows for text in _told(row["submission"]))  # seeds may differ
-        if told:
-            notes.append(f"{arm.name}: {'; '.join(told)}.")
+        remarks = dict.fromkeys(
+            text for row in arm.rows for text in _submission_notes(row["submission"])
+        )  # seeds may differ
+        if remarks:
+            notes.append(f"{arm.name}: {'; '.join(remarks)}.")
     return notes
 
 
-def _told(own: Row) -> list[str]:
-    """What a reader must know of one submission."""
-    told = [own["met"]] if own["learned"] or own["declared"] else []
-    told += [f"has met {len(own['met_here'])} of these partners"] if own["met_here"] else []
-    return told + (["sees what its seat cannot see"] if own["sees_everything"] else [])
+def _submission_notes(own: Row) -> list[str]:
+    """Remarks on one submission."""
+    remarks = [own["met"]] if own["learned"] or own["declared"] else []
+    remarks += [f"trained with {len(own['met_here'])} of these partners"] if own["met_here"] else []
+    return remarks + (["has privileged information"] if own["sees_everything"] else [])
 
 
 def _replicates(arms: Sequence[Arm]) -> str:
-    """How often a game was played in which somebody acts at random, which results may differ in."""
+    """How often a game with a stochastic player was played; results may differ in it."""
     times = sorted({row["benchmark"]["replicates"] for arm in arms for row in arm.rows})
     return "once" if times == [1] else f"{' or '.join(map(str, times))} times"
 
@@ -184,7 +185,7 @@ def _parts(arms: Sequence[Arm]) -> list[Table]:
         rows = [_by_part(arm, what, what) for arm in arms]
         heads, lines = align_columns(rows, [arm.name for arm in arms])
         if heads:
-            tables.append(Table(f"{WHAT[what]} by what was known in training", heads, lines, "arm"))
+            tables.append(Table(f"{WHAT[what]} by what training held", heads, lines, "arm"))
     return tables
 
 
@@ -209,7 +210,7 @@ def _profile(arms: Sequence[Arm]) -> list[Table]:
     lines = []
     for arm in several:
         profile = statistics.performance_profile(arm.scores(shares), at)
-        lines.append(Line(arm.name, tuple(_figure(each, "share") for each in profile.above)))
+        lines.append(TableRow(arm.name, tuple(_figure(each, "share") for each in profile.above)))
     heads = tuple(f"above {t:.0%}" if shares else f"above {t:g}" for t in at)
     what = "share of the reference" if shares else "points of ten"
     return [
@@ -227,7 +228,7 @@ def _compared(arms: Sequence[Arm], over: str) -> list[Table]:
     lines = []
     for name, comparison in statistics.compare_arms(named, over).items():
         lines.append(
-            Line(
+            TableRow(
                 name,
                 (
                     _figure(comparison.difference, "points"),
@@ -277,12 +278,12 @@ def _figure(estimate: Estimate, unit: Unit) -> Figure:
 
 
 def _order(arm: Arm) -> float:
-    """What arms are ordered by: points of ten."""
+    """The sort key of arms: points of ten."""
     return _over(arm, "points").estimate.mean
 
 
-def in_short(row: Row) -> list[str]:
-    """What one result comes to, in sentences."""
+def summary_sentences(row: Row) -> list[str]:
+    """One result in sentences."""
     own, benchmark, figures = row["submission"], row["benchmark"], row["figures"]
     against = title_of(benchmark).removeprefix("Against ")
     points = figures["points"]
@@ -297,7 +298,7 @@ def in_short(row: Row) -> list[str]:
     return sentences
 
 
-def one_line_table(row: Row) -> Section:
+def result_section(row: Row) -> Section:
     """One result: its figures, and a row for each partner."""
     arm = Arm(row["submission"]["name"], (row,))
     head = row["benchmark"]["headline"]

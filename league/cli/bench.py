@@ -23,19 +23,19 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError
-from league.bench.crowd import DEFAULT as CROWDS
-from league.bench.crowd import crowd_of, keep, measured, section
-from league.bench.crowd import read as read_crowds
+from league.bench.mixture_response import DEFAULT as CROWDS
+from league.bench.mixture_response import enumerable_mixture, measure_mixture, mixture_section, store_mixture_row
+from league.bench.mixture_response import read as read_crowds
 from league.bench.protocol import REPLICATES
 from league.bench.recognition import DEFAULT as RECOGNITIONS
-from league.bench.recognition import keep as keep_recognition
 from league.bench.recognition import read as read_recognitions
 from league.bench.recognition import recognition_row
-from league.bench.recognition import section as recognition_section
+from league.bench.recognition import recognition_section as recognition_section
+from league.bench.recognition import store_recognition_row as keep_recognition
 from league.bench.results import DEFAULT, check_writable, read
-from league.bench.run import against as opponents_of
-from league.bench.submission import of_spec
-from league.bench.table import in_short, leaderboard, one_line_table
+from league.bench.run import opponents_of as opponents_of
+from league.bench.submission import submission_of_spec
+from league.bench.table import leaderboard, result_section, summary_sentences
 from league.cli.shell import FILE, SEED, Command, Group, WritableFile, integer, output_console, print_line, print_next
 from league.display.tables import print_in_short, print_section
 from league.report.render import report_html
@@ -137,10 +137,10 @@ def run(
             replicates=replicates,
             workers=workers,
             results=results,
-            tell=status.update,
+            report=status.update,
         ).row
-    print_in_short(console, in_short(row))
-    print_section(console, one_line_table(row))
+    print_in_short(console, summary_sentences(row))
+    print_section(console, result_section(row))
     print_line(f"added to: {results}")
     print_next(context, "bench", "table", *(("--results", results) if results != DEFAULT else ()))
 
@@ -203,12 +203,14 @@ def crowd(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, result
     read_crowds(results)
     console = output_console()
     with console.status("") as status:  # shown on a terminal only
-        row = measured(
-            crowd_of(opponents.name, opponents.partners, with_memory=with_memory, with_gamblers=with_gamblers),
-            tell=status.update,
+        row = measure_mixture(
+            enumerable_mixture(
+                opponents.name, opponents.partners, with_memory=with_memory, with_gamblers=with_gamblers
+            ),
+            report=status.update,
         )
-    keep(results, row)
-    print_section(console, section(row))
+    store_mixture_row(results, row)
+    print_section(console, mixture_section(row))
     print_line(f"written: {results}")
 
 
@@ -232,10 +234,10 @@ def beliefs(who: str, words: tuple[str, ...], name: str | None, seed: int | None
     opponents = opponents_of(words, "--of")
     check_writable(results)
     read_recognitions(results)
-    submission = of_spec(who, name)._replace(seed=seed)
+    submission = submission_of_spec(who, name)._replace(seed=seed)
     console = output_console()
     with console.status("") as status:  # shown on a terminal only
-        row = recognition_row(submission, opponents.name, opponents.partners, tell=status.update)
+        row = recognition_row(submission, opponents.name, opponents.partners, report=status.update)
     keep_recognition(results, row)
     print_section(console, recognition_section(row))
     print_line(f"written: {results}")

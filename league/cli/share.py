@@ -178,7 +178,7 @@ def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool,
       dond ship references --roster test
       dond ship references "boulware(exponent=2)" --out mine.json
     """
-    from league.evaluation.reference_values import ship_references, shipped_for
+    from league.evaluation.reference_values import references_to_ship, ship_references
     from league.standings.references import STORED, Reference
 
     def tell(name: str, reference: Reference) -> None:
@@ -189,7 +189,7 @@ def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool,
             value = f"{side.high:6.3f}" if side.exact else f"at most {side.high:6.3f}, earned {side.low:6.3f}"
             print_line(f"{name:40} as {seat}: {value} ({side.how}, {side.seconds:.0f} s)")
 
-    ship_references(shipped_for(partners, rosters), out or STORED, again=again, tell=tell)
+    ship_references(references_to_ship(partners, rosters), out or STORED, again=again, report=tell)
     print_line(f"written: {out or STORED}")
 
 

@@ -23,8 +23,8 @@ from league.evaluation.evaluate import (
     NASH,
     VIEWS,
     Evaluation,
-    both,
     human_figures,
+    mean_of_seats,
     ultimatum_seat,
 )
 from league.evaluation.exploitability import Probe
@@ -118,7 +118,7 @@ def print_probe(console: Console, probed: Probe) -> None:
 
 def _beside_equilibrium(probed: Probe) -> dict[str, list[tuple[float, float]]]:
     """Rows by label: what the exploitability is made of, and the member and an equilibrium against each other."""
-    beside, parted = probed.beside, probed.parted
+    beside, parted = probed.beside, probed.split_gains
     if beside is None or parted is None:
         return {}
     points = {
@@ -157,7 +157,7 @@ def main_table(evaluation: Evaluation) -> Table:
             TableRow(f"{best.name}, in these games", tuple(Figure(best.figures[view].points) for view in VIEWS))
         )
     if evaluation.values is not None:
-        values = (both(evaluation.values), *evaluation.values)
+        values = (mean_of_seats(evaluation.values), *evaluation.values)
         rows.append(TableRow("best response, expected", tuple(_between(value.low, value.high) for value in values)))
     rows.append(TableRow("the partner's points", tuple(Figure(played[view].left) for view in VIEWS)))
     caption = f"points of ten from {evaluation.against}"
@@ -204,7 +204,7 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
         f"± is half of the {evaluation.confidence:.0%} interval over scenarios."
     )
     if evaluation.values is not None:
-        value = both(evaluation.values)
+        value = mean_of_seats(evaluation.values)
         yield (
             f"Best response: whoever knows how {evaluation.against} answers, though not its values, and gets the most "
             f"from it. Expected: its mean over all scenarios of {evaluation.source.prior}, "

@@ -21,7 +21,7 @@ from dond_marl.seats import Doubles
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.solve import solve, split_scores
 from league.evaluation.evaluate import BEST, BOTH, FAIR, FOUND, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
-from league.evaluation.outcomes import Figures, landed, together
+from league.evaluation.outcomes import Figures, join_seats, score_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -192,11 +192,11 @@ def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
 
 def _circles(axes: Axes, evaluation: Evaluation) -> int:
     """Draw where games landed; the number of games of the largest circle."""
-    outcomes = together(evaluation.played.seats)
-    places, number = landed(outcomes)
+    outcomes = join_seats(evaluation.played.seats)
+    places, number = score_pairs(outcomes)
     if len(places) > MOST_PLACES:
         own, left = (np.round(points / BIN) * BIN for points in (outcomes.own, outcomes.left))
-        places, number = landed(outcomes._replace(own=own, left=left))
+        places, number = score_pairs(outcomes._replace(own=own, left=left))
     most = int(number.max())
     if not outcomes.deal.all():
         axes.annotate("no deal", (0, 0), (22, 0), textcoords="offset points", va="center", fontsize=8.8, color=FAINT)

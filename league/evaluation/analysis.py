@@ -29,23 +29,23 @@ BEST = 0.05  # points; an act that costs less is a best one
 GOOD = 0.5  # points; an act that costs no more is a good one
 
 
-class Valued(NamedTuple):
+class ValuedAct(NamedTuple):
     """An act, and the points to be expected from it, 0..whole pool; ``nan`` where that is not known."""
 
     action: Action
     points: float
 
 
-class Judged(NamedTuple):
+class JudgedAct(NamedTuple):
     """One act of the seat; ``best`` are the best acts other than it, the best first, none where nothing is known.
 
     After an act that is as good as any, the last of them is the best one that is worse.
     """
 
     state: State  # before the act
-    played: Valued
-    best: tuple[Valued, ...]
-    expert: Valued | None  # what the expert would have said
+    played: ValuedAct
+    best: tuple[ValuedAct, ...]
+    expert: ValuedAct | None  # what the expert would have said
 
     @property
     def cost(self) -> float:
@@ -56,7 +56,7 @@ class Judged(NamedTuple):
 class Analysis(NamedTuple):
     """A seat's acts, and what they are compared with, in a sentence; ``exact``: every value is."""
 
-    acts: tuple[Judged, ...]
+    acts: tuple[JudgedAct, ...]
     compared: str
     exact: bool
 
@@ -66,13 +66,13 @@ class Analysis(NamedTuple):
         return sum(act.cost for act in self.acts)
 
 
-def analysis(record: GameRecord, seat: int, partner: Partner | None, expert: Partner | None) -> Analysis:
+def analyse_acts(record: GameRecord, seat: int, partner: Partner | None, expert: Partner | None) -> Analysis:
     """The acts of ``seat`` in a game against ``partner``, ``None`` for somebody who cannot be asked.
 
     ``expert``, ``None`` for nobody, says what it would have said. Takes seconds against partners that remember.
     """
     prior, name = (record.source or "").split(",")[0], record.occupants[1 - seat]
-    states = _turns_of(record, seat)
+    states = _states_of_seat(record, seat)
     best, compared = _best_response(partner, states[0], name, prior) if states else (None, "")
     values: list[dict[Action, float]] = []
     if best is not None:
@@ -85,17 +85,17 @@ def analysis(record: GameRecord, seat: int, partner: Partner | None, expert: Par
         played, known = record.actions[len(state.history)], values[number] if values else {}
         asked = None if expert is None else only_action(expert.act(turn_of(state, prior=prior)))
         acts.append(
-            Judged(
+            JudgedAct(
                 state,
-                Valued(played, known.get(_plain(played), math.nan)),
+                ValuedAct(played, known.get(_plain(played), math.nan)),
                 _alternatives(known, _plain(played), state),
-                None if asked is None else Valued(asked, known.get(_plain(asked), math.nan)),
+                None if asked is None else ValuedAct(asked, known.get(_plain(asked), math.nan)),
             )
         )
     return Analysis(tuple(acts), compared, bool(values))
 
 
-def word(judged: Judged) -> str:
+def judgement(judged: JudgedAct) -> str:
     """The judgement of an act: ``best``, ``good`` or ``gave away 2 points``; empty where nothing is known."""
     if math.isnan(judged.cost):
         return ""
@@ -116,7 +116,7 @@ def _best_response(partner: Partner | None, state: State, name: str, prior: str)
         return None, f"No act has an exact value here: nobody knows how {name} would have answered. {_BESIDE}"
     if state.rules.secret_claims:
         return None, f"No act has an exact value here: nothing binds before the secret claims. {_BESIDE}"
-    if (why := _unknown(partner, state.rules)) is not None:
+    if (why := _why_unknown(partner, state.rules)) is not None:
         return None, f"No act has an exact value here: {name} {why}. {_BESIDE}"
     told = f"Expected is what the best response to {name} gets on average from that act on, knowing how {name} answers"
     if prior != "uniform":
@@ -132,7 +132,7 @@ def _best_response(partner: Partner | None, state: State, name: str, prior: str)
     return BestResponse(partner, _certain(state)), f"{told} and, as the game is over, what it values."
 
 
-def _unknown(partner: Partner, rules: Rules) -> str | None:
+def _why_unknown(partner: Partner, rules: Rules) -> str | None:
     """Why the best response to ``partner`` is not looked for, ``None`` if it is."""
     if partner.traits.costly or partner.traits.remote:
         return "takes long to ask"
@@ -154,7 +154,7 @@ def _certain(state: State) -> Contexts:
     return Contexts(Views(counts, mine), Views(counts, theirs), np.zeros((1, 1), dtype=np.int64), one, one[0])
 
 
-def _turns_of(record: GameRecord, seat: int) -> list[State]:
+def _states_of_seat(record: GameRecord, seat: int) -> list[State]:
     """The states in which the seat was to move."""
     state, states = State(record.scenario, record.rules), []
     for turn, action in enumerate(record.actions):
@@ -170,7 +170,7 @@ def _plain(action: Action) -> Action:
     return action if action.act_type.is_offer else Action(action.act_type)
 
 
-def _alternatives(values: dict[Action, float], played: Action, state: State) -> tuple[Valued, ...]:
+def _alternatives(values: dict[Action, float], played: Action, state: State) -> tuple[ValuedAct, ...]:
     """The best other acts, one a split; of equal ones those that ask for more, and beside a good act a worse one."""
     mine = state.scenario.utilities[state.mover]
 
@@ -187,4 +187,4 @@ def _alternatives(values: dict[Action, float], played: Action, state: State) -> 
         worse = [action for action in others if values[action] < values[played] - BEST]
         if worse and worse[0] not in shown:
             shown[-1] = worse[0]
-    return tuple(Valued(action, values[action]) for action in shown)
+    return tuple(ValuedAct(action, values[action]) for action in shown)

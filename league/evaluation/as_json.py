@@ -13,11 +13,11 @@ from dond_marl.game import SEATS
 from dond_marl.records.files import write_atomically
 from dond_marl.statistics import Estimate
 from league.evaluation.diagnosis import Diagnosis
-from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Line, both, human_figures
+from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, PlayerLine, human_figures, mean_of_seats
 from league.evaluation.exploitability import Probe
 from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation
 from league.evaluation.matches import UnreachedError
-from league.evaluation.outcomes import UNITS, Figures, landed
+from league.evaluation.outcomes import UNITS, Figures, score_pairs
 from league.standings.as_csv import finite_or_none, format_digits, interval_json, write_csv, write_json
 
 FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"
@@ -44,13 +44,13 @@ def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None
         },
         "best_response_value": None
         if values is None
-        else {view: value._asdict() for view, value in zip(VIEWS, (both(values), *values), strict=True)},
+        else {view: value._asdict() for view, value in zip(VIEWS, (mean_of_seats(values), *values), strict=True)},
         "shares_of_own_points": {
             name: {view: _counted(estimate) for view, estimate in shares.items()}
             for name, shares in evaluation.shares.items()
         },
         "landed": {  # own points, the partner's, games
-            seat: [[*place, number] for place, number in zip(*(a.tolist() for a in landed(outcomes)), strict=True)]
+            seat: [[*place, number] for place, number in zip(*(a.tolist() for a in score_pairs(outcomes)), strict=True)]
             for seat, outcomes in zip(SEATS, evaluation.played.seats, strict=True)
         },
         "humans": {"source": human.source, "sides": human.perspectives},
@@ -68,8 +68,8 @@ def _probe(probed: Probe) -> dict[str, Any]:
         "value_of_a_response_to_the_member": [[each.response.low, each.response.high] for each in probed.exploited],
         "exploitability": [list(each.gain) for each in probed.exploited],
         "exploitability_parted": None
-        if probed.parted is None
-        else {part: [list(bounds) for bounds in pair] for part, pair in probed.parted._asdict().items()},
+        if probed.split_gains is None
+        else {part: [list(bounds) for bounds in pair] for part, pair in probed.split_gains._asdict().items()},
         "safety": {"responder": probed.safety.responder, "points": probed.safety.points},
         "equilibrium": None
         if beside is None
@@ -115,7 +115,7 @@ def write_pair_table(path: Path, evaluation: Evaluation, human: HumanLine) -> No
     for name, shares in evaluation.shares.items():
         rows += [[evaluation.member, view, f"share of {name}", *_bounds(e), str(e.n)] for view, e in shares.items()]
     values = evaluation.values
-    for view, value in zip(VIEWS, (both(values), *values) if values else (), strict=False):
+    for view, value in zip(VIEWS, (mean_of_seats(values), *values) if values else (), strict=False):
         mean = value.low if value.exact else math.nan
         rows.append([BEST, view, "value", *format_digits(mean, value.low, value.high), "0"])
     for name, answers in evaluation.answers.items():
@@ -186,15 +186,15 @@ def _member(member: MemberEvaluation) -> dict[str, Any]:
             for seat, each in zip(SEATS, member.exploitability, strict=True)
         },
         "exploitability_parted": None
-        if member.parted is None
+        if member.split_gains is None
         else {
             part: {seat: {"low": low, "high": high} for seat, (low, high) in zip(SEATS, pair, strict=True)}
-            for part, pair in member.parted._asdict().items()
+            for part, pair in member.split_gains._asdict().items()
         },
     }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: PlayerLine) -> dict[str, Any]:
     return {view: {name: _bounded(getattr(line.figures[view], name)) for name in PLAYED} for view in VIEWS}
 
 
@@ -255,7 +255,7 @@ def final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
         for seat, exploited in zip(SEATS, member.exploitability or (), strict=False):
             low, high = format_digits(*exploited.gain)
             yield [name, "best response", "gain", seat, low if low == high else "", low, high]
-        for part, pair in () if member.parted is None else member.parted._asdict().items():
+        for part, pair in () if member.split_gains is None else member.split_gains._asdict().items():
             for seat, bounds in zip(SEATS, pair, strict=True):
                 low, high = format_digits(*bounds)
                 yield [name, "best response", f"gain, {part}", seat, low if low == high else "", low, high]

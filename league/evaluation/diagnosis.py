@@ -40,7 +40,7 @@ class Bin(NamedTuple):
     true: float
 
 
-class Believed(NamedTuple):
+class StatedBeliefScores(NamedTuple):
     """Brier scores of what was said, of the exact posterior and of the prior, on the same turns."""
 
     asked: int
@@ -66,7 +66,7 @@ class Diagnosis(NamedTuple):
     answers: Mapping[
         str, float
     ]  # a game: decisions, re-asks, tokens, dollars, nan where a cache answered; legal, a share
-    believed: Believed | None
+    believed: StatedBeliefScores | None
     note: str = ""  # why something is not known
 
     def document(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Diagnosis(NamedTuple):
         return made
 
 
-class _Asked:
+class _BeliefQueries:
     """What a language model says that it believes, turn by turn; nothing where the exact posterior is not known."""
 
     def __init__(self, player: Partner, partner: Partner) -> None:
@@ -117,7 +117,7 @@ def diagnose(
     confidence: float = 0.95,
     beliefs: bool = False,
     player: Partner | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
     """Play ``member`` in both seats of ``scenarios``, twice; ``beliefs``: ask a language model what the partner wants.
 
@@ -126,14 +126,14 @@ def diagnose(
     """
     player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
     groups, wholes = scenario_groups(scenarios), scenarios.pool_values
-    tell("each act is compared with the best one")
-    before = _counted(player)
+    report("each act is compared with the best one")
+    before = _usage_counts(player)
     try:
         worths, note = ActValues(partner, rules, source.prior), ""
     except ValueError as unknown:
         worths, note = None, f"what acts lose is not known: {unknown}"
     own, lost, acts, offers = [], [], dict[str, list[float]](), dict[int, list[Doubles]]()
-    asked = _Asked(player, partner) if beliefs else None
+    asked = _BeliefQueries(player, partner) if beliefs else None
     for seat in (0, 1):
         witness = Witness(player)
         pair = (witness, partner) if seat == 0 else (partner, witness)
@@ -151,13 +151,13 @@ def diagnose(
             if asked is not None:
                 asked.ask(turns, scenarios.utilities[rows, 1 - seat], groups[rows])
         lost.append(of_game)
-    spent = _counted(player)
+    spent = _usage_counts(player)
     if asked is not None:
         asked.close()
         note = "; ".join(filter(None, (note, asked.note)))
     again = [
         points_of_ten(games.scores, wholes)[:, seat]
-        for seat, games in enumerate(_second(player, partner, scenarios, rules, seed, source.prior))
+        for seat, games in enumerate(_second_copy_games(player, partner, scenarios, rules, seed, source.prior))
     ]
     points = mean_over_scenarios(np.stack(own), groups, confidence)
     losses = None if worths is None else mean_over_scenarios(np.stack(lost), groups, confidence)
@@ -169,15 +169,19 @@ def diagnose(
         losses,
         math.nan if losses is None else points.mean / max(points.mean + losses.mean, 1e-9),
         {} if worths is None else {name: (len(all_), float(np.mean(all_))) for name, all_ in sorted(acts.items())},
-        tuple((number, _demanded(of, groups, confidence)) for number, of in sorted(offers.items())),
+        tuple((number, _offer_share(of, groups, confidence)) for number, of in sorted(offers.items())),
         mean_over_scenarios(np.stack(again) - np.stack(own), groups, confidence),
-        _a_game({name: spent[name] - before.get(name, 0) for name in spent}, player, 2 * scenarios.size),
-        _believed(asked.told, np.concatenate(asked.groups), confidence) if asked is not None and asked.told else None,
+        _usage_per_game({name: spent[name] - before.get(name, 0) for name in spent}, player, 2 * scenarios.size),
+        _score_stated_beliefs(asked.told, np.concatenate(asked.groups), confidence)
+        if asked is not None and asked.told
+        else None,
         note,
     )
 
 
-def _second(player: Partner, partner: Partner, scenarios: Scenarios, rules: Rules, seed: int, prior: str) -> list[Any]:
+def _second_copy_games(
+    player: Partner, partner: Partner, scenarios: Scenarios, rules: Rules, seed: int, prior: str
+) -> list[Any]:
     """The games of a second copy: the same occupant with other luck, as it remembers nothing and has one budget."""
     pairs = ((player, partner), (partner, player))
     return [
@@ -208,12 +212,12 @@ def _offers(offers: dict[int, list[Doubles]], turns: Turns, said: Decisions, row
     offers.setdefault(turns.turns_taken // 2, []).append(of)
 
 
-def _demanded(of: list[Doubles], groups: Rows, confidence: float) -> Estimate:
+def _offer_share(of: list[Doubles], groups: Rows, confidence: float) -> Estimate:
     cells = np.stack(of)
     return mean_over_scenarios(np.nan_to_num(cells), groups, confidence, (~np.isnan(cells)).astype(np.float64))
 
 
-def _counted(player: Partner) -> dict[str, int]:
+def _usage_counts(player: Partner) -> dict[str, int]:
     """What a language model has counted so far."""
     if not isinstance(player, LLMPartner):
         return {}
@@ -222,7 +226,7 @@ def _counted(player: Partner) -> dict[str, int]:
     return {**dict(client.tally), **cached, **dict(player.tally)}
 
 
-def _a_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str, float]:
+def _usage_per_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str, float]:
     if not isinstance(player, LLMPartner):
         return {}
     prompt, completion = spent.get("prompt_tokens", 0), spent.get("completion_tokens", 0)
@@ -248,7 +252,7 @@ def _a_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str
     }
 
 
-def _believed(told: list[StatedBeliefs], asked: Rows, confidence: float) -> Believed:
+def _score_stated_beliefs(told: list[StatedBeliefs], asked: Rows, confidence: float) -> StatedBeliefScores:
     whole = StatedBeliefs(*(np.concatenate(each) for each in zip(*told, strict=True)))
     answered = ~np.isnan(whole.stated).any(axis=1)
     some = StatedBeliefs(*(each[answered] for each in whole))
@@ -258,7 +262,7 @@ def _believed(told: list[StatedBeliefs], asked: Rows, confidence: float) -> Beli
     number = np.bincount(which, minlength=_BINS)
     sums = [np.bincount(which, of.reshape(-1), _BINS) / np.maximum(number, 1) for of in (some.stated, some.truth)]
     bins = tuple(Bin(int(n), float(p), float(t)) for n, p, t in zip(number, *sums, strict=True))
-    return Believed(len(whole.stated), int(answered.sum()), said, floor, before, bins)
+    return StatedBeliefScores(len(whole.stated), int(answered.sum()), said, floor, before, bins)
 
 
 def _plain(value: Any) -> Any:

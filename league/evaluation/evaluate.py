@@ -21,9 +21,18 @@ from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
-from league.evaluation.exploitability import Reply, best_reply, reply_value
-from league.evaluation.matches import PlayError, Terms, UnreachedError, play_heard, play_seats
-from league.evaluation.outcomes import Figures, Outcomes, figures, marks, outcomes_at, share, some, together
+from league.evaluation.exploitability import ResponsePair, best_known_response, known_response_value
+from league.evaluation.matches import PlayError, Terms, UnreachedError, play_reachable, play_seats
+from league.evaluation.outcomes import (
+    Figures,
+    Outcomes,
+    figures,
+    join_seats,
+    outcomes_at,
+    points_ratio,
+    select_games,
+    split_marks,
+)
 from league.tasks.answers import Answers
 from partners.catalogue import scripted
 from partners.mixture import Mixture
@@ -61,7 +70,7 @@ HUMAN_NAMES = {  # by figure: its name in the human line
 }
 
 
-class Line(NamedTuple):
+class PlayerLine(NamedTuple):
     """One player, or one point of reference: what it gets in each seat, and its figures by view."""
 
     name: str
@@ -80,16 +89,16 @@ class Evaluation(NamedTuple):
     seed: int
     confidence: float
     notes: tuple[str, ...]  # what a reader must know of the figures
-    played: Line
-    best: Line | None  # the best response, in the same games: exact, or the best one found
+    played: PlayerLine
+    best: PlayerLine | None  # the best response, in the same games: exact, or the best one found
     values: tuple[Value, Value] | None  # of a best response, by seat, under the source's prior
-    points: tuple[Line, ...]  # of reference
+    points: tuple[PlayerLine, ...]  # of reference
     shares: Mapping[str, Mapping[str, Estimate]]  # of own points, by the line they are a share of and by view
     answers: Mapping[str, Answers]  # by name: of whoever costs something to ask, or did not always answer
     protocols: Mapping[str, str]  # how each network among the two plays: greedy or sampled
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[PlayerLine, ...]:
         """All lines that have figures, in the order in which they are shown."""
         return (self.played, *([self.best] if self.best else []), *self.points)
 
@@ -103,12 +112,12 @@ def evaluate(
     sample: int | None = None,
     seed: int = 0,
     confidence: float = 0.95,
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
     player: Partner | None = None,
 ) -> Evaluation:
     """Play ``member`` and the best response against ``against`` on ``sample`` scenarios of ``source``, by default all.
 
-    ``confidence`` is two-sided, in (0, 1); ``tell`` hears what is being done. ``player``: ``member``, where it is
+    ``confidence`` is two-sided, in (0, 1); ``report`` receives what is being done. ``player``: ``member``, where it is
     seated already. Raises
     :class:`~dond_marl.occupants.OccupantNameError`, :class:`PlayError`,
     :class:`~league.evaluation.matches.UnreachedError` where one of them could not be reached too often, and
@@ -129,31 +138,33 @@ def evaluate(
 
     terms = Terms(source, scenarios, rules, seed, confidence)
 
-    tell(f"{name} plays {opponent}")
-    heard = play_heard(terms, name, (player, player), opponent, partner)
+    report(f"{name} plays {opponent}")
+    heard = play_reachable(terms, name, (player, player), opponent, partner)
 
-    def line(who: str, seats: tuple[Outcomes, Outcomes]) -> Line:
+    def line(who: str, seats: tuple[Outcomes, Outcomes]) -> PlayerLine:
         """Of the games that count."""
-        opens, answers = (some(own, counted) for own, counted in zip(seats, heard.counted, strict=True))
+        opens, answers = (select_games(own, counted) for own, counted in zip(seats, heard.counted, strict=True))
         return line_of(who, (opens, answers), confidence)
 
     played, best, values, reply = line(name, heard.seats), None, None, None
     try:
-        reply = best_reply(partner, source, rules)
+        reply = best_known_response(partner, source, rules)
     except ValueError as unknown:
         notes.append(f"no best response to {opponent} is played: {unknown}")
-    tell(f"the value of a best response to {opponent}")
+    report(f"the value of a best response to {opponent}")
     try:
         candidates = _candidates(name, player, partner, reply)
-        opens, answers = (reply_value(reply, partner, source, rules, seat, candidates[seat]) for seat in (0, 1))
+        opens, answers = (
+            known_response_value(reply, partner, source, rules, seat, candidates[seat]) for seat in (0, 1)
+        )
         values = opens, answers
     except ValueError as unknown:
         notes.append(f"what a best response to {opponent} is worth is not known: {unknown}")
-    exact = values is not None and both(values).exact
+    exact = values is not None and mean_of_seats(values).exact
     if reply is not None:
         try:
             who = BEST if exact else FOUND
-            tell(f"{who} plays {opponent}")
+            report(f"{who} plays {opponent}")
             best = line(who, play_seats(terms, who, reply.players, opponent, partner))
         except PlayError as error:
             if not isinstance(error.cause, OutOfReach | UnreachedError):
@@ -187,7 +198,7 @@ def evaluate(
     )
 
 
-def both(values: tuple[Value, Value]) -> Value:
+def mean_of_seats(values: tuple[Value, Value]) -> Value:
     """The mean of the values of the two seats."""
     first, second = values
     how = first.how if first.how == second.how else f"{first.how}; {second.how}"
@@ -199,7 +210,7 @@ def ultimatum_seat(rules: Rules) -> int | None:
     return rules.max_turns % 2 if rules.max_turns > 1 else None
 
 
-def _candidates(name: str, player: Partner, partner: Partner, reply: Reply | None) -> list[dict[str, Partner]]:
+def _candidates(name: str, player: Partner, partner: Partner, reply: ResponsePair | None) -> list[dict[str, Partner]]:
     """Partners to play, by seat, for a lower bound of a best response's value; none where games cost something."""
     if expensive_to_query(player.traits) or expensive_to_query(partner.traits):
         return [{}, {}]
@@ -207,10 +218,10 @@ def _candidates(name: str, player: Partner, partner: Partner, reply: Reply | Non
     return [known, known] if reply is None else [{**known, FOUND: found} for found in reply.players]
 
 
-def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -> tuple[Line, ...]:
+def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -> tuple[PlayerLine, ...]:
     """A line for each solution of bargaining theory: the outcomes if every game ended there."""
     solutions = solve(scenarios)
-    known, last = marks(solutions), ultimatum_seat(rules)
+    known, last = split_marks(solutions), ultimatum_seat(rules)
     concepts = {NASH: solutions.nash, FAIR: solutions.egalitarian, LARGEST: solutions.utilitarian}
     if last is not None:
         concepts[LAST] = solutions.ultimatum[last]
@@ -236,15 +247,15 @@ def human_figures(line: HumanLine) -> dict[str, Figures]:
     return dict(zip(VIEWS, (all_sides, *seats), strict=True))
 
 
-def line_of(name: str, seats: tuple[Outcomes, Outcomes], confidence: float) -> Line:
+def line_of(name: str, seats: tuple[Outcomes, Outcomes], confidence: float) -> PlayerLine:
     """The line of outcomes in both seats, with figures by view."""
-    views = zip(VIEWS, (together(seats), *seats), strict=True)
-    return Line(name, seats, {view: figures(outcomes, confidence) for view, outcomes in views})
+    views = zip(VIEWS, (join_seats(seats), *seats), strict=True)
+    return PlayerLine(name, seats, {view: figures(outcomes, confidence) for view, outcomes in views})
 
 
-def _shares(own: Line, of: Line, confidence: float) -> dict[str, Estimate]:
-    views = zip(VIEWS, (together(own.seats), *own.seats), (together(of.seats), *of.seats), strict=True)
-    return {view: share(mine, theirs, confidence) for view, mine, theirs in views}
+def _shares(own: PlayerLine, of: PlayerLine, confidence: float) -> dict[str, Estimate]:
+    views = zip(VIEWS, (join_seats(own.seats), *own.seats), (join_seats(of.seats), *of.seats), strict=True)
+    return {view: points_ratio(mine, theirs, confidence) for view, mine, theirs in views}
 
 
 def scenarios_of(source: ScenarioSource, sample: int | None, seed: int) -> Scenarios:

@@ -25,8 +25,8 @@ from dond_marl.statistics import Estimate, Estimates, mean_over_scenarios
 from dond_marl.yardsticks.adaptive import is_enumerable
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from dond_marl.yardsticks.values import Exploitability, self_play_values
-from league.evaluation.evaluate import FOUND, Line, line_of, points_of_reference, scenarios_of
-from league.evaluation.exploitability import Parted, best_reply, parted, reply_value
+from league.evaluation.evaluate import FOUND, PlayerLine, line_of, points_of_reference, scenarios_of
+from league.evaluation.exploitability import SplitGains, best_known_response, known_response_value, split_gains
 from league.evaluation.matches import PlayError, Terms, play_seats
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, over_cells, proximity
@@ -42,14 +42,14 @@ AFFORDABLE = (
 Games = tuple[Outcomes, Outcomes]  # of one player in each seat
 
 
-class Mark(NamedTuple):
+class ReferenceMark(NamedTuple):
     """What could be had from a partner in one seat."""
 
     kind: str  # EXACT, BOUND or NONE
     points: Doubles  # [N] of ten in each game, or their mean in every one; nan where nothing is certain
 
 
-class Known(NamedTuple):
+class BestKnown(NamedTuple):
     """The most that somebody was seen to earn against a partner in one seat, who did not learn in this league.
 
     A stored one's points are its means over the games of each part of the scenarios.
@@ -59,16 +59,16 @@ class Known(NamedTuple):
     points: float  # of ten, mean
 
 
-class Meeting(NamedTuple):
+class Matchup(NamedTuple):
     """A member against one opponent, what could be had there, and the best that is known."""
 
     opponent: str
-    played: Line
-    marks: tuple[Mark, Mark]  # by the member's seat
-    known: tuple[Known, Known] | None  # None where the marks are exact
+    played: PlayerLine
+    marks: tuple[ReferenceMark, ReferenceMark]  # by the member's seat
+    known: tuple[BestKnown, BestKnown] | None  # None where the marks are exact
 
 
-class Exploited(NamedTuple):
+class ExploiterResult(NamedTuple):
     """What an exploiter does to a member, points of ten."""
 
     exploiter: str
@@ -80,14 +80,14 @@ class MemberEvaluation(NamedTuple):
     """What one main member is worth."""
 
     member: str
-    meetings: tuple[Meeting, ...]
+    meetings: tuple[Matchup, ...]
     proximity: Proximity  # to what could be had
     agreement: Estimates  # share of games with a deal, every opponent and seat weighing alike
     welfare: Estimates  # share of the largest joint points, no deal being 0
-    self_play: Line  # one game per scenario
-    exploiters: tuple[Exploited, ...]  # who gains most first
+    self_play: PlayerLine  # one game per scenario
+    exploiters: tuple[ExploiterResult, ...]  # who gains most first
     exploitability: tuple[Exploitability, Exploitability] | None  # by the exploiting seat; None where it is not known
-    parted: Parted | None = None  # what that is made of, where a table of an equilibrium knows the game
+    split_gains: SplitGains | None = None  # what that is made of, where a table of an equilibrium knows the game
 
 
 class FinalEvaluation(NamedTuple):
@@ -99,7 +99,7 @@ class FinalEvaluation(NamedTuple):
     rules: Rules
     seed: int
     confidence: float
-    points: tuple[Line, ...]  # of reference
+    points: tuple[PlayerLine, ...]  # of reference
     notes: tuple[str, ...]
 
 
@@ -116,7 +116,7 @@ def final_evaluation(
     seed: int = 0,
     confidence: float = 0.95,
     exploitability: bool = True,
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> FinalEvaluation:
     """Measure ``members`` against ``opponents`` on ``sample`` scenarios of ``source``, by default all.
 
@@ -125,41 +125,41 @@ def final_evaluation(
     left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
     :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
     """
-    mains, partners = _seated(members), _seated(opponents)
-    hunters = _seated(exploiters or {})
+    mains, partners = _seat_occupants(members), _seat_occupants(opponents)
+    hunters = _seat_occupants(exploiters or {})
     named = {**{name: who for name, who in opponents.items() if isinstance(who, str | Mapping)}, **(specs or {})}
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed)
     everybody = {**mains, **partners}.items()
     notes = [f"{who} sees what its seat cannot see" for who, player in everybody if player.traits.privileged]
-    met: dict[str, list[Meeting]] = {name: [] for name in mains}
+    met: dict[str, list[Matchup]] = {name: [] for name in mains}
     for opponent, partner in partners.items():
         if expensive_to_query(partner.traits):
             notes.append(f"{opponent} is left out: a reference would ask it thousands of times")
             continue
-        tell(f"the best that can be done against {opponent}")
+        report(f"the best that can be done against {opponent}")
         try:
-            games = _met(terms, opponent, partner, mains, notes)
-            marks, known = _could_be_had(terms, opponent, partner, named.get(opponent), notes, tell)
+            games = _play_mains(terms, opponent, partner, mains, notes)
+            marks, known = _reference_and_best_known(terms, opponent, partner, named.get(opponent), notes, report)
         except PlayError as error:
             notes.append(f"{opponent} is left out: {error}")
             continue
         for name, each in games.items():
-            met[name].append(Meeting(opponent, line_of(name, each, confidence), marks, known))
+            met[name].append(Matchup(opponent, line_of(name, each, confidence), marks, known))
     evaluations = []
     for name, player in mains.items():
         if not met[name]:
             notes.append(f"{name} is not evaluated: it has met nobody")
             continue
-        tell(f"what can be gained against {name}")
+        report(f"what can be gained against {name}")
         try:
-            evaluations.append(_evaluated(terms, name, player, tuple(met[name]), hunters, exploitability, notes))
+            evaluations.append(_evaluate_member(terms, name, player, tuple(met[name]), hunters, exploitability, notes))
         except PlayError as error:
             notes.append(f"{name} is not evaluated: {error}")
     points = points_of_reference(terms.scenarios, rules, confidence)
     return FinalEvaluation(tuple(evaluations), source, terms.scenarios, rules, seed, confidence, points, tuple(notes))
 
 
-def _met(
+def _play_mains(
     terms: Terms, opponent: str, partner: Partner, mains: Mapping[str, Partner], notes: list[str]
 ) -> dict[str, Games]:
     """The games of every member against an opponent; a member that fails is noted and left out.
@@ -177,29 +177,29 @@ def _met(
     return known
 
 
-def _could_be_had(
+def _reference_and_best_known(
     terms: Terms,
     opponent: str,
     partner: Partner,
     spec: Spec | None,
     notes: list[str],
-    tell: Callable[[str], None],
-) -> tuple[tuple[Mark, Mark], tuple[Known, Known] | None]:
+    report: Callable[[str], None],
+) -> tuple[tuple[ReferenceMark, ReferenceMark], tuple[BestKnown, BestKnown] | None]:
     """What could be had from a partner in each seat and, beside what is not exact, the best that is known.
 
     Read where it is stored. Otherwise one response is computed and played, for both, or none where that takes long.
     """
     found = _stored(terms, spec)
     if found is not None:
-        first, second = (_of_side(terms, seat, side) for seat, side in enumerate(found.seats))
+        first, second = (_mark_of_side(terms, seat, side) for seat, side in enumerate(found.seats))
         if found.exact:
             return (first, second), None
-        on_file = _on_file(terms, found)
-        return (first, second), _known(terms, opponent, partner, None) if on_file is None else on_file
+        on_file = _stored_response_points(terms, found)
+        return (first, second), _best_of_zoo(terms, opponent, partner, None) if on_file is None else on_file
     response = None
     if _affordable(partner, spec, terms.rules):
-        tell(f"a response to {opponent}: none is stored for these rules and scenarios")
-        response = _response(terms, opponent, partner)
+        report(f"a response to {opponent}: none is stored for these rules and scenarios")
+        response = _played_response(terms, opponent, partner)
     else:
         notes.append(
             f"no reference is computed for {opponent}: to follow its memory takes minutes, and none is stored for it "
@@ -207,9 +207,9 @@ def _could_be_had(
         )
     if response is not None and response[1]:
         games = response[0]
-        return (Mark(EXACT, games[0].own), Mark(EXACT, games[1].own)), None
-    nothing = Mark(NONE, np.full(terms.scenarios.size, np.nan))
-    return (nothing, nothing), _known(terms, opponent, partner, None if response is None else response[0])
+        return (ReferenceMark(EXACT, games[0].own), ReferenceMark(EXACT, games[1].own)), None
+    nothing = ReferenceMark(NONE, np.full(terms.scenarios.size, np.nan))
+    return (nothing, nothing), _best_of_zoo(terms, opponent, partner, None if response is None else response[0])
 
 
 def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
@@ -225,10 +225,10 @@ def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
     return took.get(who, max(kin, default=math.inf)) * rules.max_turns / Rules().max_turns <= AFFORDABLE
 
 
-def _response(terms: Terms, opponent: str, partner: Partner) -> tuple[Games, bool] | None:
+def _played_response(terms: Terms, opponent: str, partner: Partner) -> tuple[Games, bool] | None:
     """The games of the best known response in each seat, and whether it is exact; ``None`` where there is none."""
     try:
-        reply = best_reply(partner, terms.source, terms.rules, revealed=terms.revealed)
+        reply = best_known_response(partner, terms.source, terms.rules, revealed=terms.revealed)
         return play_seats(terms, FOUND, reply.players, opponent, partner), reply.exact
     except ValueError:  # it remembers, or its odds are not known
         return None
@@ -244,7 +244,7 @@ def _stored(terms: Terms, spec: Spec | None) -> Reference | None:
     return reference_of(spec) if ordinary and spec is not None else None
 
 
-def _on_file(terms: Terms, found: Reference) -> tuple[Known, Known] | None:
+def _stored_response_points(terms: Terms, found: Reference) -> tuple[BestKnown, BestKnown] | None:
     """What the stored responses earn: in each game their mean over the games of its part."""
     first, second = found.seats
     if first is None or second is None:
@@ -253,18 +253,18 @@ def _on_file(terms: Terms, found: Reference) -> tuple[Known, Known] | None:
         float(np.array(side.low_in)[view_parts(terms.scenarios, seat)].mean())
         for seat, side in enumerate((first, second))
     )
-    return Known(ON_FILE, next(lows)), Known(ON_FILE, next(lows))
+    return BestKnown(ON_FILE, next(lows)), BestKnown(ON_FILE, next(lows))
 
 
-def _of_side(terms: Terms, seat: int, side: Side | None) -> Mark:
+def _mark_of_side(terms: Terms, seat: int, side: Side | None) -> ReferenceMark:
     size = terms.scenarios.size
     if side is None:
-        return Mark(NONE, np.full(size, np.nan))
+        return ReferenceMark(NONE, np.full(size, np.nan))
     # In each game what the reference earns on average in the games of its part.
-    return Mark(EXACT if side.exact else BOUND, np.array(side.high_in)[view_parts(terms.scenarios, seat)])
+    return ReferenceMark(EXACT if side.exact else BOUND, np.array(side.high_in)[view_parts(terms.scenarios, seat)])
 
 
-def _known(terms: Terms, opponent: str, partner: Partner, by_odds: Games | None) -> tuple[Known, Known]:
+def _best_of_zoo(terms: Terms, opponent: str, partner: Partner, by_odds: Games | None) -> tuple[BestKnown, BestKnown]:
     """Who earns most against a partner in each seat: the scripted zoo, and a response by its odds if there is one."""
     tried: dict[str, Games] = {} if by_odds is None else {BY_ODDS: by_odds}
     for name in zoo():
@@ -275,15 +275,15 @@ def _known(terms: Terms, opponent: str, partner: Partner, by_odds: Games | None)
             if error.who == opponent:
                 raise
     means = [{name: float(games[seat].own.mean()) for name, games in tried.items()} for seat in (0, 1)]
-    first, second = (Known(best := max(of, key=lambda name: of[name]), of[best]) for of in means)
+    first, second = (BestKnown(best := max(of, key=lambda name: of[name]), of[best]) for of in means)
     return first, second
 
 
-def _evaluated(
+def _evaluate_member(
     terms: Terms,
     name: str,
     player: Partner,
-    meetings: tuple[Meeting, ...],
+    meetings: tuple[Matchup, ...],
     hunters: Mapping[str, Partner],
     exploitability: bool,
     notes: list[str],
@@ -297,7 +297,7 @@ def _evaluated(
     for hunter, exploiter in hunters.items():
         try:
             taken = play_seats(terms, hunter, (exploiter, exploiter), name, player)
-            exploited.append(_exploited(hunter, taken, alone, own, terms.confidence))
+            exploited.append(_exploiter_result(hunter, taken, alone, own, terms.confidence))
         except PlayError as error:
             notes.append(f"the exploiter {hunter} is left out: {error}")
     gains = _exploitability(terms, player) if exploitability else None
@@ -310,11 +310,11 @@ def _evaluated(
         line_of(name, alone, terms.confidence),
         tuple(sorted(exploited, key=lambda each: -(each.gain[0].mean + each.gain[1].mean))),
         gains,
-        None if gains is None else parted(gains, terms.source, terms.rules),
+        None if gains is None else split_gains(gains, terms.source, terms.rules),
     )
 
 
-def _exploited(hunter: str, taken: Games, alone: Games, own: list[Games], confidence: float) -> Exploited:
+def _exploiter_result(hunter: str, taken: Games, alone: Games, own: list[Games], confidence: float) -> ExploiterResult:
     """``taken``: the exploiter's games by seat; ``alone``, ``own``: the member's with itself and with opponents."""
 
     def over_scenarios(difference: Doubles) -> Estimate:
@@ -323,7 +323,7 @@ def _exploited(hunter: str, taken: Games, alone: Games, own: list[Games], confid
     gain = [over_scenarios(taken[seat].own - alone[seat].own) for seat in (0, 1)]
     usual = [np.mean([games[seat].own for games in own], axis=0) for seat in (0, 1)]
     drop = [over_scenarios(usual[seat] - taken[1 - seat].left) for seat in (0, 1)]
-    return Exploited(hunter, (gain[0], gain[1]), (drop[0], drop[1]))
+    return ExploiterResult(hunter, (gain[0], gain[1]), (drop[0], drop[1]))
 
 
 def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Exploitability] | None:
@@ -331,14 +331,14 @@ def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Expl
     if terms.revealed or expensive_to_query(player.traits):
         return None
     try:
-        reply = best_reply(player, terms.source, terms.rules)
+        reply = best_known_response(player, terms.source, terms.rules)
         alone = self_play_values(player, terms.source, terms.rules)
         tried = [{"itself": player, FOUND: found} for found in reply.players]
-        values = [reply_value(reply, player, terms.source, terms.rules, seat, tried[seat]) for seat in (0, 1)]
+        values = [known_response_value(reply, player, terms.source, terms.rules, seat, tried[seat]) for seat in (0, 1)]
     except ValueError:  # it remembers, its odds are not known, or the distribution is out of reach
         return None
     return Exploitability(values[0], alone[0]), Exploitability(values[1], alone[1])
 
 
-def _seated(occupants: Mapping[str, Spec | Partner]) -> dict[str, Partner]:
+def _seat_occupants(occupants: Mapping[str, Spec | Partner]) -> dict[str, Partner]:
     return {name: seat_occupant(occupant) for name, occupant in occupants.items()}

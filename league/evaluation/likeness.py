@@ -43,7 +43,7 @@ class ActCount(NamedTuple):
     both: int
 
 
-class Bin(NamedTuple):
+class ReliabilityBin(NamedTuple):
     """Positions at which the likeliest act has a probability in ``low`` to ``high``."""
 
     low: float
@@ -61,7 +61,7 @@ class Likeness(NamedTuple):
     act_nats: Estimate  # cross-entropy of what people said: the act
     oA_nats: Estimate  # what they would keep, where they made an offer
     calibration_error: float  # expected, of the act: the mean distance of confidence and accuracy
-    reliability: tuple[Bin, ...]
+    reliability: tuple[ReliabilityBin, ...]
 
 
 def accuracy(act: Int8s, oA: Int8s, positions: Positions) -> Accuracy:
@@ -69,7 +69,11 @@ def accuracy(act: Int8s, oA: Int8s, positions: Positions) -> Accuracy:
     right = act == positions.act
     offers = positions.act <= Act.INSIST
     same = (oA == positions.oA).all(axis=1) & (act <= Act.INSIST)
-    return Accuracy(mean(right, positions), mean(right, positions, positions.replies), mean(same, positions, offers))
+    return Accuracy(
+        mean_over_positions(right, positions),
+        mean_over_positions(right, positions, positions.replies),
+        mean_over_positions(same, positions, offers),
+    )
 
 
 def majority(taught: Positions) -> Act:
@@ -85,21 +89,21 @@ def always(act: Act, positions: Positions) -> Accuracy:
 def gain(act: Int8s, other: Int8s, positions: Positions) -> tuple[Estimate, Estimate]:
     """How much more often ``act[N]`` is right than ``other[N]``, paired: everywhere, and in replies."""
     more = (act == positions.act).astype(np.int8) - (other == positions.act)
-    return mean(more, positions), mean(more, positions, positions.replies)
+    return mean_over_positions(more, positions), mean_over_positions(more, positions, positions.replies)
 
 
 @torch.no_grad()
 def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
     """Compare ``network`` with what people said at ``positions``."""
     seen = encode_examples(positions, network)
-    act_log, oA_log, _ = _said(network, seen).log_probs(seen.act, seen.oA)
+    act_log, oA_log, _ = _distribution(network, seen).log_probs(seen.act, seen.oA)
     act, oA, confidence = likeliest(network, positions)
     bins = reliability(confidence, act == positions.act)
     return Likeness(
         accuracy(act, oA, positions),
-        tuple(_count(each, act, positions) for each in Act),
-        mean(_array(-act_log), positions),
-        mean(_array(-oA_log), positions, positions.act <= Act.INSIST),
+        tuple(_act_count(each, act, positions) for each in Act),
+        mean_over_positions(_array(-act_log), positions),
+        mean_over_positions(_array(-oA_log), positions, positions.act <= Act.INSIST),
         calibration_error(bins),
         bins,
     )
@@ -109,7 +113,7 @@ def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
 def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8s, Doubles]:
     """The likeliest act ``[N]``, the likeliest ``oA`` of an offer ``[N, 3]``, and the act's probability ``[N]``."""
     seen = encode_examples(positions, network)
-    said = _said(network, seen)
+    said = _distribution(network, seen)
     act, oA, _ = said.sample(None)
     confidence = said.log_probs(act, oA).act.exp()
     return act.cpu().numpy().astype(np.int8), oA.cpu().numpy().astype(np.int8), _array(confidence)
@@ -119,14 +123,16 @@ def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8
 def distance(network: PolicyNetwork, reference: PolicyNetwork, positions: Positions) -> Estimate:
     """KL(network || reference) in nats, exact at each position, and its mean over them."""
     seen, other = encode_examples(positions, network), encode_examples(positions, reference)
-    return mean(_array(_said(network, seen).divergence(_said(reference, other))), positions)
+    return mean_over_positions(
+        _array(_distribution(network, seen).divergence(_distribution(reference, other))), positions
+    )
 
 
-def _said(network: PolicyNetwork, seen: Examples) -> ActionDistribution:
+def _distribution(network: PolicyNetwork, seen: Examples) -> ActionDistribution:
     return network.distribution(network.evaluate(seen.inputs)[0], seen.mask, seen.inputs)
 
 
-def reliability(confidence: Doubles, right: Bools) -> tuple[Bin, ...]:
+def reliability(confidence: Doubles, right: Bools) -> tuple[ReliabilityBin, ...]:
     """The reliability table of confidences ``[N]`` in 0..1 and of which guesses were right ``[N]``."""
     place = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
     bins = []
@@ -134,22 +140,22 @@ def reliability(confidence: Doubles, right: Bools) -> tuple[Bin, ...]:
         here = place == number
         n = int(here.sum())
         sure, said = (float(values[here].mean()) if n else float("nan") for values in (confidence, right))
-        bins.append(Bin(number / BINS, (number + 1) / BINS, n, sure, said))
+        bins.append(ReliabilityBin(number / BINS, (number + 1) / BINS, n, sure, said))
     return tuple(bins)
 
 
-def calibration_error(bins: tuple[Bin, ...]) -> float:
+def calibration_error(bins: tuple[ReliabilityBin, ...]) -> float:
     """The expected calibration error: the distance of confidence and accuracy, weighed by the positions in a bin."""
     filled = [each for each in bins if each.n]
     return sum(each.n * abs(each.confidence - each.accuracy) for each in filled) / sum(each.n for each in filled)
 
 
-def mean(values: NDArray[Any], positions: Positions, of: Bools | None = None) -> Estimate:
+def mean_over_positions(values: NDArray[Any], positions: Positions, of: Bools | None = None) -> Estimate:
     """The mean of ``values[N]`` over the positions ``of``, by default all, with its interval over scenarios."""
     return mean_over_scenarios(values, positions.group, CONFIDENCE, of)
 
 
-def _count(act: Act, expected: Int8s, positions: Positions) -> ActCount:
+def _act_count(act: Act, expected: Int8s, positions: Positions) -> ActCount:
     spoken, guessed = positions.act == act, expected == act
     return ActCount(act.name, int(spoken.sum()), int(guessed.sum()), int((spoken & guessed).sum()))
 

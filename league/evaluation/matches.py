@@ -121,7 +121,7 @@ class Scores(NamedTuple):
 
 def score(member: Partner, against: Partner, terms: Terms, whisper: HintSource | None = None) -> Result:
     """Play ``member`` against one partner; ``whisper`` advises ``member``. Raises :class:`UnreachedError`."""
-    games, answers = heard(terms.games((member, member), against, whisper=whisper), MEMBER, PARTNER)
+    games, answers = collect_games(terms.games((member, member), against, whisper=whisper), MEMBER, PARTNER)
     groups, points = scenario_groups(terms.scenarios), _own_points(games, terms)
     first, second = (mean_over_scenarios(own, groups, terms.confidence, ~np.isnan(own)) for own in points)
     return Result(
@@ -133,7 +133,7 @@ def score(member: Partner, against: Partner, terms: Terms, whisper: HintSource |
     )
 
 
-def heard(played: Iterable[Games], player: str, opponent: str) -> tuple[list[Games], dict[str, Answers]]:
+def collect_games(played: Iterable[Games], player: str, opponent: str) -> tuple[list[Games], dict[str, Answers]]:
     """The games of both seats, ``player`` in seat_0 first, and who answered how often.
 
     Raises :class:`UnreachedError` where one of them was not reached in more than ``UNREACHED_BOUND`` of the games; once
@@ -155,16 +155,16 @@ def heard(played: Iterable[Games], player: str, opponent: str) -> tuple[list[Gam
 
 
 def scores(
-    member: Partner, opponents: Sequence[str], terms: Terms, tell: Callable[[str], None] = lambda _: None
+    member: Partner, opponents: Sequence[str], terms: Terms, report: Callable[[str], None] = lambda _: None
 ) -> Scores:
-    """Play ``member`` against each of ``opponents``, named as in the catalogue; ``tell`` hears whom it plays.
+    """Play ``member`` against each of ``opponents``, named as in the catalogue; ``report`` receives whom it plays.
 
     Raises :class:`UnreachedError`.
     """
     groups, deals, points = scenario_groups(terms.scenarios), [], []
     for name in opponents:
-        tell(name)
-        games, _ = heard(terms.games((member, member), seat_occupant(name)), MEMBER, name)
+        report(name)
+        games, _ = collect_games(terms.games((member, member), seat_occupant(name)), MEMBER, name)
         points.append(_own_points(games, terms))
         deals += [each.deal[each.valid].mean() for each in games]
 
@@ -187,7 +187,7 @@ def _own_points(games: Sequence[Games], terms: Terms) -> Doubles:
     return np.where([each.valid for each in games], np.stack(points), np.nan)
 
 
-class Heard(NamedTuple):
+class SeatGames(NamedTuple):
     """Outcomes by seat of one player against one partner, which games count, and who answered how often."""
 
     seats: tuple[Outcomes, Outcomes]  # of all games
@@ -204,7 +204,7 @@ def play_seats(
     :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
     """
     try:
-        played = play_heard(terms, player, players, opponent, partner)
+        played = play_reachable(terms, player, players, opponent, partner)
     except UnreachedError as error:
         raise PlayError(error.who, 0, error) from error
     for seat, counted in enumerate(played.counted):
@@ -214,13 +214,15 @@ def play_seats(
     return played.seats
 
 
-def play_heard(terms: Terms, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner) -> Heard:
+def play_reachable(
+    terms: Terms, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner
+) -> SeatGames:
     """The same where somebody may be out of reach now and then. Raises :class:`UnreachedError` too."""
-    games, answers = _blamed(terms, player, players, opponent, partner)
+    games, answers = _attributed_games(terms, player, players, opponent, partner)
     first, second = (outcomes_of(each, seat) for seat, each in enumerate(games))
     for each in (first, second):
         check_joint(float((each.own + each.left).mean()), terms.scenarios)
-    return Heard((first, second), (games[0].valid, games[1].valid), answers)
+    return SeatGames((first, second), (games[0].valid, games[1].valid), answers)
 
 
 class Repeated(NamedTuple):
@@ -249,7 +251,7 @@ def play_repeatedly(
     kept: list[list[Doubles]] = [[], [], [], []]
     answers: dict[str, Answers] = {}
     for number in range(times if chance else 1):
-        games, heard_of = _blamed(terms, name, (player, player), opponent, partner, (*index, number))
+        games, heard_of = _attributed_games(terms, name, (player, player), opponent, partner, (*index, number))
         answers = {who: answers.get(who, Answers()) + own for who, own in heard_of.items()}
         outcomes = [outcomes_of(each, seat) for seat, each in enumerate(games)]
         counted = [each.valid for each in games]
@@ -260,7 +262,7 @@ def play_repeatedly(
     return Repeated(points, left, deal, welfare, answers)
 
 
-def _blamed(
+def _attributed_games(
     terms: Terms,
     player: str,
     players: tuple[Partner, Partner],
@@ -278,7 +280,7 @@ def _blamed(
             yield games
 
     try:
-        return heard(one_by_one(), player, opponent)
+        return collect_games(one_by_one(), player, opponent)
     except OccupantError as error:
         who = player if error.seat == begun else opponent
         raise PlayError(who, error.seat, error.__cause__ or error) from error

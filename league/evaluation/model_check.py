@@ -23,7 +23,7 @@ from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_rep
 from partners.scripted.time_based import Boulware
 
 
-class Tried(NamedTuple):
+class TriedPosition(NamedTuple):
     """One position, and what came of asking about it."""
 
     turns: Turns  # one row
@@ -33,7 +33,7 @@ class Tried(NamedTuple):
     status: int | None  # of HTTP; None for a model on this machine, and without an answer
 
 
-class Summary(NamedTuple):
+class CheckSummary(NamedTuple):
     """What all positions came to; ``nan`` where no reply came."""
 
     tried: int
@@ -58,11 +58,11 @@ def positions(number: int) -> list[Turns]:
     return [(openings if row % 2 else answers).rows(np.array([row])) for row in range(number)]
 
 
-def try_positions(partner: LLMPartner, number: int) -> Iterator[Tried]:
+def try_positions(partner: LLMPartner, number: int) -> Iterator[TriedPosition]:
     """Ask about one position after another. Raises what the client raises."""
     client = client_of(partner)
     for turns in positions(number):
-        ask = _ask(partner, turns)
+        ask = _query(partner, turns)
         before = client.last_request if isinstance(client, RemoteClient) else None
         began = time.monotonic()
         (reply,) = client.complete([ask])
@@ -70,7 +70,9 @@ def try_positions(partner: LLMPartner, number: int) -> Iterator[Tried]:
         latest = client.last_request if isinstance(client, RemoteClient) else None
         latest = None if latest is before else latest  # nothing was sent
         status = None if latest is None else latest.status
-        yield Tried(turns, reply, partner.read(ask, reply), seconds if latest is None else latest.seconds, status)
+        yield TriedPosition(
+            turns, reply, partner.read(ask, reply), seconds if latest is None else latest.seconds, status
+        )
 
 
 class Pace(NamedTuple):
@@ -82,7 +84,7 @@ class Pace(NamedTuple):
     memory_mb: float  # the most that the process had taken by then (2^20 bytes), Python and its libraries included
 
 
-class FreeWords(NamedTuple):
+class UnconstrainedReplies(NamedTuple):
     """What a model writes where nothing holds it to the legal acts, read as a service's replies are."""
 
     strict: Estimate  # share of legal acts among the replies, with Wilson's interval
@@ -91,14 +93,14 @@ class FreeWords(NamedTuple):
     examples: tuple[str, ...]  # the first replies
 
 
-def pace(partner: LocalLLMPartner, number: int) -> Pace:
+def measure_pace(partner: LocalLLMPartner, number: int) -> Pace:
     """Load the model, then ask about ``number`` positions, an eighth of them one at a time; none is asked twice."""
     import resource  # of POSIX alone
 
     local, began = partner.local, time.process_time()
     local.load()
     loaded = time.process_time() - began
-    asks = list(dict.fromkeys(_ask(partner, turns) for turns in positions(number)))
+    asks = list(dict.fromkeys(_query(partner, turns) for turns in positions(number)))
     local.complete(asks[:2])  # reads what all prompts begin with
     alone, rest = asks[2 : 2 + max(number // 8, 1)], asks[2 + max(number // 8, 1) :]
     began = time.process_time()
@@ -111,9 +113,9 @@ def pace(partner: LocalLLMPartner, number: int) -> Pace:
     return Pace(loaded, (between - began) / len(alone), (ended - between) / max(len(rest), 1), peak)
 
 
-def free_words(partner: LocalLLMPartner, number: int) -> FreeWords:
+def unconstrained_replies(partner: LocalLLMPartner, number: int) -> UnconstrainedReplies:
     """Let the model write what it likes about ``number`` positions. Raises :class:`SetupError`."""
-    asks = [_ask(partner, turns) for turns in positions(number)]
+    asks = [_query(partner, turns) for turns in positions(number)]
     replies = partner.local.complete_unconstrained(asks)
 
     def read(reading: Reading) -> list[LegalReply | Reason]:
@@ -128,20 +130,20 @@ def free_words(partner: LocalLLMPartner, number: int) -> FreeWords:
         for results in (strict, lenient)
     )
     refused = Counter(str(result) for result in strict if isinstance(result, Reason))
-    return FreeWords(legal, more, dict(refused), tuple(reply.text for reply in replies[:3]))
+    return UnconstrainedReplies(legal, more, dict(refused), tuple(reply.text for reply in replies[:3]))
 
 
-def _ask(partner: LLMPartner, turns: Turns) -> Query:
+def _query(partner: LLMPartner, turns: Turns) -> Query:
     told = sort_by_value(turns)[0] if partner.sorted_items else turns
     (prompt,), (legal,) = partner.template.render(told, partner.history_cap), legal_rows(told)
     return Query(prompt, legal)
 
 
-def summary(tried: list[Tried]) -> Summary:
+def summarise(tried: list[TriedPosition]) -> CheckSummary:
     """What the positions came to."""
     answered = [one for one in tried if one.reply.failure is None]
     usage = [one.reply.usage for one in answered]
-    return Summary(
+    return CheckSummary(
         len(tried),
         sum(isinstance(one.result, LegalReply) for one in tried),
         median([one.seconds for one in answered] or [np.nan]),

@@ -35,7 +35,7 @@ def evaluate_run(
     sampling: bool = False,
     confidence: float | None = None,
     sample: int | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> FinalEvaluation:
     """Evaluate the main members of a run, which may be in progress, as they stand in its ledger.
 
@@ -79,7 +79,7 @@ def evaluate_run(
         sample=sample,
         seed=(league.seed + APART) % 2**63,
         confidence=league.confidence if confidence is None else confidence,
-        tell=tell,
+        report=report,
     )
     how = "samples its acts, as in practice (sampled)" if sampling else PROTOCOLS[GREEDY]
     pasts = {name: blob_ancestry(read_blob(place.blobs, states[name].blob).about, config, name) for name in mains}

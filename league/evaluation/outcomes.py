@@ -133,7 +133,7 @@ class Marks(NamedTuple):
     max_min: Bools  # the largest smaller share
 
 
-def marks(solutions: Solutions) -> Marks:
+def split_marks(solutions: Solutions) -> Marks:
     """The marks of every split; ``K`` is the grid's size."""
     scenarios = solutions.scenarios
     scores, splits = split_scores(scenarios, solutions.max_count)
@@ -175,12 +175,12 @@ def outcomes_at(concept: Concept, solutions: Solutions, known: Marks, seat: int)
     )
 
 
-def some(outcomes: Outcomes, counted: Bools) -> Outcomes:
+def select_games(outcomes: Outcomes, counted: Bools) -> Outcomes:
     """Those games of the outcomes that count, ``counted[N]``."""
     return outcomes if counted.all() else outcomes._replace(**{k: v[counted] for k, v in outcomes._asdict().items()})
 
 
-def together(seats: tuple[Outcomes, Outcomes]) -> Outcomes:
+def join_seats(seats: tuple[Outcomes, Outcomes]) -> Outcomes:
     """The games of both seats, each weighing the same."""
     first, second = seats
     return Outcomes(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
@@ -219,7 +219,7 @@ def figures(outcomes: Outcomes, confidence: float) -> Figures:
     )
 
 
-def share(own: Outcomes, of: Outcomes, confidence: float) -> Estimate:
+def points_ratio(own: Outcomes, of: Outcomes, confidence: float) -> Estimate:
     """The ratio of two mean own points in the same games, with a paired interval: the ratio made linear at its value.
 
     A ratio of sums is what :func:`dond_marl.statistics.mean_of_cells` makes of sums and of what they are
@@ -229,7 +229,7 @@ def share(own: Outcomes, of: Outcomes, confidence: float) -> Estimate:
     return mean_of_cells(mine, theirs, confidence)._replace(n=len(own.own))
 
 
-def landed(outcomes: Outcomes) -> tuple[Doubles, Rows]:
+def score_pairs(outcomes: Outcomes) -> tuple[Doubles, Rows]:
     """The different pairs of own and partner's points ``[M, 2]``, and the number of games that ended at each."""
     places, number = np.unique(np.stack([outcomes.own, outcomes.left], axis=1), axis=0, return_counts=True)
     return places, number

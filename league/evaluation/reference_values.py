@@ -56,7 +56,7 @@ def ship_references(
     *,
     again: bool = False,
     effort: int = EFFORT,
-    tell: Callable[[str, Reference], None] = lambda *_: None,
+    report: Callable[[str, Reference], None] = lambda *_: None,
 ) -> None:
     """Compute the references for ``specs`` and add each to ``target`` as soon as it is known.
 
@@ -68,21 +68,21 @@ def ship_references(
         if held is None or again or held.fingerprint != fingerprint_of(partner):
             held = reference_to(partner, effort=effort)
             write_references(target, {**stored_references(target), name: held})
-        tell(name, held)
+        report(name, held)
 
 
-def shipped_for(partners: Iterable[Spec], rosters: Iterable[str] = ()) -> list[Spec]:
+def references_to_ship(partners: Iterable[Spec], rosters: Iterable[str] = ()) -> list[Spec]:
     """Whom the package ships references for: the given ones, else all rosters and the catalogue; the quickest first."""
     chosen, named = list(partners), list(rosters)
     if not chosen and not named:
-        named, chosen = list(ROSTERS), _alone()
+        named, chosen = list(ROSTERS), _freely_queried_occupants()
     every: dict[str, Spec] = {}
     for spec in [*chosen, *(member for name in named for member in roster(name))]:
         every.setdefault(identity(spec), spec)
     return sorted(every.values(), key=lambda spec: not seat_occupant(spec).traits.memoryless)
 
 
-def _alone() -> list[Spec]:
+def _freely_queried_occupants() -> list[Spec]:
     """Every occupant of the catalogue that needs no parameters and can be asked freely."""
     found: list[Spec] = []
     for name in PARTNERS:
@@ -99,9 +99,9 @@ def _side(partner: Partner, seat: int, effort: int) -> Side | None:
     began = time.process_time()
     try:
         if is_enumerable(partner, RULES):
-            exact, how, low, high, bounds = _followed(partner, seat, effort)
+            exact, how, low, high, bounds = _by_enumeration(partner, seat, effort)
         elif has_odds(partner, RULES):
-            exact, how, low, high, bounds = _by_odds(partner, seat)
+            exact, how, low, high, bounds = _by_probabilities(partner, seat)
         else:
             return None
     except OutOfReach:
@@ -122,7 +122,7 @@ def _side(partner: Partner, seat: int, effort: int) -> Side | None:
     )
 
 
-def _followed(partner: Partner, seat: int, effort: int) -> tuple[bool, str, Doubles, float, list[float]]:
+def _by_enumeration(partner: Partner, seat: int, effort: int) -> tuple[bool, str, Doubles, float, list[float]]:
     """Pool by pool: what the response earns in each scenario, and the bounds over all and by part."""
     space, which = lewis_space(), view_parts(lewis_space(), seat)
     _, pool_of = np.unique(space.counts, axis=0, return_inverse=True)
@@ -136,14 +136,14 @@ def _followed(partner: Partner, seat: int, effort: int) -> tuple[bool, str, Doub
         value, sure = game.value()
         total, exact = total + value * len(rows), exact and sure
         solved = game.pool(0)
-        earned[rows] = _of_each(game, solved.response_points(), table, seat)
-        told[rows] = _of_each(game, solved.values_if_revealed(), table, seat)
+        earned[rows] = _by_scenario(game, solved.response_points(), table, seat)
+        told[rows] = _by_scenario(game, solved.values_if_revealed(), table, seat)
     assert not exact or abs(earned.mean() - total / space.size) < SAME
     bounds = [float(told[which == part].mean()) for part in range(len(PARTS))]
     return exact, "expectimax over beliefs" if exact else "told in the end", earned, total / space.size, bounds
 
 
-def _of_each(game: Adaptive, worth: Doubles, table: Scenarios, seat: int) -> Doubles:
+def _by_scenario(game: Adaptive, worth: Doubles, table: Scenarios, seat: int) -> Doubles:
     """Values by context and mind ``[C, M]`` of one pool's scenarios, expected over who sits opposite: ``[N]``."""
     pool = game.pool(0)
     mine, theirs = table.utilities[:, seat], table.utilities[:, 1 - seat]
@@ -156,7 +156,7 @@ def _of_each(game: Adaptive, worth: Doubles, table: Scenarios, seat: int) -> Dou
     return total
 
 
-def _by_odds(partner: Partner, seat: int) -> tuple[bool, str, Doubles, float, list[float]]:
+def _by_probabilities(partner: Partner, seat: int) -> tuple[bool, str, Doubles, float, list[float]]:
     space, which = lewis_space(), view_parts(lewis_space(), seat)
     contexts = contexts_in(space, seat)
     odds = Odds(partner, contexts, RULES, PRIOR)
@@ -165,7 +165,7 @@ def _by_odds(partner: Partner, seat: int) -> tuple[bool, str, Doubles, float, li
     for part in range(len(PARTS)):
         bounds.append(upper_bound(odds, seat, part_of == part) * space.size / int((which == part).sum()))
     response = BestResponse(partner, contexts)
-    games = [_earned(response, partner, space, seat, number) for number in range(REPLICATES)]
+    games = [_response_points(response, partner, space, seat, number) for number in range(REPLICATES)]
     return False, "told after its first act", np.mean(games, axis=0), upper_bound(odds, seat), bounds
 
 
@@ -184,7 +184,7 @@ def _part_of(contexts: Contexts, space: Scenarios, seat: int) -> Index:
     return found
 
 
-def _earned(response: Partner, partner: Partner, table: Scenarios, seat: int, number: int) -> Doubles:
+def _response_points(response: Partner, partner: Partner, table: Scenarios, seat: int, number: int) -> Doubles:
     """What the response earns in each scenario, ``[N]`` points of ten."""
     pair = (response, partner) if seat == 0 else (partner, response)
     games = rollout(pair, table, RULES, seed=0, index=(number, seat), prior=PRIOR)

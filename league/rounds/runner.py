@@ -102,7 +102,7 @@ def _evaluate(
     from league.evaluation.as_json import write_final_files  # the evaluation loads PyTorch
     from league.evaluation.of_run import evaluate_run
 
-    final = evaluate_run(directory, config, tell=watcher.finishing)
+    final = evaluate_run(directory, config, report=watcher.finishing)
     write_final_files(directory.path, final)
     return findings, final
 

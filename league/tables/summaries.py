@@ -8,7 +8,7 @@ from typing import Any
 
 from dond_marl.game import SEATS
 from dond_marl.statistics import Estimate
-from league.evaluation.evaluate import BEST, BOTH, Evaluation, Line
+from league.evaluation.evaluate import BEST, BOTH, Evaluation, PlayerLine
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import Standing
 
@@ -31,7 +31,7 @@ def pair_summary(evaluation: Evaluation) -> tuple[str, ...]:
     return sentences if best is None else (*sentences, _loss_sentence(evaluation.played, best))
 
 
-def _loss_sentence(played: Line, best: Line) -> str:
+def _loss_sentence(played: PlayerLine, best: PlayerLine) -> str:
     """How many points the member loses to the best response: by games without a deal, and by worse deals."""
     own, most = played.figures[BOTH], best.figures[BOTH]
     gap = most.points.mean - own.points.mean

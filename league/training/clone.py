@@ -147,5 +147,5 @@ def _strength(
     played = scores(expert, zoo(), terms, lambda opponent: report_progress(f"{how} play against {opponent}"))
     if not greedy:  # the reference values would be computed again for the same result
         return CloneStrength(played, {})
-    evaluation = evaluate(expert, HEURISTIC, terms.source, terms.rules, seed=SEED, tell=report_progress)
+    evaluation = evaluate(expert, HEURISTIC, terms.source, terms.rules, seed=SEED, report=report_progress)
     return CloneStrength(played, {name: views[BOTH] for name, views in evaluation.shares.items()})

@@ -17,7 +17,7 @@ from dond_marl.statistics import TEN, Estimate
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, element, joined, numbers_table, svg
 from league.evaluation.matches import Terms
-from league.evaluation.outcomes import Figures, Outcomes, figures, landed, outcomes_of, together
+from league.evaluation.outcomes import Figures, Outcomes, figures, join_seats, outcomes_of, score_pairs
 from league.tables.figures import with_margin
 from league.web.background import MATCH_SECONDS, WithDeadline
 from league.web.frame import form, problem, select, submit, text_field
@@ -74,8 +74,8 @@ def play_match(
         welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
         exported = records_of(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
         ranked_games += list(zip(welfare, exported, strict=True))
-    one, other = (together((seats[0][player], seats[1][player])) for player in (0, 1))
-    places, number = landed(one)
+    one, other = (join_seats((seats[0][player], seats[1][player])) for player in (0, 1))
+    places, number = score_pairs(one)
     ranked = sorted(ranked_games, key=lambda game: game[0])
     points = [[figures(player, CONFIDENCE).points for player in order] for order in seats]
     return Match(

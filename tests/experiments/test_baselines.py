@@ -22,7 +22,7 @@ from experiments.baselines.plan import Job, best_of_train, jobs_of, planned_acts
 from experiments.baselines.runs import DONE, PRACTICED, learn
 from experiments.baselines.settings import BaselinesConfig
 from league.bench.results import read
-from league.bench.run import against
+from league.bench.run import opponents_of
 from league.ledger.run_directory import RunError
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
@@ -197,21 +197,21 @@ def test_results_are_appended_once_each_and_a_second_roster_costs_its_games_alon
     jobs = small_jobs(tmp_path, arms=[pool, {"name": "nobody", "occupant": "random"}], comparison=few)
     path = tmp_path / "results.jsonl"
     said: list[str] = []
-    some = perform(jobs, [against(["heuristic"])], path, 1, said.append)
+    some = perform(jobs, [opponents_of(["heuristic"])], path, 1, said.append)
     next(some)
     some.close()  # stopped
     assert len(read([path])) == 1
-    done = list(perform(jobs, [against(["heuristic"])], path, 1, said.append))
+    done = list(perform(jobs, [opponents_of(["heuristic"])], path, 1, said.append))
     assert [(row["submission"]["name"], row["submission"]["seed"]) for row in read([path])] == [
         ("pool", 1), ("nobody", None), ("pool", 2),
     ]  # fmt: skip
     assert said.count("1 of 3 are done and measured already") == 1
-    again = list(perform(jobs, [against(["heuristic"])], path, 1, said.append))
+    again = list(perform(jobs, [opponents_of(["heuristic"])], path, 1, said.append))
     assert again == done and len(read([path])) == 3
     older = [{**row, "benchmark": {**row["benchmark"], "version": 0}} for row in read([path])]
-    assert measured(older, jobs[0], against(["heuristic"])) is None  # of an older protocol: to be measured anew
+    assert measured(older, jobs[0], opponents_of(["heuristic"])) is None  # of an older protocol: to be measured anew
     trained = [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
-    list(perform(jobs, [against(["conceder"])], path, 1, said.append))
+    list(perform(jobs, [opponents_of(["conceder"])], path, 1, said.append))
     assert len(read([path])) == 6 and trained == [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
     assert read([path])[0]["submission"]["acts"] == done[0].run.acts
     (table,) = acts_section(done, 6_000).blocks

@@ -22,7 +22,7 @@ from experiments.equilibria.worth import (
 )
 from experiments.results.equilibria import beside_rows, found_in, length_rows, refusing_rows
 from experiments.results.files import FOLDER
-from league.bench.submission import of_spec
+from league.bench.submission import submission_of_spec
 from tests.command import dond
 
 
@@ -43,7 +43,7 @@ def test_what_is_measured_is_written_and_read_again():
 
 def test_a_member_of_a_league_is_measured_as_anybody_and_known_by_its_weights():
     """A submission of the benchmark, here of an occupant: the same figures under the league's name."""
-    member, player = of_member(of_spec("heuristic"), "mine"), of_player("heuristic", LENGTH)
+    member, player = of_member(submission_of_spec("heuristic"), "mine"), of_player("heuristic", LENGTH)
     assert (member.who, member.points, member.deals) == ("mine: heuristic", player.points, player.deals)
     assert member.identity.startswith("heuristic(") and not player.identity
     assert parsed(lines([member]).splitlines()) == [member]

@@ -21,9 +21,9 @@ from experiments.results.picture import PICTURE, picture
 from experiments.results.questions import QUESTIONS
 from experiments.results.rows import every_row, number
 from experiments.results.tables import NOTHING, SHORT, TABLES, block
-from league.bench.results import ResultsError, append, read, sealed
-from league.bench.run import against, measure
-from league.bench.submission import of_spec
+from league.bench.results import ResultsError, append, read, seal_row
+from league.bench.run import measure, opponents_of
+from league.bench.submission import submission_of_spec
 from tests.command import dond
 
 README, RESULTS, _, EQUILIBRIA, FIELD, POST_TRAINING = PAGES
@@ -143,11 +143,11 @@ def test_a_damaged_file_and_an_unknown_block_are_told(folder):
 
 
 def test_a_file_of_the_benchmark_gives_a_row_an_arm_and_the_difference_to_the_reference(tmp_path):
-    opponents = against(["linear", "stubborn"])
+    opponents = opponents_of(["linear", "stubborn"])
     for name, demands in (("pool_ppo", (0.5, 0.55)), ("league", (0.6, 0.65))):
         for seed, demand in enumerate(demands):
-            row = measure(of_spec(f"heuristic(demand={demand})", name)._replace(seed=seed), opponents)
-            append(tmp_path / "baselines.jsonl", sealed(row))
+            row = measure(submission_of_spec(f"heuristic(demand={demand})", name)._replace(seed=seed), opponents)
+            append(tmp_path / "baselines.jsonl", seal_row(row))
     rows = {row.what: row for row in every_row(tmp_path)}
     league = "the default league (`league`)"
     less = f"{league} less `pool_ppo`"

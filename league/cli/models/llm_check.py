@@ -30,7 +30,15 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.files import write_atomically
 from league.cli.shell import FILE, RUN_ERROR, Command, config_option, integer, print_line
-from league.evaluation.model_check import Summary, Tried, client_of, free_words, pace, summary, try_positions
+from league.evaluation.model_check import (
+    CheckSummary,
+    TriedPosition,
+    client_of,
+    measure_pace,
+    summarise,
+    try_positions,
+    unconstrained_replies,
+)
 from league.settings.read import Config, load_config
 from partners.llm.client import Failure
 from partners.llm.partner import LLMPartner, LocalLLMPartner
@@ -82,8 +90,8 @@ def _measure_free(spec: str, partner: object, number: int, json_path: Path | Non
     if json_path is not None:
         json_path.parent.mkdir(parents=True, exist_ok=True)  # before the measurement, not after it
     torch.set_num_threads(1)
-    speed = pace(partner, number)
-    measured = free_words(partner, number)
+    speed = measure_pace(partner, number)
+    measured = unconstrained_replies(partner, number)
     for example in measured.examples:
         print_line(f"  reply: {example!a}")
     for reader, share in (("strict", measured.strict), ("lenient", measured.lenient)):
@@ -115,11 +123,11 @@ def _check(
         elif isinstance(partner, LocalLLMPartner):
             partner.local.load()
             print_line(f"a model on this machine: {partner.local.settings.model}; it can write nothing but legal lines")
-        tried: list[Tried] = []
+        tried: list[TriedPosition] = []
         for position in try_positions(partner, prompts):
             tried.append(position)
             _print_position(len(tried), prompts, position)
-    total = summary(tried)
+    total = summarise(tried)
     in_flight = client.settings.in_flight if isinstance(client, RemoteClient) else 1
     price = client.settings if isinstance(client, RemoteClient) else ServiceSettings()
     print_line(_summary_line(total), style="bold")
@@ -148,7 +156,7 @@ def _print_server(client: RemoteClient) -> None:
     print_line(f"  reported rates: {_rates(client.last_request.rates)}")
 
 
-def _print_position(number: int, total: int, one: Tried) -> None:
+def _print_position(number: int, total: int, one: TriedPosition) -> None:
     turns = one.turns
     pool, values = (",".join(map(str, row[0].tolist())) for row in (turns.counts, turns.my_utilities))
     offer = ",".join(map(str, turns.last_partner_offer_for_me[0].tolist()))
@@ -163,7 +171,7 @@ def _print_position(number: int, total: int, one: Tried) -> None:
     print_line(f"  verdict: {_verdict(one)}")
 
 
-def _verdict(one: Tried) -> str:
+def _verdict(one: TriedPosition) -> str:
     if isinstance(one.result, Failure):
         return f"no reply ({one.result})"
     if not isinstance(one.result, LegalReply):
@@ -174,7 +182,7 @@ def _verdict(one: Tried) -> str:
     return f"legal: {act.name}{keeps}, confidence {one.result.confidence:.2f}{notes}"
 
 
-def _summary_line(found: Summary) -> str:
+def _summary_line(found: CheckSummary) -> str:
     if math.isnan(found.seconds):
         return f"{found.legal} of {found.tried} replies are legal acts: there was no reply"
     return (
@@ -183,7 +191,7 @@ def _summary_line(found: Summary) -> str:
     )
 
 
-def _league_cost(path: Path | None, config: Config, found: Summary, settings: ServiceSettings, in_flight: int) -> str:
+def _league_cost(path: Path | None, config: Config, found: CheckSummary, settings: ServiceSettings, in_flight: int) -> str:
     """A league's queries, tokens, time and money at this model's speed."""
     from league.rounds.dry_run import estimate  # loads PyTorch
 

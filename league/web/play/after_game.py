@@ -14,7 +14,7 @@ from dond_marl.seats import Cause, Partner
 from league.display.session import tally
 from league.display.svg.frontier import drawing, frontier_table, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, counted, element, joined, numbers_table, points
-from league.evaluation.analysis import BEST, GOOD, Analysis, Judged, Valued, analysis, word
+from league.evaluation.analysis import BEST, GOOD, Analysis, JudgedAct, ValuedAct, analyse_acts, judgement
 from league.web.bargaining_table import describe_act
 from league.web.frame import facts_list
 
@@ -122,7 +122,7 @@ def analysis_panel(
 ) -> Markup:
     """The analysis of one seat; slow. ``whose``: the possessive of the player, such as ``your``."""
     try:
-        content = analysed(analysis(record, seat, partner, expert), whose)
+        content = analysed(analyse_acts(record, seat, partner, expert), whose)
     except Exception as error:  # noqa: BLE001  # partners of other packages may raise anything
         content = element("p", f"These acts cannot be analysed: {type(error).__name__}.", class_="quiet")
     return element("section", element("h2", "Analysis"), content, class_="panel analysis", aria_label="Analysis")
@@ -148,12 +148,12 @@ def summary(found: Analysis, whose: str = "your") -> str:
         good = f"Every one of {whose} acts was a good one."
         lost = f"{costs[worst]:.1f} points of what could be expected"
         return good if costs[worst] < BEST else f"{good} The costliest, act {at}, gave away {lost}."
-    return f"Act {at} was the costliest: it {word(found.acts[worst])} of what could be expected."
+    return f"Act {at} was the costliest: it {judgement(found.acts[worst])} of what could be expected."
 
 
-def _act_item(judged: Judged) -> Markup:
+def _act_item(judged: JudgedAct) -> Markup:
     """One analysed act: its judgement, alternatives by whether they are better, and the expert's act."""
-    state, verdict_ = judged.state, word(judged)
+    state, verdict_ = judged.state, judgement(judged)
     mark = "best" if verdict_ in ("best", "good") else "lost"
     head = element(
         "p",
@@ -169,7 +169,7 @@ def _act_item(judged: Judged) -> Markup:
     return element("li", head, facts_list(lines, "said-too"))
 
 
-def _alternatives(judged: Judged) -> Iterator[tuple[str, list[Valued]]]:
+def _alternatives(judged: JudgedAct) -> Iterator[tuple[str, list[ValuedAct]]]:
     """The other acts in groups: better than the played one, as good, worse; empty groups are left out."""
     gains = [(each.points - judged.played.points, each) for each in judged.best]
     groups = {
@@ -180,7 +180,7 @@ def _alternatives(judged: Judged) -> Iterator[tuple[str, list[Valued]]]:
     yield from ((term, others) for term, others in groups.items() if others)
 
 
-def _valued(act: Valued, state: State) -> Markup:
+def _valued(act: ValuedAct, state: State) -> Markup:
     """An act with its expected points."""
     expected = None if math.isnan(act.points) else element("small", f"{_expected(act.points)} expected")
     return element("span", element("span", describe_act(act.action, state)), expected, class_="worth")

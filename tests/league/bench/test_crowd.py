@@ -16,7 +16,17 @@ from dond_marl.seats import Traits
 from dond_marl.splits import one_hot_probabilities
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.contexts import contexts_in
-from league.bench.crowd import GAMBLES, REMEMBERS, best_reply, crowd_of, keep, known_value, measured, read, section
+from league.bench.mixture_response import (
+    GAMBLES,
+    REMEMBERS,
+    enumerable_mixture,
+    measure_mixture,
+    member_response_value,
+    mixture_response,
+    mixture_section,
+    read,
+    store_mixture_row,
+)
 from partners.best_response import BestResponse
 from tests.command import in_process as dond
 from tests.dond_marl.yardsticks.test_adaptive import by_brute_force
@@ -56,7 +66,7 @@ def test_it_is_worth_what_expectimax_over_all_histories_finds(turns, seat):
     drawn = [member.personas() if place == 5 else [(1.0, member)] for place, member in enumerate(members)]
     personas = [(chance / len(members), who) for each in drawn for chance, who in each]
     expected = by_brute_force(personas, TINY, seat, Rules(turns))
-    found = best_reply(members, seat, pack(TINY), rules=Rules(turns))
+    found = mixture_response(members, seat, pack(TINY), rules=Rules(turns))
     assert found.value == pytest.approx((expected, expected), abs=1e-9)
 
 
@@ -65,7 +75,7 @@ def test_played_as_a_partner_it_earns_against_each_member_what_was_said(seat):
     space = lewis_space()
     rows = np.flatnonzero((space.counts == space.counts[700]).all(axis=1))
     table = Scenarios(*(array[rows] for array in space))
-    reply = best_reply([seat_occupant(name) for name in FEW], seat, table)
+    reply = mixture_response([seat_occupant(name) for name in FEW], seat, table)
     player = BestResponse(f"mixture(of=[{', '.join(FEW)}])", contexts_in(table, seat))
     assert player.value(seat, Rules(), "lewis") == pytest.approx(reply.value.high, abs=1e-9)
     for name, earned in zip(FEW, reply.against, strict=True):
@@ -82,7 +92,7 @@ def test_members_that_gamble_are_replied_to_as_by_brute_force(turns, seat):
     members = [Moody(1), seat_occupant("heuristic"), Moody(2)]
     table = TINY[:3] if seat == 0 else [scenario.swapped() for scenario in TINY[:3]]
     expected = gambled(members, table, seat, Rules(turns))
-    found = best_reply(members, seat, pack(table), rules=Rules(turns))
+    found = mixture_response(members, seat, pack(table), rules=Rules(turns))
     assert found.value == pytest.approx((expected, expected), abs=1e-9)
     assert 0.9 * expected < np.mean(found.against) <= expected + 1e-9
     if turns == 2:  # nothing to remember yet
@@ -94,8 +104,8 @@ def test_in_long_games_bounds_hold_what_no_gambler_makes_uncertain():
     members = [seat_occupant(name) for name in FEW[:3]]
     table = pack(TINY)
     for seat in (0, 1):
-        truth = best_reply(members, seat, table, rules=Rules(6)).value
-        bounds = best_reply([*members[:2], Sure(members[2])], seat, table, rules=Rules(6))
+        truth = mixture_response(members, seat, table, rules=Rules(6)).value
+        bounds = mixture_response([*members[:2], Sure(members[2])], seat, table, rules=Rules(6))
         assert bounds.value.low - 1e-9 <= truth.low == truth.high <= bounds.value.high + 1e-9
         assert np.mean(bounds.against) == pytest.approx(bounds.value.low, abs=1e-9)
         assert bounds.value.high - bounds.value.low < 1.0
@@ -107,52 +117,52 @@ def test_what_a_reply_to_gamblers_is_said_to_earn_it_could_not_earn_more_of():
     rows = np.flatnonzero((space.counts == space.counts[700]).all(axis=1))
     table = Scenarios(*(array[rows] for array in space))
     members = [seat_occupant(name) for name in ("random", "nice", "tough")]
-    reply = best_reply(members, 1, table)
+    reply = mixture_response(members, 1, table)
     for member, earned in zip(members, reply.against, strict=True):
-        assert 0 < earned <= best_reply([member], 1, table).value.high + 1e-9
+        assert 0 < earned <= mixture_response([member], 1, table).value.high + 1e-9
     assert reply.value.low == pytest.approx(np.mean(reply.against)) and reply.value.low <= reply.value.high
 
 
 def test_with_little_effort_it_says_between_what_the_truth_lies():
     members = [seat_occupant(name) for name in ("heuristic", "hybrid", "versatile")]
     table = pack(TINY)
-    truth = best_reply(members, 0, table, rules=Rules(6)).value
-    rough = best_reply(members, 0, table, rules=Rules(6), effort=1).value
+    truth = mixture_response(members, 0, table, rules=Rules(6)).value
+    rough = mixture_response(members, 0, table, rules=Rules(6), effort=1).value
     assert truth.low == truth.high
     assert rough.low <= truth.low + 1e-9 and truth.high <= rough.high + 1e-9 and rough.low < rough.high
 
 
 def test_who_remembers_or_gambles_is_left_out_in_words():
-    crowd = crowd_of("mine", ["linear", "versatile", "random", "personas"])
+    crowd = enumerable_mixture("mine", ["linear", "versatile", "random", "personas"])
     assert crowd.members == ("linear", "personas")
     assert crowd.left_out == {"versatile": REMEMBERS, "random": GAMBLES}
-    assert crowd_of("mine", ["versatile"], with_memory=True).members == ("versatile",)
+    assert enumerable_mixture("mine", ["versatile"], with_memory=True).members == ("versatile",)
     with pytest.raises(InputError):
-        crowd_of("mine", ["random"])
+        enumerable_mixture("mine", ["random"])
 
 
 def test_who_gambles_and_knows_its_odds_is_taken_in_where_that_is_asked_for():
-    crowd = crowd_of("mine", ["linear", "random", "versatile", "micro"], with_gamblers=True)
+    crowd = enumerable_mixture("mine", ["linear", "random", "versatile", "micro"], with_gamblers=True)
     assert crowd.members == ("linear", "random")
     assert crowd.left_out == {"versatile": REMEMBERS, "micro": GAMBLES}
     with pytest.raises(InputError):
-        crowd_of("mine", ["linear"], with_memory=True, with_gamblers=True)
+        enumerable_mixture("mine", ["linear"], with_memory=True, with_gamblers=True)
 
 
 def test_a_crowd_of_one_costs_nothing_and_another_is_kept_in_its_place(tmp_path):
-    row = measured(crowd_of("one", ["tough"]))
+    row = measure_mixture(enumerable_mixture("one", ["tough"]))
     for seat, side in enumerate(row["seats"]):
         assert side["price"] == [0.0, 0.0]
-        assert side["known"] == pytest.approx(known_value("tough", seat), abs=1e-6)
+        assert side["known"] == pytest.approx(member_response_value("tough", seat), abs=1e-6)
     path = tmp_path / "crowd.jsonl"
     for seconds in (1.0, 2.0):
-        keep(path, {**row, "processor_seconds": seconds})
-    keep(path, {**row, "crowd": "other"})
+        store_mixture_row(path, {**row, "processor_seconds": seconds})
+    store_mixture_row(path, {**row, "crowd": "other"})
     assert [(each["crowd"], each["processor_seconds"]) for each in read(path)] == [
         ("one", 2.0),
         ("other", row["processor_seconds"]),
     ]
-    assert section(row).blocks[0].rows[2].cells[0].estimate.mean == 0.0
+    assert mixture_section(row).blocks[0].rows[2].cells[0].estimate.mean == 0.0
     path.write_text("{}\n")
     with pytest.raises(InputError):
         read(path)
@@ -169,6 +179,6 @@ def test_the_command_prints_and_keeps_the_price(tmp_path):
         (low, high), (known, _), (reply, _) = side["price"], side["known"], side["reply"]
         assert low == high == pytest.approx(known - reply, abs=2e-6)
         assert low >= 0
-    assert "price of not knowing whom" in done.stdout and "random (it gambles from act to act)" in done.stdout
+    assert "price of not knowing the partner" in done.stdout and "random (it gambles from act to act)" in done.stdout
     refused = dond("bench", "crowd")
     assert refused.returncode == 2 and "--of says whom to meet" in refused.stderr

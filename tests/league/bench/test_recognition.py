@@ -16,10 +16,10 @@ from dond_marl.seats import Traits
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.recognition import Guess, recognize
 from experiments.results.recognition import FILE, lost_rows
-from league.bench.crowd import best_reply
-from league.bench.recognition import keep, read, recognition_row, section
-from league.bench.recognition_scores import APART, believed, calibration, lost_by_turn
-from league.bench.submission import of_spec
+from league.bench.mixture_response import mixture_response
+from league.bench.recognition import read, recognition_row, recognition_section, store_recognition_row
+from league.bench.recognition_scores import APART, belief_scores, calibration, regret_by_turn
+from league.bench.submission import submission_of_spec
 from partners.best_response import BestResponse
 from tests.command import in_process as dond
 
@@ -60,7 +60,7 @@ class Believer:
 @pytest.mark.parametrize("seat", [0, 1])
 def test_who_believes_what_is_exact_scores_what_is_exact(seat):
     table, player = one_pool(), seat_occupant("heuristic")
-    found = believed(Believer(player, FEW[::-1]), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
+    found = belief_scores(Believer(player, FEW[::-1]), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
     assert len(found) > 2 and found[0].games >= found[1].games > 0
     for each in found:
         assert each.brier == pytest.approx(each.brier_exact, abs=0.01)
@@ -70,19 +70,23 @@ def test_who_believes_what_is_exact_scores_what_is_exact(seat):
         if each.right_apart is not None:
             assert each.apart > 0 and each.right_apart_exact >= APART
     assert found[-1].right > found[0].right
-    bent = believed(Believer(player, bent=0.2), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
+    bent = belief_scores(Believer(player, bent=0.2), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
     assert all(b.brier > e.brier for b, e in zip(bent[1:], found[1:], strict=True))
     assert [b.right for b in bent] == pytest.approx([e.right for e in found])
-    others = believed(Believer(player, ("boulware", "nice")), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
+    others = belief_scores(Believer(player, ("boulware", "nice")), FEW, PARTNERS, seat, table, Rules(), every(table))[
+        "all"
+    ]
     assert all(each.right is None and each.brier is not None for each in others)
-    one = believed(Believer(player, ("boulware", "tough")), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
+    one = belief_scores(Believer(player, ("boulware", "tough")), FEW, PARTNERS, seat, table, Rules(), every(table))[
+        "all"
+    ]
     assert 0 < one[0].right < 0.3
-    more = believed(Believer(player, ("boulware", *FEW)), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
+    more = belief_scores(Believer(player, ("boulware", *FEW)), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
     assert [each.right for each in more] == [each.right for each in bent]
 
 
 def test_of_who_believes_nothing_the_exact_figures_are_known():
-    found = believed(seat_occupant("linear"), FEW, PARTNERS, 0, one_pool(), Rules(), every(one_pool()))["all"]
+    found = belief_scores(seat_occupant("linear"), FEW, PARTNERS, 0, one_pool(), Rules(), every(one_pool()))["all"]
     assert found[0].own == 0 and found[0].right_exact == pytest.approx(0.2)
     assert all(each.right is None and each.brier is None and not each.calibration for each in found)
     assert found[0].brier_exact == pytest.approx(found[0].brier_prior, abs=1e-9)
@@ -94,8 +98,8 @@ def test_forecasts_are_counted_beside_what_came_true():
     truth = np.zeros((1, 3, 11))
     truth[0, (0, 1, 2), (5, 5, 0)] = 1
     bins = calibration(said, truth)
-    assert (bins[2].number, bins[2].said, bins[2].true) == (3, 0.25, pytest.approx(1 / 3))
-    assert (bins[7].number, bins[7].said, bins[7].true) == (3, 0.75, pytest.approx(2 / 3))
+    assert (bins[2].number, bins[2].forecast, bins[2].true) == (3, 0.25, pytest.approx(1 / 3))
+    assert (bins[7].number, bins[7].forecast, bins[7].true) == (3, 0.75, pytest.approx(2 / 3))
     assert bins[0].number == 27 and bins[5].number == 0
 
 
@@ -116,22 +120,22 @@ def test_losses_by_turn_add_up_to_what_is_earned_less_than_by_the_best_reply(nam
             ).scores
             points += chance * float(points_of_ten(scores, table.pool_values)[:, seat].mean())
         earned.append(points)
-    best = best_reply(partners, seat, table, rules=rules).value.high
-    lost = lost_by_turn(player, crowd, partners, seat, table, rules)
+    best = mixture_response(partners, seat, table, rules=rules).value.high
+    lost = regret_by_turn(player, crowd, partners, seat, table, rules)
     assert sum(each.points for each in lost) == pytest.approx(best - np.mean(earned), abs=1e-9)
     assert all(each.exact and each.points >= -1e-9 for each in lost) and best - np.mean(earned) > 0.01
-    assert [each.own for each in lost] == list(range(len(lost))) and lost[0].asked <= 1 + 1e-9
+    assert [each.own for each in lost] == list(range(len(lost))) and lost[0].games <= 1 + 1e-9
 
 
 def test_the_best_reply_loses_nothing_on_any_turn():
     table = one_pool()
     player = BestResponse(f"mixture(of=[{', '.join(FEW)}])")
-    lost = lost_by_turn(player, FEW, PARTNERS, 1, table, Rules())
+    lost = regret_by_turn(player, FEW, PARTNERS, 1, table, Rules())
     assert len(lost) > 1 and all(abs(each.points) < 1e-9 for each in lost)
 
 
 def test_to_nobody_there_is_no_best_reply_and_nothing_is_lost():
-    assert lost_by_turn(PARTNERS[0], (), (), 0, one_pool(), Rules()) == []
+    assert regret_by_turn(PARTNERS[0], (), (), 0, one_pool(), Rules()) == []
 
 
 def test_the_command_keeps_a_line_and_prints_it(tmp_path):
@@ -146,10 +150,10 @@ def test_the_command_keeps_a_line_and_prints_it(tmp_path):
         assert first["right"] is None and first["right_exact"] >= 0.5 and first["brier_prior"] > 0
         assert side["slices"]["held-out views"][0]["games"] < first["games"]
         assert sum(each["points"] for each in side["lost"]) > 0
-    assert "What linear makes of own list" in done.stdout and "micro (it gambles" in done.stdout
+    assert "Beliefs of linear about own list" in done.stdout and "micro (it gambles" in done.stdout
     none = {**row, "followed": [], "seats": [{**side, "lost": []} for side in row["seats"]]}
-    assert (len(section(row).blocks), len(section(none).blocks)) == (4, 2)
-    keep(path, {**row, "processor_seconds": 0.0})
+    assert (len(recognition_section(row).blocks), len(recognition_section(none).blocks)) == (4, 2)
+    store_recognition_row(path, {**row, "processor_seconds": 0.0})
     assert [each["processor_seconds"] for each in read(path)] == [0.0]
     path.write_text("{}\n")
     with pytest.raises(InputError):
@@ -158,7 +162,7 @@ def test_the_command_keeps_a_line_and_prints_it(tmp_path):
 
 def test_who_cannot_be_recognized_or_followed():
     with pytest.raises(InputError):
-        recognition_row(of_spec("linear"), "mine", ["micro"])
+        recognition_row(submission_of_spec("linear"), "mine", ["micro"])
 
 
 def test_what_seeds_lose_is_their_mean_and_no_turn_is_dropped(tmp_path):
@@ -172,7 +176,7 @@ def test_what_seeds_lose_is_their_mean_and_no_turn_is_dropped(tmp_path):
         }  # fmt: skip
 
     for row in (line(1, 0.1, 0.3), line(2, 0.2, 0.1, 0.4)):
-        keep(tmp_path / FILE, row)
+        store_recognition_row(tmp_path / FILE, row)
     assert list(lost_rows(tmp_path)) == [
         ["w, c (2 seeds)", seat, "0.15", "0.20", "0.20", "-", "-", "0.55"] for seat in ("seat_0", "seat_1")
     ]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.bench.results import FORMAT, ResultsError, append, read, sealed
+from league.bench.results import FORMAT, ResultsError, append, read, seal_row
 
 NAMES = st.text(min_size=1, max_size=20)
 
@@ -19,7 +19,7 @@ NAMES = st.text(min_size=1, max_size=20)
 def row(name: str = "somebody", **figures: float) -> dict:
     """A line with nothing in it but a name."""
     empty = {"format": FORMAT, "benchmark": {}, "code": {}, "cells": [], "answers": {}}
-    return sealed({**empty, "submission": {"name": name}, "figures": figures, "clock": {"seconds": 1.0}})
+    return seal_row({**empty, "submission": {"name": name}, "figures": figures, "clock": {"seconds": 1.0}})
 
 
 @given(st.lists(NAMES, max_size=6))
@@ -32,8 +32,8 @@ def test_lines_come_back_as_they_were_written(tmp_path_factory, names):
 
 def test_the_checksum_covers_everything_but_the_clock():
     one = row(points=1.0)
-    assert sealed({**one, "clock": {"seconds": 9.0}})["sha256"] == one["sha256"]
-    assert sealed({**one, "figures": {"points": 2.0}})["sha256"] != one["sha256"]
+    assert seal_row({**one, "clock": {"seconds": 9.0}})["sha256"] == one["sha256"]
+    assert seal_row({**one, "figures": {"points": 2.0}})["sha256"] != one["sha256"]
 
 
 @given(st.integers(min_value=1))

@@ -15,9 +15,9 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.views import PARTS, view_parts
 from dond_marl.statistics import points_of_ten
 from league.bench.protocol import ALL, HEADLINE, beyond_field
-from league.bench.results import sealed
-from league.bench.run import OWN, against, measure
-from league.bench.submission import greedy_spec, of_run, of_spec, provenance
+from league.bench.results import seal_row
+from league.bench.run import OWN, measure, opponents_of
+from league.bench.submission import greedy_spec, provenance, submission_of_run, submission_of_spec
 from league.evaluation.matches import UnreachedError
 from league.ledger.ledger import ReadLedger
 from league.standings.references import reference_of
@@ -58,7 +58,7 @@ def network(path, **about):
 
 @pytest.fixture(scope="module")
 def row():
-    return measure(of_spec("heuristic"), against(["linear", "stubborn"]))
+    return measure(submission_of_spec("heuristic"), opponents_of(["linear", "stubborn"]))
 
 
 def same(row):
@@ -116,20 +116,20 @@ def test_a_line_says_what_it_is_of(row):
 
 
 def test_the_same_input_gives_the_same_line_however_many_workers(row):
-    again = measure(of_spec("heuristic"), against(["stubborn", "linear"]), workers=2)
-    assert same(again) == same(row) and sealed(row)["sha256"] == row["sha256"]
+    again = measure(submission_of_spec("heuristic"), opponents_of(["stubborn", "linear"]), workers=2)
+    assert same(again) == same(row) and seal_row(row)["sha256"] == row["sha256"]
 
 
 def test_what_fails_in_a_worker_is_told_as_it_would_be_here(tmp_path, monkeypatch):
     with on_the_path(install(tmp_path, "breaks", BREAKS, "breaks = breaks:Breaks"), monkeypatch):
         for workers in (1, 2):
             with pytest.raises(RunFailure):
-                measure(of_spec("heuristic"), against(["breaks", "linear"]), workers=workers)
+                measure(submission_of_spec("heuristic"), opponents_of(["breaks", "linear"]), workers=workers)
 
 
 def test_where_chance_is_left_scenarios_are_replayed_and_the_noise_is_told():
-    short = measure(of_spec("nice"), against(["heuristic"]), replicates=2)
-    long = measure(of_spec("nice"), against(["heuristic"]), replicates=6)
+    short = measure(submission_of_spec("nice"), opponents_of(["heuristic"]), replicates=2)
+    long = measure(submission_of_spec("nice"), opponents_of(["heuristic"]), replicates=6)
     assert {cell["replicates"] for cell in short["cells"]} == {2}
     wide, narrow = (each["figures"]["points"]["high"] - each["figures"]["points"]["low"] for each in (short, long))
     assert 0 < narrow < wide < 0.5
@@ -137,37 +137,39 @@ def test_where_chance_is_left_scenarios_are_replayed_and_the_noise_is_told():
 
 
 def test_the_noise_of_a_partner_does_not_depend_on_whom_else_one_meets():
-    alone = measure(of_spec("heuristic"), against(["nice"]), replicates=2)
-    among = measure(of_spec("heuristic"), against(["linear", "nice"]), replicates=2)
+    alone = measure(submission_of_spec("heuristic"), opponents_of(["nice"]), replicates=2)
+    among = measure(submission_of_spec("heuristic"), opponents_of(["linear", "nice"]), replicates=2)
     assert alone["cells"] == [cell for cell in among["cells"] if cell["partner"] == "nice"]
 
 
 def test_a_roster_is_met_whole_and_by_its_hash():
-    assert against([DEV]).partners == roster(DEV)
+    assert opponents_of([DEV]).partners == roster(DEV)
     with pytest.raises(InputError):
-        against([DEV, "heuristic"])
+        opponents_of([DEV, "heuristic"])
     with pytest.raises(InputError):
-        against([])
+        opponents_of([])
     with pytest.raises(OccupantNameError):
-        against(["no_such_partner"])
+        opponents_of(["no_such_partner"])
 
 
 def test_networks_are_greedy_wherever_they_are_named(tmp_path):
     path = str(network(tmp_path / "net.json"))
-    assert parse_spec(of_spec(path).who.spec) == ("checkpoint", {"path": path, "greedy": True})
-    assert of_spec("expert").who.spec == "expert(greedy=True)" and of_spec("expert").name == "expert"
+    assert parse_spec(submission_of_spec(path).who.spec) == ("checkpoint", {"path": path, "greedy": True})
+    assert (
+        submission_of_spec("expert").who.spec == "expert(greedy=True)" and submission_of_spec("expert").name == "expert"
+    )
     inside = greedy_spec({"kind": "mixture", "of": [f"checkpoint(path={path!r})", "heuristic"]})
     assert inside["of"] == [f"checkpoint(greedy=True, path={path!r})", "heuristic"]
     with pytest.raises(InputError):
-        of_spec("expert(greedy=False)")
+        submission_of_spec("expert(greedy=False)")
 
 
 def test_a_checkpoint_is_named_by_its_weights_and_not_by_where_it_lies(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     lines = []
     for folder in (tmp_path, tmp_path / "elsewhere"):
-        submission = of_spec(str(network(folder / "net.json")), "net")
-        lines.append(measure(submission, against(["heuristic"])))
+        submission = submission_of_spec(str(network(folder / "net.json")), "net")
+        lines.append(measure(submission, opponents_of(["heuristic"])))
         assert lines[-1]["submission"]["learned"] and lines[-1]["submission"]["met"] == "not written down"
         assert str(tmp_path) not in json.dumps(lines[-1])
     assert same(lines[0]) == same(lines[1])
@@ -177,17 +179,17 @@ def test_who_has_met_the_test_roster_is_not_measured_by_it_and_the_path_is_told(
     member = roster(TEST)[0]
     path = network(tmp_path / "leaked.json", **NO_PAST.add_opponents([provenance_of(member)]).note())
     with pytest.raises(ProvenanceError):
-        measure(of_spec(str(path), "leaked"), against([TEST]))
-    assert measure(of_spec(str(path), "leaked"), against(["linear"]))["figures"]["points"]
+        measure(submission_of_spec(str(path), "leaked"), opponents_of([TEST]))
+    assert measure(submission_of_spec(str(path), "leaked"), opponents_of(["linear"]))["figures"]["points"]
 
 
 def test_whose_meetings_nobody_wrote_down_must_declare_them(tmp_path):
-    submission = of_spec(str(network(tmp_path / "old.json")), "old")
+    submission = submission_of_spec(str(network(tmp_path / "old.json")), "old")
     member = roster(TEST)[0]
     for written in (member, identity(member), f"mixture(of=[{member!r}])"):
         with pytest.raises(ProvenanceError):
-            measure(submission, against([written]))
-    row = measure(submission._replace(declared="nobody at all"), against([member]))
+            measure(submission, opponents_of([written]))
+    row = measure(submission._replace(declared="nobody at all"), opponents_of([member]))
     assert row["submission"]["declared"] == "nobody at all" and "nobody at all" in row["submission"]["met"]
 
 
@@ -205,32 +207,32 @@ def test_of_a_partner_from_another_package_nobody_knows_whom_it_met(tmp_path, mo
         member = roster(TEST)[0]
         assert provenance_of("stranger").past.unknown == ("",) and provenance_of("alias").past == NO_PAST
         with pytest.raises(ProvenanceError):
-            provenance(of_spec("stranger"), [member])
-        declared = provenance(of_spec("stranger")._replace(declared="nobody"), [member])
+            provenance(submission_of_spec("stranger"), [member])
+        declared = provenance(submission_of_spec("stranger")._replace(declared="nobody"), [member])
         assert declared.met.startswith("declared: nobody")
-        assert provenance(of_spec("stranger"), ["linear"]).met == "not written down"
+        assert provenance(submission_of_spec("stranger"), ["linear"]).met == "not written down"
 
 
 def test_partners_that_a_submission_has_met_are_counted(tmp_path):
     path = network(tmp_path / "net.json", **NO_PAST.add_opponents([provenance_of("linear")]).note())
-    submission = of_spec(str(path), "net")
-    row = measure(submission, against(["linear", "stubborn"]))
+    submission = submission_of_spec(str(path), "net")
+    row = measure(submission, opponents_of(["linear", "stubborn"]))
     assert row["submission"]["met_here"] == [identity("linear")]
 
 
 def test_whoever_is_not_reached_has_its_games_left_out_and_told(tmp_path, monkeypatch):
     with on_the_path(install_absent(tmp_path), monkeypatch):
         few, many = (f"absent(costly=False, share={share})" for share in (0.03, 0.5))
-        row = measure(of_spec(few), against(["linear"]), replicates=2)
+        row = measure(submission_of_spec(few), opponents_of(["linear"]), replicates=2)
         own = row["answers"]["the member"]
         assert own["games_left_out"] > 0 and own["causes"]["not reached"] > 0
         assert row["figures"]["points"]["n"] < row["figures"]["games"]
         with pytest.raises(UnreachedError):
-            measure(of_spec(many), against(["linear"]), replicates=2)
+            measure(submission_of_spec(many), opponents_of(["linear"]), replicates=2)
 
 
 def test_beyond_the_rosters_game_there_are_other_pools_and_no_references():
-    row = measure(of_spec("expert"), against(["linear"]), beyond=True)
+    row = measure(submission_of_spec("expert"), opponents_of(["linear"]), beyond=True)
     assert row["benchmark"]["scenarios"] == "beyond lewis" and row["benchmark"]["headline"] == ALL
     table = beyond_field().source.table
     items = table.counts.sum(axis=1)
@@ -242,7 +244,7 @@ def test_beyond_the_rosters_game_there_are_other_pools_and_no_references():
 
 def test_shares_are_of_the_stored_references_in_every_cell_and_part():
     partners = [name for name in roster(DEV) if reference_of(name) is not None][:2]
-    row = measure(of_spec("heuristic"), against(partners))
+    row = measure(submission_of_spec("heuristic"), opponents_of(partners))
     head = []
     for cell in row["cells"]:
         side = reference_of(cell["partner"]).seats[cell["seat"]]
@@ -262,10 +264,10 @@ def test_shares_are_of_the_stored_references_in_every_cell_and_part():
 
 def test_who_costs_to_ask_is_measured_on_a_sample(tmp_path, monkeypatch):
     with on_the_path(install_absent(tmp_path), monkeypatch):
-        submission = of_spec("absent(share=0.0)")
+        submission = submission_of_spec("absent(share=0.0)")
         with pytest.raises(InputError, match="--sample"):
-            measure(submission, against(["linear"]))
-        row = measure(submission, against(["linear"]), sample=60)
+            measure(submission, opponents_of(["linear"]))
+        row = measure(submission, opponents_of(["linear"]), sample=60)
         assert row["benchmark"]["number_of_scenarios"] == 60 and not row["benchmark"]["every_scenario"]
         points = row["figures"]["points_by_part"][ALL]
         assert points["low"] < points["value"] < points["high"]
@@ -275,18 +277,18 @@ def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
     config = tmp_path / "league.yaml"
     config.write_text(LEAGUE.format(folder=tmp_path / "runs"))
     assert dond("league", "--config", config, "--quiet") == 0
-    live = measure(of_run(tmp_path / "runs", None), against(["linear"]))
+    live = measure(submission_of_run(tmp_path / "runs", None), opponents_of(["linear"]))
     assert live["submission"]["name"] == "main" and live["submission"]["settings_sha256"]
     assert live["submission"]["met"].startswith("known:")
     with ReadLedger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
         (first, *_) = (member.name for member in ledger.members() if member.role == "snapshot")
-    snapshot = measure(of_run(tmp_path / "runs", first), against(["linear"]))
+    snapshot = measure(submission_of_run(tmp_path / "runs", first), opponents_of(["linear"]))
     assert snapshot["submission"]["name"] == first
     assert snapshot["submission"]["identity"] != live["submission"]["identity"]  # it has learned since
-    fixed = of_run(tmp_path / "runs", "heuristic")
+    fixed = submission_of_run(tmp_path / "runs", "heuristic")
     assert fixed.who.spec == "heuristic"
     with pytest.raises(InputError):
-        of_run(tmp_path / "runs", "nobody")
+        submission_of_run(tmp_path / "runs", "nobody")
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from dond_marl import statistics
 from dond_marl.errors import InputError
 from league.bench.references import with_families
-from league.bench.results import append, read, sealed
-from league.bench.run import against, measure
-from league.bench.submission import of_spec
-from league.bench.table import arms_by_protocol, in_short, leaderboard, scores_of
+from league.bench.results import append, read, seal_row
+from league.bench.run import measure, opponents_of
+from league.bench.submission import submission_of_spec
+from league.bench.table import arms_by_protocol, leaderboard, scores_of, summary_sentences
 from league.cli.bench import BEGIN, END, renewed
 from league.tables.blocks import Figure
 from league.tables.markdown import report_markdown
@@ -26,13 +26,13 @@ DEMANDS = (0.5, 0.55, 0.6, 0.65, 0.7)
 @pytest.fixture(scope="module")
 def rows() -> list[dict]:
     """Five seeds of an arm whose seed is how much it asks for, another arm of one run, and one of another roster."""
-    opponents = against(["linear", "stubborn"])
+    opponents = opponents_of(["linear", "stubborn"])
     made = [
-        measure(of_spec(f"heuristic(demand={demand})", "asking")._replace(seed=seed), opponents)
+        measure(submission_of_spec(f"heuristic(demand={demand})", "asking")._replace(seed=seed), opponents)
         for seed, demand in enumerate(DEMANDS)
     ]
-    alone = measure(of_spec("nice", "nice"), opponents, replicates=2)
-    elsewhere = measure(of_spec("nice", "nice"), against(["heuristic"]), replicates=2)
+    alone = measure(submission_of_spec("nice", "nice"), opponents, replicates=2)
+    elsewhere = measure(submission_of_spec("nice", "nice"), opponents_of(["heuristic"]), replicates=2)
     return [*made, alone, elsewhere]
 
 
@@ -53,14 +53,14 @@ def test_what_is_told_of_an_arm_is_told_of_every_seed_of_it(rows):
     met = [{**row, "submission": {**row["submission"], "met_here": [["someone"], []][place]}} for place, row in
            enumerate(rows[1::-1])]  # fmt: skip
     (section,) = leaderboard(met[::-1]).sections
-    assert "asking: has met 1 of these partners." in section.notes
+    assert "asking: trained with 1 of these partners." in section.notes
 
 
 def test_notes_say_how_often_games_were_played_and_where_intervals_come_from(rows):
-    more = measure(of_spec("nice", "more"), against(["heuristic"]), replicates=3)
-    some = measure(of_spec("nice", "some"), against(["heuristic"]), sample=60)
+    more = measure(submission_of_spec("nice", "more"), opponents_of(["heuristic"]), replicates=3)
+    some = measure(submission_of_spec("nice", "some"), opponents_of(["heuristic"]), sample=60)
     (whole, sampled) = sorted(leaderboard([rows[-1], more, some]).sections, key=lambda each: "60 sc" in each.notes[0])
-    assert "acts at random is played 2 or 3 times" in whole.notes[0] and "noise of the games" in whole.notes[1]
+    assert "stochastic player is played 2 or 3 times" in whole.notes[0] and "noise of the games" in whole.notes[1]
     assert "acts at random is played once" in sampled.notes[0] and "over orbits of scenarios" in sampled.notes[1]
 
 
@@ -72,8 +72,11 @@ def test_every_section_of_a_leaderboard_has_a_key_of_its_own_without_spaces(rows
 @pytest.fixture(scope="module")
 def by_family() -> list[dict]:
     """The same submission on all scenarios and on a sample of them, against a family of train and another one."""
-    opponents = against(["boulware", "nash_seeker", "trembling(of=linear, rate=0.2)"])
-    return [measure(of_spec("nice"), opponents, replicates=2), measure(of_spec("nice"), opponents, sample=200)]
+    opponents = opponents_of(["boulware", "nash_seeker", "trembling(of=linear, rate=0.2)"])
+    return [
+        measure(submission_of_spec("nice"), opponents, replicates=2),
+        measure(submission_of_spec("nice"), opponents, sample=200),
+    ]
 
 
 def test_a_family_of_train_is_one_by_its_program_and_inside_too(by_family):
@@ -98,7 +101,7 @@ def test_a_line_with_other_families_has_its_points_by_family_taken_anew(by_famil
     for row in by_family:
         names = ("points_families_of_train", "points_other_families")
         first, second = (row["figures"][name] for name in names)
-        old = sealed({**row, "figures": {**row["figures"], names[0]: second, names[1]: first}})
+        old = seal_row({**row, "figures": {**row["figures"], names[0]: second, names[1]: first}})
         anew = with_families(old)["figures"]
         assert anew["points"] == row["figures"]["points"]
         for name in names:
@@ -136,7 +139,7 @@ def test_one_run_has_the_interval_of_its_noise_alone(rows):
 
 
 def test_of_results_of_one_name_and_seed_the_last_counts(rows):
-    changed = sealed(
+    changed = seal_row(
         {**rows[0], "figures": {**rows[0]["figures"], "points": {**rows[0]["figures"]["points"], "value": 9.0}}}
     )
     ((_, arms), _) = arms_by_protocol([*rows, changed])
@@ -162,7 +165,7 @@ def test_scores_are_by_partner_and_seat_and_shares_need_a_reference(rows):
 
 
 def test_arms_are_compared_with_the_one_that_is_named(rows):
-    again = [sealed({**rows[5], "submission": {**rows[5]["submission"], "seed": seed}}) for seed in range(5)]
+    again = [seal_row({**rows[5], "submission": {**rows[5]["submission"], "seed": seed}}) for seed in range(5)]
     report = leaderboard([*rows[:5], *again], over="nice")
     compared = cells(report.sections[0], -1, "asking")
     assert not math.isnan(compared["p, Holm"].estimate.mean)
@@ -172,7 +175,7 @@ def test_arms_are_compared_with_the_one_that_is_named(rows):
 
 
 def test_the_outcome_is_told_in_sentences(rows):
-    told = " ".join(in_short(rows[0]))
+    told = " ".join(summary_sentences(rows[0]))
     assert "asking has" in told and "points of ten against 2 partners" in told and "Its worst cell is" in told
 
 

@@ -12,7 +12,7 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_act
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import record_of
 from dond_marl.yardsticks.contexts import contexts_of
-from league.evaluation.analysis import analysis, word
+from league.evaluation.analysis import analyse_acts, judgement
 from partners.best_response import BestResponse
 
 # 1 book, 2 hats, 2 balls: worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1.
@@ -90,12 +90,12 @@ def game(name, *actions, source="lewis, split train"):
 
 def test_an_act_that_gives_points_away_is_told_and_so_is_what_was_better():
     record = game("pushover", Action(Act.PROPOSE, (1, 1, 2)), Action(Act.AGREE))
-    found = analysis(record, 0, seat_occupant("pushover"), seat_occupant("tough"))
+    found = analyse_acts(record, 0, seat_occupant("pushover"), seat_occupant("tough"))
     (act,) = found.acts
     assert found.exact
     assert found.compared.startswith("Expected is what the best response to pushover gets on average from that act on")
     assert act.played.points == pytest.approx(9)
-    assert word(act) == "gave away 1 point"
+    assert judgement(act) == "gave away 1 point"
     assert found.given_away == pytest.approx(1)
     assert act.best[0].action == Action(Act.PROPOSE, (1, 2, 2))
     assert act.best[0].points == pytest.approx(10)
@@ -105,30 +105,30 @@ def test_an_act_that_gives_points_away_is_told_and_so_is_what_was_better():
 
 def test_the_best_act_is_called_best_and_a_word_that_ends_the_game_is_worth_what_it_pays():
     record = game("pushover", Action(Act.PROPOSE, (1, 2, 2)), Action(Act.AGREE))
-    (act,) = analysis(record, 0, seat_occupant("pushover"), None).acts
-    assert (word(act), act.cost, act.expert) == ("best", 0.0, None)
+    (act,) = analyse_acts(record, 0, seat_occupant("pushover"), None).acts
+    assert (judgement(act), act.cost, act.expert) == ("best", 0.0, None)
     assert act.best[-1].points < act.played.points  # what is shown beside a best act is not all as good
     gone = game("pushover", Action(Act.DISAGREE))
-    (act,) = analysis(gone, 0, seat_occupant("pushover"), None).acts
+    (act,) = analyse_acts(gone, 0, seat_occupant("pushover"), None).acts
     assert act.played.points == 0
-    assert word(act) == "gave away 10 points"
+    assert judgement(act) == "gave away 10 points"
 
 
 def test_against_whom_nothing_is_exact_the_experts_acts_stand_alone_and_it_is_said_why():
     record = game("random", Action(Act.PROPOSE, (1, 2, 2)), Action(Act.DISAGREE))
     for partner, why in ((seat_occupant("random"), "random gambles"), (None, "nobody knows how random would")):
-        found = analysis(record, 0, partner, seat_occupant("tough"))
+        found = analyse_acts(record, 0, partner, seat_occupant("tough"))
         assert not found.exact
         assert why in found.compared
         assert found.acts[0].expert.action == Action(Act.PROPOSE, (1, 2, 2))
         assert math.isnan(found.acts[0].cost)
         assert math.isnan(found.given_away)
-        assert word(found.acts[0]) == ""
+        assert judgement(found.acts[0]) == ""
 
 
 def test_where_the_prior_is_too_rich_the_best_response_is_told_the_values_that_the_end_has_shown():
     record = game("heuristic", Action(Act.PROPOSE, (0, 0, 0)), Action(Act.AGREE), source="uniform")
-    found = analysis(record, 0, seat_occupant("heuristic"), None)
+    found = analyse_acts(record, 0, seat_occupant("heuristic"), None)
     assert found.exact
     assert "as the game is over, what it values" in found.compared
     assert found.acts[0].best[0].points > 0
@@ -136,13 +136,13 @@ def test_where_the_prior_is_too_rich_the_best_response_is_told_the_values_that_t
 
 def test_who_never_came_to_speak_has_no_acts_to_look_at():
     record = game("human", Action(Act.DISAGREE))
-    assert analysis(record, 1, seat_occupant("heuristic"), None).acts == ()
+    assert analyse_acts(record, 1, seat_occupant("heuristic"), None).acts == ()
 
 
 def test_against_a_partner_that_remembers_long_games_are_not_searched():
     state = apply(State(SCENARIO, Rules(30)), Action(Act.DISAGREE))
     record = record_of(state, ("human", "prosocial"), source="lewis")
-    found = analysis(record, 0, seat_occupant("prosocial"), None)
+    found = analyse_acts(record, 0, seat_occupant("prosocial"), None)
     assert not found.exact
     assert "games of more than 12 acts are too long" in found.compared
 
@@ -158,6 +158,6 @@ def test_where_talk_counts_or_nothing_binds_it_is_said_why_no_act_has_a_worth(na
     state, said = State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), rules), "all mine" if rules.message_length else ""
     while not state.over:
         state = apply(state, Action(Act.PROPOSE, (1, 2, 2)), said)
-    found = analysis(record_of(state, ("human", name), source="lewis, split train"), 0, seat_occupant(name), None)
+    found = analyse_acts(record_of(state, ("human", name), source="lewis, split train"), 0, seat_occupant(name), None)
     assert why in found.compared and not found.exact
     assert [act.state.messages for act in found.acts] == [(), (said, said) if said else ()]

@@ -12,7 +12,7 @@ from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.yardsticks.best_response import best_response_value
 from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.values import response_value
-from league.evaluation.exploitability import best_reply, reply_value
+from league.evaluation.exploitability import best_known_response, known_response_value
 from partners.best_response import BestResponse
 
 LEWIS = open_source("lewis", split="paper_test")
@@ -36,11 +36,11 @@ class Counted:
 )
 def test_what_a_response_says_it_is_worth_is_the_best_responses_value(name):
     partner = seat_occupant(name)
-    reply = best_reply(partner, LEWIS, RULES)
+    reply = best_known_response(partner, LEWIS, RULES)
     assert reply.exact
     for seat in (0, 1):
         expected = best_response_value(partner, prior_contexts(LEWIS, seat), seat, RULES, prior=LEWIS.prior)
-        value = reply_value(reply, partner, LEWIS, RULES, seat)
+        value = known_response_value(reply, partner, LEWIS, RULES, seat)
         assert value.exact and value.low == value.high == expected
         assert value == response_value(partner, LEWIS, RULES, seat)
 
@@ -48,8 +48,8 @@ def test_what_a_response_says_it_is_worth_is_the_best_responses_value(name):
 @pytest.mark.parametrize("seat", [0, 1])
 def test_playing_after_its_value_is_known_asks_its_partner_nothing_again(seat):
     model = Counted()
-    reply = best_reply(model, LEWIS, RULES)
-    reply_value(reply, model, LEWIS, RULES, seat)
+    reply = best_known_response(model, LEWIS, RULES)
+    known_response_value(reply, model, LEWIS, RULES, seat)
     asked = model.asked
     assert asked > 0
     pair = (reply.players[0], seat_occupant("linear")) if seat == 0 else (seat_occupant("linear"), reply.players[1])
@@ -58,12 +58,12 @@ def test_playing_after_its_value_is_known_asks_its_partner_nothing_again(seat):
 
 
 def test_who_gambles_is_answered_by_its_odds_and_who_remembers_by_nobody():
-    assert not best_reply(seat_occupant("random"), LEWIS, Rules()).exact
-    assert best_reply(seat_occupant("random"), LEWIS, Rules(4)).exact
+    assert not best_known_response(seat_occupant("random"), LEWIS, Rules()).exact
+    assert best_known_response(seat_occupant("random"), LEWIS, Rules(4)).exact
     with pytest.raises(NotComputable):
-        best_reply(seat_occupant("micro"), LEWIS, Rules())
+        best_known_response(seat_occupant("micro"), LEWIS, Rules())
     with pytest.raises(NotComputable):
-        best_reply(seat_occupant("linear"), open_source("uniform"), Rules())
+        best_known_response(seat_occupant("linear"), open_source("uniform"), Rules())
 
 
 def test_a_response_without_a_distribution_is_worth_nothing_that_could_be_said():
@@ -74,7 +74,7 @@ def test_a_response_without_a_distribution_is_worth_nothing_that_could_be_said()
 
 
 def test_revealed_values_are_believed_and_not_the_prior():
-    reply = best_reply(seat_occupant("linear"), LEWIS, RULES, revealed=True)
+    reply = best_known_response(seat_occupant("linear"), LEWIS, RULES, revealed=True)
     games = rollout(
         (reply.players[0], seat_occupant("linear")),
         LEWIS.table,
@@ -84,7 +84,7 @@ def test_revealed_values_are_believed_and_not_the_prior():
         prior=LEWIS.prior,
         reveal_partner_utilities=True,
     )
-    hidden = best_reply(seat_occupant("linear"), LEWIS, RULES).players[0]
+    hidden = best_known_response(seat_occupant("linear"), LEWIS, RULES).players[0]
     blind = rollout((hidden, seat_occupant("linear")), LEWIS.table, RULES, seed=0, index=(0,), prior=LEWIS.prior)
     assert games.scores[:, 0].mean() > blind.scores[:, 0].mean()
 
@@ -92,10 +92,10 @@ def test_revealed_values_are_believed_and_not_the_prior():
 def test_a_partner_that_says_what_it_remembers_is_followed_exactly():
     """Over the whole space there is no chance left: played, it earns its value."""
     partner = seat_occupant("punisher")
-    reply = best_reply(partner, LEWIS, Rules())
+    reply = best_known_response(partner, LEWIS, Rules())
     assert reply.exact
     for seat in (0, 1):
-        value = reply_value(reply, partner, LEWIS, Rules(), seat)
+        value = known_response_value(reply, partner, LEWIS, Rules(), seat)
         assert value.exact and value == response_value(partner, LEWIS, Rules(), seat)._replace(how=value.how)
         pair = (reply.players[0], partner) if seat == 0 else (partner, reply.players[1])
         games = rollout(pair, lewis_space(), seed=0, prior="lewis")

@@ -38,7 +38,7 @@ from league.evaluation.evaluate import (
     human_figures,
     ultimatum_seat,
 )
-from league.evaluation.exploitability import beside_equilibrium
+from league.evaluation.exploitability import compare_with_equilibrium
 from league.evaluation.matches import PlayError, Terms, score
 from league.settings.rosters import zoo
 from partners.equilibrium import table_for
@@ -403,15 +403,15 @@ def test_a_probe_tells_what_could_be_gained(tmp_path, turns, values):
 
 def test_nothing_is_beside_an_equilibrium_where_no_table_knows_the_game():
     heuristic, lewis = seat_occupant("heuristic"), open_source("lewis")
-    assert beside_equilibrium(heuristic, lewis, Rules(11)) is None
-    assert beside_equilibrium(heuristic, lewis, Rules(1)) is None
-    assert beside_equilibrium(heuristic, open_source("uniform"), Rules(3)) is None
+    assert compare_with_equilibrium(heuristic, lewis, Rules(11)) is None
+    assert compare_with_equilibrium(heuristic, lewis, Rules(1)) is None
+    assert compare_with_equilibrium(heuristic, open_source("uniform"), Rules(3)) is None
 
 
 def test_an_equilibrium_beside_itself_gets_as_much_and_one_that_remembers_is_played():
-    itself = beside_equilibrium(seat_occupant("equilibrium"), open_source("lewis"), Rules(2))
+    itself = compare_with_equilibrium(seat_occupant("equilibrium"), open_source("lewis"), Rules(2))
     assert itself.exact and itself.fewer == pytest.approx((0, 0), abs=1e-5) == itself.more
-    nash_seeker = beside_equilibrium(seat_occupant("nash_seeker"), open_source("lewis"), Rules(2))
+    nash_seeker = compare_with_equilibrium(seat_occupant("nash_seeker"), open_source("lewis"), Rules(2))
     assert not nash_seeker.exact
     assert nash_seeker.fewer[0] > 1  # it opens with a fair offer where it could make an ultimatum
 
@@ -419,7 +419,9 @@ def test_an_equilibrium_beside_itself_gets_as_much_and_one_that_remembers_is_pla
 def test_where_disagree_only_refuses_a_member_is_beside_the_same_equilibrium():
     """Both claim everything and refuse or take, so that the rule makes no difference to them in two turns."""
     stubborn = seat_occupant("stubborn")
-    ends, rejects = (beside_equilibrium(stubborn, open_source("lewis"), Rules(2, rule)) for rule in ("ends", "rejects"))
+    ends, rejects = (
+        compare_with_equilibrium(stubborn, open_source("lewis"), Rules(2, rule)) for rule in ("ends", "rejects")
+    )
     assert ends.exact and not rejects.exact
     assert rejects.responses == ends.responses
     assert rejects.member == pytest.approx(ends.member, abs=0.1)

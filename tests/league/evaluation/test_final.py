@@ -107,7 +107,7 @@ def test_what_exploiters_gain_and_leave_by_hand(by_hand):
     assert one.exploitability is not None
     assert [each.gain for each in one.exploitability] == [pytest.approx((3, 3)), pytest.approx((0, 0))]
     assert all(each.response.exact for each in one.exploitability)
-    assert one.parted is None  # no table knows the game
+    assert one.split_gains is None  # no table knows the game
 
 
 def test_where_nothing_is_certain_there_is_no_share_and_the_best_known_is_no_member_of_the_league():
@@ -177,7 +177,7 @@ def computed_against(opponents, rules):
         specs={name: name for name in opponents},
         sample=20,
         exploitability=False,
-        tell=told.append,
+        report=told.append,
     )
     responses = [line for line in told if line.startswith("a response to")]
     return found, sum(each.asked for each in partners.values()), responses

@@ -14,7 +14,7 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import lewis_space
 from dond_marl.scenarios.views import PARTS, view_parts
-from league.evaluation.reference_values import reference_to, ship_references, shipped_for
+from league.evaluation.reference_values import reference_to, references_to_ship, ship_references
 from league.standings.references import (
     STORED,
     Reference,
@@ -136,8 +136,8 @@ def test_the_command_goes_on_where_it_was_and_computes_a_changed_partner_anew(tm
 
 
 def test_what_is_shipped_is_every_roster_and_whoever_needs_no_parameters():
-    every = {identity(spec) for spec in shipped_for(())}
+    every = {identity(spec) for spec in references_to_ship(())}
     assert {identity(member) for name in ROSTERS for member in roster(name)} <= every
-    assert identity("boulware") in every and len(shipped_for(("linear",))) == 1
-    assert len(shipped_for((), ("dev",))) == len(roster("dev"))
+    assert identity("boulware") in every and len(references_to_ship(("linear",))) == 1
+    assert len(references_to_ship((), ("dev",))) == len(roster("dev"))
     assert STORED.is_file() and not math.isnan(next(iter(stored_references().values())).seats[0].high)

@@ -14,7 +14,7 @@ from experiments.distill import DistillConfig
 from experiments.hints.experiment import hints_of
 from experiments.hints.settings import ExperimentConfig
 from experiments.styles.settings import StylesConfig
-from league.bench.submission import of_spec, provenance
+from league.bench.submission import provenance, submission_of_spec
 from league.ledger.ledger import Ledger
 from league.settings.read import Config, load_config
 from league.settings.training import HintsConfig, TrainConfig
@@ -217,14 +217,14 @@ def test_whoever_practiced_on_views_that_are_held_out_notes_it_and_so_does_whoev
     (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")
     pupil = f"checkpoint(path={str(path)!r})"
     assert held_out_sources(ancestry(pupil)) == ["scenarios of lewis, split all"]
-    line = provenance(of_spec(pupil, "pupil"), ["linear"])
-    assert line.met == "known: 2 in its past; trained on views that are held out, in scenarios of lewis, split all"
+    line = provenance(submission_of_spec(pupil, "pupil"), ["linear"])
+    assert line.training == "known: 2 in its past; trained on views that are held out, in scenarios of lewis, split all"
     member = json.dumps({"kind": "checkpoint", "path": str(path), "name": "pupil"})
     config = load_config(league(tmp_path / "league", member))
     assert all(
         held_out_sources(past) == ["scenarios of lewis, split all"] for past in league_ancestries(config).values()
     )
-    assert provenance(of_spec("linear"), ["linear"]).met == "known: 0 in its past"
+    assert provenance(submission_of_spec("linear"), ["linear"]).training == "known: 0 in its past"
 
 
 def test_one_stage_of_a_league_on_other_scenarios_is_noted(tmp_path):

@@ -12,7 +12,7 @@ from dond_marl.game import Act, Action, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import InexactGame, game_line, record_of
 from league.display.session import write_down
-from league.evaluation.analysis import analysis
+from league.evaluation.analysis import analyse_acts
 from league.web.bargaining_table import describe_act
 from league.web.play.after_game import analysed, record_address, summary
 from league.web.replay.picture import caption, picture
@@ -39,7 +39,7 @@ def words(markup):
 
 
 def looked_at(record, seat=0, partner="pushover"):
-    return analysis(record, seat, seat_occupant(partner) if partner else None, seat_occupant("tough"))
+    return analyse_acts(record, seat, seat_occupant(partner) if partner else None, seat_occupant("tough"))
 
 
 def test_analysis_of_a_wasteful_act():

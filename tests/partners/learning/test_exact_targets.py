@@ -17,7 +17,7 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.splits import action_count, action_index
 from dond_marl.yardsticks.automata import drawn_personas
-from league.bench.recognition_scores import asked, lost_by_turn
+from league.bench.recognition_scores import queried_turns, regret_by_turn
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin
@@ -66,11 +66,11 @@ def test_what_acts_lose_is_what_the_yardstick_says(seat):
     for name, partner in zip(FOLLOWED, partners, strict=True):
         minds = partner.personas() if hasattr(partner, "personas") else [(1.0, partner)]
         for chance, mind in minds:
-            for each in asked(player, seat, mind, name, table, RULES):
+            for each in queried_turns(player, seat, mind, name, table, RULES):
                 lost = exact(EQUAL).regrets(each.turns, MOST)
                 said = action_index(each.said.act_type, each.said.oA, MOST)
                 total += 10 * chance * lost[np.arange(len(said)), said].sum(dtype=np.float64) / table.size
-    expected = sum(each.points for each in lost_by_turn(player, FOLLOWED, partners, seat, table, RULES))
+    expected = sum(each.points for each in regret_by_turn(player, FOLLOWED, partners, seat, table, RULES))
     assert total / len(FOLLOWED) == pytest.approx(expected, abs=1e-4) and expected > 0.1
 
 
@@ -82,7 +82,7 @@ def test_beliefs_are_the_shares_of_all_games_in_which_the_same_was_seen(seat):
     of_turn, counted = {}, {}
     for name, share in shares.items():
         for persona in drawn_personas(seat_occupant(name)) if share else []:
-            for each in asked(player, seat, persona.partner, name, table, RULES):
+            for each in queried_turns(player, seat, persona.partner, name, table, RULES):
                 keys = [
                     (each.turns.turns_taken, own.tobytes(), act.tobytes(), offer.tobytes())
                     for own, act, offer in zip(
@@ -109,7 +109,7 @@ def test_beliefs_are_the_shares_of_all_games_in_which_the_same_was_seen(seat):
 
 
 def test_every_act_that_is_legal_has_a_loss_and_some_act_has_none():
-    for each in asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES):
+    for each in queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES):
         lost = exact(EQUAL).regrets(each.turns, MOST)
         legal = np.isfinite(lost[:, :-3]).sum(axis=1)
         assert (legal == 2 * (each.turns.counts + 1).prod(axis=1, dtype=np.int64)).all()
@@ -122,7 +122,7 @@ def test_every_act_that_is_legal_has_a_loss_and_some_act_has_none():
 
 def test_what_nobody_of_the_crowd_would_have_said_is_not_known():
     """Tough never opens with everything for the other; here it does."""
-    turns = asked(seat_occupant("linear"), 1, seat_occupant("pushover"), "pushover", one_pool(), RULES)[0].turns
+    turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("pushover"), "pushover", one_pool(), RULES)[0].turns
     reply = ExactTargets(seat_occupant("tough"), RULES, one_pool(), "lewis")
     known = ~np.isnan(reply.regrets(turns, MOST))
     assert (known == known[:, :1]).all() and not known.all()
@@ -130,7 +130,7 @@ def test_what_nobody_of_the_crowd_would_have_said_is_not_known():
 
 
 def test_nobody_is_taught_by_a_reply_that_is_only_known_within_bounds():
-    turns = asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES)[0].turns
+    turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES)[0].turns
     with pytest.raises(InputError, match="3 partners in games of 6 turns is only known within bounds"):
         ExactTargets(EQUAL, RULES, one_pool(), "lewis", effort=1).regrets(turns, MOST)
 
@@ -140,7 +140,7 @@ def test_nobody_is_taught_by_a_reply_that_is_only_known_within_bounds():
 def test_log_probabilities_by_number_are_those_that_a_seat_plays_by(head, sorted_items):
     network = PolicyNetwork(NetworkShape(hidden=(16,), head=head, sorted_items=sorted_items), seed=3)
     network.head.weight.data.mul_(300)
-    turns = asked(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), Rules())[1].turns
+    turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), Rules())[1].turns
     read = network.prepare(torch.from_numpy(network.adapter.encode(turns)))
     said = network.distribution(network.evaluate(read)[0], torch.from_numpy(network.mask(turns)), read)
     probs = said.log_probs_by_number(MOST).exp().t().detach().numpy()

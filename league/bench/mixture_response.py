@@ -1,9 +1,9 @@
-"""The best reply to a crowd: what nobody exceeds who knows who may sit opposite, but not who does.
+"""Bayes-optimal response to a mixture of known partners: an upper bound for any player that cannot see the draw.
 
-The members of a crowd are equally likely. The seat knows each of their programs, but neither which of them it faces nor
-what that one's values are; it learns from every answer (:mod:`dond_marl.yardsticks.adaptive`). *The price of not
-knowing whom* is what the best responses to the members earn, each told whom it faces, mean over the members, less what
-the best reply to the crowd earns. Points of ten over all scenarios of ``lewis`` under the default rules.
+The members of the mixture are equally likely. The seat knows each of their programs, but neither the drawn member nor
+its values; every answer is evidence (:mod:`dond_marl.yardsticks.adaptive`). *The price of not knowing the partner* is
+the mean over members of the points of a best response to each - the points of the best response to the mixture. Points
+of ten over all scenarios of ``lewis`` under the default rules.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
 from dond_marl.yardsticks.forgetful import forgetful_reply
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, stochastic_personas, upper_bound
-from league.bench.results import replace, rows_in
+from league.bench.results import read_rows, replace_row
 from league.standings.references import PRIOR, reference_of
 from league.tables.blocks import Figure, Section, Table, TableRow
 from partners.mixture import Mixture
@@ -40,15 +40,15 @@ GAMBLES = "it gambles from act to act"
 REMEMBERS = "it remembers; --with-memory takes it in"
 
 
-class Between(NamedTuple):
-    """Points of ten, somewhere in ``low .. high``; both the same where they are exact."""
+class ValueBounds(NamedTuple):
+    """Bounds of a value in points of ten; equal where it is exact."""
 
     low: float
     high: float
 
 
-class Crowd(NamedTuple):
-    """Who may sit opposite, each equally often, and who of those named is not in it and why."""
+class PartnerMixture(NamedTuple):
+    """Equally likely partners, and the named ones that are left out, with the reason."""
 
     name: str
     members: tuple[str, ...]  # specs
@@ -57,23 +57,25 @@ class Crowd(NamedTuple):
     with_gamblers: bool
 
 
-class Reply(NamedTuple):
-    """The best reply of one seat to a crowd."""
+class MixtureResponse(NamedTuple):
+    """The best response of one seat to a mixture."""
 
-    value: Between
-    against: tuple[float, ...]  # what it earns against each member, points of ten
+    value: ValueBounds
+    against: tuple[float, ...]  # points of ten against each member
 
 
-def crowd_of(name: str, specs: Iterable[str], *, with_memory: bool = False, with_gamblers: bool = False) -> Crowd:
-    """Those of ``specs`` that can be followed: deterministic, or drawn for each game from such as are.
+def enumerable_mixture(
+    name: str, specs: Iterable[str], *, with_memory: bool = False, with_gamblers: bool = False
+) -> PartnerMixture:
+    """The mixture of those of ``specs`` that are enumerable: deterministic, or drawn for each game from such.
 
-    ``with_memory``: those too that remember what was said; replies to them take longer and may be bounded.
-    ``with_gamblers``: those too that gamble from act to act, have no memory and know their odds; the reply is bounded.
-    Raises :class:`InputError` for both, and where nobody is left.
+    ``with_memory``: partners with memory too; responses to them take longer and may be bounded. ``with_gamblers``:
+    memoryless stochastic partners with known probabilities too; the response is bounded. Raises :class:`InputError`
+    for both options together, and where no partner is left.
     """
     if with_memory and with_gamblers:
         raise InputError(
-            "a reply is looked for to members that remember or to those that gamble, not to both at once; leave out "
+            "a response to members with memory and to stochastic ones is not computed together; leave out "
             "--with-memory or --with-gamblers"
         )
     members, left_out = [], {}
@@ -91,102 +93,107 @@ def crowd_of(name: str, specs: Iterable[str], *, with_memory: bool = False, with
             members.append(spec)
     if not members:
         reasons = "; ".join(f"{spec}: {reason}" for spec, reason in left_out.items())
-        raise InputError(f"nobody of {name} can be followed ({reasons}); name a partner that is deterministic")
-    return Crowd(name, tuple(members), left_out, with_memory, with_gamblers)
+        raise InputError(f"no partner of {name} is enumerable ({reasons}); name a deterministic one")
+    return PartnerMixture(name, tuple(members), left_out, with_memory, with_gamblers)
 
 
-def best_reply(
+def mixture_response(
     partners: Sequence[Partner], seat: int, space: Scenarios, *, rules: Rules = RULES, effort: int = EFFORT
-) -> Reply:
-    """The best reply of ``seat`` to partners that are equally likely, over the scenarios of ``space``.
+) -> MixtureResponse:
+    """The best response of ``seat`` to equally likely partners, over the scenarios of ``space``.
 
-    Solved pool by pool, each forgotten before the next. Exact unless somebody gambles in a game of more than four
-    turns, or a turn of some pool has more beliefs than ``effort``; then ``high`` is a certified upper bound and ``low``
-    is what the reply that was found earns.
+    Solved pool by pool. Exact unless a member is stochastic in a game of more than four turns, or a turn of some pool
+    has more beliefs than ``effort``; then ``high`` is a certified upper bound and ``low`` the points of a response.
     """
-    minds = [number for number, partner in enumerate(partners) if personas_of(partner) is not None]
-    gamble = len(minds) < len(partners)
+    enumerable = [number for number, partner in enumerate(partners) if personas_of(partner) is not None]
+    stochastic = len(enumerable) < len(partners)
     earned, total, exact = np.zeros(len(partners)), 0.0, True
     for pool in np.unique(space.counts, axis=0):
         rows = np.flatnonzero((space.counts == pool).all(axis=1))
         contexts, share = contexts_in(Scenarios(*(array[rows] for array in space)), seat), len(rows) / space.size
-        if gamble:
-            value, sure, by_member = _to_gamblers(partners, minds, contexts, seat, rules, effort)
+        if stochastic:
+            value, sure, by_member = _response_to_stochastic(partners, enumerable, contexts, seat, rules, effort)
         else:
-            value, sure, by_member = _to_minds(partners, contexts, seat, rules, effort)
+            value, sure, by_member = _response_to_enumerable(partners, contexts, seat, rules, effort)
         total, exact, earned = total + value * share, exact and sure, earned + by_member * share
     low = float(earned.sum())
-    assert not exact or gamble or abs(low - total) < SAME
-    return Reply(Between(total if exact else min(low, total), total), tuple((earned * len(partners)).tolist()))
+    assert not exact or stochastic or abs(low - total) < SAME
+    return MixtureResponse(
+        ValueBounds(total if exact else min(low, total), total), tuple((earned * len(partners)).tolist())
+    )
 
 
-def _to_minds(
+def _response_to_enumerable(
     partners: Sequence[Partner], contexts: Contexts, seat: int, rules: Rules, effort: int
 ) -> tuple[float, bool, Doubles]:
-    """Over one pool: the value, whether it is exact, and what the reply earns by member, all adding up to it."""
+    """Over one pool: the value, whether it is exact, and the response's points by member, which add up to it."""
     game = Adaptive(Mixture(partners), contexts, seat, rules, PRIOR, effort=effort)
     value, sure = game.value()
     solved = game.pool(0)
-    by_mind = contexts.shares @ (solved.response_points() * solved.chances)
-    by_persona = by_mind.reshape(len(game.personas), -1).sum(axis=1)
+    by_policy = contexts.shares @ (solved.response_points() * solved.chances)
+    by_persona = by_policy.reshape(len(game.personas), -1).sum(axis=1)
     return value, sure, _by_member(by_persona, partners)
 
 
-def _to_gamblers(
-    partners: Sequence[Partner], minds: Sequence[int], contexts: Contexts, seat: int, rules: Rules, effort: int
+def _response_to_stochastic(
+    partners: Sequence[Partner], enumerable: Sequence[int], contexts: Contexts, seat: int, rules: Rules, effort: int
 ) -> tuple[float, bool, Doubles]:
-    """The same where somebody gambles.
+    """As :func:`_response_to_enumerable`, for mixtures with stochastic members.
 
-    Above: who is told who sits opposite after its first act gets no less, nor does who is told beforehand whether that
-    one gambles, and then replies to those who do not as to a crowd of their own.
+    Upper bounds: the value if the member is revealed after the seat's first act, and the value if it is revealed
+    beforehand whether the member is stochastic, with the exact response to the mixture of the others.
     """
     odds = Odds(Mixture(partners), contexts, rules, PRIOR)
-    member_of = _members(partners)
+    member_of = _member_of_persona(partners)
     by_type = contexts.shares @ (forgetful_reply(odds, seat, member_of) * odds.contexts.weights)
     by_member = _by_member(by_type.reshape(len(member_of), -1).sum(axis=1), partners)
     if rules.max_turns <= EXACT_TURNS:
         return exact_value(odds, seat), True, by_member
     high = upper_bound(odds, seat)
-    if minds:
+    if enumerable:
         views = odds.contexts.types.shape[1] // len(member_of)
-        gambling = np.repeat(~np.isin(member_of, minds), views)
-        share = len(minds) / len(partners)
-        value, _, _ = _to_minds([partners[number] for number in minds], contexts, seat, rules, effort)
-        high = min(high, value * share + upper_bound(odds, seat, np.tile(gambling, (contexts.size, 1))))
+        is_stochastic = np.repeat(~np.isin(member_of, enumerable), views)
+        share = len(enumerable) / len(partners)
+        value, _, _ = _response_to_enumerable(
+            [partners[number] for number in enumerable], contexts, seat, rules, effort
+        )
+        high = min(high, value * share + upper_bound(odds, seat, np.tile(is_stochastic, (contexts.size, 1))))
     return high, False, by_member
 
 
-def _members(partners: Sequence[Partner]) -> Index:
-    """Whose each persona of all of them together is, ``[P]``."""
+def _member_of_persona(partners: Sequence[Partner]) -> Index:
+    """The member of each persona of all of them together, ``[P]``."""
     return np.repeat(np.arange(len(partners)), [len(drawn_personas(partner)) for partner in partners])
 
 
 def _by_member(by_persona: Doubles, partners: Sequence[Partner]) -> Doubles:
     """Sums over the personas of each member."""
     total = np.zeros(len(partners))
-    np.add.at(total, _members(partners), by_persona)
+    np.add.at(total, _member_of_persona(partners), by_persona)
     return total
 
 
-def known_value(spec: str, seat: int) -> Between:
-    """What the best response of ``seat`` earns that knows it meets ``spec``: as stored, else solved."""
+def member_response_value(spec: str, seat: int) -> ValueBounds:
+    """The value of a best response of ``seat`` to ``spec`` alone: as stored, else solved."""
     stored = reference_of(spec)
     side = None if stored is None else stored.seats[seat]
     if side is not None:
-        return Between(side.low, side.high)
-    return best_reply([seat_occupant(spec)], seat, lewis_space()).value
+        return ValueBounds(side.low, side.high)
+    return mixture_response([seat_occupant(spec)], seat, lewis_space()).value
 
 
-def measured(crowd: Crowd, *, effort: int = EFFORT, tell: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
-    """One line of the results file: both seats' replies, member by member, and the price of not knowing whom."""
+def measure_mixture(
+    crowd: PartnerMixture, *, effort: int = EFFORT, report: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """A row of the results file: the responses of both seats by member, and the price of not knowing the partner."""
     began = time.process_time()
     partners = [seat_occupant(spec) for spec in crowd.members]
     seats = []
     cells: list[dict[str, Any]] = [{"partner": spec, "known": [], "earned": []} for spec in crowd.members]
     for seat, name in enumerate(SEATS):
-        tell(f"the reply of {name} to {len(partners)} members")
-        reply = best_reply(partners, seat, lewis_space(), effort=effort)
-        known = [known_value(spec, seat) for spec in crowd.members]
+        report(f"the response of {name} to {len(partners)} members")
+        reply = mixture_response(partners, seat, lewis_space(), effort=effort)
+        known = [member_response_value(spec, seat) for spec in crowd.members]
         for cell, value, earned in zip(cells, known, reply.against, strict=True):
             cell["known"].append([round(each, DIGITS) for each in value])
             cell["earned"].append(round(earned, DIGITS))
@@ -212,12 +219,12 @@ def measured(crowd: Crowd, *, effort: int = EFFORT, tell: Callable[[str], None] 
 
 def read(path: Path) -> list[Mapping[str, Any]]:
     """The lines of a results file, none where there is no file. Raises :class:`InputError` for a damaged one."""
-    return rows_in(path, section, "crowds")
+    return read_rows(path, mixture_section, "crowds")
 
 
-def keep(path: Path, row: Mapping[str, Any]) -> None:
-    """Write ``row`` to the file, in the place of an older one of the same crowd."""
-    replace(path, read(path), row, _same)
+def store_mixture_row(path: Path, row: Mapping[str, Any]) -> None:
+    """Write ``row`` to the file, replacing an older one of the same mixture."""
+    replace_row(path, read(path), row, _same)
 
 
 def _same(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -229,11 +236,15 @@ def _same(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def section(row: Mapping[str, Any]) -> Section:
-    """A line as tables: the price by seat, and what the reply earns against each member."""
+def mixture_section(row: Mapping[str, Any]) -> Section:
+    """A row as tables: the price by seat, and the response's points against each member."""
     heads = tuple(SEATS)
-    names = {"known": "told whom it faces", "reply": "best reply to the crowd", "price": "price of not knowing whom"}
-    price = [TableRow(words, tuple(between(side[key]) for side in row["seats"])) for key, words in names.items()]
+    names = {
+        "known": "member revealed",
+        "reply": "best response to the mixture",
+        "price": "price of not knowing the partner",
+    }
+    price = [TableRow(words, tuple(bounds_cell(side[key]) for side in row["seats"])) for key, words in names.items()]
     members = [
         TableRow(
             cell["partner"],
@@ -241,21 +252,21 @@ def section(row: Mapping[str, Any]) -> Section:
         )
         for cell in row["cells"]
     ]
-    split = tuple(f"{seat}, {what}" for seat in heads for what in ("told", "reply"))
+    split = tuple(f"{seat}, {what}" for seat in heads for what in ("revealed", "response"))
     notes: tuple[str, ...] = ("Points of ten over all scenarios of lewis; an interval holds the value for certain.",)
     if row.get("with_gamblers", False):
-        notes += ("Against each member: what the reply earns that was found, the lower end of the interval.",)
+        notes += ("Against each member: the points of the response found, the lower end of the interval.",)
     if row["left_out"]:
         notes += (f"Left out: {'; '.join(f'{name} ({why})' for name, why in row['left_out'].items())}.",)
     tables = (
         Table(f"{len(row['cells'])} members, equally likely", heads, tuple(price), label=""),
-        Table("What it earns against each member", split, tuple(members)),
+        Table("Points against each member", split, tuple(members)),
     )
-    return Section("crowd", f"The best reply to the crowd {row['crowd']}", notes, tables)
+    return Section("crowd", f"The best response to the mixture {row['crowd']}", notes, tables)
 
 
-def between(ends: Sequence[float]) -> Figure:
-    """An exact figure, or one that lies between two ends."""
+def bounds_cell(ends: Sequence[float]) -> Figure:
+    """The cell of an exact value, or of its bounds."""
     low, high = ends
     if abs(high - low) < SAME:
         return Figure(Estimate(high, 0, math.nan, math.nan))
@@ -263,4 +274,4 @@ def between(ends: Sequence[float]) -> Figure:
 
 
 def _pair(known: Sequence[float], earned: float) -> tuple[Figure, Figure]:
-    return between(known), between((earned, earned))
+    return bounds_cell(known), bounds_cell((earned, earned))
