@@ -1,8 +1,8 @@
-"""The same rules as :mod:`dond_marl.game` for thousands of games in lock-step, as NumPy arrays.
+"""The rules of :mod:`dond_marl.game` for thousands of games in lock-step, as NumPy arrays.
 
-Games of a table start together, so every open game has the same seat to move; a game that ends leaves the table. Arrays
-lie with the games last, ``[3, N]``, which is several times faster than ``[N, 3]``; callers see ``[N, 3]`` views.
-A property test proves it equal to :mod:`dond_marl.game` on random play under every rule variant.
+The games of a batch start together, so the same seat is to move in every open game; finished games leave the arrays.
+The arrays have the games last, ``[3, N]``, which is several times faster than ``[N, 3]``; callers get ``[N, 3]`` views.
+A property test compares this engine with :mod:`dond_marl.game` on random play under every rule variant.
 """
 
 from __future__ import annotations
@@ -34,39 +34,38 @@ OnIllegal = Literal["raise", "forfeit"]
 
 
 class Games(NamedTuple):
-    """N finished games, in the order in which their scenarios were given; T is ``rules.max_turns``."""
+    """N finished games, in the order of their scenarios; T is ``rules.max_turns``."""
 
     scenarios: Scenarios
     rules: Rules
-    act: Int8s  # [N, T] what was said, turn i by seat i % 2; -1 after the end
-    oA: Int8s  # [N, T, 3] what each act's speaker would keep; zeros where it made no offer
-    turns: Int8s  # [N] acts said
+    act: Int8s  # [N, T] acts, turn i of seat i % 2; -1 after the end
+    oA: Int8s  # [N, T, 3] items that each act's seat would keep; zeros where the act is no offer
+    turns: Int8s  # [N] number of acts
     ending: Int8s  # [N] an Ending
     deal: Bools  # [N]
-    allocation: Int8s  # [N, 2, 3] what each seat got; zeros without a deal
+    allocation: Int8s  # [N, 2, 3] items of each seat; zeros without a deal
     scores: NDArray[np.int16]  # [N, 2] points
     cause: Int8s  # [N, T] why each act was played: a Cause
-    messages: Texts | None = None  # [N, T] what was said beside each act, "" for nothing; None: nobody said anything
+    messages: Texts | None = None  # [N, T] the message of each act, "" for none; None: no message in any game
 
     @property
     def size(self) -> int:
-        """How many games, N."""
+        """The number of games, N."""
         return len(self.turns)
 
     @property
     def valid(self) -> Bools:
-        """Which games say something of who played, ``[N]``: both seats were reached whenever they were asked."""
+        """Mask of games that measure their players, ``[N]``: every query to both seats was answered."""
         if not self.cause.any():
             return constant(True, np.bool_, self.size)
-        silent: Bools = np.isin(self.cause, UNREACHED).max(axis=1)
-        return ~silent
+        unanswered: Bools = np.isin(self.cause, UNREACHED).max(axis=1)
+        return ~unanswered
 
     def rows(self, index: Rows | slice) -> Games:
         """Some of the games, in the order of ``index``; a slice copies nothing."""
-        whole = ("scenarios", "rules", "messages")
-        some = {name: getattr(self, name)[index] for name in Games._fields if name not in whole}
+        arrays = {name: getattr(self, name)[index] for name in Games._fields[2:-1]}
         messages = None if self.messages is None else self.messages[index]
-        return Games(self.scenarios.rows(index), self.rules, messages=messages, **some)
+        return Games(self.scenarios.rows(index), self.rules, messages=messages, **arrays)
 
 
 class GameBatch:
@@ -86,16 +85,15 @@ class GameBatch:
         self._scenarios, self._reveal, self._illegal = scenarios, reveal_partner_utilities, illegal
         self.turns_taken = 0
         self.live: Rows = np.arange(size)
-        # What every game said and how it ended, one column per game, from first to last.
+        # Acts and endings of all games, one column per game, from first to last.
         self._acts = np.full((length, size), -1, dtype=np.int8)
         self._offers = np.zeros((length, 3, size), dtype=np.int8)
         self._causes = np.zeros((length, size), dtype=np.int8)
-        self._messages: Texts | None = None  # [T, N], made when somebody says the first one
+        self._messages: Texts | None = None  # [T, N], allocated with the first message
         self._turns = np.zeros(size, dtype=np.int8)
         self._ending = np.zeros(size, dtype=np.int8)
         self._allocation = np.zeros((2, 3, size), dtype=np.int8)
-        # The open games only, one column each, in the order of ``live``.
-        # Copies that cannot be written: occupants see them, and must not change the game by it.
+        # The open games only, one column each, in the order of ``live``; read-only copies, because occupants get them.
         self._counts = _sealed(np.array(scenarios.counts.T, order="C"))
         self._values = [_sealed(np.array(scenarios.utilities[:, seat].T, order="C")) for seat in (0, 1)]
         self._claims = [np.zeros((3, size), dtype=np.int8) for _ in (0, 1)]
@@ -104,7 +102,7 @@ class GameBatch:
 
     @property
     def open(self) -> int:
-        """How many games go on."""
+        """The number of open games."""
         return len(self.live)
 
     @property
@@ -113,7 +111,7 @@ class GameBatch:
         return self.turns_taken % 2
 
     def turns(self, noise: Doubles | None = None, game_noise: Doubles | None = None) -> Turns:
-        """What the seat to move sees in each open game. The noise is ``[open, 8]``, by default none."""
+        """The observations of the seat to move, one row per open game. Noise: ``[open, 8]``, by default none."""
         size, mine = self.open, self.seat
         offered = self._counts - self._claims[1 - mine]
         offered *= self._claimed[1 - mine]
@@ -137,22 +135,22 @@ class GameBatch:
         )
 
     def partner_utilities(self) -> Int8s:
-        """What the other seat of each open game values, ``[open, 3]``: for whoever is allowed to know it."""
+        """The values of the seat that is not to move, ``[open, 3]``, for privileged occupants and hinters."""
         return self._values[1 - self.seat].T
 
     def step(self, decisions: Decisions) -> None:
-        """Every open game's seat to move says its decision. Raises :class:`IllegalAct` before anything changes.
+        """Apply one decision per open game. Raises :class:`IllegalAct` before anything changes.
 
-        Raises ``ValueError`` for a message that the rules forbid; where they let none pass, none is looked at.
+        Raises ``ValueError`` for a message that the rules forbid; in games without messages they are ignored.
         """
         act, oA = check_decisions(decisions, self.open)
-        messages = self._passing(decisions)
+        messages = self._legal_messages(decisions)
         offers = act <= Act.INSIST
         illegal = self._illegal_rows(act, oA, offers)
         oA = oA * offers
         turn, seat, live = self.turns_taken, self.seat, self.live
-        whole = self.open == self._acts.shape[1]  # nobody has left yet: no need to scatter
-        columns: slice | Rows = slice(None) if whole else live
+        complete = self.open == self._acts.shape[1]  # no game has ended yet: no need to scatter
+        columns: slice | Rows = slice(None) if complete else live
         self._acts[turn, columns] = act
         self._offers[turn][:, columns] = oA
         if decisions.cause.any():
@@ -165,13 +163,13 @@ class GameBatch:
             np.copyto(self._claims[seat], oA, where=offers)
             self._claimed[seat] |= offers
             self._last_act = _sealed(act)
-        else:  # a secret claim: the other seat is told of the speaker's act before it alone
+        else:  # a secret claim: the other seat observes this seat's previous act only
             self._last_act = self._acts[turn - 2, live] if turn >= 2 else constant(Act.END, np.int8, self.open)
         self.turns_taken += 1
         self._settle(act, offers, illegal)
 
     def ended(self, columns: Rows) -> tuple[Int8s, Int8s, NDArray[np.int16]]:
-        """Of k games that have left the table: their endings ``[k]``, allocations ``[k, 2, 3]``, scores ``[k, 2]``."""
+        """Endings ``[k]``, allocations ``[k, 2, 3]`` and scores ``[k, 2]`` of k finished games (``columns[k]``)."""
         allocation = self._allocation[:, :, columns].transpose(2, 0, 1)
         scores = np.einsum("nsi,nsi->ns", allocation, self._scenarios.utilities[columns], dtype=np.int16)
         return self._ending[columns], allocation, scores
@@ -197,29 +195,29 @@ class GameBatch:
         )
 
     def _history(self) -> History:
-        """What the seat to move has heard: not the other's secret claim."""
-        acts, offers, unheard = self._acts, self._offers, self.rules.talk_turns
-        if self.turns_taken > unheard:
+        """The history that the seat to move observes: without the other seat's secret claim."""
+        acts, offers, public = self._acts, self._offers, self.rules.talk_turns
+        if self.turns_taken > public:
             acts, offers = acts.copy(), offers.copy()
-            acts[unheard:], offers[unheard:] = Act.END, 0
+            acts[public:], offers[public:] = Act.END, 0
         return History(acts, offers, self.turns_taken, self.live, self._messages)
 
-    def _passing(self, decisions: Decisions) -> Texts | None:
-        """The messages beside ``decisions``, ``[open]``, ``None`` where none passes."""
-        said, rules = decisions.messages, self.rules
-        if said is None or not rules.message_length or self.turns_taken >= rules.talk_turns:
+    def _legal_messages(self, decisions: Decisions) -> Texts | None:
+        """The messages of ``decisions``, ``[open]``, ``None`` where the game takes none. Raises ``ValueError``."""
+        messages, rules = decisions.messages, self.rules
+        if messages is None or not rules.message_length or self.turns_taken >= rules.talk_turns:
             return None
-        said = np.asarray(said, dtype=np.object_)
-        if said.shape != (self.open,):
-            raise ValueError(f"messages of {self.open} games need shape ({self.open},); got {said.shape}")
-        for message in set(said.tolist()):
+        messages = np.asarray(messages, dtype=np.object_)
+        if messages.shape != (self.open,):
+            raise ValueError(f"messages of {self.open} games need shape ({self.open},); got {messages.shape}")
+        for message in set(messages.tolist()):
             broken = rule_against_message(rules, message)
             if broken is not None:
                 raise ValueError(broken)
-        return said
+        return messages
 
     def _illegal_rows(self, act: Int8s, oA: Int8s, offers: Bools) -> Bools | None:
-        """Which rows break a rule, ``None`` for none; raises instead where the table says so."""
+        """Mask of the rows that break a rule, ``None`` for none. Raises :class:`IllegalAct` under ``"raise"``."""
         beyond = (oA.view(np.uint8) > self._counts.view(np.uint8)).any(axis=0)  # a negative reads as a large one
         beyond &= offers
         unoffered = (act == Act.AGREE) & (self._last_act > Act.INSIST)
@@ -240,7 +238,7 @@ class GameBatch:
         return illegal
 
     def _settle(self, act: Int8s, offers: Bools, illegal: Bools | None) -> None:
-        """End the games that end with ``act``, write how, and close the ranks."""
+        """Finish the games that end with ``act``: store their outcomes and remove them from the open games."""
         if self.turns_taken == self.rules.max_turns:
             done = np.ones(len(act), dtype=bool)
         elif self.rules.secret_claims:
@@ -255,28 +253,28 @@ class GameBatch:
         if not len(ended):
             return
         self._record(ended, act, illegal)
-        kept = np.flatnonzero(~done)
-        self.live = self.live[kept]
-        self._counts = _sealed(self._counts.take(kept, axis=1))
-        self._values = [_sealed(values.take(kept, axis=1)) for values in self._values]
-        self._claims = [claims.take(kept, axis=1) for claims in self._claims]
-        self._claimed = [claimed[kept] for claimed in self._claimed]
-        self._last_act = _sealed(self._last_act[kept])
+        still = np.flatnonzero(~done)
+        self.live = self.live[still]
+        self._counts = _sealed(self._counts.take(still, axis=1))
+        self._values = [_sealed(values.take(still, axis=1)) for values in self._values]
+        self._claims = [claims.take(still, axis=1) for claims in self._claims]
+        self._claimed = [claimed[still] for claimed in self._claimed]
+        self._last_act = _sealed(self._last_act[still])
 
     def _record(self, ended: Rows, act: Int8s, illegal: Bools | None) -> None:
-        """How the games in ``ended`` (positions among the open ones) ended."""
+        """Store the outcomes of the games in ``ended`` (positions among the open games)."""
         closing, seat = act[ended], (self.turns_taken - 1) % 2
         counts = self._counts.take(ended, axis=1)
         ending = np.full(len(ended), Ending.TURN_LIMIT, dtype=np.int8)
         if self.rules.secret_claims:
-            (first, one), (second, other) = (self._selection(who, ended) for who in (0, 1))
+            (first, has_first), (second, has_second) = (self._selection(seat_, ended) for seat_ in (0, 1))
             agreed = np.zeros(len(ended), dtype=bool)  # AGREE was a claim
         else:
             first, second = (claims.take(ended, axis=1) for claims in self._claims)
-            one, other = (claimed[ended] for claimed in self._claimed)
+            has_first, has_second = (claimed[ended] for claimed in self._claimed)
             agreed = closing == Act.AGREE
             ending[closing == Act.END] = Ending.END
-        selected = ((first + second) == counts).all(axis=0) & one & other
+        selected = ((first + second) == counts).all(axis=0) & has_first & has_second
         ending[agreed] = Ending.AGREE
         if self.rules.disagree == "ends":
             refused = closing == Act.DISAGREE
@@ -286,24 +284,24 @@ class GameBatch:
         if illegal is not None:
             ending[illegal[ended]] = Ending.ILLEGAL
             deal &= ~illegal[ended]
-        # AGREE closes at the partner's claim; a final selection at claims that add up to the pool, so either will do.
+        # AGREE closes at the partner's claim; a final selection at claims that add up to the pool: either one fits.
         share = first if seat == 1 else counts - second
         share = np.where(agreed, share, first) * deal
         columns = self.live[ended]
         self._turns[columns] = self.turns_taken
-        if illegal is not None:  # what may not be said was not said
-            unsaid = columns[illegal[ended]]
-            self._acts[self.turns_taken - 1, unsaid] = -1
-            self._offers[self.turns_taken - 1][:, unsaid] = 0
+        if illegal is not None:  # an illegal act is not part of the history
+            removed = columns[illegal[ended]]
+            self._acts[self.turns_taken - 1, removed] = -1
+            self._offers[self.turns_taken - 1][:, removed] = 0
             if self._messages is not None:
-                self._messages[self.turns_taken - 1, unsaid] = ""
-            self._turns[unsaid] -= 1
+                self._messages[self.turns_taken - 1, removed] = ""
+            self._turns[removed] -= 1
         self._ending[columns] = ending
         self._allocation[0][:, columns] = share
         self._allocation[1][:, columns] = (counts - share) * deal
 
     def _selection(self, seat: int, ended: Rows) -> tuple[Int8s, Bools]:
-        """What ``seat`` selects with its secret claim in games that end, ``[3, k]``, and where it selects anything."""
+        """The items that ``seat`` selects with its secret claim in k ending games, ``[3, k]``, and where it selects."""
         columns, turn = self.live[ended], self.rules.max_turns - 1 - (self.rules.max_turns - 1 - seat) % 2
         act, oA = self._acts[turn, columns], self._offers[turn].take(columns, axis=1)
         claims = [claims.take(ended, axis=1) for claims in self._claims]
@@ -314,10 +312,7 @@ class GameBatch:
 
 
 def check_decisions(decisions: Decisions, size: int) -> tuple[Int8s, Int8s]:
-    """Act ``[size]`` and offer ``[3, size]``, of the right shape, whole numbers, inside the action space.
-
-    Raises ``ValueError`` for others.
-    """
+    """Acts ``[size]`` and offers ``[3, size]`` of ``decisions``. Raises ``ValueError`` for wrong shapes or values."""
     act, oA = np.asarray(decisions.act_type), np.asarray(decisions.oA)
     if act.shape != (size,) or oA.shape != (size, 3):
         raise ValueError(

@@ -1,8 +1,8 @@
-"""What every partner must keep to, checked by playing it: for the built-in catalogue and for your own partners.
+"""Conformance tests of partners by playing them: for the built-in catalogue and for your own partners.
 
-``check_partner(MyPartner())`` puts it into positions of every rule variant, reached by its own play and by random play;
-:func:`check_in_another_process` asks a fresh interpreter the same questions. Remote and human partners are exempt from
-purity, privileged ones from not seeing the other seat's values.
+``check_partner(MyPartner())`` queries it at positions of every rule variant, reached by its own play and by random
+play; :func:`check_in_another_process` repeats the queries in a fresh interpreter. Remote and human partners are exempt
+from purity, privileged ones from not depending on the other seat's values.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ VARIANTS = (  # rules, whether the partner's values are revealed
     (Rules(100, "rejects"), False),
 )
 SOURCES = ("uniform", "lewis", "by_hand")
-_EARLY, _LATE = 10, 2  # of a long game only the first and the last turns are looked at
-_SAME = 1e-5  # confidences of networks may differ by this much in other company
+_EARLY, _LATE = 10, 2  # the first and last turns of a long game that are checked
+_SAME = 1e-5  # tolerance for the confidences of networks in batches of other sizes
 
 
-class Position(NamedTuple):
-    """A question to a partner."""
+class CheckedPosition(NamedTuple):
+    """A batch of turns at which a partner is queried."""
 
     where: str  # source, rules and turn, for messages
-    turns: Turns  # what it sees
-    hidden: Turns  # the same where the other seat has other values: it must not notice
+    turns: Turns
+    hidden: Turns  # the same turns, but the other seat has other values: the answer must not change
 
 
 def check_partner(
@@ -53,10 +53,10 @@ def check_partner(
     sources: tuple[str, ...] = SOURCES,
     variants: Sequence[tuple[Rules, bool]] = VARIANTS,
 ) -> None:
-    """Check ``partner`` in games with at most ``max_count`` items of a type; ``games`` of each kind.
+    """Check ``partner`` in ``games`` games of each kind, with at most ``max_count`` items of a type.
 
-    ``sources`` and ``variants`` (rules, and whether values are revealed) leave out what it is not made for. Raises
-    :class:`AssertionError` naming the first rule broken, and where.
+    ``sources`` and ``variants`` (rules, and whether values are revealed) restrict the kinds to those that it supports.
+    Raises :class:`AssertionError` naming the first violation and its position.
     """
     _check_kind(partner)
     exempt = partner.traits.remote or partner.traits.human
@@ -78,20 +78,20 @@ def check_in_another_process(
     sources: tuple[str, ...] = SOURCES,
     variants: Sequence[tuple[Rules, bool]] = VARIANTS,
 ) -> None:
-    """Check that a fresh interpreter gets the same answers from each of ``partners``; it is started once for all.
+    """Check that each of ``partners`` gives the same answers in a fresh interpreter, which is started once.
 
     ``sources`` and ``variants`` are those of :func:`check_partner`.
     """
     for partner in partners.values():
         _check_kind(partner)
-    asked = [
-        (_pickled(partner), [position.turns for position in found])
+    queries = [
+        (_pickled(partner), [position.turns for position in reached])
         for partner in partners.values()
         if not (partner.traits.remote or partner.traits.human)
-        for found in [positions(partner, games=games, seed=seed, sources=sources, variants=variants)]
+        for reached in [positions(partner, games=games, seed=seed, sources=sources, variants=variants)]
     ]
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
-        for (partner, turns), there in zip(asked, pool.map(_answers, asked), strict=True):
+        for (partner, turns), there in zip(queries, pool.map(_answers, queries), strict=True):
             for number, (here, decisions) in enumerate(zip(_answers((partner, turns)), there, strict=True)):
                 _expect_same(partner, f"position {number}", here, decisions, "in another process")
 
@@ -104,7 +104,7 @@ def positions(
     seed: int = 0,
     sources: tuple[str, ...] = SOURCES,
     variants: Sequence[tuple[Rules, bool]] = VARIANTS,
-) -> Iterator[Position]:
+) -> Iterator[CheckedPosition]:
     """Positions of every variant: half of the games follow ``partner`` where it makes offers, half are random."""
     for source in sources:
         if source == "lewis" and max_count < LEWIS_MAX_COUNT:
@@ -112,10 +112,10 @@ def positions(
         for number, (rules, reveal) in enumerate(variants):
             rng = generator(seed, "positions", SOURCES.index(source), number)
             scenarios, prior = _scenarios(source, max_count, games, rng)
-            # One table is seen; in the two others, what seat_0 and what seat_1 cannot see is different.
+            # The first batch is the game; the two others change the values that seat_0 and seat_1 cannot observe.
             tables = [
                 GameBatch(shown, rules, prior=prior, reveal_partner_utilities=reveal)
-                for shown in (scenarios, *(_otherwise(scenarios, seat, rng) for seat in (1, 0)))
+                for shown in (scenarios, *(_other_values(scenarios, seat, rng) for seat in (1, 0)))
             ]
             noise = Noise(seed, (number,), games)
             for turn in range(rules.max_turns):
@@ -125,8 +125,8 @@ def positions(
                 decisions = _random_offers(turns, rules, rng)
                 if turn < _EARLY or turn >= rules.max_turns - _LATE:
                     where = f"{source} scenarios, {rules}, revealed={reveal}, turn {turn}"
-                    may_tell = reveal or partner.traits.privileged
-                    yield Position(where, turns, turns if may_tell else hidden[turn % 2])
+                    informed = reveal or partner.traits.privileged
+                    yield CheckedPosition(where, turns, turns if informed else hidden[turn % 2])
                     decisions = _half_own(partner, where, turns, decisions)
                 for table in tables:
                     table.step(decisions)
@@ -140,7 +140,7 @@ def _check_kind(partner: object) -> None:
 
 
 def _pickled(partner: Partner) -> Partner:
-    """A copy by way of a pickle, as worker processes get it."""
+    """A copy made by pickling, as worker processes get it."""
     try:
         copy: Partner = pickle.loads(pickle.dumps(partner))  # noqa: S301  # our own pickle
     except Exception as error:
@@ -151,12 +151,12 @@ def _pickled(partner: Partner) -> Partner:
     return copy
 
 
-def _check_pure(partner: Partner, position: Position, decisions: Decisions, rng: np.random.Generator) -> None:
-    """The answers depend on the row's own view alone, and on no more of it than the traits declare."""
+def _check_pure(partner: Partner, position: CheckedPosition, decisions: Decisions, rng: np.random.Generator) -> None:
+    """Check that each answer depends on its own row only, and on no more of it than the traits declare."""
     where, turns, size = position.where, position.turns, position.turns.size
 
-    def check(asked: Turns, when: str, expected: Decisions = decisions) -> None:
-        _expect_same(partner, where, expected, _ask(partner, where, asked), when)
+    def check(query: Turns, when: str, expected: Decisions = decisions) -> None:
+        _expect_same(partner, where, expected, _ask(partner, where, query), when)
 
     check(turns, "when asked twice")
     check(position.hidden, "when the other seat's values change")
@@ -173,7 +173,7 @@ def _check_pure(partner: Partner, position: Position, decisions: Decisions, rng:
 
 
 def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
-    """The partner's answer, which must be well-formed and legal, and must leave the question as it was."""
+    """The partner's answer, checked: well-formed, legal, and without writing into ``turns``."""
     before = _bytes(turns)
     try:
         decisions = partner.act(turns)
@@ -184,21 +184,21 @@ def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
     )
     _expect(_bytes(turns) == before, partner, where, "wrote into its turns")
     size = turns.size
-    said = decisions.messages
-    fits = said is None or (isinstance(said, np.ndarray) and said.shape == (size,) and said.dtype == np.object_)
+    texts = decisions.messages
+    fits = texts is None or (isinstance(texts, np.ndarray) and texts.shape == (size,) and texts.dtype == np.object_)
     _expect(fits, partner, where, f"must answer messages as None or object[{size}]")
-    for message in () if said is None else said.tolist():
+    for message in () if texts is None else texts.tolist():
         broken = rule_against_message(turns.rules, message)
-        _expect(broken is None, partner, where, f"said what may not be said: {broken}")
+        _expect(broken is None, partner, where, f"sent an illegal message: {broken}")
     for name, array in zip(Decisions._fields[:4], decisions[:4], strict=True):
         shape, dtype = (size, 3) if name == "oA" else (size,), np.float32 if name == "confidence" else np.int8
         fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
         got = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else type(array).__name__
         _expect(fits, partner, where, f"must answer {name} as {dtype.__name__}{list(shape)}; got {got}")
     act, oA = decisions.act_type, decisions.oA
-    _expect(((act >= 0) & (act <= Act.END)).all(), partner, where, f"said acts outside 0..4: {act.tolist()}")
+    _expect(((act >= 0) & (act <= Act.END)).all(), partner, where, f"played acts outside 0..4: {act.tolist()}")
     legal = turns.act_mask[np.arange(size), act]
-    _expect(legal.all(), partner, where, "said AGREE with no offer on the table" + _first(~legal))
+    _expect(legal.all(), partner, where, "played AGREE with no offer on the table" + _first(~legal))
     beyond = ((oA < 0) | (oA > turns.counts)).any(axis=1) & (act <= Act.INSIST)
     _expect(not beyond.any(), partner, where, "claimed what the pool does not hold" + _first(beyond))
     _expect(
@@ -208,9 +208,9 @@ def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
     return decisions
 
 
-def _expect(kept: bool | np.bool_, partner: object, where: str, broken: str) -> None:
-    if not kept:
-        raise AssertionError(f"{partner!r} {broken} ({where})")
+def _expect(condition: bool | np.bool_, partner: object, where: str, violation: str) -> None:
+    if not condition:
+        raise AssertionError(f"{partner!r} {violation} ({where})")
 
 
 def _expect_same(partner: object, where: str, first: Decisions, second: Decisions, when: str) -> None:
@@ -242,13 +242,13 @@ def _bytes(turns: Turns) -> list[bytes]:
     ]
 
 
-def _answers(asked: tuple[Partner, list[Turns]]) -> list[Decisions]:
-    partner, positions_ = asked
-    return [partner.act(turns) for turns in positions_]
+def _answers(query: tuple[Partner, list[Turns]]) -> list[Decisions]:
+    partner, batches = query
+    return [partner.act(turns) for turns in batches]
 
 
 def _scenarios(source: str, max_count: int, games: int, rng: np.random.Generator) -> tuple[Scenarios, str]:
-    """Scenarios and the prior under which they are shown; those set by hand are outside of it."""
+    """Scenarios and the name of their prior; those made by hand lie outside its support."""
     if source != "by_hand":
         opened = open_source(source, max_count=max_count)
         return opened.draw(rng, games), opened.prior
@@ -260,15 +260,15 @@ def _scenarios(source: str, max_count: int, games: int, rng: np.random.Generator
     return Scenarios(counts, utilities), "lewis"
 
 
-def _otherwise(scenarios: Scenarios, seat: int, rng: np.random.Generator) -> Scenarios:
-    """The same scenarios with other values of one seat."""
+def _other_values(scenarios: Scenarios, seat: int, rng: np.random.Generator) -> Scenarios:
+    """The same scenarios with new random values of one seat."""
     utilities = scenarios.utilities.copy()
     utilities[:, seat] = rng.integers(0, 11, size=(scenarios.size, 3))
     return Scenarios(scenarios.counts, utilities)
 
 
 def _random_offers(turns: Turns, rules: Rules, rng: np.random.Generator) -> Decisions:
-    """Acts that keep the games going: offers, some of them INSISTed, and rejections where the rules allow those."""
+    """Random acts that do not end the game: PROPOSE, INSIST, and DISAGREE where it only rejects."""
     acts = np.array([Act.PROPOSE, Act.INSIST, Act.DISAGREE], dtype=np.int8)
     act = rng.choice(acts, size=turns.size, p=[0.5, 0.3, 0.2])
     if rules.disagree == "ends":
@@ -278,14 +278,14 @@ def _random_offers(turns: Turns, rules: Rules, rng: np.random.Generator) -> Deci
 
 def _half_own(partner: Partner, where: str, turns: Turns, decisions: Decisions) -> Decisions:
     if partner.traits.remote or partner.traits.human:
-        return decisions  # each answer costs: they are asked once
+        return decisions  # each query costs: one is enough
     own = _ask(partner, where, turns)
     follows = (np.arange(turns.size) % 2 == 0) & (own.act_type <= Act.INSIST)
     return decide(np.where(follows, own.act_type, decisions.act_type), np.where(follows[:, None], own.oA, decisions.oA))
 
 
 def _another_past(turns: Turns, rng: np.random.Generator) -> Turns:
-    """The same position after other talk: only the partner's latest claim and what it said since are kept."""
+    """The same position after other acts: only the partner's latest claim and its acts since then stay the same."""
     acts, oA = turns.history.act.T.copy(), turns.history.oA.transpose(1, 2, 0).copy()
     turn = np.arange(len(acts))[:, None]
     theirs = turn % 2 != turns.seat

@@ -1,4 +1,4 @@
-"""The environment by its PettingZoo name: ``env()``, ``raw_env()`` and ``parallel_env()``.
+"""The environment under its PettingZoo name: ``env()``, ``raw_env()`` and ``parallel_env()``.
 
 Settings, observations, actions and rewards: :class:`NegotiationEnv`. The version rises whenever the same actions on the
 same scenario would give another game.

@@ -1,17 +1,17 @@
-"""The tree of exceptions: whose mistake something is decides the exit code of every command.
+"""The tree of exceptions. The class of an error decides the exit code of every command.
 
 ::
 
     DondError
-    ├── InputError   what the caller gave is wrong (exit code 2): a setting (ConfigError, ScenarioError, RewardError,
-    │                OccupantNameError), an action (InvalidAction), a file that was named (RecordError, DataError,
-    │                CheckpointError), a library that what was asked for needs (MissingLibrary)
-    └── RunFailure   the run could not go on (exit code 1): somebody or something that was asked failed (OccupantError,
-                     PartnerError, HinterError, JudgeError, BackendError, FetchError), a folder of a run is damaged or
-                     in use (RunError, LedgerError, BlobError), a call came too early or too late (OrderError)
+    ├── InputError   invalid input (exit code 2): a setting (ConfigError, ScenarioError, RewardError,
+    │                OccupantNameError), an action (InvalidAction), an input file (RecordError, DataError,
+    │                CheckpointError), an optional library that is not installed (MissingLibrary)
+    └── RunFailure   a failure at run time (exit code 1): of a component (OccupantError, PartnerError, HinterError,
+                     JudgeError, BackendError, FetchError), of a run folder that is damaged or in use (RunError,
+                     LedgerError, BlobError), or a call out of order (OrderError)
 
-Every error of this project is one of the two, but for :class:`dond_marl.game.IllegalAct`, a ``ValueError``, because the
-rules need nothing but the standard library. A message says what was given, what is allowed and what to do.
+The one exception is :class:`dond_marl.game.IllegalAct`, a ``ValueError``, because the rules import the standard library
+only. A message says what was given, what is allowed and what to do.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import re
 import reprlib
 
 SHOWN = 80  # characters of a value that a message quotes
-LONG_WORD, LONG_LINE = 1000, 4000  # characters; what is longer in a message repeats a mistake whole
-EXTRAS = {  # which extra of the package brings a library, by the name that is imported; a wider one may bring it too
+LONG_WORD, LONG_LINE = 1000, 4000  # characters; longer words and lines of a message are cut
+EXTRAS = {  # import name of a library: the package extra that installs it (larger extras may too)
     "PIL": "plot",
     "accelerate": "gguf",
     "anyio": "llm",
@@ -56,27 +56,28 @@ EXTRAS = {  # which extra of the package brings a library, by the name that is i
 
 
 class DondError(Exception):
-    """Anything that this project raises on purpose; the message is written for the user."""
+    """Base class of the errors that this project raises on purpose; the message is written for the user."""
 
 
 class InputError(DondError, ValueError):
-    """What the caller gave is wrong."""
+    """Invalid input from the caller."""
 
 
 class MissingLibrary(InputError):
-    """What was asked for needs a library that is not installed; the message names the extra that brings it."""
+    """An optional library is not installed; the message names the extra that installs it."""
 
 
-def missing_library(error: ModuleNotFoundError, who: str, extra: str | None = None) -> MissingLibrary | None:
-    """What to say of a failed import, where one of our extras brings the library; ``None`` where none does.
+def missing_library(error: ModuleNotFoundError, user: str, extra: str | None = None) -> MissingLibrary | None:
+    """The error to raise for a failed import of a library that one of our extras installs, ``None`` for other imports.
 
-    ``who`` needs it: a command, an occupant. ``extra``: the one to name instead of the library's own in :data:`EXTRAS`.
+    ``user``: what needs the library, such as a command or an occupant. ``extra``: the extra to name instead of the
+    library's own in :data:`EXTRAS`.
     """
     library = (error.name or "").split(".")[0]
     if library not in EXTRAS:
         return None
     bring = f"pip install 'dond-marl[{extra or EXTRAS[library]}]'"
-    return MissingLibrary(f"{who} needs {library}, which is not installed: {bring}, or `make setup` in a checkout")
+    return MissingLibrary(f"{user} needs {library}, which is not installed: {bring}, or `make setup` in a checkout")
 
 
 class NotComputable(InputError, ValueError):
@@ -84,11 +85,11 @@ class NotComputable(InputError, ValueError):
 
 
 class RunFailure(DondError, RuntimeError):
-    """The run could not go on, through no mistake in what the caller gave."""
+    """A failure at run time that is no mistake in the caller's input."""
 
 
 class _Brief(reprlib.Repr):
-    """Looks at the first entries of a container and the first characters of a text alone, whatever was given."""
+    """A ``repr`` of bounded length: the first entries of a container, the first characters of a text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,7 +110,7 @@ _BRIEF = _Brief()
 
 
 def quote(value: object) -> str:
-    """``value`` as a message quotes it: one printable line, the beginning of what is long, and a text's length."""
+    """``value`` on one printable line for an error message; long values are cut, with the length of a long text."""
     text = " ".join(_BRIEF.repr(value).split())
     if not text.isprintable():
         text = ascii(text)[1:-1]
@@ -118,21 +119,21 @@ def quote(value: object) -> str:
 
 
 def error_line(error: BaseException, length: int = 300) -> str:
-    """The kind and the message of somebody else's error, printable on one line whatever it holds."""
+    """The class and the message of any error, on one printable line of at most ``length`` characters."""
     try:
-        message = str(error)[: 4 * length]  # before it is gone through letter by letter: it may have millions
-    except Exception:  # noqa: BLE001  # even its text is somebody else's code
+        message = str(error)[: 4 * length]  # cut first: it may have millions of characters
+    except Exception:  # noqa: BLE001  # __str__ may be foreign code
         message = "(its message cannot be read)"
     text = f"{type(error).__name__}: {message}"
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:length]
 
 
 class Notice(RuntimeWarning):
-    """Something that the user should know, while the work goes on; the message says all, so that no place is shown."""
+    """A warning for the user while the work goes on; it is printed without file and line."""
 
 
 def shorten(message: str) -> str:
-    """``message`` with words and lines that are far too long cut short, whoever wrote it: the system, a library."""
+    """``message`` with its overlong words and lines cut; it may come from the system or a library."""
     words = re.sub(rf"\S{{{LONG_WORD},}}", lambda word: _cut(word[0]), message)
     return "\n".join(_cut(line) if len(line) > LONG_LINE else line for line in words.split("\n"))
 

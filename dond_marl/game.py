@@ -6,20 +6,20 @@ End-to-End Learning for Negotiation Dialogues*, arXiv 1706.05125, section 2) use
 2303.00001, section 4.3): PROPOSE, INSIST, AGREE, DISAGREE, END.
 
 ==================  =================================================================================================
-Who speaks          ``seat_0`` opens, then strictly alternating; every act uses one of ``max_turns``.
-PROPOSE, INSIST     Put the speaker's claim ``oA`` (what the *speaker* keeps) on the table. Legal within the pool.
+Order of acts       ``seat_0`` opens, then strictly alternating; every act uses one of ``max_turns``.
+PROPOSE, INSIST     Put the seat's claim ``oA`` (what the *acting* seat keeps) on the table. Legal within the pool.
 AGREE               Legal only if the partner's last act was an offer. Closes the deal at that offer.
 DISAGREE            Always legal. Ends the game without a deal, or (``disagree="rejects"``) only refuses the offer.
 END                 Always legal. Final selection: each seat's latest own claim is its selection; the two claims are a
-                    deal if they add up to exactly the pool, otherwise nobody is paid.
+                    deal if they add up to exactly the pool, otherwise both seats get 0.
 No turn left        The same final selection.
 ==================  =================================================================================================
 
-Two variants, both off by default. *Talk* (``message_length``): beside each act stands a message of free text, which
-changes no rule. *Secret claims* (``secret_claims``): the acts before the last two bind nobody; the last two are one
-claim of each seat, which the other does not see, and then comes the final selection.
+Two variants, both off by default. *Talk* (``message_length``): each act carries a message of free text, which changes
+no rule. *Secret claims* (``secret_claims``): the acts before the last two are not binding; the last two are one claim
+of each seat, hidden from the other, and then comes the final selection.
 
-Standard library only: everything else in the project stands on this file.
+Standard library only: everything else in the project is built on this file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_VALUE = 10  # points; the largest private value of one item (Lewis et al. 20
 MAX_COUNT = 10  # items of one type; keeps value times count within a signed byte, which the batched engine relies on
 DEFAULT_MAX_TURNS = 10  # acts of both seats together (Lewis et al. 2017 let people walk away after ten)
 MESSAGE_CHARACTERS = "".join(map(chr, range(32, 127)))  # of a message: printable ASCII, space included
-MESSAGE_LENGTH = 200  # characters; what the doors take where talk is wanted and no length is said
+MESSAGE_LENGTH = 200  # characters; the commands' default in games with messages
 MAX_MESSAGE_LENGTH = 2000  # characters
 _CHARACTERS = frozenset(MESSAGE_CHARACTERS)
 
@@ -45,17 +45,17 @@ Disagree = Literal["ends", "rejects"]
 
 
 def as_integer(value: object) -> int | None:
-    """The integer that ``value`` is, of whatever library; ``None`` for anything else, truth values included."""
+    """``value`` as an ``int`` if it is an integer of any library; ``None`` for anything else, ``bool`` included."""
     if isinstance(value, bool):
         return None
     try:
-        return index(value)  # type: ignore[arg-type]  # that is the question
+        return index(value)  # type: ignore[arg-type]  # a TypeError is the answer no
     except TypeError:
         return None
 
 
 def as_seat(value: object) -> int:
-    """The seat that a number or a name means: 0, 1, ``"seat_0"`` or ``"seat_1"``. Raises ``ValueError``."""
+    """The seat number 0 or 1 of a number or a name (``"seat_0"``, ``"seat_1"``). Raises ``ValueError``."""
     number = int(value[-1]) if isinstance(value, str) and value in ("0", "1", *SEATS) else as_integer(value)
     if number not in (0, 1):
         raise ValueError(f"a seat is 0, 1, {' or '.join(map(repr, SEATS))}; got {_shown(value)}")
@@ -78,14 +78,14 @@ class Act(IntEnum):
 
 
 class Ending(IntEnum):
-    """How a game ended. ``OPEN`` means that it has not."""
+    """How a game ended; ``OPEN`` while it goes on."""
 
     OPEN = 0
     AGREE = 1
     END = 2
     DISAGREE = 3
     TURN_LIMIT = 4
-    ILLEGAL = 5  # a seat broke a rule where the face forfeits instead of raising
+    ILLEGAL = 5  # a seat broke a rule in an environment that forfeits instead of raising
 
 
 class IllegalAct(ValueError):
@@ -93,17 +93,14 @@ class IllegalAct(ValueError):
 
 
 class Action(NamedTuple):
-    """One dialogue act. ``oA`` is what the acting seat keeps; it counts only for PROPOSE and INSIST."""
+    """One dialogue act. ``oA``: items that the acting seat keeps; it counts only for PROPOSE and INSIST."""
 
     act_type: Act
     oA: Triple = (0, 0, 0)
 
 
 def _shown(value: object) -> str:
-    """A short ``repr`` on one line, whatever the value.
-
-    :func:`dond_marl.errors.quote` says more of what is long; this file stands alone, and so imports nothing of ours.
-    """
+    """A short ``repr`` on one line; this file imports nothing of the project, so no ``errors.quote``."""
     try:
         return " ".join(reprlib.repr(value).split())
     except ValueError:  # Python prints no integer of more than 4,300 digits
@@ -147,7 +144,7 @@ class Scenario:
             raise ValueError("counts must hold at least one item; got (0, 0, 0)")
 
     def pool_value(self, seat: int) -> int:
-        """What the whole pool is worth to ``seat``, in points."""
+        """The value of the whole pool to ``seat``, in points."""
         return worth(self.utilities[seat], self.counts)
 
     def swapped(self) -> Scenario:
@@ -157,12 +154,12 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The variant played.
+    """The rule variant of a game.
 
-    ``max_turns``: acts of both seats together, at least 1. ``disagree``: ``"ends"`` the game or only ``"rejects"`` the
-    offer on the table. ``message_length``: the most characters of the message beside an act, 0 for games without
-    messages. ``secret_claims``: the last two acts are each seat's secret claim and those before bind nobody; as nothing
-    ends such a game early, its ``disagree`` always reads ``"rejects"``.
+    ``max_turns``: acts of both seats together, 1..100. ``disagree``: DISAGREE ``"ends"`` the game or only ``"rejects"``
+    the offer on the table. ``message_length``: maximum characters of an act's message, 0 for games without messages.
+    ``secret_claims``: the last two acts are each seat's secret claim and earlier ones are not binding; no act ends such
+    a game early, so its ``disagree`` is always ``"rejects"``.
     """
 
     max_turns: int = DEFAULT_MAX_TURNS
@@ -194,18 +191,18 @@ class Rules:
 
     @property
     def talk_turns(self) -> int:
-        """How many acts both seats see at once: all, or with secret claims all but the last two."""
+        """The number of public acts: all, or with secret claims all but the last two."""
         return self.max_turns - 2 if self.secret_claims else self.max_turns
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a game ended, what each seat got (``None`` without a deal) and both scores in points."""
+    """How a game ended, the items of each seat (``None`` without a deal) and both scores in points."""
 
     ending: Ending
     allocation: tuple[Triple, Triple] | None
     scores: tuple[int, int]
-    rule_broken: str | None = None  # what made an ILLEGAL ending
+    rule_broken: str | None = None  # the rule behind an ILLEGAL ending
 
     @property
     def deal(self) -> bool:
@@ -215,11 +212,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A whole negotiation: nothing but the scenario, the rules and what was said, in order.
+    """A negotiation as a value: the scenario, the rules and the acts so far.
 
-    The fields after ``history`` follow from it; ``apply`` carries them along so that nothing is searched twice.
-    ``claims[seat]`` is the seat's latest own claim, ``None`` before its first offer; a secret one enters at the end.
-    ``messages[i]`` stands beside ``history[i]``, ``""`` for none; empty in games without messages.
+    ``claims`` and ``outcome`` follow from ``history``; :func:`apply` updates them so that nothing is searched twice.
+    ``claims[seat]``: the seat's latest own claim, ``None`` before its first offer; a secret one enters at the end.
+    ``messages[i]``: the message of ``history[i]``, ``""`` for none; empty in games without messages.
     """
 
     scenario: Scenario
@@ -231,7 +228,7 @@ class State:
 
     @property
     def mover(self) -> int:
-        """The seat to speak: 0 opens, then strictly alternating."""
+        """The seat to move: 0 opens, then strictly alternating."""
         return len(self.history) % 2
 
     @property
@@ -246,39 +243,39 @@ class State:
 
     @property
     def claiming(self) -> bool:
-        """Whether the act to come is a secret claim."""
+        """Whether the next act is a secret claim."""
         return len(self.history) >= self.rules.talk_turns
 
     @property
     def public_history(self) -> tuple[Action, ...]:
-        """The acts that both seats have seen: all, but for a secret claim before the game is over."""
+        """The acts visible to both seats: all, except secret claims before the game is over."""
         return self.history if self.outcome is not None else self.history[: self.rules.talk_turns]
 
     def last_act(self, seat: int) -> Act | None:
-        """The latest act of ``seat`` that both seats have seen, ``None`` before its first."""
-        taken = len(self.public_history)
-        index = taken - 1 if (taken - 1) % 2 == seat else taken - 2
+        """The latest public act of ``seat``, ``None`` before its first."""
+        size = len(self.public_history)
+        index = size - 1 if (size - 1) % 2 == seat else size - 2
         return self.history[index].act_type if index >= 0 else None
 
 
 def worth(utilities: Triple, items: Triple) -> int:
-    """The points that ``items`` are worth under ``utilities``."""
+    """The value of ``items`` under ``utilities``, in points."""
     return utilities[0] * items[0] + utilities[1] * items[1] + utilities[2] * items[2]
 
 
 def rest(counts: Triple, oA: Triple) -> Triple:
-    """What is left of the pool for the other seat."""
+    """The items of the pool ``counts`` that remain for the other seat after ``oA``."""
     return counts[0] - oA[0], counts[1] - oA[1], counts[2] - oA[2]
 
 
 def may_agree(state: State, seat: int) -> bool:
-    """Whether AGREE is open to ``seat``: the partner's last act was an offer."""
+    """Whether AGREE is legal for ``seat``: the partner's last act was an offer."""
     last = state.last_act(1 - seat)
     return last is not None and last <= Act.INSIST
 
 
 def rule_against(state: State, action: Action) -> str | None:
-    """The rule that forbids ``action`` to the seat to move, in words, or ``None`` if it is legal."""
+    """The rule that ``action`` of the seat to move would break, in words, or ``None`` if it is legal."""
     act, oA = action
     if state.outcome is not None:
         return "the game is over: no act is legal after it"
@@ -292,17 +289,17 @@ def rule_against(state: State, action: Action) -> str | None:
             return f"{Act(act).name} must keep between (0, 0, 0) and the pool {counts}; got oA={tuple(oA)}"
     elif act == Act.AGREE and not may_agree(state, state.mover):
         last = state.last_act(1 - state.mover)
-        what = "has not spoken yet" if last is None else f"last said {last.name}"
-        return f"AGREE needs the partner's last act to be PROPOSE or INSIST; the partner {what}"
+        latest = "has not acted yet" if last is None else f"last played {last.name}"
+        return f"AGREE needs the partner's last act to be PROPOSE or INSIST; the partner {latest}"
     return None
 
 
 def rule_against_message(rules: Rules, message: str) -> str | None:
-    """The rule that forbids ``message`` beside an act, in words, or ``None`` if it may stand there."""
+    """The rule that an act's ``message`` breaks, in words, or ``None`` if it is legal."""
     if isinstance(message, str) and not message:
         return None
     if not rules.message_length:
-        return f"these rules let no message pass (message_length is 0); got {_shown(message)}"
+        return f"these rules allow no messages (message_length is 0); got {_shown(message)}"
     if not isinstance(message, str) or not _CHARACTERS.issuperset(message):
         return f"a message is text of printable ASCII characters; got {_shown(message)}"
     if len(message) > rules.message_length:
@@ -311,10 +308,10 @@ def rule_against_message(rules: Rules, message: str) -> str | None:
 
 
 def selection(state: State, seat: int, claim: Action) -> Triple | None:
-    """What ``seat`` selects with its secret ``claim``, ``None`` for nothing; ``state``: before its game is over.
+    """The items that ``seat`` selects with its secret ``claim``, ``None`` for nothing; ``state``: the unfinished game.
 
-    An offer selects its ``oA``, AGREE what the partner's latest open claim left, END the seat's own latest open claim,
-    DISAGREE nothing.
+    An offer selects its ``oA``, AGREE the items that the partner's latest public claim leaves, END the seat's own
+    latest public claim, DISAGREE nothing.
     """
     if claim.act_type.is_offer:
         return claim.oA
@@ -336,10 +333,9 @@ def legal_actions(state: State) -> tuple[Action, ...]:
 
 
 def apply(state: State, action: Action, message: str = "") -> State:
-    """The negotiation after the seat to move has said ``action``. Raises :class:`IllegalAct` and changes nothing.
+    """The negotiation after ``action`` of the seat to move. Raises :class:`IllegalAct` and changes nothing.
 
-    ``message`` passes beside the act where the rules let messages pass. None passes beside a secret claim: it is
-    ignored there, canonically ``""``.
+    ``message``: the act's message, in games with messages. A secret claim carries none: it is replaced by ``""``.
     """
     rule = rule_against(state, action) or rule_against_message(state.rules, message)
     if rule is not None:
@@ -366,19 +362,19 @@ def apply(state: State, action: Action, message: str = "") -> State:
 
 
 def forfeit(state: State, rule_broken: str) -> State:
-    """The negotiation ended by an act that broke a rule: nobody is paid."""
+    """The negotiation ended by an act that broke a rule: both seats get 0."""
     outcome = Outcome(Ending.ILLEGAL, None, (0, 0), rule_broken)
     return State(state.scenario, state.rules, state.history, state.claims, outcome, state.messages)
 
 
 def _selections(state: State, made: Action, seat: int) -> tuple[Triple | None, Triple | None]:
-    """What the seats select with their secret claims, of which ``made`` by ``seat`` is the second."""
+    """The selections of both seats from their secret claims; ``made`` by ``seat`` is the second claim."""
     first, second = selection(state, 1 - seat, state.history[-1]), selection(state, seat, made)
     return (first, second) if seat == 1 else (second, first)
 
 
 def _outcome(state: State, act: Act, seat: int, claims: tuple[Triple | None, Triple | None]) -> Outcome | None:
-    """How the game stands after ``act``: an outcome, or ``None`` while it goes on."""
+    """The outcome of the game after ``act``, or ``None`` while it goes on."""
     counts, binding = state.scenario.counts, not state.rules.secret_claims
     if act is Act.AGREE and binding:
         offered = claims[1 - seat]

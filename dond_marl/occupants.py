@@ -1,12 +1,12 @@
-"""From a name to an occupant: ``"heuristic"``, ``"boulware(exponent=4)"``, ``{"kind": "boulware", "exponent": 4}``.
+"""Occupants by name: ``"heuristic"``, ``"boulware(exponent=4)"``, ``{"kind": "boulware", "exponent": 4}``.
 
-Names resolve through the entry-point group ``dond_marl.partners``. An entry is either a dict of factories, as the
-built-in catalogue of the package ``partners`` is, or one factory under its own name. Without an installation the
+Such a *spec* is resolved by the entry-point group ``dond_marl.partners``. An entry is either a dict of factories, as
+the built-in catalogue of the package ``partners``, or one factory under its own name. Without an installation the
 built-in catalogue is found by its module name. A factory takes its parameters by keyword and returns a partner.
 
-``"my_file.py:Melting(rate=2)"`` names a factory in a file, a class or a function, without any installation; relative
-paths begin in the current directory. The file is run when it is first named. :func:`pin_spec` adds the file's digest
-as ``sha256=...``: whoever is written so is refused once the file has changed.
+``"my_file.py:Melting(rate=2)"`` names a class or function in a file, without any installation; relative paths begin in
+the current directory, and the file runs on first use. :func:`pin_spec` adds the file's digest as ``sha256=...``: a
+pinned spec is refused once the file has changed.
 """
 
 from __future__ import annotations
@@ -43,33 +43,33 @@ Spec = str | Mapping[str, Any]
 
 
 class OccupantNameError(InputError):
-    """A name that no occupant has, or parameters that it does not take."""
+    """An unknown occupant name, or parameters that the occupant does not take."""
 
 
 @lru_cache(maxsize=1)
 def catalogue() -> dict[str, Factory]:
-    """Every known occupant by name, sorted; a third party's entry may not take a built-in's name."""
-    known: dict[str, Factory] = dict(importlib.import_module(BUILTIN).PARTNERS)
+    """The factories of all occupants by name, sorted. Raises :class:`OccupantNameError` for a name registered twice."""
+    factories: dict[str, Factory] = dict(importlib.import_module(BUILTIN).PARTNERS)
     for entry in entry_points(group=GROUP):
         if entry.value.split(":")[0] == BUILTIN:
             continue
         try:
             loaded = entry.load()
-        except Exception as error:  # noqa: BLE001  # somebody else's package: it must not take the others with it
+        except Exception as error:  # noqa: BLE001  # one broken third-party package must not break the others
             loaded = _unusable(entry, error)
         new = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
-        taken = sorted(known.keys() & new.keys())
-        if taken:
-            raise OccupantNameError(f"{entry.value} registers {', '.join(taken)} in {GROUP}, which is taken already")
-        known.update(new)
-    return dict(sorted(known.items()))
+        doubled = sorted(factories.keys() & new.keys())
+        if doubled:
+            raise OccupantNameError(f"{entry.value} registers {', '.join(doubled)} in {GROUP}, which is taken already")
+        factories.update(new)
+    return dict(sorted(factories.items()))
 
 
 def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
-    """The partner that ``spec`` names; a partner is returned as it is. Raises :class:`OccupantNameError`.
+    """The partner of a ``spec``; a partner object is returned unchanged. Raises :class:`OccupantNameError`.
 
-    Raises :class:`~dond_marl.errors.MissingLibrary` where it needs a library that is not installed.
-    ``one_game``: it will be asked one game at a time; occupants that take a parameter of that name are told so.
+    Raises :class:`~dond_marl.errors.MissingLibrary` where it needs a library that is not installed. ``one_game``: the
+    partner will play one game at a time; passed on to occupants with a parameter of that name.
     """
     if not isinstance(spec, str | Mapping):
         if isinstance(spec, type):
@@ -86,7 +86,7 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
     if one_game and "one_game" in inspect.signature(factory).parameters:
         parameters = {"one_game": True, **parameters}
     try:
-        made = factory(**parameters)
+        partner = factory(**parameters)
     except (OccupantNameError, MissingLibrary):
         raise
     except Exception as error:
@@ -97,39 +97,42 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
         raise OccupantNameError(
             f"{quote(kind)} cannot be made with {quote(parameters)}: {error_line(error)}"
         ) from error
-    if not isinstance(made, Partner) or not isinstance(made.traits, Traits):
+    if not isinstance(partner, Partner) or not isinstance(partner.traits, Traits):
         raise OccupantNameError(
-            f"{quote(kind)} made no partner but {type(made).__name__}; it needs act(turns) and traits"
+            f"{quote(kind)} made no partner but {type(partner).__name__}; it needs act(turns) and traits"
         )
-    return made
+    return partner
 
 
 def check_spec(spec: Spec) -> Factory:
-    """The factory that ``spec`` names, once it is known to take the parameters; nothing is made, no weights are read.
+    """The factory of a ``spec``, after a check of the parameter names; no partner is made and no weights are read.
 
-    Of a file the code is run. Raises :class:`OccupantNameError`.
+    The code of a file runs. Raises :class:`OccupantNameError`.
     """
     return check_factory("occupant", catalogue(), *parse_spec(spec))
 
 
 def check_factory(
-    what: str, known: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
+    what: str, factories: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """As :func:`check_parameters`, but ``kind`` may also name a factory in a file, as it was when it was pinned."""
+    """The factory named ``kind``, from ``factories`` or a file, if it takes ``parameters``.
+
+    ``what``: the noun for messages, such as "occupant". Raises :class:`OccupantNameError`.
+    """
     if not names_file(kind):
-        return check_parameters(what, known, kind, parameters)
+        return _check_parameters(what, factories, kind, parameters)
     given = {name: value for name, value in parameters.items() if name != DIGEST}
-    return check_parameters(what, {kind: _of_file(what, kind, parameters.get(DIGEST))}, kind, given)
+    return _check_parameters(what, {kind: _load_factory(what, kind, parameters.get(DIGEST))}, kind, given)
 
 
 def names_file(kind: str) -> bool:
     """Whether a kind names a factory in a file: ``my_file.py:Melting``."""
-    found = IN_FILE.fullmatch(kind)
-    return found is not None and found["given"] is None
+    match = IN_FILE.fullmatch(kind)
+    return match is not None and match["given"] is None
 
 
 def pin_spec(spec: Spec) -> str:
-    """The one way to write ``spec``, with the digest of each file that it names. Raises :class:`OccupantNameError`."""
+    """The canonical form of ``spec`` with the digest of each file that it names. Raises :class:`OccupantNameError`."""
     kind, parameters = parse_spec(spec)
     parameters = {name: _pinned_value(value) for name, value in parameters.items()}
     if names_file(kind):
@@ -138,7 +141,7 @@ def pin_spec(spec: Spec) -> str:
 
 
 def unpin_spec(spec: str) -> str:
-    """``spec`` without the digest of the file that it names itself: what such an occupant is called."""
+    """``spec`` without the digest of its own file: the display name of a pinned occupant."""
     kind, parameters = parse_spec(spec)
     return _spelled(kind, {k: v for k, v in parameters.items() if not (names_file(kind) and k == DIGEST)})
 
@@ -159,7 +162,7 @@ def _pinned_value(value: object) -> object:
 
 @contextmanager
 def forbid_files(advice: str) -> Iterator[None]:
-    """Meanwhile no code of a file is run in this process, whoever names it; the message ends with ``advice``."""
+    """Context in which this process runs no code from files; the error message ends with ``advice``."""
     _CLOSED.append(advice)
     try:
         yield
@@ -190,28 +193,28 @@ def _digest(code: bytes) -> str:
     return hashlib.sha256(code).hexdigest()[:16]
 
 
-def _of_file(what: str, kind: str, digest: object) -> Callable[..., Any]:
-    """The factory that a file holds. Raises :class:`OccupantNameError`, also where the file is not the pinned one."""
+def _load_factory(what: str, kind: str, digest: object) -> Callable[..., Any]:
+    """The factory in a file. Raises :class:`OccupantNameError`, also where the file does not match ``digest``."""
     code, (place, _, name) = _read_code(what, kind), kind.rpartition(":")
     if digest is not None and digest != _digest(code):
         raise OccupantNameError(
             f"{place} has changed since {name} was taken from it (SHA-256 {quote(digest)}, now {_digest(code)}): bring "
             "the former file back to go on, or begin a new run with this one"
         )
-    found = _names_of(str(Path(place).expanduser().resolve()), code).get(name)
-    if not callable(found):
+    factory = _run_file(str(Path(place).expanduser().resolve()), code).get(name)
+    if not callable(factory):
         raise OccupantNameError(f"{place} holds no class or function {name}, which the {what} {quote(kind)} needs")
-    return cast("Callable[..., Any]", found)
+    return cast("Callable[..., Any]", factory)
 
 
 @lru_cache(maxsize=64)
-def _names_of(path: str, code: bytes) -> dict[str, Any]:
-    """What a file's names mean, once it is run as a module of its own. Raises :class:`OccupantNameError`."""
+def _run_file(path: str, code: bytes) -> dict[str, Any]:
+    """The namespace of a file after running it as a module. Raises :class:`OccupantNameError`."""
     module = ModuleType(f"dond_file_{_digest(code)}_{PurePath(path).stem}")
     module.__file__ = path
     sys.modules[module.__name__] = module  # dataclasses and pickle look there
     try:
-        exec(compile(code, path, "exec"), vars(module))  # noqa: S102  # what its user asked for by name
+        exec(compile(code, path, "exec"), vars(module))  # noqa: S102  # the user named this file
     except Exception as error:
         del sys.modules[module.__name__]
         if isinstance(error, ModuleNotFoundError) and (missing := missing_library(error, path)):
@@ -220,19 +223,17 @@ def _names_of(path: str, code: bytes) -> dict[str, Any]:
     return vars(module)
 
 
-def check_parameters(
-    what: str, known: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
+def _check_parameters(
+    what: str, factories: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """What makes a ``what`` of this ``kind`` out of those ``known``, once it is known to take the parameters.
-
-    Raises :class:`OccupantNameError`.
-    """
-    if kind not in known:
-        near = difflib.get_close_matches(kind, known, n=1)
+    """The factory named ``kind`` if it takes ``parameters``. Raises :class:`OccupantNameError`."""
+    if kind not in factories:
+        near = difflib.get_close_matches(kind, factories, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        every = f"known: {', '.join(known)}" if len(known) <= FEW else f"dond catalogue lists all {len(known)}"
+        size = len(factories)
+        every = f"known: {', '.join(factories)}" if size <= FEW else f"dond catalogue lists all {size}"
         raise OccupantNameError(f"no {what} is called {quote(kind)}{hint}; {every}")
-    factory = known[kind]
+    factory = factories[kind]
     allowed = inspect.signature(factory).parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in allowed.values())
     unknown = [name for name in parameters if name not in allowed]
@@ -252,7 +253,7 @@ def check_parameters(
 
 
 def _unusable(entry: EntryPoint, error: Exception) -> Factory:
-    """What stands for an entry that cannot be loaded: it says so when it is asked for."""
+    """A factory for an entry that cannot be loaded: it raises the load error when it is called."""
 
     def factory(**_: object) -> Partner:
         raise OccupantNameError(f"{quote(entry.name)} cannot be used: {entry.value} does not load: {error_line(error)}")
@@ -261,7 +262,7 @@ def _unusable(entry: EntryPoint, error: Exception) -> Factory:
 
 
 def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
-    """The kind and the parameters of a spec, without looking whether they exist."""
+    """The kind and the parameters of a spec, whether or not they exist. Raises :class:`OccupantNameError`."""
     if isinstance(spec, Mapping):
         parameters = dict(spec)
         kind = parameters.pop("kind", None)
@@ -271,8 +272,8 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
             )
         return kind, parameters
     try:
-        own = IN_FILE.fullmatch(spec.strip())
-        node = ast.parse(own["name"] + (own["given"] or "") if own else spec.strip(), mode="eval").body
+        file = IN_FILE.fullmatch(spec.strip())
+        node = ast.parse(file["name"] + (file["given"] or "") if file else spec.strip(), mode="eval").body
         kind, parameters = _call(node)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise OccupantNameError(
@@ -281,7 +282,7 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
         ) from None
     if _endless(list(parameters.values())):
         raise OccupantNameError(f"a number is too large to be one in {spec[:100]!r}: give a smaller one")
-    return f"{own['file']}:{kind}" if own else kind, parameters
+    return f"{file['file']}:{kind}" if file else kind, parameters
 
 
 def spec_name(spec: Spec) -> str:
@@ -311,7 +312,7 @@ def _call(node: ast.expr) -> tuple[str, dict[str, Any]]:
 
 
 def _value(node: ast.expr) -> Any:
-    """A literal, or a bare name or nested occupant, which stays text: ``best_response(to=heuristic)``; or a list."""
+    """A literal or a list; bare names and nested specs, as in ``best_response(to=heuristic)``, stay text."""
     if isinstance(node, ast.Name | ast.Call):
         return ast.unparse(node)
     if isinstance(node, ast.List):
@@ -320,31 +321,31 @@ def _value(node: ast.expr) -> Any:
 
 
 def _endless(value: object) -> bool:
-    """Whether it is a number without end, as ``1e999`` is read, or a list with one: it could not be written again."""
+    """Whether ``value`` is an infinite number, as ``1e999`` is parsed, or a list with one: it has no spelling."""
     if isinstance(value, list | tuple):
         return any(map(_endless, value))
     return isinstance(value, float) and not math.isfinite(value)
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """Short names for those of ``names`` that are specs with a path in them, all different; the others are left out.
+    """Unique short names for the specs with a path among ``names``; other names are left out.
 
     ``checkpoint(path='runs/ppo_fast/0001/checkpoints/step_000000202209.json')`` is ``ppo_fast/0001``, and with its
     step where another checkpoint of that run is among ``names``.
     """
     names = dict.fromkeys(names)
-    short = {name: found for name in names if (found := _short(name, steps=False)) is not None}
+    short = {name: label for name in names if (label := _short(name, steps=False)) is not None}
     times = Counter([*short.values(), *(name for name in names if name not in short)])
-    longer = {name: _short(name, steps=True) if times[found] > 1 else found for name, found in short.items()}
+    longer = {name: _short(name, steps=True) if times[label] > 1 else label for name, label in short.items()}
     times = Counter([*filter(None, longer.values()), *(name for name in names if name not in longer)])
-    return {name: found for name, found in longer.items() if found is not None and times[found] == 1}
+    return {name: label for name, label in longer.items() if label is not None and times[label] == 1}
 
 
 def _short(name: str, *, steps: bool) -> str | None:
-    """The spec with each path shortened, the step of a checkpoint kept if ``steps``; ``None`` where none is in it."""
+    """The spec with each path shortened, with a checkpoint's step if ``steps``; ``None`` for a spec without paths."""
     try:
         kind, parameters = parse_spec(name)
-    except OccupantNameError:  # a name that somebody gave
+    except OccupantNameError:  # a free name, no spec
         return None
     path = parameters.pop("path", None)
     inner = {key: _short(value, steps=steps) for key, value in parameters.items() if isinstance(value, str)}
@@ -358,7 +359,7 @@ def _short(name: str, *, steps: bool) -> str | None:
 
 
 def _place(path: str, steps: bool) -> str:
-    """The run of a checkpoint, otherwise a file without its ending, each after the folder that it lies in."""
+    """A checkpoint path as ``folder/run``, any other path as ``folder/file`` without its ending."""
     file = PurePath(path)
     if file.parent.name != "checkpoints" or not file.parent.parent.name:
         return "/".join([*file.parent.parts[-1:], file.stem]).replace("//", "/")

@@ -23,11 +23,11 @@ def generator(seed: int, stream: str, *index: int) -> np.random.Generator:
 
 
 def derive_uniforms(uniform: NDArray[np.float64], *index: int | NDArray[np.int64]) -> NDArray[np.float64]:
-    """More uniforms in [0, 1) out of one each, a function of the ``uniform`` and of each ``index``, which broadcast.
+    """More uniforms in [0, 1), derived from each ``uniform`` and ``index``, which broadcast.
 
-    For whoever is handed its noise and needs more of it than it was handed: equal arguments give equal numbers, others
-    unrelated ones. Each index is a whole number of at least 0. Source: the mixing function of SplitMix64 (Steele, Lea,
-    Flood 2014, *Fast splittable pseudorandom number generators*, figure 16).
+    For occupants that need more random numbers than their noise holds: equal arguments give equal numbers, different
+    ones unrelated numbers. Each index is a whole number of at least 0. Source: the mixing function of SplitMix64
+    (Steele, Lea, Flood 2014, *Fast splittable pseudorandom number generators*, figure 16).
     """
     bits = (np.atleast_1d(uniform) * 2.0**53).astype(np.uint64)
     for number in index:

@@ -1,7 +1,7 @@
-"""The one play loop: two occupants, a block of scenarios, one after the other until every game has ended.
+"""The play loop: two occupants act in turn on a block of scenarios until every game has ended.
 
-Training, tournaments, evaluation, transcripts and human play all come through here, so what is measured is what is
-played. Practice on a device alone has a loop of its own, which tests hold equal to this one.
+Training, tournaments, evaluation, transcripts and human play all use it, so that what is measured is what is played.
+Only practice on an accelerator has a loop of its own; tests hold it equal to this one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dond_marl.seats import Doubles, Floats, HintSource, Partner, Turns, no_nois
 
 
 class OccupantError(RunFailure):
-    """An occupant raised, or answered what cannot be played; ``seat`` says which, ``__cause__`` why."""
+    """An occupant raised an error or answered something unplayable. ``seat``: its seat; ``__cause__``: the error."""
 
     def __init__(self, seat: int, cause: BaseException) -> None:
         super().__init__(f"the occupant of {SEATS[seat]} failed: {error_line(cause)}")
@@ -28,7 +28,7 @@ class OccupantError(RunFailure):
 
 
 class Noise:
-    """The uniforms of a block of games, a function of (seed, index, turn, game): who else plays changes nothing."""
+    """The uniform random numbers of a block of games, a function of (seed, index, turn, game) and of nothing else."""
 
     def __init__(self, seed: int, index: tuple[int, ...], size: int) -> None:
         self._seed, self._index, self._size = seed, index, size
@@ -39,11 +39,11 @@ class Noise:
         return generator(self._seed, "turn noise", *self._index, turn).random((self._size, NOISE_WIDTH))
 
     def hint_noise(self, turn: int) -> Doubles:
-        """Fresh uniforms for whoever advises on a turn, ``[N, 8]``: advice must not share luck with the advised."""
+        """Fresh uniforms for hints on one turn, ``[N, 8]``: independent of those of the hinted seat."""
         return generator(self._seed, "hint noise", *self._index, turn).random((self._size, NOISE_WIDTH))
 
     def game_noise(self, seat: int) -> Doubles:
-        """The seat's private uniforms, constant through each game, ``[N, 8]``."""
+        """Private uniforms of a seat, ``[N, 8]``, constant through each game."""
         if seat not in self._of_game:
             rng = generator(self._seed, "game noise", *self._index, seat)
             self._of_game[seat] = rng.random((self._size, NOISE_WIDTH))
@@ -51,7 +51,7 @@ class Noise:
 
 
 class JoinedNoise:
-    """The uniforms of several blocks, one after the other, each block's its own."""
+    """The noise of several blocks, concatenated in their order."""
 
     def __init__(self, blocks: Sequence[Noise]) -> None:
         self._blocks = blocks
@@ -68,7 +68,7 @@ class JoinedNoise:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Games that are played together, and what names their randomness under the seed."""
+    """Scenarios played together, and the index of their random numbers under the seed."""
 
     scenarios: Scenarios
     index: tuple[int, ...] = ()
@@ -86,10 +86,10 @@ def rollout(
     illegal: OnIllegal = "raise",
     hints: tuple[HintSource | None, HintSource | None] = (None, None),
 ) -> Games:
-    """Play every scenario once, ``occupants[0]`` opening. Raises :class:`OccupantError`.
+    """Play every scenario once, ``occupants[0]`` in ``seat_0``. Raises :class:`OccupantError`.
 
-    ``(seed, index)`` names the block's randomness; ``prior`` is the scenario distribution as the seats know it;
-    ``hints`` says who advises which seat.
+    ``(seed, index)``: determines the random numbers. ``prior``: name of the scenario distribution that the seats see.
+    ``illegal``: whether an illegal act raises or forfeits its game. ``hints``: the hint source of each seat.
     """
     table = GameBatch(scenarios, rules, prior=prior, reveal_partner_utilities=reveal_partner_utilities, illegal=illegal)
     return _played(table, occupants, Noise(seed, index, scenarios.size), hints)
@@ -105,7 +105,7 @@ def rollout_blocks(
     reveal_partner_utilities: bool = False,
     hints: tuple[HintSource | None, HintSource | None] = (None, None),
 ) -> list[Games]:
-    """The same as a :func:`rollout` of each block, at once: whom it costs much to ask at all is asked less often."""
+    """Play several blocks in one batch: equal to one :func:`rollout` per block, with fewer calls to the occupants."""
     sizes = [block.scenarios.size for block in blocks]
     together = Scenarios(*map(np.concatenate, zip(*(block.scenarios for block in blocks), strict=True)))
     noise = JoinedNoise([Noise(seed, block.index, size) for block, size in zip(blocks, sizes, strict=True)])
@@ -129,7 +129,7 @@ def _played(
                 turns = turns._replace(hint_features=_hint_features(source, turns, table, noise))
             table.step(occupant.act(turns))
         except (MemoryError, KeyboardInterrupt):
-            raise  # the machine's doing, or the user's, not the occupant's
+            raise  # not a failure of the occupant
         except BaseException as error:  # whatever an occupant may raise
             raise OccupantError(table.seat, error) from error
     return table.games()
@@ -145,7 +145,7 @@ def _hint_features(source: HintSource, turns: Turns, table: GameBatch, noise: No
 
 
 def observe_turns(table: GameBatch, noise: Noise | JoinedNoise, *, deterministic: bool) -> Turns:
-    """What the seat to move sees, with its noise; an occupant that declares itself deterministic is given none."""
+    """The turns of the seat to move in every open game. ``deterministic``: leave its noise out (NaN)."""
     if deterministic:
         return table.turns()
     live = table.live

@@ -1,8 +1,8 @@
-"""Who may sit in a seat: the contracts between the game and its occupants.
+"""The interfaces between the game and the occupants of its seats.
 
-A *partner* is anything that answers turns: ``act(turns) -> Decisions``, always batched, one row per game. It is a pure
-function of what it sees: what it remembers is in the history, what it gambles with arrives as noise. A *hinter* is the
-same for advice: ``hint(turns) -> Hints``.
+A *partner* is an object with ``act(turns) -> Decisions``, always batched, one row per game. It is a pure function of
+its turns: they hold the history, and random numbers as noise. A *hinter* gives advice in the same way:
+``hint(turns) -> Hints``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Texts = NDArray[np.object_]  # of str, "" for none
 
 
 class Cause(IntEnum):
-    """Why a decision was played: the occupant's own free choice, or a stated fallback and what led to it.
+    """Why a decision was played: the occupant's own choice (``FREE``), or a fallback and its reason.
 
-    After the causes of :data:`UNREACHED` the fallback speaks for an occupant that said nothing, so that the game says
-    nothing of it and counts for nobody. The others are its own: it answered, but badly (``UNPARSABLE``, ``ILLEGAL``),
-    or whoever set it up chose that it loses where it cannot answer (``FORFEIT``). Their games count.
+    With a cause of :data:`UNREACHED` the occupant gave no answer, so the game measures nothing and is not valid. Games
+    with the other causes count: the occupant answered badly (``UNPARSABLE``, ``ILLEGAL``), or its settings make it
+    forfeit where it cannot answer (``FORFEIT``).
     """
 
     FREE = 0
@@ -41,17 +41,17 @@ class Cause(IntEnum):
     ILLEGAL = 3  # its answer was read, and illegal
     BUDGET = 4  # its budget is spent
     MISSING = 5  # its checkpoint is missing
-    FORFEIT = 6  # it could not be reached or its budget is spent, and it is set to give the game up then
+    FORFEIT = 6  # it could not be reached or its budget is spent, and it is set to forfeit then
 
 
 UNREACHED = (Cause.UNREACHABLE, Cause.BUDGET, Cause.MISSING)
 
 
 class History:
-    """What both seats have said in B games, ``act[B, t]`` and ``oA[B, t, 3]``, turn ``i`` said by seat ``i % 2``.
+    """The acts of both seats in B games, ``act[B, t]`` and ``oA[B, t, 3]``; turn ``i`` is of seat ``i % 2``.
 
-    It is gathered when it is read, so that occupants without memory cost nothing. A secret claim of the partner's is
-    told as END, which is no offer.
+    The arrays are gathered when they are read, so that occupants without memory cost nothing. A secret claim of the
+    partner is shown as END.
     """
 
     __slots__ = ("_acts", "_messages", "_offers", "_rows", "turns_taken")
@@ -61,7 +61,7 @@ class History:
     ) -> None:
         self._acts, self._offers = acts, offers  # [T, N] and [T, 3, N]
         self._rows = rows  # columns of the games at the table, None for all
-        self._messages = messages  # [T, N], None where nobody has said any
+        self._messages = messages  # [T, N], None where there are none
         self.turns_taken = taken
 
     @property
@@ -72,13 +72,13 @@ class History:
 
     @property
     def oA(self) -> Int8s:
-        """What each act's speaker would keep, ``[B, t, 3]``; zeros where it made no offer."""
+        """The items that each act's seat would keep, ``[B, t, 3]``; zeros where the act is no offer."""
         offers = self._offers[: self.turns_taken]
         return (offers if self._rows is None else offers.take(self._rows, axis=-1)).transpose(2, 0, 1)
 
     @property
     def has_messages(self) -> bool:
-        """Whether any message may have been said in these games: where it is false there is none to look at."""
+        """Whether these games may hold messages; false means that there are none."""
         return self._messages is not None
 
     @property
@@ -87,22 +87,22 @@ class History:
         if self._messages is None:
             size = self._acts.shape[-1] if self._rows is None else len(self._rows)
             return np.full((size, self.turns_taken), "", dtype=np.object_)
-        said = self._messages[: self.turns_taken]
-        return (said if self._rows is None else said.take(self._rows, axis=-1)).T
+        messages = self._messages[: self.turns_taken]
+        return (messages if self._rows is None else messages.take(self._rows, axis=-1)).T
 
     def rows(self, index: Rows | slice) -> History:
-        """Some of the games, in the order of ``index``."""
-        said = self._messages
+        """The history of some games, in the order of ``index``."""
+        messages = self._messages
         if self._rows is not None:
-            return History(self._acts, self._offers, self.turns_taken, self._rows[index], said)
+            return History(self._acts, self._offers, self.turns_taken, self._rows[index], messages)
         if isinstance(index, slice):
-            said = None if said is None else said[..., index]
-            return History(self._acts[..., index], self._offers[..., index], self.turns_taken, None, said)
-        return History(self._acts, self._offers, self.turns_taken, index, said)
+            messages = None if messages is None else messages[..., index]
+            return History(self._acts[..., index], self._offers[..., index], self.turns_taken, None, messages)
+        return History(self._acts, self._offers, self.turns_taken, index, messages)
 
 
 class Turns(NamedTuple):
-    """What the seats to move can see, one row per game; all rows are at the same turn of games under the same rules.
+    """What the seats to move observe, one row per game; all rows are at the same turn of games under the same rules.
 
     Small integers are int8: a product of one count and one value fits, a sum of them does not, so sum with ``.sum``,
     which widens, or use :func:`worth`.
@@ -114,7 +114,7 @@ class Turns(NamedTuple):
     my_utilities: Int8s  # [B, 3]
     partner_utilities: Int8s  # [B, 3] zeros unless revealed
     history: History
-    last_partner_act: Int8s  # [B] END stands for "none yet": it is never seen otherwise while acting
+    last_partner_act: Int8s  # [B] END stands for "none yet": it does not occur otherwise
     last_partner_offer_for_me: Int8s  # [B, 3] what the partner's latest claim leaves me; zeros before its first
     turns_remaining: Int8s  # [B]
     act_mask: Bools  # [B, 5]
@@ -129,7 +129,7 @@ class Turns(NamedTuple):
 
     @property
     def turns_taken(self) -> int:
-        """How many acts both seats have said so far."""
+        """The number of acts of both seats so far."""
         return self.history.turns_taken
 
     @property
@@ -144,15 +144,15 @@ class Turns(NamedTuple):
 
     def rows(self, index: Rows | slice) -> Turns:
         """Some of the games, in the order of ``index``; a slice copies nothing."""
-        some: dict[str, Any] = {name: _some(getattr(self, name), index) for name in _ROW_FIELDS}
-        return self._replace(history=self.history.rows(index), **some)
+        arrays: dict[str, Any] = {name: _take_rows(getattr(self, name), index) for name in _ROW_FIELDS}
+        return self._replace(history=self.history.rows(index), **arrays)
 
 
 _ROW_FIELDS = tuple(name for name in Turns._fields if name not in ("rules", "prior", "history"))
 
 
-def _some(array: NDArray[Any], index: Rows | slice) -> NDArray[Any]:
-    """Some rows; of an array whose rows are one and the same (:func:`constant`) as many of them, without a copy."""
+def _take_rows(array: NDArray[Any], index: Rows | slice) -> NDArray[Any]:
+    """``array[index]``, without a copy where all rows are the same memory (:func:`constant`)."""
     if not isinstance(index, slice) and array.strides[0] == 0 and len(index) <= len(array):
         index = slice(len(index))
     rows: NDArray[Any] = array[index]
@@ -160,17 +160,17 @@ def _some(array: NDArray[Any], index: Rows | slice) -> NDArray[Any]:
 
 
 class Decisions(NamedTuple):
-    """What the seats say, one row per game; ``oA`` counts only for PROPOSE and INSIST."""
+    """The decisions of the seats to move, one row per game; ``oA`` counts only for PROPOSE and INSIST."""
 
     act_type: Int8s  # [B]
     oA: Int8s  # [B, 3] what the acting seat keeps
-    confidence: Floats  # [B] in [0, 1]: the probability of the choice, or what the occupant says of it
+    confidence: Floats  # [B] in [0, 1]: the probability of the choice, or the occupant's own statement
     cause: Int8s  # [B] a Cause
-    messages: Texts | None = None  # [B] what is said beside the acts; None: nothing. Dropped where none may pass
+    messages: Texts | None = None  # [B] the messages of the acts, None: none. Dropped where the rules have none
 
 
 class Hints(NamedTuple):
-    """What the seats are told, one row per game."""
+    """Hints for the seats to move, one row per game."""
 
     act_type: Int8s  # [B]
     oA: Int8s  # [B, 3]
@@ -180,29 +180,29 @@ class Hints(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What an occupant declares of itself; the conformance suite verifies it."""
+    """Declared properties of an occupant; the conformance suite verifies them."""
 
     deterministic: bool = False  # reads no noise (none is given)
     memoryless: bool = False  # depends on pool, own values, last partner act and offer, turns remaining alone
     learned: bool = False  # has weights
-    remote: bool = False  # asks a service: exempt from purity, its decisions are recorded
-    human: bool = False  # asks a person: likewise
-    privileged: bool = False  # sees what its seat cannot see
-    costly: bool = False  # an answer takes money or much time, as a language model's does, a local one's too
+    remote: bool = False  # queries a service: exempt from purity, its decisions are recorded
+    human: bool = False  # asks a person: as remote
+    privileged: bool = False  # observes what its seat cannot observe
+    costly: bool = False  # an answer takes money or much time, as from a language model (local ones too)
 
 
 def expensive_to_query(traits: Traits) -> bool:
-    """Whether an occupant costs something to ask, so that nobody asks it more often than needed: a model, a person."""
+    """Whether queries to an occupant are expensive (a language model, a service, a person) and so are kept few."""
     return traits.costly or traits.remote or traits.human
 
 
 @runtime_checkable
 class Partner(Protocol):
-    """Anything that answers turns."""
+    """An occupant of a seat: chooses acts for a batch of turns."""
 
     @property
     def traits(self) -> Traits:
-        """What it declares of itself."""
+        """The declared properties of the occupant."""
         ...
 
     def act(self, turns: Turns) -> Decisions:
@@ -212,16 +212,16 @@ class Partner(Protocol):
 
 @runtime_checkable
 class Hinter(Protocol):
-    """Anything that advises turns."""
+    """A provider of hints for a batch of turns."""
 
     def hint(self, turns: Turns) -> Hints:
-        """One hint per row; sees only what the hinted seat sees."""
+        """One hint per row. ``turns`` holds only what the hinted seat observes."""
         ...
 
 
 @runtime_checkable
 class HintSource(Protocol):
-    """A hinter on its schedule: what a seat is told before it speaks, already as features."""
+    """A hinter with its schedule: gives the hint features that a seat gets before it acts."""
 
     @property
     def deterministic(self) -> bool:
@@ -230,16 +230,16 @@ class HintSource(Protocol):
 
     @property
     def privileged(self) -> bool:
-        """Whether it is shown the other seat's values, which its seat does not see."""
+        """Whether it observes the other seat's values, which its own seat does not."""
         ...
 
     def hint_features(self, turns: Turns) -> Floats:
-        """The hint features of each row, ``[B, 10]``; zeros where it tells nothing. Its noise is its own."""
+        """The hint features of each row, ``[B, 10]``; zeros where there is no hint. ``turns`` holds its own noise."""
         ...
 
 
 def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
-    """Decisions of the occupant's own choice, with full confidence: ``act_type[B]``, ``oA[B, 3]``."""
+    """Decisions from ``act_type[B]`` and ``oA[B, 3]``, with confidence 1 and cause ``FREE``."""
     size = len(act_type)
     return Decisions(
         np.asarray(act_type).astype(np.int8, copy=False),
@@ -258,18 +258,18 @@ def worth(utilities: Int8s, items: Int8s) -> NDArray[np.int16]:
 
 def constant(value: float, dtype: type, *shape: int) -> NDArray:  # type: ignore[type-arg]
     """A read-only array of one value that takes no memory."""
-    one = np.array(value, dtype=dtype).tobytes()  # nobody can write into it
-    return np.ndarray(shape, dtype, buffer=one, strides=(0,) * len(shape))  # a tenth of what broadcast_to takes
+    content = np.array(value, dtype=dtype).tobytes()  # bytes are read-only
+    return np.ndarray(shape, dtype, buffer=content, strides=(0,) * len(shape))  # ten times as fast as broadcast_to
 
 
 def no_hints(size: int) -> Floats:
-    """The hint features of ``size`` rows that were told nothing."""
+    """The hint features of ``size`` rows without a hint: zeros."""
     return constant(0.0, np.float32, size, HINT_WIDTH)
 
 
 def no_noise(size: int) -> Doubles:
-    """The noise that a deterministic occupant is given: NaN, so that reading it shows."""
+    """The noise of deterministic occupants: NaN, so that any use of it shows."""
     return constant(np.nan, np.float64, size, NOISE_WIDTH)
 
 
-NO_ACT_YET = Act.END  # how "the partner has not spoken" is written in observations
+NO_ACT_YET = Act.END  # the code of "the partner has not acted" in observations

@@ -1,8 +1,8 @@
-"""The ways to split a pool, and the numbering of all acts, as arrays.
+"""The splits of a pool and the numbering of all acts, as arrays.
 
-A *grid* lists every ``oA`` with each entry in 0..max_count, counting up with the last type fastest; what exceeds a
-pool's counts is masked per row. An act has one number: PROPOSE of grid row k is k, INSIST of it K + k, then AGREE,
-DISAGREE, END.
+A *grid* lists every ``oA`` with entries in 0..max_count, counting up with the last item type fastest, K rows in all;
+masks remove the rows that exceed a pool. An act has one number: PROPOSE of grid row k is k, INSIST of it K + k, then
+come AGREE, DISAGREE and END.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def grid_size(max_count: int) -> int:
 
 
 def action_count(max_count: int) -> int:
-    """How many numbered acts there are: two per offer and AGREE, DISAGREE, END."""
+    """The number of numbered acts: two per offer, and AGREE, DISAGREE, END."""
     return 2 * grid_size(max_count) + 3
 
 
@@ -44,7 +44,7 @@ def action_index(act_type: NDArray[np.int8], oA: NDArray[np.int8], max_count: in
 
 
 def one_hot_probabilities(act_type: NDArray[np.int8], oA: NDArray[np.int8], max_count: int) -> NDArray[np.float64]:
-    """The probabilities of numbered acts, ``[B, 2K + 3]``, of whoever is sure to play these."""
+    """Probabilities ``[B, 2K + 3]`` that put 1 on the given act ``[B]``, ``[B, 3]`` of each row."""
     probs = np.zeros((len(act_type), action_count(max_count)))
     probs[np.arange(len(act_type)), action_index(act_type, oA, max_count)] = 1.0
     return probs

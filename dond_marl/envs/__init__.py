@@ -1,1 +1,1 @@
-"""The game for other libraries: PettingZoo and Gymnasium environments, their spaces, views and features."""
+"""The game for other libraries: PettingZoo, Gymnasium, OpenSpiel and NegMAS, with spaces, views and features."""

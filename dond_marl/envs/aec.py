@@ -1,7 +1,7 @@
 """Deal or No Deal as a PettingZoo AEC environment: a thin shell over :mod:`dond_marl.game`.
 
-Both seats are agents. Order and bounds are checked here, so no wrapper stack slows the environment down. Observations,
-actions and masks: :mod:`dond_marl.envs.spaces`; rewards are the seats' own points, paid once, when the game ends.
+Both seats are agents. The environment checks order and bounds itself, so it needs no slow stack of wrappers.
+Observations, actions and masks: :mod:`dond_marl.envs.spaces`. Rewards: the seats' own points, at the end of the game.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ METADATA: dict[str, Any] = {
     "name": "deal_or_no_dialog_v0",
     "render_modes": list(get_args(RenderMode)),
     "render_fps": 2,
-    "is_parallelizable": False,  # seats alternate: parallel_env() is the parallel face, not a wrapper around this one
+    "is_parallelizable": False,  # seats alternate: use parallel_env(), not a wrapper around this environment
 }
-AHEAD = 64  # scenarios drawn at once where each must be made: one by one takes twice as long
+AHEAD = 64  # scenarios drawn at once from a source without a table: twice as fast as one by one
 _SEAT_OF = {agent: seat for seat, agent in enumerate(SEATS)}
 
 
@@ -59,15 +59,15 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
     ``max_turns``: acts of both seats together, 1..100. ``disagree``: whether DISAGREE ``"ends"`` the game or only
     ``"rejects"`` the offer. ``illegal``: whether an act that the rules forbid raises :class:`IllegalAct` (``"raise"``,
-    the default, state unchanged) or ends the game unpaid (``"forfeit"``). ``scenarios``, ``use_dataset``, ``dataset``,
-    ``split``, ``data_dir``, ``normalize``, ``points_budget``, ``max_count``: where the table comes from, see
-    :func:`dond_marl.scenarios.sources.open_source`. ``reveal_partner_utilities``: show each seat the other's values.
-    ``message_length``: the most characters of the message beside an act, 0 for none; it changes no rule.
-    ``secret_claims``: the last two acts are each seat's secret claim, and those before bind nobody.
-    ``render_mode``: ``"human"`` prints the talk as it goes on, ``"ansi"`` returns it, ``"rgb_array"`` a picture.
+    the default, state unchanged) or ends the game with 0 points for both (``"forfeit"``). ``scenarios``,
+    ``use_dataset``, ``dataset``, ``split``, ``data_dir``, ``normalize``, ``points_budget``, ``max_count``: the scenario
+    source, see :func:`dond_marl.scenarios.sources.open_source`. ``reveal_partner_utilities``: each seat observes the
+    other's values. ``message_length``: maximum characters of an act's message, 0 for none. ``secret_claims``: the last
+    two acts are each seat's secret claim, and earlier ones are not binding. ``render_mode``: ``"human"`` prints the
+    transcript as play goes on, ``"ansi"`` returns it, ``"rgb_array"`` returns a picture.
 
-    Raises ``ValueError`` (and its kinds :class:`ScenarioError`, :class:`DataError`) for settings that make no game,
-    ``TypeError`` for settings that do not exist.
+    Raises ``ValueError`` (also :class:`ScenarioError`, :class:`DataError`) for invalid settings, ``TypeError`` for
+    unknown ones.
     """
 
     metadata = METADATA
@@ -116,12 +116,12 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
             from dond_marl.envs.drawing import check_drawable
 
             check_drawable()
-        self._illegal_asked = illegal is not None
+        self._illegal_set = illegal is not None
         self._state: State | None = None
         self._rng: np.random.Generator | None = None
         self._ahead: Scenarios | None = None
-        self._dealt = 0  # how many of those drawn ahead are used
-        self._printed = 0  # lines of the transcript already shown to a person
+        self._dealt = 0  # number of scenarios of ``_ahead`` already used
+        self._printed = 0  # lines of the transcript already printed
         self.possible_agents = list(SEATS)
         self.agents: list[str] = []
         # One object per seat: seeding one seat's space leaves the other's alone.
@@ -130,11 +130,11 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         self.action_spaces = {agent: action_space(self.max_count, length) for agent in SEATS}
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """What ``agent`` sees; always the same object. Raises ``ValueError`` for any other than the two seats."""
+        """The observation space of ``agent``, always the same object. Raises ``ValueError`` for an unknown agent."""
         return agent_entry(self.observation_spaces, agent)
 
     def action_space(self, agent: str) -> spaces.Dict:
-        """What ``agent`` may say; always the same object. Raises ``ValueError`` for any other than the two seats."""
+        """The action space of ``agent``, always the same object. Raises ``ValueError`` for an unknown agent."""
         return agent_entry(self.action_spaces, agent)
 
     @property
@@ -145,16 +145,16 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         return self._state
 
     def prefer_illegal(self, mode: Illegal) -> None:
-        """Play ``mode`` unless the environment was built with an ``illegal`` of its own."""
-        if not self._illegal_asked:
+        """Use ``mode`` unless the environment was built with an explicit ``illegal``."""
+        if not self._illegal_set:
             self.illegal = mode
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Start a new game. Without a ``seed`` the random numbers go on where they were.
+        """Start a new game. Without a ``seed`` the random numbers continue.
 
-        ``options={"scenario": ...}`` sets the table by hand: a :class:`Scenario`, or ``{"counts": [3 integers],
-        "utilities": [[3 integers], [3 integers]]}``. Other options are ignored, unless the name is nearly this one.
-        Raises ``ValueError`` if it does not fit the spaces, and for a seed that is none.
+        ``options={"scenario": ...}`` sets the scenario: a :class:`Scenario`, or ``{"counts": [3 integers],
+        "utilities": [[3 integers], [3 integers]]}``. Other options are ignored, unless the name is a near miss of this
+        one. Raises ``ValueError`` if the scenario does not fit the spaces, and for an invalid seed.
         """
         seed, scenario = read_seed(seed), scenario_option(options, self.max_count)
         if seed is not None or self._rng is None:
@@ -174,7 +174,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
             self.render()
 
     def observe(self, agent: str) -> Observation:
-        """What ``agent`` sees now, whoever is to move; fresh arrays. The partner's values never change it."""
+        """The observation of ``agent`` now, also when it is not to move; fresh arrays, without the partner's values."""
         seat = agent_entry(_SEAT_OF, agent)
         return observe(self.negotiation, seat, reveal_partner_utilities=self.reveal_partner_utilities)
 
@@ -197,11 +197,11 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         return super().agent_iter(max_iter)
 
     def step(self, action: object) -> None:
-        """The seat to move says ``action``; after the end each seat leaves with ``None``.
+        """Apply the action of the seat to move; after the end each seat leaves with ``None``.
 
         Raises :class:`InvalidAction` for an action outside the action space, :class:`IllegalAct` for one that the
-        rules forbid (unless ``illegal="forfeit"``), :class:`OrderError` before ``reset`` and after the end. Whatever
-        raises leaves the game as it was.
+        rules forbid (unless ``illegal="forfeit"``), :class:`OrderError` before ``reset`` and after the end. An error
+        leaves the game unchanged.
         """
         state = self._state
         if state is None or not self.agents:
@@ -211,7 +211,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
             return
         talks = bool(self.rules.message_length)
         act = read_action(action, self.max_count, message=talks)
-        message = read_message(action, self.rules) if talks else ""  # type: ignore[arg-type]  # it was read as a dict
+        message = read_message(action, self.rules) if talks else ""  # type: ignore[arg-type]  # a dict, as checked
         try:
             after = apply(state, act, message)
         except IllegalAct as broken:
@@ -223,15 +223,15 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         self.agent_selection = SEATS[other]
         if after.outcome is not None:
             self._end(after)
-        else:  # the mover's own info rests on what its partner said, so only the other's changes
+        else:  # a seat's info depends on its partner's acts only, so only the other seat's changes
             self.infos[SEATS[other]] = inform(after, other, self.max_count)
         if self.render_mode == "human":
             self.render()
 
     def render(self) -> Any:
-        """``ansi``: the transcript so far. ``rgb_array``: the table as a picture, uint8 ``[480, 640, 3]``.
+        """``ansi``: the transcript so far. ``rgb_array``: a picture of the game, uint8 ``[480, 640, 3]``.
 
-        ``human``: print what has been said since the last time.
+        ``human``: print the transcript's new lines.
         """
         if self.render_mode is None:
             modes = "'human', 'ansi' or 'rgb_array'"
@@ -250,7 +250,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         return None
 
     def close(self) -> None:
-        """Nothing is held open, but PettingZoo's API test asks an environment that renders for a method of its own."""
+        """Do nothing: PettingZoo's API test requires this method of an environment that renders."""
 
     def _drawn(self, rng: np.random.Generator) -> Scenario:
         if self.source.table is not None:
@@ -272,8 +272,8 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         agent = self.agent_selection
         if action is not None:
             raise InvalidAction(f"the game is over: {agent} can only leave, with step(None); got {quote(action)}")
-        for kept in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
-            del kept[agent]
+        for table in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
+            del table[agent]
         self.agents.remove(agent)
         for other in self.agents:
             self.rewards[other] = 0.0

@@ -1,6 +1,6 @@
-"""The table as a picture of 640 by 480, for videos: who said what, and who would get which items by the latest offer.
+"""A picture of a game, 640 by 480 pixels, for videos: the latest acts and the split of the latest offer.
 
-The spectator sees both seats' values. Drawn with Pillow, of the extra ``plot``; no window is opened.
+It shows both seats' values. Drawn with Pillow (extra ``plot``); no window is opened.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 640, 480  # pixels
 PAPER, INK, FAINT, TABLE = "#fbf7ef", "#23303b", "#75808a", "#e6dcc8"
-OF_SEAT = ("#0b6e99", "#b5471b")  # told apart also by who cannot see colours: by place and by name
+OF_SEAT = ("#0b6e99", "#b5471b")  # also distinguished by position and name, for colour-blind viewers
 OF_ITEM = ("#7a5195", "#d49b00", "#2f7d4f")  # book, hat, ball
 SHORT = {Act.AGREE: "Agreed.", Act.DISAGREE: "No, I refuse.", Act.END: "That is all from me."}
-MOST_DRAWN = 4  # items of a type in one pile; of more the number alone is told
+MOST_DRAWN = 4  # items drawn in one pile; a larger number is written out
 
 
 def check_drawable() -> None:
-    """Raises :class:`~dond_marl.errors.MissingLibrary` where there is nothing to draw with."""
+    """Raise :class:`~dond_marl.errors.MissingLibrary` if Pillow is not installed."""
     try:
-        import PIL.Image  # noqa: F401  # whether it is there
+        import PIL.Image  # noqa: F401  # only to see whether it is installed
     except ModuleNotFoundError as error:
         raise missing_library(error, "render_mode='rgb_array'") or error from error
 
 
 def draw(state: State) -> NDArray[np.uint8]:
-    """The negotiation as it stands, ``[480, 640, 3]``."""
+    """A picture of the negotiation so far, ``[480, 640, 3]``."""
     from PIL import Image, ImageDraw
 
     picture = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
     pen = ImageDraw.Draw(picture)
-    said = len(state.history)
     _text(pen, (20, 8), "Deal or No Deal", 20)
-    _text(pen, (WIDTH - 20, 12), f"act {said} of at most {state.rules.max_turns}", 14, FAINT, anchor="ra")
+    count = f"act {len(state.history)} of at most {state.rules.max_turns}"
+    _text(pen, (WIDTH - 20, 12), count, 14, FAINT, anchor="ra")
     shares, how = _shares(state)
     _seat(pen, state, 1, 38)
     pen.rounded_rectangle((20, 140, WIDTH - 20, 340), 14, fill=TABLE)
@@ -63,20 +63,20 @@ def draw(state: State) -> NDArray[np.uint8]:
 
 
 def _shares(state: State) -> tuple[tuple[Triple, Triple] | None, str]:
-    """Who gets what, or would by the latest offer, and the words for it; nobody before the first offer."""
+    """The items of each seat by the outcome or the latest offer, and the verb; ``None`` before the first offer."""
     counts, outcome = state.scenario.counts, state.outcome
     if outcome is not None:
         return (outcome.allocation or ((0, 0, 0), (0, 0, 0))), "gets"
     for turn in reversed(range(len(state.history))):
         if state.history[turn].act_type <= Act.INSIST:
-            keeps = state.history[turn].oA
-            shares = (keeps, rest(counts, keeps)) if turn % 2 == 0 else (rest(counts, keeps), keeps)
+            claim = state.history[turn].oA
+            shares = (claim, rest(counts, claim)) if turn % 2 == 0 else (rest(counts, claim), claim)
             return shares, "would get"
     return None, ""
 
 
 def _seat(pen: ImageDraw, state: State, seat: int, top: int) -> None:
-    """A seat's name, what it values, and what it said last."""
+    """Draw a seat's name, values and latest act."""
     values = state.scenario.utilities[seat]
     to_move = not state.over and state.mover == seat
     pen.rounded_rectangle((20, top, 210, top + 92), 10, outline=OF_SEAT[seat], width=4 if to_move else 1)
@@ -104,11 +104,11 @@ def _standing(state: State) -> str:
     if outcome.deal:
         return f"Deal: {outcome.scores[0]} points for {SEATS[0]}, {outcome.scores[1]} for {SEATS[1]}"
     why = f"{outcome.ending.name.replace('_', ' ').lower()}"
-    return f"No deal ({why}): nobody gets anything"
+    return f"No deal ({why}): both seats get nothing"
 
 
 def _pile(pen: ImageDraw, items: Triple, middle: int) -> None:
-    """Items side by side, type by type."""
+    """Draw items in a row, type by type."""
     for place, number in enumerate(items):
         left = 60 + 140 * place
         for copy in range(min(number, MOST_DRAWN)):
@@ -118,7 +118,7 @@ def _pile(pen: ImageDraw, items: Triple, middle: int) -> None:
 
 
 def _item(pen: ImageDraw, kind: int, x: int, y: int, size: int) -> None:
-    """A book, a hat or a ball about a point."""
+    """Draw a book, a hat or a ball centred at a point."""
     colour = OF_ITEM[kind]
     if kind == 0:
         pen.rectangle((x - 0.8 * size, y - size, x + 0.8 * size, y + size), fill=colour)

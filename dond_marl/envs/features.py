@@ -1,8 +1,8 @@
-"""What a turn looks like to a network: named pieces, one flat float32 vector, no magic offsets.
+"""The input features of a network for one turn: named pieces in one flat float32 vector.
 
-The pieces are counts, my utilities, the partner's when revealed, the
-partner's last act one-hot, its last offer, turns remaining. With history also my latest claim and, turn by turn, what
-either seat has said. Each is divided by its largest possible value, so that all lie in [0, 1].
+The pieces are counts, my utilities, the partner's if revealed, the partner's last act one-hot, its last offer, and the
+turns remaining; with history also my latest claim and the acts of both seats, turn by turn. Each number is divided by
+its largest possible value, so that all lie in [0, 1].
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from dond_marl.game import ITEMS, MAX_VALUE, Act
 from dond_marl.seats import Floats, Int8s, Turns
 
 VERSION = 1  # raised whenever the same turn would give other numbers
-HISTORY_VERSION = 1  # likewise, of the pieces of the history
-SAID = 1 + len(ITEMS)  # numbers of one act of the history: the act, then its offer
+HISTORY_VERSION = 1  # the same for the pieces of the history
+ACT_WIDTH = 1 + len(ITEMS)  # numbers of one act of the history: the act, then its offer
 
 
 class ObservationError(InputError):
-    """Features with the history, asked of an environment's observation, which does not hold it."""
+    """A layout with history applied to an environment's observation, which does not hold the history."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseLayout:
     """The base features of games with up to ``max_count`` items of one type and ``max_turns`` turns.
 
-    The pieces of the history are codes: 0 for what was not said, else 1 and more. Those of an act are 1 + the act and,
-    where it made an offer, 1 + what that would leave me of each item. ``theirs_act_0`` is the first act of the partner,
-    ``mine_act_0`` my own; whether the one or the other was first, my turns remaining tell.
+    The pieces of the history are codes: 0 for a turn not yet played, otherwise 1 and more. Those of an act are 1 + the
+    act and, for an offer, 1 + the items that it leaves me. ``theirs_act_0`` is the first act of the partner,
+    ``mine_act_0`` my own; the turns remaining show which of them was first.
     """
 
     max_count: int
     max_turns: int
     partner_utilities: bool = False  # whether there is room for them (zeros unless revealed)
-    history: bool = False  # whether what was said before is among them
+    history: bool = False  # whether the earlier acts are included
 
     @property
     def pieces(self) -> tuple[tuple[str, int], ...]:
@@ -61,7 +61,7 @@ class BaseLayout:
 
     @property
     def _of_history(self) -> tuple[tuple[str, int], ...]:
-        """My claim, then all that can have been said when the last turn comes: theirs and mine by turns."""
+        """My claim, then all acts before the last turn, theirs and mine alternating."""
         acts = (f"{('theirs', 'mine')[turn % 2]}_{{}}_{turn // 2}" for turn in range(self.max_turns - 1))
         return (
             ("own_claim", len(ITEMS)),
@@ -71,7 +71,7 @@ class BaseLayout:
     @property
     def base_width(self) -> int:
         """The width without the history."""
-        return self.width - self.history * (len(ITEMS) + SAID * (self.max_turns - 1))
+        return self.width - self.history * (len(ITEMS) + ACT_WIDTH * (self.max_turns - 1))
 
     def top(self, piece: str) -> int | None:
         """The largest whole number of a piece, by which it was divided; ``None`` for one that is one-hot."""
@@ -93,7 +93,7 @@ class BaseLayout:
 
     @property
     def name(self) -> str:
-        """The layout's name, the same for the same meaning of every number."""
+        """The layout's name: equal names mean the same meaning of every number."""
         revealed = "+partner" if self.partner_utilities else ""
         history = f"+history-v{HISTORY_VERSION}" if self.history else ""
         return f"base-v{VERSION}{revealed}{history}(max_count={self.max_count}, max_turns={self.max_turns})"
@@ -124,48 +124,50 @@ def encode(turns: Turns, layout: BaseLayout) -> Floats:
         start += width
     if layout.history:
         columns[base:] = 0
-        claim, said = _codes(turns)
+        claim, codes = _codes(turns)
         np.multiply(claim, np.float32(1 / (layout.max_count + 1)), out=columns[base : base + len(ITEMS)])
-        acts = columns[base + len(ITEMS) :].reshape(layout.max_turns - 1, SAID, turns.size)
-        said = said[: len(acts)]  # in a longer game the first acts
+        acts = columns[base + len(ITEMS) :].reshape(layout.max_turns - 1, ACT_WIDTH, turns.size)
+        codes = codes[: len(acts)]  # in a longer game the first acts
         scales = np.array([len(Act), *[layout.max_count + 1] * len(ITEMS)], dtype=np.float32)
-        np.multiply(said, (1 / scales)[:, None], out=acts[: len(said)])
+        np.multiply(codes, (1 / scales)[:, None], out=acts[: len(codes)])
     return columns.T
 
 
 def _codes(turns: Turns) -> tuple[Int8s, Int8s]:
-    """My latest claim ``[3, B]``, and all that was said ``[t, 4, B]``, theirs and mine by turns, as codes."""
-    taken, seat = turns.turns_taken, turns.seat
-    said = np.empty((taken, SAID, turns.size), dtype=np.int8)
+    """The codes of my latest claim ``[3, B]`` and of all acts ``[t, 4, B]``, theirs and mine alternating."""
+    size, seat = turns.turns_taken, turns.seat
+    codes = np.empty((size, ACT_WIDTH, turns.size), dtype=np.int8)
     claim = np.zeros((len(ITEMS), turns.size), dtype=np.int8)
-    if not taken:
-        return claim, said
-    offers = np.int8(Act.INSIST)  # and what comes before it
+    if not size:
+        return claim, codes
+    offers = np.int8(Act.INSIST)  # acts up to INSIST are offers
     acts, keeps = turns.history.act.T, turns.history.oA.transpose(1, 2, 0)
-    for turn in range(taken):
+    # Rows of ``codes``: theirs_0, mine_0, theirs_1, mine_1, ... For seat_1 that is the order of play. Seat_0 opened, so
+    # its turns 0, 1, 2, 3 go to rows 1, 0, 3, 2.
+    for turn in range(size):
         theirs = turn % 2 != seat
-        code = said[turn if seat else turn ^ 1]  # who opened has said its first act before the partner's first
+        code = codes[turn if seat else turn ^ 1]
         offer = acts[turn] <= offers
         np.add(acts[turn], 1, out=code[0])
         np.add(turns.counts.T - keeps[turn] if theirs else keeps[turn], 1, out=code[1:])
         code[1:] *= offer
         if not theirs:
             np.copyto(claim, code[1:], where=offer)
-    return claim, said
+    return claim, codes
 
 
 class ObservationEncoder:
-    """:func:`encode` for one observation of the environment: the same bits, in an eighth of the time.
+    """:func:`encode` for one observation of the environment: the same numbers, eight times as fast.
 
-    Raises :class:`ObservationError` for a layout with the history, which observations do not hold.
+    Raises :class:`ObservationError` for a layout with history, which observations do not hold.
     """
 
     def __init__(self, layout: BaseLayout) -> None:
         if layout.history:
             raise ObservationError(
-                f"the features {layout.name!r} hold what was said before, and an observation of the environment does "
-                "not. Ask a network that remembers with turns: seat it as a partner, such as checkpoint(path=...), or "
-                "take its features from dond_marl.envs.turn.turn_of(env.negotiation)"
+                f"the features {layout.name!r} hold the history, and an observation of the environment does not. Query "
+                "such a network with turns: make it a partner, such as checkpoint(path=...), or take its features from "
+                "dond_marl.envs.turn.turn_of(env.negotiation)"
             )
         self.width, starts, start = layout.width, {}, 0
         for name, width in layout.pieces:
@@ -177,15 +179,15 @@ class ObservationEncoder:
         self._scales[3 : self._act] = np.float32(1 / MAX_VALUE)
         self._scales[self._turns] = np.float32(1 / layout.max_turns)
 
-    def __call__(self, seen: Mapping[str, Any]) -> Floats:
+    def __call__(self, observation: Mapping[str, Any]) -> Floats:
         """The base features of an observation, ``[width]`` float32 in [0, 1]."""
         row = np.zeros(self.width, dtype=np.float32)
-        row[0:3], row[3:6] = seen["counts"], seen["my_utilities"]
+        row[0:3], row[3:6] = observation["counts"], observation["my_utilities"]
         if self._partner is not None:
-            row[self._partner : self._partner + 3] = seen["partner_utilities"]
-        row[self._act + int(seen["last_partner_act"])] = 1.0
-        row[self._offer : self._turns] = seen["last_partner_offer_for_me"]
-        row[self._turns] = seen["turns_remaining"]
+            row[self._partner : self._partner + 3] = observation["partner_utilities"]
+        row[self._act + int(observation["last_partner_act"])] = 1.0
+        row[self._offer : self._turns] = observation["last_partner_offer_for_me"]
+        row[self._turns] = observation["turns_remaining"]
         row *= self._scales
         return row
 

@@ -1,8 +1,17 @@
-"""Any partner in a seat of OpenSpiel's ``bargaining``, which Kaggle's game arena plays too: its acts as numbers there.
+"""OpenSpiel's ``bargaining``: our partners as its players and in Kaggle's game arena, and its published instances.
 
-That game knows offers and Agree alone: acts 0 to 119 keep up to seven items, 120 agrees (``bargaining.h``). INSIST is
-an offer like another. Who would end the talk, DISAGREE or END, asks for everything instead: nobody can be left with
-less, and the game ends by its turn limit. A partner sees what it would see here, with what was said as PROPOSE.
+That game has offers and Agree only: acts 0 to 119 keep up to seven items, 120 agrees (``bargaining.h``). INSIST is
+played as an offer. DISAGREE and END are played as an offer that keeps everything: it leaves the other side nothing, and
+the game ends at its turn limit. Partners observe each offer as PROPOSE.
+
+Kaggle's arena (``open_spiel_bargaining`` of kaggle-environments) plays the same game. Its observation is JSON: the
+pool, the viewer's values and every offer so far. Source of the format: Kaggle/kaggle-environments 1.33,
+``envs/open_spiel_env/games/bargaining/bargaining_proxy.py`` (Apache 2.0).
+
+A line of the instance file is ``1,2,3 8,1,0 4,0,2``: the pool, then the values of both players, player 0 (who opens)
+first. All 1,000 instances are legal scenarios of Lewis et al. 2017, but 78 hold five items of one type, which no
+published pool does. Source: google-deepmind/open_spiel, ``open_spiel/games/bargaining/bargaining_instances1000.txt``
+(Apache 2.0); the package on PyPI has the same lines in ``bargaining_instances1000.cc``.
 """
 
 from __future__ import annotations
@@ -37,16 +46,17 @@ def choose_act(
     seed: int = 0,
     prior: str = "lewis",
 ) -> int:
-    """What ``partner`` says, 0..120, to move after ``offers``, each what its speaker keeps, the first player's first.
+    """The act of ``partner``, 0..120, which is to move after ``offers``.
 
-    ``values`` are its own. ``seed`` names the game's chance: the same in all turns of one game. ``prior``: what it
-    believes of scenarios, :mod:`dond_marl.yardsticks.beliefs`. Raises ``ValueError`` for a pool that is too large, and
-    whatever the partner raises.
+    ``offers``: the items that each player keeps, the first player's first. ``values``: the partner's own. ``seed``: of
+    its noise, constant through a game. ``prior``: name of the scenario distribution for its beliefs, see
+    :mod:`dond_marl.yardsticks.beliefs`. Raises ``ValueError`` for a pool that is too large; errors of the partner pass
+    through.
     """
     if sum(counts) > MOST:
         raise ValueError(f"an offer of OpenSpiel's bargaining names up to {MOST} items; the pool is {counts}")
     mover = len(offers) % len(SEATS)
-    utilities = (values, _NOTHING) if mover == 0 else (_NOTHING, values)  # the other's are not known, nor are they read
+    utilities = (values, _NOTHING) if mover == 0 else (_NOTHING, values)  # the other's are unknown and not used
     state = State(Scenario(counts, utilities), Rules(max_turns))
     for offer in offers:
         state = apply(state, Action(Act.PROPOSE, offer))
@@ -68,10 +78,10 @@ class ArenaError(InputError):
 
 
 def agent(partner: Partner, *, seed: int = 0, prior: str = "lewis") -> Agent:
-    """``partner`` as a function of the arena's observation and configuration: ``kaggle_environments`` calls it.
+    """``partner`` as an agent of ``kaggle_environments``: a function of the arena's observation and configuration.
 
-    ``seed`` names the chance of its game: give each game an agent of its own. ``prior``: what the partner believes of
-    scenarios. The function raises :class:`ArenaError`, and whatever the partner raises.
+    ``seed``: of the partner's noise; give each game an agent of its own. ``prior``: name of the scenario distribution
+    for the partner's beliefs. The function raises :class:`ArenaError`; errors of the partner pass through.
     """
 
     def answer(observation: Mapping[str, Any], _configuration: Any = None) -> dict[str, int]:
@@ -85,16 +95,16 @@ def agent(partner: Partner, *, seed: int = 0, prior: str = "lewis") -> Agent:
 
 
 def parse_observation(observation: Mapping[str, Any]) -> tuple[Triple, Triple, list[Triple], int] | None:
-    """The pool, the viewer's values, the offers so far and the turn limit; ``None`` where the viewer is not to move."""
-    told = observation.get("observationString") or ""
-    if not told or observation.get("currentPlayer") != observation.get("playerId"):
+    """The pool, the viewer's values, the offers so far and the turn limit; ``None`` if the viewer is not to move."""
+    text = observation.get("observationString") or ""
+    if not text or observation.get("currentPlayer") != observation.get("playerId"):
         return None
     try:
-        state = json.loads(told)
+        state = json.loads(text)
         offers = [_triple(event["items"]) for event in state["offer_history"] if event["type"] == "offer"]
         return _triple(state["pool"]), _triple(state["my_values"]), offers, int(state["max_turns"])
     except (KeyError, TypeError, ValueError) as error:
-        raise ArenaError(f"not an observation of {ENVIRONMENT} ({error}): {quote(told)}") from None
+        raise ArenaError(f"not an observation of {ENVIRONMENT} ({error}): {quote(text)}") from None
 
 
 def _triple(items: Mapping[str, Any]) -> Triple:
@@ -109,14 +119,14 @@ _INSIDE_CODE = re.compile(r'R"\((.*?)\)"', re.DOTALL)
 
 
 class InstanceError(InputError):
-    """A file of instances that is missing, cannot be read, or holds nothing that can be played."""
+    """A file of instances that is missing, cannot be read, or has no playable instance."""
 
 
 class Instances(NamedTuple):
-    """The instances that can be played, and those that cannot."""
+    """The playable instances, and the refused ones."""
 
     scenarios: Scenarios
-    refused: tuple[int, ...]  # places in the file, from 1, of those with too many items of one type
+    refused: tuple[int, ...]  # positions in the file, from 1, of instances with too many items of one type
     max_count: int  # items of one type that were allowed
 
     @property
@@ -125,19 +135,19 @@ class Instances(NamedTuple):
 
     @property
     def refusal(self) -> str:
-        """Which are refused, why, and how to play them; empty if all can be played."""
+        """A text on the refused instances: which, why, and how to play them; empty without any."""
         if not self.refused:
             return ""
-        quote = ", ".join(map(str, self.refused[:5])) + (", ..." if len(self.refused) > 5 else "")
+        listed = ", ".join(map(str, self.refused[:5])) + (", ..." if len(self.refused) > 5 else "")
         return (
             f"{len(self.refused)} of {len(self.refused) + self.scenarios.size} instances are refused: they hold more "
-            f"than {self.max_count} items of one type (instances {quote}); play them with max_count="
+            f"than {self.max_count} items of one type (instances {listed}); play them with max_count="
             f"{LEWIS_MAX_COUNT + 1}"
         )
 
 
 def load_instances(path: str | Path | None = None, max_count: int = LEWIS_MAX_COUNT) -> Instances:
-    """The instances in a file, by default that of the installed OpenSpiel; ``max_count``: items of one type.
+    """The instances of a file, by default that of the installed OpenSpiel. ``max_count``: maximum items of a type.
 
     Raises :class:`InstanceError`, naming the line.
     """
@@ -150,15 +160,15 @@ def load_instances(path: str | Path | None = None, max_count: int = LEWIS_MAX_CO
     except (OSError, UnicodeDecodeError) as error:
         raise InstanceError(f"{file}: cannot be read as a file of instances ({error})") from None
     scenarios = list(_scenarios(text, file))
-    kept = [scenario for scenario in scenarios if max(scenario.counts) <= limit]
-    if not kept:
+    playable = [scenario for scenario in scenarios if max(scenario.counts) <= limit]
+    if not playable:
         raise InstanceError(f"{file}: no instance holds at most {limit} items of every type; raise max_count")
     refused = tuple(number for number, table in enumerate(scenarios, start=1) if max(table.counts) > limit)
-    return Instances(pack(kept), refused, limit)
+    return Instances(pack(playable), refused, limit)
 
 
 def _installed() -> Path:
-    """The file in the installed package, found without loading it."""
+    """The instance file of the installed package, found without importing it."""
     spec = find_spec("open_spiel")
     folders = [] if spec is None else [Path(place) for place in spec.submodule_search_locations or ()]
     for folder in folders:
@@ -189,7 +199,7 @@ def _scenarios(text: str, path: Path) -> Iterator[Scenario]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a text file, or of the raw strings in a file of C++, which stand one after another."""
+    """The numbered lines of a text file, or of all raw strings in a C++ file."""
     blocks = [(match.start(1), match.group(1)) for match in _INSIDE_CODE.finditer(text)] or [(0, text)]
     for start, block in blocks:
         yield from enumerate(block.splitlines(), start=text.count("\n", 0, start) + 1)

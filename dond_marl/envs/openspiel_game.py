@@ -2,8 +2,8 @@
 
 Parameters: ``max_turns``, ``disagree``, and ``split``, the part of the ``lewis`` scenarios that chance deals from with
 equal probability. Acts are numbered as in the discrete view (:mod:`dond_marl.splits`), player k is ``seat_k``, returns
-are own points. The observation tensor is the box view's; the information state, a text, is what a seat has seen and
-heard so far. Needs the package ``open_spiel``.
+are own points. The observation tensor is the box view's; the information state is a text with the seat's own cards and
+all acts so far. Needs the package ``open_spiel``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TYPE = pyspiel.GameType(
 
 
 class DealGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel ships no types
-    """The rules, and where the scenarios come from. Raises ``ValueError`` for parameters that make no game."""
+    """The game's rules and the split of its scenarios. Raises ``ValueError`` for invalid parameters."""
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
         parameters = {**DEFAULTS, **(params or {})}
@@ -73,7 +73,7 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
 
     def __init__(self, game: DealGame) -> None:
         super().__init__(game)
-        self.rules, self.split = game.rules, game.split  # little: OpenSpiel copies all of it with the state
+        self.rules, self.split = game.rules, game.split  # small values: OpenSpiel copies them with the state
         self.table: State | None = None
 
     def current_player(self) -> int:
@@ -97,8 +97,8 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
     def _action_to_string(self, player: int, action: int) -> str:
         if player == pyspiel.PlayerId.CHANCE:
             return f"scenario {action}"
-        said = action_of(action)
-        return f"{said.act_type.name} {said.oA}" if said.act_type <= Act.INSIST else said.act_type.name
+        act_type, oA = action_of(action)
+        return f"{act_type.name} {oA}" if act_type <= Act.INSIST else act_type.name
 
     def is_terminal(self) -> bool:
         return self.table is not None and self.table.over
@@ -113,7 +113,7 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
 
 
 class DealObserver:
-    """What a player sees: the tensor of the box view, and a text; with ``recalls`` the text holds the whole talk."""
+    """A player's observation: the tensor of the box view, and a text; with ``recalls`` the text holds all acts."""
 
     def __init__(self, rules: Rules, *, recalls: bool) -> None:
         self._encode = ObservationEncoder(BaseLayout(LEWIS_MAX_COUNT, rules.max_turns))
@@ -122,7 +122,7 @@ class DealObserver:
         self.dict = {"observation": self.tensor}
 
     def set_from(self, state: DealState, player: int) -> None:
-        """Write what ``player`` sees into ``tensor``; zeros before the deal."""
+        """Write the observation of ``player`` into ``tensor``; zeros before the deal."""
         self.tensor[:] = 0.0 if state.table is None else self._encode(observe(state.table, player))
 
     def string_from(self, state: DealState, player: int) -> str:
@@ -138,7 +138,7 @@ class DealObserver:
 
 
 def answer(partner: Partner, state: DealState, seed: int = 0) -> int:
-    """The number of what ``partner`` says in ``state``. ``seed``: the game's chance, the same in all turns of one."""
+    """The number of the act that ``partner`` plays in ``state``. ``seed``: of its noise, constant through a game."""
     assert state.table is not None
     action = choose_action(partner, state.table, seed=seed, prior="lewis")
     return int(action_index(np.array(action.act_type), np.array(action.oA), LEWIS_MAX_COUNT))

@@ -1,8 +1,7 @@
-"""The same game as a PettingZoo parallel environment: both seats are asked, the active one is heard.
+"""The game as a PettingZoo parallel environment: both seats submit an action, the active seat's is used.
 
-The inactive seat's action is ignored: it decides nothing. A learner that is handed both seats at every step, as over
-SuperSuit's vectors, must leave those steps out; ``info["active_agent"]`` of the reset or step before names the seat
-that decides.
+The inactive seat's action is ignored. A learner that gets both seats at every step, for example through SuperSuit's
+vectors, must leave those steps out; ``info["active_agent"]`` of the previous reset or step names the active seat.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ Results = tuple[
 class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """One negotiation as a parallel environment: both seats submit an action in each step.
 
-    ``info["active_agent"]`` names the seat to move (``None`` at the end); only its action is used, whatever the other
-    one gives. Takes the settings of :class:`NegotiationEnv`; ``illegal`` is ``"forfeit"`` by default, because those who
-    step both seats at once sample without masks.
+    ``info["active_agent"]`` names the seat to move (``None`` at the end); only its action is used. Takes the settings
+    of :class:`NegotiationEnv`, but ``illegal`` is ``"forfeit"`` by default, because users of the parallel API usually
+    sample without masks.
     """
 
     metadata = METADATA
@@ -57,7 +56,7 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
         return self._observations(), self._infos()
 
     def step(self, actions: Mapping[str, object]) -> Results:
-        """The active seat says its action. Raises as :meth:`NegotiationEnv.step`, and where that action is missing."""
+        """Apply the active seat's action. Raises as :meth:`NegotiationEnv.step`, and if that action is missing."""
         env = self.negotiation_env
         if not self.agents:
             env.negotiation  # noqa: B018  # raises before the first reset

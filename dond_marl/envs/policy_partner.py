@@ -1,8 +1,8 @@
-"""The way back: a policy that another library trained on a view sits in a seat.
+"""A policy trained with another library as a partner.
 
-Whoever trained on ``view(..., observations="box")`` has a function from observations and masks to actions.
-:class:`PolicyPartner` asks it for whole batches of turns, so the policy can play in a league, be evaluated and be
-hinted like any other partner.
+Training on ``view(..., observations="box")`` gives a function from observations and masks to actions.
+:class:`PolicyPartner` calls it on batches of turns, so that the policy can play in a league, be evaluated and be hinted
+like any other partner.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _PURE = Traits(deterministic=True, memoryless=True, learned=True)
 
 @dataclass(frozen=True)
 class PolicyPartner:
-    """Plays what ``policy(observations, masks)`` answers.
+    """A partner that plays the actions of ``policy(observations, masks)``.
 
-    It is given the view's observations, ``float32[B, W]``, and ``action_masks()``, ``bool[B, M]``, and returns the
-    view's actions: ``[B, 4]`` whole numbers for ``actions="flat"``, ``[B]`` for ``"discrete"``. ``layout`` is that of
-    the environment it learned in, by default games of up to 4 items of a type and 10 turns. An answer that the rules
-    forbid is replaced by END and counted as such: on the view it would have forfeited.
+    The policy gets the view's observations, ``float32[B, W]``, and ``action_masks()``, ``bool[B, M]``, and returns the
+    view's actions: ``[B, 4]`` whole numbers for ``actions="flat"``, ``[B]`` for ``"discrete"``. ``layout``: that of the
+    training environment, by default games of up to 4 items of a type and 10 turns. An illegal action is replaced by END
+    with cause ``ILLEGAL``: in the view it would have forfeited.
 
-    Raises ``ValueError`` for games that do not fit the layout, and for answers outside the action space.
+    Raises ``ValueError`` for games that do not fit the layout, and for actions outside the action space.
     """
 
     policy: Policy
@@ -81,7 +81,7 @@ class PolicyPartner:
 
 
 def view_masks(turns: Turns, max_count: int, actions: Literal["flat", "discrete"] = "flat") -> Bools:
-    """What ``action_masks()`` says, ``[B, 5 + 3 * (max_count + 1)]`` for flat actions, ``[B, 2K + 3]`` for discrete."""
+    """The view's action masks, ``[B, 5 + 3 * (max_count + 1)]`` for flat actions, ``[B, 2K + 3]`` for discrete ones."""
     if actions == "discrete":
         return legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], max_count)
     within = np.arange(max_count + 1) <= turns.caps[:, :, None]

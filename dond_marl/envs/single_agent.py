@@ -1,4 +1,4 @@
-"""One seat of the game as a Gymnasium environment; a partner sits in the other."""
+"""One seat of the game as a Gymnasium environment; a partner occupies the other seat."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
 
-PATIENCE = 100  # games in a row that may end before the agent moves, before we say that it never will
-NOTICE = 20  # games in all that may end so before we say that the agent is never met in the seat drawn for it
+PATIENCE = 100  # consecutive games that end before the agent moves, until PartnerError
+NOTICE = 20  # such games in all, until a warning that the agent never moves in one of the seats
 
 
 class PartnerError(RunFailure):
-    """The partner failed, answered something illegal, or never lets the agent move. The message names it."""
+    """The partner failed, played an illegal act, or never lets the agent move. The message names the partner."""
 
 
 class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
@@ -33,8 +33,8 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
     ``env``: a :class:`NegotiationEnv`, wrapped or not. It forfeits on illegal acts unless it was built with an
     ``illegal`` of its own. ``partner``: a name, a mapping with ``kind``, or a partner object
     (:func:`dond_marl.occupants.seat_occupant`). ``seat``: by number or name (0, ``"seat_0"``), or ``None`` to draw it
-    in every episode; ``info["seat"]`` names it. Observations, actions and info are the seat's own, see
-    :mod:`dond_marl.envs.spaces`; the reward is what the seat earned since its last act, in points.
+    in every episode; ``info["seat"]`` names it. Observations, actions and info: :mod:`dond_marl.envs.spaces`. The
+    reward is the seat's points since its last act.
     """
 
     metadata = METADATA
@@ -59,9 +59,9 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         self._fixed_seat = fixed
         self._seat = fixed or 0
         self._playing = False
-        self._met: set[int] = set()  # seats in which the agent was to move
+        self._played_seats: set[int] = set()  # seats in which the agent was to move
         self._skipped = 0
-        # The seats' spaces are alike; a copy, so that seeding ours leaves the environment's alone.
+        # The seats' spaces are equal; a copy, so that seeding this one does not affect the environment's.
         self.observation_space = copy.deepcopy(env.observation_space(SEATS[0]))
         self.action_space = copy.deepcopy(env.action_space(SEATS[0]))
 
@@ -73,37 +73,37 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start a new game and let the partner speak if it opens. Options as :meth:`NegotiationEnv.reset`.
+        """Start a new game; the partner moves first if it opens. Options as :meth:`NegotiationEnv.reset`.
 
-        Games that end before the agent has moved are played again with new numbers and counted in
-        ``info["skipped_games"]``. Raises :class:`PartnerError` after 100 of them in a row; warns once after 20 of them
-        if the seat is drawn and the agent was never to move in seat_1.
+        Games that end before the agent has moved are replaced by new ones and counted in ``info["skipped_games"]``.
+        Raises :class:`PartnerError` after 100 of them in a row; warns once after 20 if the seat is drawn and the agent
+        never moved in one of the seats.
         """
         seed = read_seed(seed)
         super().reset(seed=seed)
-        self._playing = False  # should anything fail, there is no game
+        self._playing = False  # if anything below fails, there is no game
         env_seed = None if seed is None else int(self.np_random.integers(2**32))
         for skipped in range(PATIENCE):
             if self._fixed_seat is None:
                 self._seat = int(self.np_random.integers(2))
             self._noise = Noise(int(self.np_random.integers(2**63)), (), 1)
             self.env.reset(seed=env_seed, options=options)
-            env_seed = None  # the environment's own numbers go on
-            self._partner_speaks()
+            env_seed = None  # the environment's own random numbers continue
+            self._play_partner()
             if not self.game.negotiation.over:
                 self._playing = True
-                self._met.add(self._seat)
+                self._played_seats.add(self._seat)
                 return self.env.observe(self.agent), self._info(skipped)
             self._skip()
         raise PartnerError(f"{PATIENCE} games in a row ended before {self.agent} could move: {self._why_never()}")
 
     def step(self, action: dict[str, Any]) -> tuple[Observation, float, bool, bool, Info]:
-        """Say ``action``; the partner answers. Raises as :meth:`NegotiationEnv.step`, and :class:`PartnerError`."""
+        """Play ``action``, then the partner's. Raises as :meth:`NegotiationEnv.step`, and :class:`PartnerError`."""
         if not self._playing:
             raise OrderError("there is no game to step: call reset() first")
         self.env.step(action)
-        self._playing = False  # should the partner fail, nobody speaks in its place
-        reward = self.env.rewards[self.agent] + self._partner_speaks()
+        self._playing = False  # if the partner fails, there is no game
+        reward = self.env.rewards[self.agent] + self._play_partner()
         over = self.game.negotiation.over
         self._playing = not over
         return self.env.observe(self.agent), float(reward), over, False, self._info()
@@ -116,7 +116,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
 
     def _skip(self) -> None:
         self._skipped += 1
-        if self._skipped == NOTICE and self._fixed_seat is None and self._seat not in self._met:
+        if self._skipped == NOTICE and self._fixed_seat is None and self._seat not in self._played_seats:
             logger.warn(
                 f"{NOTICE} games ended before {self.agent} could move, so all episodes so far were played in "
                 f"{SEATS[1 - self._seat]}: {self._why_never()}"
@@ -124,21 +124,21 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
 
     def _why_never(self) -> str:
         if self.game.rules.max_turns == 1:
-            return "with max_turns=1 only seat_0 speaks; raise it, or say seat=0"
-        return f"{self.partner_name} ends them at once; take another partner, or say seat=0"
+            return "with max_turns=1 only seat_0 moves; raise it, or set seat=0"
+        return f"{self.partner_name} ends them at once; take another partner, or set seat=0"
 
-    def _partner_speaks(self) -> float:
-        """Ask the partner until the agent is to move; what the agent earned meanwhile, in points."""
-        earned = 0.0
+    def _play_partner(self) -> float:
+        """Play the partner's acts until the agent is to move; returns the agent's points in that time."""
+        points = 0.0
         while not (state := self.game.negotiation).over and state.mover != self._seat:
-            action, message = self._answer()
-            said = {MESSAGE: message} if message else {}
-            self.env.step({"act_type": int(action.act_type), "oA": action.oA, **said})
-            earned += self.env.rewards[self.agent]
-        return earned
+            action, message = self._query_partner()
+            talk = {MESSAGE: message} if message else {}
+            self.env.step({"act_type": int(action.act_type), "oA": action.oA, **talk})
+            points += self.env.rewards[self.agent]
+        return points
 
-    def _answer(self) -> tuple[Action, str]:
-        """What the partner says, and what it says beside it."""
+    def _query_partner(self) -> tuple[Action, str]:
+        """The partner's legal action and message. Raises :class:`PartnerError`."""
         game, state = self.game, self.game.negotiation
         prior, revealed = game.source.prior, game.reveal_partner_utilities
         turn = turn_for(self.partner, state, self._noise, prior=prior, reveal_partner_utilities=revealed)
@@ -146,7 +146,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         try:
             decisions = self.partner.act(turn)
             action, message = only_action(decisions), only_message(decisions, state)
-        except Exception as error:  # whatever the partner does wrong is the partner's
+        except Exception as error:  # any failure of the partner
             raise PartnerError(f"{where} failed: {error_line(error)}") from error
         rule = rule_against(state, action)
         if rule is not None:
@@ -154,7 +154,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         return action, message
 
     def _info(self, skipped: int | None = None) -> Info:
-        """The seat's info as objects of its own: Gymnasium's users keep and change what they are given."""
+        """A writable copy of the seat's info, because Gymnasium's users store and change infos."""
         info = copy_info(self.env.infos[self.agent])
         info["seat"] = self.agent
         if skipped is not None:
@@ -168,6 +168,6 @@ def make(
     render_mode: RenderMode | None = None,
     **settings: Any,
 ) -> SingleAgentView:
-    """What ``gymnasium.make("DealOrNoDialog-v0", ...)`` makes; ``settings`` are those of :class:`NegotiationEnv`."""
+    """The entry point of ``gymnasium.make("DealOrNoDialog-v0", ...)``; ``settings``: :class:`NegotiationEnv`'s."""
     check_known(settings, ("partner", "seat", *inspect.signature(NegotiationEnv).parameters))
     return SingleAgentView(NegotiationEnv(render_mode=render_mode, **settings), partner, seat)

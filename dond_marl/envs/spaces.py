@@ -1,10 +1,10 @@
-"""What a seat sees and may say, as Gymnasium spaces, masks and checked actions; and checked settings and options.
+"""Observation and action spaces, masks, and checks of actions, settings and reset options.
 
-Every face of the game (AEC, parallel, single-seat, the views) shares these definitions.
+All environments (AEC, parallel, single-seat, the views) share these definitions.
 
 Observation, a ``Dict``: ``counts``, ``my_utilities``, ``partner_utilities`` (zeros unless revealed),
 ``last_partner_act`` (END stands for "none yet"), ``last_partner_offer_for_me`` (zeros before the first),
-``turns_remaining``. Action, a ``Dict``: ``act_type`` and ``oA``, what the acting seat keeps.
+``turns_remaining``. Action, a ``Dict``: ``act_type`` and ``oA``, the items that the acting seat keeps.
 
 In games with messages (``message_length`` of at least 1) the observation also holds ``last_partner_message``, ``""``
 before the first, and the action ``message``, both a ``Text`` of up to so many printable ASCII characters. It may be
@@ -48,7 +48,7 @@ Info = dict[str, Any]
 Entry = TypeVar("Entry")
 Arguments = ParamSpec("Arguments")
 SCENARIO = "scenario"  # the only option of reset
-_NEAR = 0.85  # of difflib: "scenarios" and "senario" are slips of the pen, "scenario_id" is another's option
+_NEAR = 0.85  # difflib's ratio: "scenarios" and "senario" are typing errors, "scenario_id" is another option
 _NOTHING: Triple = (0, 0, 0)
 _OUTSIDE: Triple = (-1, -1, -1)
 _ACTS = tuple(Act)
@@ -59,14 +59,14 @@ LAST_MESSAGE = "last_partner_message"  # of an observation
 
 
 class InvalidAction(InputError):
-    """An action that lies outside the action space. The message says what is allowed; the state is unchanged."""
+    """An action outside the action space. The message says what is allowed; the state is unchanged."""
 
 
 class ActionMask(dict[str, Any]):
-    """What may be said now, nested like the action space: ``space.sample(mask)`` is always legal.
+    """The mask of legal actions, nested like the action space: ``space.sample(mask)`` is always legal.
 
-    ``mask["act_type"]`` is ``int8[5]``, ``mask["oA"]`` three ``int8[max_count + 1]``; all read-only. For code that only
-    wants the acts, ``np.asarray(mask)`` is the act mask and ``mask[Act.AGREE]`` its entry.
+    ``mask["act_type"]`` is ``int8[5]``, ``mask["oA"]`` three ``int8[max_count + 1]``; all read-only. As shortcuts,
+    ``np.asarray(mask)`` is the act mask and ``mask[Act.AGREE]`` its entry.
     """
 
     def __missing__(self, key: object) -> Any:
@@ -79,12 +79,12 @@ class ActionMask(dict[str, Any]):
 
 
 def text_space(length: int) -> spaces.Text:
-    """A message of up to ``length`` characters, of none too."""
+    """The space of messages with 0 to ``length`` characters."""
     return spaces.Text(max_length=length, min_length=0, charset=MESSAGE_CHARACTERS)
 
 
 def observation_space(max_count: int, max_turns: int, message_length: int = 0) -> spaces.Dict:
-    """What a seat sees in games with up to ``max_count`` items of one type and ``max_turns`` turns."""
+    """The observation space of games with up to ``max_count`` items of one type and ``max_turns`` turns."""
     items, values = [max_count + 1] * len(ITEMS), [MAX_VALUE + 1] * len(ITEMS)
     talk = {LAST_MESSAGE: text_space(message_length)} if message_length else {}
     return spaces.Dict(
@@ -101,19 +101,19 @@ def observation_space(max_count: int, max_turns: int, message_length: int = 0) -
 
 
 def action_space(max_count: int, message_length: int = 0) -> spaces.Dict:
-    """What a seat may say: an act and ``oA``, up to ``max_count`` of each type, and a message in games with them."""
+    """The action space: an act, ``oA`` with up to ``max_count`` of each type, and a message in games with messages."""
     items = [max_count + 1] * len(ITEMS)
     talk = {MESSAGE: text_space(message_length)} if message_length else {}
     return spaces.Dict({"act_type": spaces.Discrete(len(Act)), "oA": spaces.MultiDiscrete(items), **talk})
 
 
 def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) -> Observation:
-    """What ``seat`` sees, at any moment of the game; fresh arrays."""
+    """The observation of ``seat`` at any moment of the game; fresh arrays."""
     scenario, claim, last = state.scenario, state.claims[1 - seat], state.last_act(1 - seat)
     counts = scenario.counts
     theirs = scenario.utilities[1 - seat] if reveal_partner_utilities else _NOTHING
     offered = _NOTHING if claim is None else (counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2])
-    talk = {LAST_MESSAGE: _heard(state, 1 - seat)} if state.rules.message_length else {}
+    talk = {LAST_MESSAGE: _last_message(state, 1 - seat)} if state.rules.message_length else {}
     return {
         "counts": read_only_triple(counts).copy(),
         "my_utilities": read_only_triple(scenario.utilities[seat]).copy(),
@@ -125,7 +125,7 @@ def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) 
     }
 
 
-def _heard(state: State, seat: int) -> str:
+def _last_message(state: State, seat: int) -> str:
     """The latest message of ``seat``, ``""`` before its first."""
     copy_info = state.messages[: len(state.public_history)][seat::2]
     return copy_info[-1] if copy_info else ""
@@ -154,11 +154,11 @@ def inform(state: State, seat: int, max_count: int) -> Info:
 
 
 def copy_info(info: Info) -> Info:
-    """The info with arrays of the caller's own, to keep and to change."""
-    return {name: _own(value) for name, value in info.items()}
+    """A copy of the info with writable arrays."""
+    return {name: _copy(value) for name, value in info.items()}
 
 
-def _own(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, ActionMask):
@@ -167,7 +167,7 @@ def _own(value: Any) -> Any:
 
 
 def agent_entry(table: Mapping[str, Entry], agent: str) -> Entry:
-    """The entry of ``agent``. Raises ``ValueError`` for any other than the two seats."""
+    """The entry of ``agent`` in a mapping of both seats. Raises ``ValueError`` for an unknown agent."""
     try:
         return table[agent]
     except (KeyError, TypeError):
@@ -177,13 +177,12 @@ def agent_entry(table: Mapping[str, Entry], agent: str) -> Entry:
 def read_action(action: object, max_count: int, *, message: bool = False) -> Action:
     """The action as a value of the game. Raises :class:`InvalidAction` for anything outside the action space.
 
-    ``message``: one may stand beside it, see :func:`read_message`.
+    ``message``: whether it may have a message too, see :func:`read_message`.
     """
     if not isinstance(action, Mapping) or action.keys() - ({MESSAGE} if message else ()) != _PARTS:
-        beside = f", and beside them {MESSAGE!r} if anything is said" if message else ""
+        keys = f"'act_type' and 'oA'{f', and optionally {MESSAGE!r}' if message else ''}"
         raise _invalid(
-            f"an action must be a dict with exactly the keys 'act_type' and 'oA'{beside}; got {describe_value(action)}",
-            max_count,
+            f"an action must be a dict with exactly the keys {keys}; got {describe_value(action)}", max_count
         )
     act, oA = as_integer(action["act_type"]), read_integers(action["oA"], len(ITEMS))
     if act is None or not 0 <= act < len(_ACTS):
@@ -196,7 +195,7 @@ def read_action(action: object, max_count: int, *, message: bool = False) -> Act
 
 
 def read_message(action: Mapping[str, Any], rules: Rules) -> str:
-    """The message of an action that :func:`read_action` has read. Raises :class:`InvalidAction`."""
+    """The message of an action that :func:`read_action` accepted. Raises :class:`InvalidAction`."""
     message = action.get(MESSAGE, "")
     broken = rule_against_message(rules, message)
     if broken is not None:
@@ -209,7 +208,7 @@ def read_integers(value: object, size: int) -> list[int] | None:
     if isinstance(value, np.ndarray):
         if value.shape != (size,) or value.dtype.kind not in "iu":
             return None
-        return list(np.asarray(value).tolist())  # of a masked array what lies below the mask
+        return list(np.asarray(value).tolist())  # asarray: the data of a masked array
     if not isinstance(value, list | tuple) or len(value) != size:
         return None
     integers = [number for entry in value if (number := as_integer(entry)) is not None]
@@ -217,7 +216,7 @@ def read_integers(value: object, size: int) -> list[int] | None:
 
 
 def describe_value(value: object) -> str:
-    """What an action, or a part of one, is, for error messages; of an array also what may be wrong with it."""
+    """An action, or a part of one, as text for error messages; an array with dtype, shape and advice."""
     if not isinstance(value, np.ndarray):
         return quote(value)
     advice = "; whole numbers are needed, e.g. .astype(int)" if value.dtype.kind in "fb" else ""
@@ -252,7 +251,7 @@ def _invalid(problem: str, max_count: int) -> InvalidAction:
 
 
 def keyword_settings(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    """``init`` with a ``TypeError`` of our own for a setting that it does not have, or that is given without a name."""
+    """``init`` with a helpful ``TypeError`` for unknown settings and for settings given without a name."""
     known = tuple(inspect.signature(init).parameters)[1:]
 
     @functools.wraps(init)
@@ -295,7 +294,7 @@ def read_seed(seed: object) -> int | None:
 
 
 def scenario_option(options: Mapping[str, Any] | None, max_count: int) -> Scenario | None:
-    """The table that the options of ``reset`` set by hand. Raises ``TypeError`` and ``ValueError``."""
+    """The scenario in the options of ``reset``, ``None`` without one. Raises ``TypeError`` and ``ValueError``."""
     if options is None:
         return None
     if not isinstance(options, Mapping):

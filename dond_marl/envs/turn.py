@@ -1,4 +1,4 @@
-"""One game's turn as a batch of one: what lets any occupant play where the game is a single :class:`State`."""
+"""One turn of a single :class:`State` as a batch of one, so that any occupant can play it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dond_marl.game import Act, Action, State, Triple, may_agree, rest, rule_aga
 from dond_marl.rollout import Noise
 from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Partner, Turns, no_hints, no_noise
 
-DECISIONS = "Decisions (use dond_marl.seats.decide(act_type, oA))"  # for messages about who returns something else
-UNHEARD = Action(Act.END)  # how a secret claim stands in the history that the other seat is shown
+DECISIONS = "Decisions (use dond_marl.seats.decide(act_type, oA))"  # for error messages
+_HIDDEN = Action(Act.END)  # stands for a secret claim in the history that the other seat observes
 _NO_HINTS, _NO_NOISE = no_hints(1), no_noise(1)  # read-only, so one of each is enough
 
 
@@ -21,21 +21,21 @@ def turn_of(
     noise: Doubles | None = None,
     game_noise: Doubles | None = None,
 ) -> Turns:
-    """What the seat to move sees, one row, like :meth:`dond_marl.batch.GameBatch.turns`. Noise: ``[1, 8]``."""
+    """The turn of the seat to move as one row, like :meth:`dond_marl.batch.GameBatch.turns`. Noise: ``[1, 8]``."""
     scenario, seat = state.scenario, state.mover
     claim, last = state.claims[1 - seat], state.last_act(1 - seat)
-    taken = len(state.history)
-    heard = (*state.public_history, *[UNHEARD] * (taken - len(state.public_history)))
-    acts = np.array([action.act_type for action in heard], dtype=np.int8).reshape(taken, 1)
-    offers = np.array([action.oA for action in heard], dtype=np.int8).reshape(taken, 3, 1)
-    messages = np.array(state.messages, dtype=np.object_).reshape(taken, 1) if any(state.messages) else None
+    size = len(state.history)
+    visible = (*state.public_history, *[_HIDDEN] * (size - len(state.public_history)))
+    acts = np.array([action.act_type for action in visible], dtype=np.int8).reshape(size, 1)
+    offers = np.array([action.oA for action in visible], dtype=np.int8).reshape(size, 3, 1)
+    messages = np.array(state.messages, dtype=np.object_).reshape(size, 1) if any(state.messages) else None
     return Turns(
         rules=state.rules,
         prior=prior,
         counts=_row(scenario.counts),
         my_utilities=_row(scenario.utilities[seat]),
         partner_utilities=_row(scenario.utilities[1 - seat] if reveal_partner_utilities else (0, 0, 0)),
-        history=History(acts, offers, taken, None, messages),
+        history=History(acts, offers, size, None, messages),
         last_partner_act=np.array([NO_ACT_YET if last is None else last], dtype=np.int8),
         last_partner_offer_for_me=_row((0, 0, 0) if claim is None else rest(scenario.counts, claim)),
         turns_remaining=np.array([state.turns_remaining], dtype=np.int8),
@@ -60,30 +60,30 @@ def only_action(decisions: Decisions) -> Action:
 
 
 def only_message(decisions: Decisions, state: State) -> str:
-    """What is said beside the single decision of a batch of one, ``""`` for nothing or where no message may pass.
+    """The message of the single decision of a batch of one, ``""`` for none or in games without messages.
 
     Raises ``ValueError`` for a message that the rules forbid.
     """
     if decisions.messages is None or not state.rules.message_length or state.claiming:
         return ""
-    said = np.asarray(decisions.messages, dtype=np.object_)
-    if said.shape != (1,):
-        raise ValueError(f"messages of one game need shape (1,); got {said.shape}")
-    broken = rule_against_message(state.rules, said[0])
+    messages = np.asarray(decisions.messages, dtype=np.object_)
+    if messages.shape != (1,):
+        raise ValueError(f"messages of one game need shape (1,); got {messages.shape}")
+    broken = rule_against_message(state.rules, messages[0])
     if broken is not None:
         raise ValueError(broken)
-    return str(said[0])
+    return str(messages[0])
 
 
 def choose_action(partner: Partner, state: State, *, seed: int, prior: str) -> Action:
-    """What ``partner``, to move in ``state``, says; raises whatever it raises."""
+    """The action of ``partner``, which is to move in ``state``. Errors of the partner pass through."""
     return only_action(partner.act(turn_for(partner, state, Noise(seed, (), 1), prior=prior)))
 
 
 def turn_for(
     partner: Partner, state: State, noise: Noise, *, prior: str, reveal_partner_utilities: bool = False
 ) -> Turns:
-    """What ``partner``, to move in ``state``, is asked with; the noise of one game, if it gambles."""
+    """The turn at which ``partner``, which is to move in ``state``, is queried; ``noise``: that of one game."""
     free = not partner.traits.deterministic
     return turn_of(
         state,

@@ -1,7 +1,7 @@
-"""Thousands of games at once for an outside trainer: Gymnasium's vector API over the batched engine.
+"""Gymnasium's vector API over the batched engine: thousands of games at once for other trainers.
 
-Row for row the games are those of :class:`~dond_marl.envs.single_agent.SingleAgentView`: one seat, drawn per game or
-fixed, a partner in the other, illegal acts forfeit, games that end before the agent moves are replaced. Games that
+Each row is a game of :class:`~dond_marl.envs.single_agent.SingleAgentView`: one seat, drawn per game or fixed, a
+partner in the other, illegal acts forfeit, games that end before the agent moves are replaced. Games that
 began together stay in one :class:`dond_marl.batch.GameBatch`, so the partner is queried a few times per step instead of
 once per game.
 """
@@ -45,7 +45,7 @@ OBSERVED = (
 
 
 class _Cohort(NamedTuple):
-    """Games that began together, the agent in the same seat; column i of the table is row ``rows[i]`` of the vector."""
+    """Games that began together with the agent in one seat; game i of ``table`` is row ``rows[i]`` of the vector."""
 
     table: GameBatch
     rows: Rows
@@ -54,19 +54,19 @@ class _Cohort(NamedTuple):
 
 
 class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
-    """``num_envs`` games side by side against ``partner``, each begun anew when it ends.
+    """A Gymnasium vector environment of ``num_envs`` games against ``partner``; finished games restart.
 
     ``partner`` and ``seat`` as for :class:`SingleAgentView`, ``settings`` those of :class:`NegotiationEnv`.
     ``actions``: ``"dict"``, ``"flat"`` or ``"discrete"``; ``observations``: ``"dict"`` or ``"box"``, as
     :func:`dond_marl.envs.views.view` has them. ``autoreset``: ``"same_step"`` (the step that ends a game returns the
     first observation of the next, and the last one in ``infos["final_obs"]``) or ``"next_step"``.
 
-    ``infos`` holds arrays, a row for each game: ``action_mask``, which acts may be said (int8 ``[N, 2K + 3]`` for
-    discrete actions, otherwise ``[N, 5 + 3 * (max_count + 1)]``, act types, then each entry of ``oA``); ``seat``, 0 or
-    1; ``skipped_games``, how many ended before the agent could move, since the row's last step; and of the games that
-    ended in this step, where ``_scores`` is true, ``scores`` ``[N, 2]`` in points, ``ending`` (:class:`Ending`) and
-    ``deal``. Rewards are points ``[N]``, float64, at the end of a game; nothing is ever truncated. Raises
-    :class:`PartnerError` where the partner fails, and :class:`InvalidAction`, before anything changes, for what is no
+    ``infos`` holds arrays with a row per game: ``action_mask``, the legal acts (int8 ``[N, 2K + 3]`` for discrete
+    actions, otherwise ``[N, 5 + 3 * (max_count + 1)]``, act types, then each entry of ``oA``); ``seat``, 0 or 1;
+    ``skipped_games``, the number that ended before the agent could move, since the row's last step; and for the games
+    that ended in this step, where ``_scores`` is true, ``scores`` ``[N, 2]`` in points, ``ending`` (:class:`Ending`)
+    and ``deal``. Rewards are points ``[N]``, float64, at the end of a game; nothing is ever truncated. Raises
+    :class:`PartnerError` if the partner fails, and :class:`InvalidAction`, before anything changes, for an invalid
     action.
     """
 
@@ -98,8 +98,8 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         forms = Translation(game, Forms(actions, observations))
         if game.rules.message_length or game.rules.secret_claims:
             raise InputError(
-                "a vector passes no text and plays no secret claims: leave message_length and secret_claims out, or "
-                "take SingleAgentView"
+                "a vector supports no messages and no secret claims: leave message_length and secret_claims out, or "
+                "use SingleAgentView"
             )
         if game.illegal != "forfeit":
             raise InputError("in a vector illegal acts forfeit: leave illegal out, or sample with infos['action_mask']")
@@ -116,7 +116,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self._over = np.zeros(number, dtype=bool)
         self._skipped = np.zeros(number, dtype=np.int64)
         self._seat = np.zeros(number, dtype=np.int64)
-        # What the agent sees of each game, at its end too.
+        # The agent's observation of each game, at its end too.
         single = ("last_partner_act", "turns_remaining")
         self._seen: dict[str, Int8s] = {
             name: np.zeros((number,) if name in single else (number, len(ITEMS)), dtype=np.int8) for name in OBSERVED
@@ -127,7 +127,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin every game anew. One ``seed`` for all; the same seed and acts give the same games."""
+        """Restart every game. One ``seed`` for all; the same seed and acts give the same games."""
         if isinstance(seed, list | tuple):
             raise InputError("the games of this vector share one seed: give reset(seed=NUMBER)")
         if options:
@@ -142,7 +142,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         return self._observation(), self._infos()
 
     def step(self, actions: Any) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Say each game's act; the partner answers."""
+        """Play the agent's act in each game, then the partner's."""
         if self._seed is None:
             raise OrderError("there is no game to step: call reset() first")
         act, oA = self._read(actions)
@@ -153,11 +153,11 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             "ending": np.zeros(self.num_envs, dtype=np.int64),
             "deal": np.zeros(self.num_envs, dtype=np.int8),
         }
-        begin = np.flatnonzero(self._over)  # in next_step alone; their acts are not heard
+        begin = np.flatnonzero(self._over)  # with next_step only; their actions are ignored
         self._over[:] = False
         self._skipped[:] = 0
         for cohort in self._cohorts:
-            for rows, columns in (self._agent_says(cohort, act, oA), self._partner_says(cohort)):
+            for rows, columns in (self._play_agent(cohort, act, oA), self._play_partner(cohort)):
                 if len(rows):
                     ending, allocation, scores = cohort.table.ended(columns)
                     ended[rows], rewards[rows] = True, scores[:, cohort.seat]
@@ -178,23 +178,23 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         return self._observation(), rewards, ended, np.zeros(self.num_envs, dtype=bool), infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """``infos["action_mask"]`` of the latest step as bools, as sb3-contrib asks."""
+        """``infos["action_mask"]`` of the latest step as bools, for sb3-contrib."""
         return self._mask.astype(bool)
 
     def _read(self, actions: Any) -> tuple[Int8s, Int8s]:
-        """Act types ``[N]`` and offers ``[N, 3]``. Raises :class:`InvalidAction` for what is no action."""
+        """Act types ``[N]`` and offers ``[N, 3]`` of the actions. Raises :class:`InvalidAction`."""
         n, top = self.num_envs, self._max_count
         if self._actions == "dict":
             if not isinstance(actions, Mapping) or actions.keys() != {"act_type", "oA"}:
                 raise InvalidAction(
                     f"actions of {n} games are {{'act_type': [{n}], 'oA': [{n}, 3]}}; got {quote(actions)}"
                 )
-            act = _whole(actions["act_type"], (n,), len(Act) - 1)
-            return act, _whole(actions["oA"], (n, len(ITEMS)), top)
+            act = _integers(actions["act_type"], (n,), len(Act) - 1)
+            return act, _integers(actions["oA"], (n, len(ITEMS)), top)
         if self._actions == "flat":
-            flat = _whole(actions, (n, 1 + len(ITEMS)), max(top, len(Act) - 1))
-            return _whole(flat[:, 0], (n,), len(Act) - 1), _whole(flat[:, 1:], (n, len(ITEMS)), top)
-        numbers = _whole(actions, (n,), action_count(top) - 1, np.int64)
+            flat = _integers(actions, (n, 1 + len(ITEMS)), max(top, len(Act) - 1))
+            return _integers(flat[:, 0], (n,), len(Act) - 1), _integers(flat[:, 1:], (n, len(ITEMS)), top)
+        numbers = _integers(actions, (n,), action_count(top) - 1, np.int64)
         return action_at(cast("NDArray[np.int64]", numbers), top)
 
     def _begin(self, rows: Rows) -> None:
@@ -205,10 +205,9 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             rows = np.concatenate([self._begin_in(seat, part) for seat, part in self._seats(rows)])
             self._skipped[rows] += 1
         if len(rows):
-            who = (
-                "with max_turns=1 only seat_0 speaks" if self._rules.max_turns == 1 else "the partner ends them at once"
-            )
-            raise PartnerError(f"{PATIENCE} games in a row ended before the agent could move: {who}; say seat=0")
+            single = self._rules.max_turns == 1
+            reason = "with max_turns=1 only seat_0 moves" if single else "the partner ends them at once"
+            raise PartnerError(f"{PATIENCE} games in a row ended before the agent could move: {reason}; set seat=0")
 
     def _seats(self, rows: Rows) -> list[tuple[int, Rows]]:
         if self._fixed_seat is not None:
@@ -217,7 +216,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         return [(seat, part) for seat in (0, 1) if len(part := rows[drawn == seat])]
 
     def _begin_in(self, seat: int, rows: Rows) -> Rows:
-        """One cohort; the rows whose game is over already."""
+        """Begin one cohort; returns the rows whose game is over already."""
         assert self._seed is not None
         scenarios = self._source.draw(self.np_random, len(rows))
         table = GameBatch(
@@ -238,48 +237,49 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         seen["last_partner_offer_for_me"][rows] = 0
         seen["turns_remaining"][rows] = self._rules.max_turns
         self._mask[rows] = self._pools[action_index(_PROPOSE, scenarios.counts, self._max_count)]
-        over = self._partner_says(cohort)[0] if seat == 1 else rows[:0]
+        over = self._play_partner(cohort)[0] if seat == 1 else rows[:0]
         if table.open:
             self._cohorts.append(cohort)
         return over
 
-    def _agent_says(self, cohort: _Cohort, act: Int8s, oA: Int8s) -> tuple[Rows, Rows]:
-        """The rows that end with the agent's act, and their columns at the table."""
+    def _play_agent(self, cohort: _Cohort, act: Int8s, oA: Int8s) -> tuple[Rows, Rows]:
+        """Play the agent's acts; returns the rows of the games that end, and their columns in the cohort."""
         table, live = cohort.table, cohort.table.live
         rows = cohort.rows[live]
         table.step(decide(act[rows], oA[rows]))
-        columns = _gone(live, table.live)
+        columns = _removed(live, table.live)
         remaining = self._seen["turns_remaining"]
         remaining[rows] -= 1
         if len(columns):
             illegal = table.ended(columns)[0] == Ending.ILLEGAL
-            remaining[cohort.rows[columns[illegal]]] += 1  # what may not be said was not said
+            remaining[cohort.rows[columns[illegal]]] += 1  # an illegal act does not count
         return cohort.rows[columns], columns
 
-    def _partner_says(self, cohort: _Cohort) -> tuple[Rows, Rows]:
-        """The rows that end with the partner's act, and their columns at the table."""
+    def _play_partner(self, cohort: _Cohort) -> tuple[Rows, Rows]:
+        """Play the partner's acts; returns the rows of the games that end, and their columns in the cohort."""
         table, live, seen = cohort.table, cohort.table.live, self._seen
         if not table.open:
             return live, live
         rows = cohort.rows[live]
         try:
-            said = self.partner.act(observe_turns(table, cohort.noise, deterministic=self.partner.traits.deterministic))
-            table.step(said)
-        except Exception as error:  # whatever the partner does wrong is the partner's
+            turns = observe_turns(table, cohort.noise, deterministic=self.partner.traits.deterministic)
+            decisions = self.partner.act(turns)
+            table.step(decisions)
+        except Exception as error:  # any failure of the partner
             raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} failed: {error_line(error)}") from error
-        columns = _gone(live, table.live)
+        columns = _removed(live, table.live)
         if len(columns) and (table.ended(columns)[0] == Ending.ILLEGAL).any():
             raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} answered an illegal act")
-        act = np.asarray(said.act_type)
+        act = np.asarray(decisions.act_type)
         seen["last_partner_act"][rows] = act
         seen["turns_remaining"][rows] -= 1
         offers = act <= Act.INSIST
-        made = rows[offers]
-        seen["last_partner_offer_for_me"][made] = seen["counts"][made] - np.asarray(said.oA)[offers]
+        offered = rows[offers]
+        seen["last_partner_offer_for_me"][offered] = seen["counts"][offered] - np.asarray(decisions.oA)[offers]
         return cohort.rows[columns], columns
 
     def _observation(self) -> Any:
-        """What the agent sees of each game, as fresh arrays."""
+        """The agent's observations of all games, as fresh arrays."""
         if self._layout is None:
             return {name: values.astype(np.int64) for name, values in self._seen.items()}
         n = self.num_envs
@@ -298,8 +298,8 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     def _infos(self) -> dict[str, Any]:
         agree = 2 * grid_size(self._max_count) if self._actions == "discrete" else int(Act.AGREE)
         self._mask[:, agree] = self._seen["last_partner_act"] <= Act.INSIST
-        shown_ = {"action_mask": self._mask.copy(), "seat": self._seat.copy(), "skipped_games": self._skipped.copy()}
-        return shown_ | {f"_{name}": np.ones(self.num_envs, dtype=bool) for name in shown_}
+        infos = {"action_mask": self._mask.copy(), "seat": self._seat.copy(), "skipped_games": self._skipped.copy()}
+        return infos | {f"_{name}": np.ones(self.num_envs, dtype=bool) for name in infos}
 
 
 def _settings() -> list[str]:
@@ -309,7 +309,7 @@ def _settings() -> list[str]:
 
 @lru_cache(maxsize=8)
 def _masks_of_pools(max_count: int, *, discrete: bool) -> Int8s:
-    """The mask of every pool, ``[K, width]`` in the order of :func:`dond_marl.splits.grid`; AGREE is open in all."""
+    """The mask of every pool, ``[K, width]`` in the order of :func:`dond_marl.splits.grid`; AGREE is legal in all."""
     pools = grid(max_count)
     if discrete:
         return legal_action_mask(pools, np.ones(len(pools), dtype=bool), max_count).astype(np.int8)
@@ -325,8 +325,8 @@ def _mode(autoreset: object) -> AutoresetMode:
     return cast("AutoresetMode", mode)
 
 
-def _whole(values: object, shape: tuple[int, ...], top: int, dtype: type[Any] = np.int8) -> NDArray[Any]:
-    """An array of this shape of whole numbers in 0..top. Raises :class:`InvalidAction`."""
+def _integers(values: object, shape: tuple[int, ...], top: int, dtype: type[Any] = np.int8) -> NDArray[Any]:
+    """``values`` as an array of whole numbers in 0..top of this shape. Raises :class:`InvalidAction`."""
     array = np.asarray(values)
     if (
         array.shape != shape
@@ -334,13 +334,13 @@ def _whole(values: object, shape: tuple[int, ...], top: int, dtype: type[Any] = 
         or (array.size and not 0 <= array.min() <= array.max() <= top)
     ):
         raise InvalidAction(
-            f"needed here are whole numbers in 0..{top}, shape {list(shape)}; got {describe_value(array)}"
+            f"actions are whole numbers in 0..{top} of shape {list(shape)} here; got {describe_value(array)}"
         )
     return array.astype(dtype)
 
 
-def _gone(before: Rows, after: Rows) -> Rows:
-    """Which columns have left the table; both sorted."""
+def _removed(before: Rows, after: Rows) -> Rows:
+    """The columns of ``before`` that are not in ``after``; both sorted."""
     if len(before) == len(after):
         return before[:0]
     stays = np.zeros(int(before[-1]) + 1, dtype=bool)

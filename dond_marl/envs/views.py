@@ -1,4 +1,4 @@
-"""The game for libraries that take no ``Dict`` actions or observations: the same turns in flat arrays.
+"""Views of the environments for libraries without ``Dict`` spaces: actions and observations as flat arrays.
 
 =========================  =========================================================================================
 ``actions="flat"``         ``MultiDiscrete([5, n+1, n+1, n+1])``: act type, then ``oA``; ``n`` is ``max_count``.
@@ -6,18 +6,18 @@
 ``observations="box"``     One float32 vector in [0, 1], as :mod:`dond_marl.envs.features` lays it out.
 ``observations="masked"``  ``{"observation": that vector, "action_mask": int8}``, as PettingZoo's classic games have it,
                            for discrete actions; ``key="observations"`` names the vector as RLlib's masking module does.
-``infos="arrays"``         Numeric arrays alone, the same keys and shapes from ``reset`` to the end, for libraries that
-                           stack infos (TorchRL, Tianshou); :mod:`dond_marl.envs.views` lists them.
+``infos="arrays"``         Numeric arrays only, the same keys and shapes from ``reset`` to the end, for libraries that
+                           stack infos (TorchRL, Tianshou): see :func:`as_arrays`.
 ``"dict"``                 Actions, observations or infos as the environment has them.
 =========================  =========================================================================================
 
 :func:`view` takes the AEC environment, the parallel one or a :class:`SingleAgentView` (also out of ``gymnasium.make``)
 and keeps its API. ``info["action_mask"]`` has the shape of the view's action space, so ``space.sample(mask)`` is legal;
-``action_masks()`` gives the same as one bool vector, as sb3-contrib asks; it raises :class:`OrderError` where there is
-no game and nothing may be said. Illegal acts forfeit unless the environment was built with an ``illegal`` of its own:
-such libraries sample without masks. In the parallel view the inactive seat's action is ignored, and its flat or
-discrete mask leaves it one action, the first: a learner that masks learns no play from such steps. One that does not
-must leave them out over SuperSuit's vectors by ``info["active_agent"]``, see :mod:`dond_marl.envs.parallel`.
+``action_masks()`` returns the same as one bool vector, for sb3-contrib; it raises :class:`OrderError` where no game
+goes on. Illegal acts forfeit unless the environment was built with an explicit ``illegal``, because such libraries
+sample without masks. In the parallel view the inactive seat's action is ignored, and its flat or discrete mask allows
+one action only, the first: a learner that uses masks learns nothing from such steps. One that does not must leave them
+out by ``info["active_agent"]``, see :mod:`dond_marl.envs.parallel`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Key = Literal["observation", "observations"]
 
 
 class Forms(NamedTuple):
-    """What a view was asked for. Raises ``ValueError`` from :meth:`check`."""
+    """The forms of a view's actions, observations and infos. :meth:`check` raises ``ValueError``."""
 
     actions: ActionView = "flat"
     observations: ObservationView = "box"
@@ -76,7 +76,7 @@ class Forms(NamedTuple):
 
 
 class Translation:
-    """Between the forms of a view and those of its environment: actions one way, observations and infos the other."""
+    """Translates a view's actions to those of its environment, and observations and infos back."""
 
     def __init__(self, game: NegotiationEnv, forms: Forms) -> None:
         forms.check()
@@ -119,14 +119,11 @@ class Translation:
         return info if self.form is None else {**info, "action_mask": self.form.mask(info["action_mask"])}
 
     def idle_info(self, info: Info) -> Info:
-        """The info of a seat whose action is not read: in the forms of a view its mask leaves it one action.
-
-        So it is drawn with certainty, and gives a masked learner that learns from every step nothing to learn.
-        """
+        """The info of the inactive seat: a flat or discrete mask allows it one action only, so there is no choice."""
         return info if self.form is None else {**info, "action_mask": self.form.idle()}
 
-    def shown_info(self, info: Info, agent: str) -> Info:
-        """What the user sees of :meth:`info` or :meth:`idle_info` of ``agent``."""
+    def user_info(self, info: Info, agent: str) -> Info:
+        """The user's form of :meth:`info` or :meth:`idle_info` of ``agent``."""
         if self.forms.infos == "dict":
             return info
         arrays = as_arrays(info, self.game.negotiation, SEATS.index(agent))
@@ -140,15 +137,15 @@ class Translation:
         if not infos:
             raise OrderError("there is no game yet: call reset() first")
         if self.game.negotiation.over:
-            raise OrderError("the game is over, nothing may be said any more: call reset() for a new one")
+            raise OrderError("the game is over, no act is legal any more: call reset() for a new one")
 
 
 class _BothSeats:
-    """What the views of PettingZoo's two APIs share: spaces and masks of both seats."""
+    """Spaces and masks of both seats, for the views of PettingZoo's two APIs."""
 
     def _set_up(self, env: Any, translation: Translation) -> None:
         self.translation = translation
-        self._known: dict[str, Info] = {}  # what the masks are taken from, whatever form the infos have
+        self._mask_infos: dict[str, Info] = {}  # infos with masks, also where the user's infos are arrays
         self.infos: dict[str, Info] = {}
         self.action_spaces = {agent: translation.action_space(env.action_space(agent)) for agent in SEATS}
         self.observation_spaces = {
@@ -162,10 +159,10 @@ class _BothSeats:
         return agent_entry(self.observation_spaces, agent)
 
     def action_masks(self, agent: str | None = None) -> Bools:
-        """What ``agent``, by default the seat to move, may say, as one vector. Raises :class:`OrderError`."""
-        self.translation.check_game(self._known)
-        asked = self.translation.game.agent_selection if agent is None else agent
-        return as_bools(agent_entry(self._known, asked)["action_mask"])
+        """The mask of ``agent``, by default the seat to move, as one bool vector. Raises :class:`OrderError`."""
+        self.translation.check_game(self._mask_infos)
+        agent = self.translation.game.agent_selection if agent is None else agent
+        return as_bools(agent_entry(self._mask_infos, agent)["action_mask"])
 
 
 class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
@@ -180,17 +177,17 @@ class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ship
         self._update()
 
     def step(self, action: object) -> None:
-        seated = bool(self.env.agents)  # where nobody is, the environment says so
-        self.env.step(self.translation.action(action) if seated and action is not None else action)
+        playing = bool(self.env.agents)  # without agents the environment raises
+        self.env.step(self.translation.action(action) if playing and action is not None else action)
         self._update()
 
     def observe(self, agent: str) -> Any:
-        return self.translation.observation(self.env.observe(agent), self._known[agent])
+        return self.translation.observation(self.env.observe(agent), self._mask_infos[agent])
 
     def _update(self) -> None:
-        seated = {agent: self.translation.info(info) for agent, info in self.env.infos.items()}
-        self._known = {**self._known, **seated}  # also of seats that have left
-        self.infos = {agent: self.translation.shown_info(info, agent) for agent, info in seated.items()}
+        infos = {agent: self.translation.info(info) for agent, info in self.env.infos.items()}
+        self._mask_infos = {**self._mask_infos, **infos}  # also of seats that have left
+        self.infos = {agent: self.translation.user_info(info, agent) for agent, info in infos.items()}
 
 
 class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no types
@@ -203,26 +200,28 @@ class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # Pe
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Info]]:
-        return self._shown(*self.env.reset(seed=seed, options=options))
+        return self._translate(*self.env.reset(seed=seed, options=options))
 
     def step(self, actions: Mapping[str, object]) -> Results:
-        """The active seat says its action; the other's is not read."""
-        active = self._known.get(SEATS[0], {}).get("active_agent")
-        heard = actions
+        """Apply the active seat's action; the other's is ignored."""
+        active = self._mask_infos.get(SEATS[0], {}).get("active_agent")
         if active is not None and isinstance(actions, Mapping) and active in actions:
-            heard = {active: self.translation.action(actions[active])}
-        seen, rewards, ended, cut, infos = self.env.step(heard)
-        seen, infos = self._shown(seen, infos)
-        return seen, rewards, ended, cut, infos
+            actions = {active: self.translation.action(actions[active])}
+        observations, rewards, ended, cut, infos = self.env.step(actions)
+        observations, infos = self._translate(observations, infos)
+        return observations, rewards, ended, cut, infos
 
-    def _shown(self, seen: dict[str, Any], infos: dict[str, Info]) -> tuple[dict[str, Any], dict[str, Info]]:
+    def _translate(
+        self, observations: dict[str, Any], infos: dict[str, Info]
+    ) -> tuple[dict[str, Any], dict[str, Info]]:
         translation = self.translation
-        self._known = {
+        self._mask_infos = {
             agent: translation.info(info) if info["active_agent"] in (agent, None) else translation.idle_info(info)
             for agent, info in infos.items()
         }
-        self.infos = {agent: translation.shown_info(info, agent) for agent, info in self._known.items()}
-        return {a: translation.observation(quote, self._known[a]) for a, quote in seen.items()}, dict(self.infos)
+        self.infos = {agent: translation.user_info(info, agent) for agent, info in self._mask_infos.items()}
+        translated = {a: translation.observation(each, self._mask_infos[a]) for a, each in observations.items()}
+        return translated, dict(self.infos)
 
 
 class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -245,24 +244,24 @@ class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._info: Info = {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        return self._shown(*self.env.reset(seed=seed, options=options))
+        return self._translate(*self.env.reset(seed=seed, options=options))
 
     def step(self, action: object) -> tuple[Any, Any, bool, bool, Info]:
         self.translation.check_game(self._info)
-        seen, reward, ended, cut, info = self.env.step(self.translation.action(action))
-        seen, info = self._shown(seen, info)
-        return seen, reward, ended, cut, info
+        observation, reward, ended, cut, info = self.env.step(self.translation.action(action))
+        observation, info = self._translate(observation, info)
+        return observation, reward, ended, cut, info
 
     def action_masks(self) -> Bools:
-        """What the agent may say, as one vector. Raises :class:`OrderError`."""
+        """The agent's mask as one bool vector. Raises :class:`OrderError`."""
         self.translation.check_game(self._info)
         return as_bools(self._info["action_mask"])
 
-    def _shown(self, seen: Any, info: Info) -> tuple[Any, Info]:
+    def _translate(self, observation: Any, info: Info) -> tuple[Any, Info]:
         self._info = self.translation.info(info)
-        view: SingleAgentView = self.env.unwrapped  # type: ignore[assignment]  # ``view`` looked
-        told = self._info if self.translation.forms.infos == "dict" else {"skipped_games": 0, **self._info}
-        return self.translation.observation(seen, self._info), dict(self.translation.shown_info(told, view.agent))
+        view: SingleAgentView = self.env.unwrapped  # type: ignore[assignment]  # checked by ``view``
+        full = self._info if self.translation.forms.infos == "dict" else {"skipped_games": 0, **self._info}
+        return self.translation.observation(observation, self._info), dict(self.translation.user_info(full, view.agent))
 
 
 def view(
@@ -272,7 +271,7 @@ def view(
     infos: InfoView = "dict",
     key: Key = "observation",
 ) -> Any:
-    """``env`` with the actions, observations and infos that are asked for, under the same API. Raises ``TypeError``."""
+    """``env`` with actions, observations and infos in the given forms, under the same API. Raises ``TypeError``."""
     forms = Forms(actions, observations, infos, key)
     kinds = (
         (AECEnv, NegotiationEnv, lambda: AECView(env, forms)),
@@ -292,19 +291,35 @@ def _check_dict(space: object, what: str) -> None:
     if not isinstance(space, spaces.Dict):
         raise TypeError(
             f"a view is taken of the environment's own Dict {what}, but these are a {type(space).__name__} already: "
-            "say both forms in one view(env, actions=..., observations=...)"
+            "give both forms in one view(env, actions=..., observations=...)"
         )
 
 
 Arrays = dict[str, NDArray[Any]]
 _NOTHING = tuple((0,) * len(ITEMS) for _ in SEATS)
-_TOLD = frozenset(("action_mask", "active_agent", "outcome", "illegal", "seat"))  # said by the keys above
+_REPLACED = frozenset(("action_mask", "active_agent", "outcome", "illegal", "seat"))  # keys with an array of their own
 
 
 def as_arrays(info: Info, state: State, seat: int) -> Arrays:
-    """The ``info`` that a view has for ``seat`` when the game stands at ``state``, as fresh arrays, without a mask."""
+    """The ``info`` of ``seat`` at ``state`` as fresh numeric arrays, with the same keys and shapes in every state.
+
+    =================  ================================================================================================
+    ``action_mask``    int8 ``[2K + 3]``, added by the view with discrete actions. Flat and Dict actions have
+                       ``action_masks``, ``[5 + 3 * (max_count + 1)]``, ordered as that method's result.
+    ``oA_max``         int64 ``[3]``, the largest legal ``oA``.
+    ``seat``           int64, 0 or 1: the seat of this info.
+    ``active_seat``    int64, 0 or 1: the seat to move; -1 when the game is over.
+    ``ending``         int64, as :class:`dond_marl.game.Ending` numbers it; 0 while the game goes on.
+    ``deal``           int8, 1 if a deal has closed.
+    ``illegal``        int8, 1 if the game was forfeited by an illegal act.
+    ``allocation``     int64 ``[2, 3]``, items of each seat; zeros without a deal.
+    ``scores``         int64 ``[2]``, points of both seats; zeros without a deal.
+    =================  ================================================================================================
+
+    Numbers and arrays added by wrappers, such as ``hint_features``, stay; other values are left out.
+    """
     outcome = state.outcome
-    shown: dict[str, object] = {
+    fields: dict[str, object] = {
         "seat": seat,
         "active_seat": state.mover if outcome is None else -1,
         "ending": 0 if outcome is None else outcome.ending,
@@ -314,10 +329,10 @@ def as_arrays(info: Info, state: State, seat: int) -> Arrays:
     arrays: Arrays = {
         "deal": np.array(outcome is not None and outcome.deal, dtype=np.int8),
         "illegal": np.array(outcome is not None and outcome.rule_broken is not None, dtype=np.int8),
-        **{name: np.array(value, dtype=np.int64) for name, value in shown.items()},
+        **{name: np.array(value, dtype=np.int64) for name, value in fields.items()},
     }
     for name, value in info.items():
-        if name not in _TOLD and isinstance(value, np.ndarray | np.generic | int | float):
+        if name not in _REPLACED and isinstance(value, np.ndarray | np.generic | int | float):
             array = np.array(value)
             if array.dtype.kind in "biuf":
                 arrays[name] = array
@@ -325,7 +340,7 @@ def as_arrays(info: Info, state: State, seat: int) -> Arrays:
 
 
 class FlatActions:
-    """``[act type, oA]``. The mask is one array per entry, which says all there is to say: caps do not hang on acts."""
+    """Actions as ``[act type, oA]``. The mask has one array per entry; bounds of ``oA`` do not depend on it."""
 
     def __init__(self, max_count: int) -> None:
         self._sizes = [len(Act), *[max_count + 1] * len(ITEMS)]
@@ -334,7 +349,7 @@ class FlatActions:
         return spaces.MultiDiscrete(self._sizes)
 
     def read(self, action: object) -> object:
-        """The action as the environment takes it. Raises :class:`InvalidAction`."""
+        """The environment's form of an action. Raises :class:`InvalidAction`."""
         entries = read_integers(action, len(self._sizes))
         if entries is None or not all(0 <= n < size for n, size in zip(entries, self._sizes, strict=True)):
             raise InvalidAction(
@@ -344,16 +359,16 @@ class FlatActions:
         return {"act_type": entries[0], "oA": entries[1:]}
 
     def mask(self, mask: Any) -> tuple[NDArray[np.int8], ...]:
-        """The environment's mask as ``space().sample`` takes it: ``int8`` of the acts, and of each entry of ``oA``."""
+        """The environment's mask for ``space().sample``: ``int8`` of the acts, and of each entry of ``oA``."""
         return (mask["act_type"], *mask["oA"])
 
     def idle(self) -> tuple[NDArray[np.int8], ...]:
-        """The mask of a seat that is not to move: the first action alone."""
-        return tuple(first_alone(size) for size in self._sizes)
+        """The mask of a seat that is not to move: the first action only."""
+        return tuple(_first_only(size) for size in self._sizes)
 
 
 class DiscreteActions:
-    """Every act as one number, with a mask entry each."""
+    """Actions as numbers, with one mask entry each."""
 
     def __init__(self, max_count: int) -> None:
         self._max_count, self._count = max_count, action_count(max_count)
@@ -376,7 +391,7 @@ class DiscreteActions:
         return np.concatenate([within, within, mask["act_type"][Act.AGREE :]])
 
     def idle(self) -> NDArray[np.int8]:
-        return first_alone(self._count)
+        return _first_only(self._count)
 
 
 def as_bools(mask: Any) -> Bools:
@@ -387,8 +402,8 @@ def as_bools(mask: Any) -> Bools:
 
 
 @lru_cache(maxsize=32)
-def first_alone(size: int) -> NDArray[np.int8]:
-    """A mask that leaves one action of ``size``, the first; shared and read-only."""
+def _first_only(size: int) -> NDArray[np.int8]:
+    """A mask of ``size`` actions that allows the first only; shared and read-only."""
     mask = np.zeros(size, dtype=np.int8)
     mask[0] = 1
     mask.flags.writeable = False

@@ -1,1 +1,1 @@
-"""One finished game, written down: the record, its JSON, files of records, and words to read it by."""
+"""Records of finished games: the value, its JSON, files of records, transcripts and acts in plain English."""

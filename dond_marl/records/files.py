@@ -1,4 +1,4 @@
-"""Files: written whole or not at all; and transcripts, one game a line (:mod:`dond_marl.records.record`)."""
+"""Atomic file writes, and files of games, one a line (:mod:`dond_marl.records.record`)."""
 
 from __future__ import annotations
 
@@ -7,36 +7,37 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, game_line
+from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, to_line
 
 
 @contextmanager
 def atomic_replace(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` to write: it takes the place of ``path`` once the block ends without an error.
+    """A temporary path in the same folder: it replaces ``path`` when the block ends without an error.
 
-    So a reader, or a kill at any moment, finds the old file or the new one, whole. An ``OSError`` names ``path``.
+    A reader, or a kill at any moment, finds either the complete old file or the complete new one. An ``OSError`` names
+    ``path``.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
         temporary.replace(path)
-    except OSError as error:  # of a full disk, say, which names no file
+    except OSError as error:  # for example of a full disk, which names no file
         if error.filename in (None, temporary, str(temporary)):
             error.filename, error.filename2 = str(path), None
         raise
     finally:
-        with suppress(OSError):  # it is not there, or nothing can be changed where it would be
+        with suppress(OSError):  # it does not exist, or the folder is read-only
             temporary.unlink()
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a UTF-8 text file so that it is there whole or not at all."""
+    """Write a UTF-8 text file atomically."""
     with atomic_replace(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, its content on disk before it takes its place."""
+    """Write a file atomically, with its content flushed to disk before it replaces the old file."""
     with atomic_replace(path) as temporary, temporary.open("wb") as file:
         file.write(content)
         file.flush()
@@ -44,18 +45,18 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def write_lines(path: str | Path, games: Iterable[GameRecord | InexactGame]) -> tuple[int, int]:
-    """Write a file of games, whole or not at all, replacing what is there; how many exact and inexact ones."""
+    """Write a file of games atomically; returns the numbers of exact and of inexact games."""
     path = Path(path)
     exact = inexact = 0
     with atomic_replace(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         for game in games:
-            file.write(game_line(game) + "\n")
+            file.write(to_line(game) + "\n")
             exact, inexact = exact + isinstance(game, GameRecord), inexact + isinstance(game, InexactGame)
     return exact, inexact
 
 
 def read_lines(path: str | Path) -> Iterator[GameRecord | InexactGame]:
-    """The games of a file, in order. Raises :class:`RecordError`, naming file and line; nothing is replayed."""
+    """The games of a file, in order, not replayed. Raises :class:`RecordError`, naming file and line."""
     path = Path(path)
     try:
         with path.open(encoding="utf-8") as file:

@@ -1,6 +1,6 @@
-"""One finished game, written down: for transcripts, replay and export.
+"""Records of finished games, for transcripts, replay and export.
 
-A record holds the scenario, the rules, who sat where, what was said and how it ended; replaying it through
+A record holds the scenario, the rules, the occupants, the acts and the outcome; replaying it through
 :mod:`dond_marl.game` must lead to the stated outcome. In JSON it is one line with the acts by name::
 
     {"version": 1, "scenario": {"counts": [1, 2, 2], "utilities": [[4, 1, 2], [0, 4, 1]]},
@@ -8,22 +8,19 @@ A record holds the scenario, the rules, who sat where, what was said and how it 
      "actions": [["PROPOSE", [1, 0, 2]], ["AGREE"]],
      "outcome": {"ending": "AGREE", "allocation": [[1, 0, 2], [0, 2, 0]], "scores": [8, 8], "rule_broken": null}}
 
-A person's own words stand beside the acts that they were read as, under ``words``, one for each act, ``null`` where
-none were typed; such a record is of version 2. They are talk: nothing that plays or learns reads them.
+``words`` holds what a person typed for each act, ``null`` for nothing; no player or learner reads it. ``messages``
+holds the message of each act in a game with messages, ``""`` for none. The rules of a variant have its settings too
+(``"message_length": 200``, ``"secret_claims": true``).
 
-What the seats said beside their acts in a game with messages is under ``messages``, one for each act, ``""`` for none.
-The rules of a variant have its settings too (``"message_length": 200``, ``"secret_claims": true``). A record of such
-rules is of version 3. So a record of the plain game stays as older readers know it.
-
-A game that is known only in part, such as a talk between people of which some words could not be read, is a line that
-says so, and cannot be replayed::
+A game that is known only in part, such as a dialogue between people with utterances that could not be read as acts, is
+a line that cannot be replayed::
 
     {"version": 1, "inexact": "utterance 2 was not read: alternatives",
      "scenario": {"counts": [1, 2, 2], "utilities": [[4, 1, 2], [0, 4, 1]]}, "occupants": ["human", "human"],
      "said": [["PROPOSE", [1, 0, 2]], null, ["END"]], "selected": [[1, 0, 2], [0, 2, 0]]}
 
-``said`` holds what each seat said in turn, ``null`` for what is not known; ``selected`` is what each seat got, ``null``
-without a deal; ``source`` says where it is from.
+``said`` holds the acts in turn, ``null`` for an unknown one; ``selected`` the items of each seat, ``null`` without a
+deal; ``source`` the file and line of the dialogue.
 """
 
 from __future__ import annotations
@@ -52,11 +49,9 @@ from dond_marl.game import (
 )
 from dond_marl.seats import Cause
 
-VERSION = 1  # raised whenever an older reader would misread a record
-WORDED = 2  # the version of a record with words, which older readers do not know
-TALKED = 3  # the version of a record of a game with messages or secret claims, which readers before do not know
-_VARIANTS: dict[str, Any] = {"message_length": 0, "secret_claims": False}  # rules that a record names if not these
-NOT_RECORDED = "an act that the rules forbid"  # the batched engine keeps no words about it
+VERSION = 1  # raised whenever the format changes
+_VARIANTS: dict[str, Any] = {"message_length": 0, "secret_claims": False}  # rules left out of JSON at these defaults
+NOT_RECORDED = "an act that the rules forbid"  # the batched engine does not store the rule's text
 _REQUIRED = frozenset(("version", "scenario", "rules", "occupants", "actions", "outcome"))
 _OPTIONAL = frozenset(("causes", "source", "seed", "words", "messages"))
 _INEXACT = frozenset(("version", "inexact", "scenario", "occupants", "said", "selected"))
@@ -64,46 +59,44 @@ Kind = TypeVar("Kind")
 
 
 class RecordError(InputError):
-    """A record that cannot be read, or that does not replay to the outcome it states."""
+    """A record that cannot be read, or that does not replay to its stated outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """One finished game. ``actions[i]`` was said by seat ``i % 2``."""
+    """One finished game. ``actions[i]`` is the act of seat ``i % 2``."""
 
     scenario: Scenario
     rules: Rules
     occupants: tuple[str, str]  # names, seat_0's first
     actions: tuple[Action, ...]
     outcome: Outcome
-    causes: tuple[int, ...] = ()  # why each act was played, a seats.Cause each; empty: all of free choice
+    causes: tuple[int, ...] = ()  # why each act was played, a seats.Cause each; empty: all FREE
     source: str | None = None  # the scenario source's label
     seed: int | None = None  # the seed of the run that the game is from
-    words: tuple[str | None, ...] = ()  # what a person typed for each act, None where nothing; empty: nobody typed
-    messages: tuple[str, ...] = ()  # what was said beside each act, "" for nothing; empty: no message in the game
+    words: tuple[str | None, ...] = ()  # what a person typed for each act, None for nothing; empty: no typed words
+    messages: tuple[str, ...] = ()  # the message of each act, "" for none; empty: no message in the game
 
 
 @dataclass(frozen=True, slots=True)
 class InexactGame:
-    """A game that is known in part. ``said[i]`` was said by seat ``i % 2``; ``None`` for what is not known."""
+    """A game that is known in part. ``actions[i]`` is the act of seat ``i % 2``, ``None`` for an unknown one."""
 
     scenario: Scenario
     occupants: tuple[str, str]
-    said: tuple[Action | None, ...]
-    selected: tuple[Triple, Triple] | None  # what each seat got; None without a deal
-    inexact: str  # why it is no exact game
+    actions: tuple[Action | None, ...]
+    selected: tuple[Triple, Triple] | None  # items of each seat; None without a deal
+    inexact: str  # the reason why the game is not exact
     source: str | None = None
 
 
 def to_json(record: GameRecord) -> dict[str, Any]:
-    """The record as plain JSON values; optional fields only where they say something."""
+    """The record as plain JSON values, without the optional fields that are empty."""
     outcome = record.outcome
-    rules = rules_to_json(record.rules)
-    variant = record.messages or rules.keys() & _VARIANTS.keys()
     value: dict[str, Any] = {
-        "version": TALKED if variant else WORDED if record.words else VERSION,
+        "version": VERSION,
         "scenario": _scenario_to_json(record.scenario),
-        "rules": rules,
+        "rules": rules_to_json(record.rules),
         "occupants": list(record.occupants),
         "actions": [_action_to_json(action) for action in record.actions],
         "outcome": {
@@ -124,26 +117,21 @@ def to_json(record: GameRecord) -> dict[str, Any]:
 
 
 def rules_to_json(rules: Rules) -> dict[str, Any]:
-    """The rules as plain JSON values; those of a variant only where it is played."""
+    """The rules as plain JSON values, without the variants that are off."""
     variant = {name: getattr(rules, name) for name, plain in _VARIANTS.items() if getattr(rules, name) != plain}
     return {"max_turns": rules.max_turns, "disagree": rules.disagree, **variant}
 
 
-def to_line(record: GameRecord) -> str:
-    """The record as one line of JSON, without the line end."""
-    return json.dumps(to_json(record), separators=(", ", ": "))
-
-
-def game_line(game: GameRecord | InexactGame) -> str:
+def to_line(game: GameRecord | InexactGame) -> str:
     """A game as one line of JSON, without the line end."""
     if isinstance(game, GameRecord):
-        return to_line(game)
+        return json.dumps(to_json(game), separators=(", ", ": "))
     value: dict[str, Any] = {
         "version": VERSION,
         "inexact": game.inexact,
         "scenario": _scenario_to_json(game.scenario),
         "occupants": list(game.occupants),
-        "said": [None if action is None else _action_to_json(action) for action in game.said],
+        "said": [None if action is None else _action_to_json(action) for action in game.actions],
         "selected": None if game.selected is None else [list(share) for share in game.selected],
     }
     if game.source is not None:
@@ -152,14 +140,14 @@ def game_line(game: GameRecord | InexactGame) -> str:
 
 
 def from_json(line: str | Mapping[str, Any]) -> GameRecord:
-    """The record in a line of JSON or in its plain value. Raises :class:`RecordError`, saying where it is wrong.
+    """The record of a line of JSON or of its parsed value. Raises :class:`RecordError`, naming the wrong field.
 
-    What it states is not replayed: see :func:`replay`.
+    The outcome is not verified: see :func:`replay`.
     """
     value = _parsed(line) if isinstance(line, str) else line
     if not isinstance(value, Mapping):
         raise RecordError(f"a record is an object; got {type(value).__name__}")
-    _check_version(value, (VERSION, WORDED, TALKED))
+    _check_version(value)
     _check_keys("the record", value, _REQUIRED, _OPTIONAL)
     rules, outcome = value["rules"], value["outcome"]
     entries = _list_of("actions", value["actions"])
@@ -175,36 +163,36 @@ def from_json(line: str | Mapping[str, Any]) -> GameRecord:
             causes=_causes(value.get("causes", []), len(actions)),
             source=_optional("source", value.get("source"), str),
             seed=_optional("seed", value.get("seed"), int),
-            words=_words(value.get("words", []), len(actions)),
-            messages=_messages(value.get("messages", []), len(actions)),
+            words=_texts("words", value.get("words", []), len(actions)),
+            messages=tuple(text or "" for text in _texts("messages", value.get("messages", []), len(actions))),
         )
-    except (TypeError, ValueError) as error:  # the values of game.py say what is wrong with them
+    except (TypeError, ValueError) as error:  # raised by the classes of game.py
         raise RecordError(str(error)) from None
 
 
 def game_from_line(line: str) -> GameRecord | InexactGame:
-    """The game in a line of JSON. Raises :class:`RecordError`, saying what is wrong with it."""
+    """The game of a line of JSON, exact or not. Raises :class:`RecordError`, naming the wrong field."""
     value = _parsed(line)
     if not isinstance(value, Mapping) or "inexact" not in value:
-        return from_json(value)  # type: ignore[arg-type]  # it says so if it is no mapping
-    _check_version(value, (VERSION,))
+        return from_json(value)  # type: ignore[arg-type]  # raises if it is no mapping
+    _check_version(value)
     _check_keys("an inexact game", value, _INEXACT, frozenset(("source",)))
-    why, kept = _optional("inexact", value["inexact"], str), value["selected"]
-    if not why:
-        raise RecordError(f"inexact must say why, in words; got {quote(value['inexact'])}")
+    reason, selected = _optional("inexact", value["inexact"], str), value["selected"]
+    if not reason:
+        raise RecordError(f"inexact must give a reason; got {quote(value['inexact'])}")
     entries = _list_of("said", value["said"])
     return InexactGame(
         _scenario_from_json(value["scenario"]),
         _names_from_json(value["occupants"]),
         tuple(None if item is None else _action_from_json(f"said[{i}]", item) for i, item in enumerate(entries)),
-        None if kept is None else _pair_of_triples("selected", kept),
-        why,
+        None if selected is None else _pair_of_triples("selected", selected),
+        reason,
         _optional("source", value.get("source"), str),
     )
 
 
 def replay(record: GameRecord) -> State:
-    """The finished negotiation. Raises :class:`RecordError` where it does not lead to the stated outcome."""
+    """The finished negotiation of a record. Raises :class:`RecordError` if its outcome is not the stated one."""
     state = State(record.scenario, record.rules)
     for turn, action in enumerate(record.actions, start=1):
         try:
@@ -224,15 +212,15 @@ def replay(record: GameRecord) -> State:
 def record_of(
     state: State, names: tuple[str, str], *, source: str | None = None, seed: int | None = None
 ) -> GameRecord:
-    """A finished negotiation; ``names`` are the occupants', seat_0's first. An open one is a :class:`RecordError`."""
+    """The record of a finished negotiation. ``names``: the occupants', seat_0's first. Raises :class:`RecordError`."""
     if state.outcome is None:
         raise RecordError("only a finished game has a record; this one goes on")
-    said = state.messages if any(state.messages) else ()
-    return GameRecord(state.scenario, state.rules, names, state.history, state.outcome, (), source, seed, (), said)
+    messages = state.messages if any(state.messages) else ()
+    return GameRecord(state.scenario, state.rules, names, state.history, state.outcome, (), source, seed, (), messages)
 
 
 def add_typed_words(record: GameRecord, seat: int, typed: Sequence[str | None]) -> GameRecord:
-    """The record with what the person in ``seat`` typed for each of their own acts, ``None`` where nothing."""
+    """The record with the words that the person in ``seat`` typed for each of their own acts, ``None`` for nothing."""
     if not any(typed):
         return record
     words: list[str | None] = [None] * len(record.actions)
@@ -243,47 +231,48 @@ def add_typed_words(record: GameRecord, seat: int, typed: Sequence[str | None]) 
 def records_of(
     games: Games, names: tuple[str, str], *, source: str | None = None, seed: int | None = None
 ) -> list[GameRecord]:
-    """Every game of the batched engine; ``names`` are the occupants', seat_0's first."""
-    made = []
+    """The records of a batch of games. ``names``: the occupants', seat_0's first."""
+    records = []
     for row in range(games.size):
-        taken = int(games.turns[row])
-        acts, offers = games.act[row, :taken].tolist(), games.oA[row, :taken].tolist()
+        size = int(games.turns[row])
+        acts, offers = games.act[row, :size].tolist(), games.oA[row, :size].tolist()
         actions = tuple(Action(Act(act), tuple(oA)) for act, oA in zip(acts, offers, strict=True))
         ending = Ending(int(games.ending[row]))
         first, second = (tuple(share) for share in games.allocation[row].tolist())
         low, high = games.scores[row].tolist()
         broken = NOT_RECORDED if ending is Ending.ILLEGAL else None
         outcome = Outcome(ending, (first, second) if games.deal[row] else None, (low, high), broken)
-        causes = tuple(games.cause[row, :taken].tolist())
-        scenario, why = games.scenarios.scenario(row), causes if any(causes) else ()
-        said = () if games.messages is None else tuple(games.messages[row, :taken].tolist())
-        said = said if any(said) else ()
-        made.append(GameRecord(scenario, games.rules, names, actions, outcome, why, source, seed, (), said))
-    return made
+        causes = games.cause[row, :size].tolist()
+        messages = [] if games.messages is None else games.messages[row, :size].tolist()
+        records.append(
+            GameRecord(
+                games.scenarios.scenario(row),
+                games.rules,
+                names,
+                actions,
+                outcome,
+                causes=tuple(causes) if any(causes) else (),
+                source=source,
+                seed=seed,
+                messages=tuple(messages) if any(messages) else (),
+            )
+        )
+    return records
 
 
 def _causes(value: object, size: int) -> tuple[int, ...]:
     causes = tuple(_integer("causes", cause) for cause in _list_of("causes", value))
-    known = list(Cause)
-    if causes and (len(causes) != size or not all(cause in known for cause in causes)):
-        raise RecordError(
-            f"causes must be empty or one of 0..{len(known) - 1} per act, {size} in all; got {quote(value)}"
-        )
+    top = max(Cause)
+    if causes and (len(causes) != size or not all(0 <= cause <= top for cause in causes)):
+        raise RecordError(f"causes must be empty or one of 0..{int(top)} per act, {size} in all; got {quote(value)}")
     return causes
 
 
-def _words(value: object, size: int) -> tuple[str | None, ...]:
-    words = tuple(_optional("words", each, str) for each in _list_of("words", value))
-    if words and len(words) != size:
-        raise RecordError(f"words must be empty or one for each act, {size} in all; got {len(words)}")
-    return words
-
-
-def _messages(value: object, size: int) -> tuple[str, ...]:
-    messages = tuple(_optional("messages", each, str) or "" for each in _list_of("messages", value))
-    if messages and len(messages) != size:
-        raise RecordError(f"messages must be empty or one for each act, {size} in all; got {len(messages)}")
-    return messages
+def _texts(where: str, value: object, size: int) -> tuple[str | None, ...]:
+    texts = tuple(_optional(where, each, str) for each in _list_of(where, value))
+    if texts and len(texts) != size:
+        raise RecordError(f"{where} must be empty or one for each act, {size} in all; got {len(texts)}")
+    return texts
 
 
 def _outcome(value: object) -> Outcome:
@@ -303,11 +292,10 @@ def _outcome(value: object) -> Outcome:
     )
 
 
-def _check_version(value: Mapping[str, Any], known: tuple[int, ...]) -> None:
+def _check_version(value: Mapping[str, Any]) -> None:
     version = value.get("version")
-    if type(version) is not int or version not in known:
-        which = " or ".join(map(str, known))
-        raise RecordError(f"version must be {which}, which this reader knows; got {quote(version)}")
+    if type(version) is not int or version != VERSION:
+        raise RecordError(f"version must be {VERSION}; got {quote(version)}")
 
 
 def _scenario_to_json(scenario: Scenario) -> dict[str, Any]:
@@ -325,7 +313,7 @@ def _scenario_from_json(value: object) -> Scenario:
     counts, utilities = _triple("scenario.counts", value["counts"]), value["utilities"]
     try:
         return Scenario(counts, _pair_of_triples("scenario.utilities", utilities))
-    except ValueError as error:  # game.py says what is wrong
+    except ValueError as error:  # raised by game.py
         raise RecordError(str(error)) from None
 
 
@@ -404,7 +392,7 @@ def _pair_of_triples(where: str, value: object) -> tuple[Triple, Triple]:
 
 
 def _optional(where: str, value: object, kind: type[Kind]) -> Kind | None:
-    """A value of exactly this kind, or nothing. Raises :class:`RecordError`."""
+    """``value`` if it is ``None`` or exactly of type ``kind``. Raises :class:`RecordError`."""
     if value is not None and type(value) is not kind:
         raise RecordError(f"{where} must be {kind.__name__} or null; got {quote(value)}")
     return value

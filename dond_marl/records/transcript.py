@@ -1,4 +1,4 @@
-"""A negotiation in words, the way a bystander who sees both seats' cards would write it down."""
+"""Text of games: transcripts for spectators, acts in plain English, and typed text as legal messages."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from dond_marl.records.record import GameRecord, InexactGame, replay
 
 
 def transcript(game: State | GameRecord | InexactGame) -> str:
-    """The negotiation so far, one line per act; a record is replayed, and verified, first.
+    """The negotiation so far, one line per act; a record is replayed, and so verified, first.
 
-    A game that is known in part is told as far as it is known, and why it is no exact one.
+    An inexact game is shown as far as it is known, with the reason why it is not exact.
     """
     if isinstance(game, InexactGame):
         return "\n".join(_inexact_lines(game))
@@ -36,19 +36,18 @@ def transcript(game: State | GameRecord | InexactGame) -> str:
 
 
 def transcript_lines(state: State, words: Sequence[str | None] = ()) -> list[str]:
-    """The table, what each seat values, what was said and how it ended; lines are only ever added as play goes on.
+    """The pool, both seats' values, the acts and the outcome; lines are only appended as play goes on.
 
-    ``words``: what was typed for each act, ``None`` where nothing; empty if nobody typed.
+    ``words``: the typed words of each act, ``None`` for nothing; empty without typed words.
     """
     scenario = state.scenario
     lines = _table(scenario)
     width = len(str(state.rules.max_turns))
     for turn in range(len(state.history)):
-        text = describe_act(state, turn)
         typed = words[turn] if words else None
-        own = "" if typed is None else f' (typed: "{"".join(c if c.isprintable() else "?" for c in typed)}")'
-        said = f' "{state.messages[turn]}"' if state.messages and state.messages[turn] else ""
-        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {text}{own}{said}")
+        note = "" if typed is None else f' (typed: "{"".join(c if c.isprintable() else "?" for c in typed)}")'
+        message = f' "{state.messages[turn]}"' if state.messages and state.messages[turn] else ""
+        lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {describe_act(state, turn)}{note}{message}")
     if state.outcome is not None:
         lines.append(_ending(state, state.outcome))
     return lines
@@ -64,8 +63,8 @@ def _table(scenario: Scenario) -> list[str]:
 
 def _inexact_lines(game: InexactGame) -> list[str]:
     scenario, lines = game.scenario, _table(game.scenario)
-    width = len(str(len(game.said)))
-    for turn, action in enumerate(game.said):
+    width = len(str(len(game.actions)))
+    for turn, action in enumerate(game.actions):
         text = "(not known)" if action is None else act_sentence(action, scenario.counts, final=False)
         lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {text}")
     shares = "nothing" if game.selected is None else _shares(scenario, game.selected)
@@ -81,7 +80,7 @@ def _shares(scenario: Scenario, allocation: tuple[Triple, Triple]) -> str:
 
 
 def act_sentence(action: Action, counts: Triple, *, final: bool = True) -> str:
-    """What the speaker of ``action`` says over the pool ``counts``; ``final``: DISAGREE ends the game."""
+    """The transcript's sentence for ``action`` over the pool ``counts``; ``final``: DISAGREE ends the game."""
     if action.act_type is Act.PROPOSE:
         return f"I would keep {describe_items(action.oA)}; you would get {describe_items(rest(counts, action.oA))}."
     if action.act_type is Act.INSIST:
@@ -94,7 +93,7 @@ def act_sentence(action: Action, counts: Triple, *, final: bool = True) -> str:
 
 
 def describe_act(state: State, turn: int) -> str:
-    """What was said on turn ``turn`` (from 0) of ``state``, without its message; a secret claim is told as one."""
+    """The transcript's sentence for the act of turn ``turn`` (from 0), without its message."""
     action, rules = state.history[turn], state.rules
     return describe_secret_act(action, turn, rules) or act_sentence(
         action, state.scenario.counts, final=rules.disagree == "ends"
@@ -102,11 +101,11 @@ def describe_act(state: State, turn: int) -> str:
 
 
 def describe_secret_act(action: Action, turn: int, rules: Rules) -> str | None:
-    """How an act of turn ``turn`` (from 0) is told under secret claims, ``None`` if as in the plain game."""
+    """The sentence for an act of turn ``turn`` (from 0) under secret claims, ``None`` if it is as in the plain game."""
     act = action.act_type
     if turn < rules.talk_turns:
-        loose = {Act.AGREE: "I would agree to that.", Act.END: "(No suggestion.)"}
-        return loose.get(act) if rules.secret_claims else None
+        not_binding = {Act.AGREE: "I would agree to that.", Act.END: "(No suggestion.)"}
+        return not_binding.get(act) if rules.secret_claims else None
     if act.is_offer:
         claim = describe_items(action.oA)
     else:
@@ -115,7 +114,7 @@ def describe_secret_act(action: Action, turn: int, rules: Rules) -> str | None:
 
 
 def describe_items(items: Triple) -> str:
-    """``2 books, 1 hat``; no items are ``nothing``."""
+    """Items as text: ``2 books, 1 hat``, or ``nothing``."""
     named = [f"{n} {item}{'' if n == 1 else 's'}" for n, item in zip(items, ITEMS, strict=True) if n]
     return ", ".join(named) or "nothing"
 
@@ -139,18 +138,18 @@ def _ending(state: State, outcome: Outcome) -> str:
 _LIKE = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-", "\u2026": "..."}
 )
-_READ = 8  # characters looked at for each that may pass: text may be of any length
+_READ = 8  # characters of the text that are read per allowed character: it may be of any length
 
 
 def as_message(text: str, length: int) -> str:
-    """``text`` with letters without their accents, ``?`` for what ASCII has no like of, cut to ``length`` characters.
+    """``text`` as a legal message: printable ASCII on one line, at most ``length`` characters.
 
-    White space of any kind is one space; there is none at the ends.
+    Accents are dropped, other characters outside ASCII become ``?``, white space becomes single spaces.
     """
     plain = unicodedata.normalize("NFKD", text[: _READ * length].translate(_LIKE))
     spaced = "".join(" " if letter.isspace() else letter for letter in plain if not unicodedata.combining(letter))
-    said = "".join(letter if letter in MESSAGE_CHARACTERS else "?" for letter in spaced)
-    return " ".join(said.split())[:length].rstrip()
+    ascii_text = "".join(letter if letter in MESSAGE_CHARACTERS else "?" for letter in spaced)
+    return " ".join(ascii_text.split())[:length].rstrip()
 
 
 VARIANTS = 3  # how many wordings each act has
@@ -176,9 +175,10 @@ _WALKING_AWAY = ("No deal. I walk away.", "Then there is no deal.", "Sorry, no d
 
 
 def phrase_act(action: Action, counts: Triple, *, variant: int = 0, final: bool = False) -> str:
-    """What the speaker of ``action`` says over the pool ``counts``, in wording ``variant`` modulo ``VARIANTS``.
+    """``action`` over the pool ``counts`` as a line of dialogue, in wording ``variant`` modulo ``VARIANTS``.
 
-    ``final``: DISAGREE ends the game, so it is worded as walking away.
+    The annotator reads each wording as the same act (tested for all of them). ``final``: DISAGREE ends the game, so it
+    is worded as walking away. The lines are ours, not taken from a data set.
     """
     number = variant % VARIANTS
     if action.act_type.is_offer:
@@ -192,7 +192,7 @@ def phrase_act(action: Action, counts: Triple, *, variant: int = 0, final: bool 
 
 
 def _share(items: Triple, counts: Triple) -> str:
-    """``the two hats and one ball``: a type that is taken whole has the article."""
+    """Items in words, as ``the two hats and one ball``: the article marks all items of a type."""
     if items == counts:
         return "everything"
     named = [_named(*part) for part in zip(items, counts, ITEMS, strict=True) if part[0]]

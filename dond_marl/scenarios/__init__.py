@@ -1,4 +1,4 @@
-"""Where the table comes from: the pool and both seats' values, sampled, enumerated or read from the published files."""
+"""Scenarios (the pool and both seats' values): sampled, enumerated or read from the published files."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The published data files of Lewis et al. 2017, read from a folder of yours and verified by SHA-256.
+"""The published data files of Lewis et al. 2017: download, SHA-256 check, and parsing from a local folder.
 
 The files are the data of facebookresearch/end-to-end-negotiator (CC BY-NC 4.0) and are not part of this project.
 ``selfplay.txt`` holds one seat a line, ``count value`` for each item type; lines 2k and 2k+1 are one game. The dialogue
@@ -80,7 +80,7 @@ def checksum(content: bytes) -> str:
 
 
 def how_to_get(name: str, folder: Path) -> str:
-    """What to do about a missing or wrong data file."""
+    """Instructions for a missing or wrong data file."""
     return (
         f"Fetch it with `dond data fetch --data-dir {folder}`, "
         f"or download {BASE_URL}{name} and place it at {folder / name}; "
@@ -134,7 +134,7 @@ def _content(path: Path) -> bytes:
 
 
 def _parsed(path: Path, content: bytes, parse: Callable[[str], Row]) -> list[Row]:
-    """Each line parsed; the first bad one is named, before the checksum says only that something is wrong."""
+    """Each line parsed. Raises :class:`DataError` naming the first bad line (more helpful than a wrong checksum)."""
     rows = []
     for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), start=1):
         try:
@@ -196,10 +196,10 @@ class FetchError(RunFailure):
     """A file that could not be downloaded or written. The message says how to place the files by hand."""
 
 
-def fetch(folder: str | Path, base_url: str = BASE_URL, say: Callable[[str], object] = print) -> None:
-    """Bring every published file that ``folder`` lacks, replacing wrong ones. Raises :class:`FetchError`.
+def fetch(folder: str | Path, base_url: str = BASE_URL, report: Callable[[str], object] = print) -> None:
+    """Download every published file that ``folder`` lacks or has wrong. Raises :class:`FetchError`.
 
-    A file that is there under its name is whole and verified, whatever stops the download.
+    A file gets its name only when it is complete and verified. ``report``: called with a line of progress.
     """
     folder = Path(folder).expanduser()
     base_url = base_url.rstrip("/") + "/"
@@ -207,23 +207,23 @@ def fetch(folder: str | Path, base_url: str = BASE_URL, say: Callable[[str], obj
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in CHECKSUMS:
-            _bring(folder / name, base_url, say)
+            _fetch_file(folder / name, base_url, report)
             missing.remove(name)
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise FetchError(f"{_reason(error, folder)}\n{_by_hand(folder, missing)}") from error
 
 
-def _bring(target: Path, base_url: str, say: Callable[[str], object]) -> None:
+def _fetch_file(target: Path, base_url: str, report: Callable[[str], object]) -> None:
     if target.is_file():
         with target.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() in CHECKSUMS[target.name]:
-                say(f"{target}: there already, verified")
+                report(f"{target}: there already, verified")
                 return
-        say(f"{target}: not the published file; it will be replaced")
+        report(f"{target}: not the published file; it will be replaced")
     url = base_url + target.name
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"{url}: not an http or https address")
-    say(f"{url}: downloading")
+    report(f"{url}: downloading")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("xb") as file:
@@ -236,11 +236,11 @@ def _bring(target: Path, base_url: str, say: Callable[[str], object]) -> None:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-    say(f"{target}: {size:,} bytes, verified")
+    report(f"{target}: {size:,} bytes, verified")
 
 
 def _download(url: str, file: BinaryIO) -> tuple[int, str]:
-    """Write what is at ``url`` into ``file``; its size in bytes and SHA-256."""
+    """Download ``url`` into ``file``; returns its size in bytes and SHA-256."""
     digest, size = hashlib.sha256(), 0
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  # http and https only, checked

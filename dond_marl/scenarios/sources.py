@@ -1,12 +1,12 @@
-"""Where the table comes from: scenario sources and their splits.
+"""Scenario sources and their splits.
 
 ``uniform``    counts 1..max_count, values 0..10, each seat values something; a pool may be worth up to 120 points.
-               Its split ``near`` has pools of 5 to 7 items, as ``lewis``, and no view that ``lewis`` holds out;
+               Its split ``near`` has pools of 5 to 7 items, as ``lewis``, and no held-out view of ``lewis``;
                ``beyond`` has the other pools.
 ``lewis``      the legal scenario space of Lewis et al. 2017 (section 2.1), enumerated: 5,295 ordered scenarios.
                Its splits are those of :mod:`dond_marl.scenarios.views`.
-``self_play``  the 4,086 published self-play games (:mod:`dond_marl.scenarios.data`).
-``dialogues``  the published human ones.
+``self_play``  the scenarios of the 4,086 published self-play games (:mod:`dond_marl.scenarios.data`).
+``dialogues``  the scenarios of the published human dialogues.
 """
 
 from __future__ import annotations
@@ -62,24 +62,19 @@ SPLITS: dict[str, tuple[str, ...]] = {
     "self_play": (),
     "dialogues": data.DIALOGUE_SPLITS,
 }
-DEFAULT_SPLITS = {"lewis": "train", "dialogues": "train"}  # of the others: none, which is all of the source
-TO_TRAIN_ON = {
-    ("lewis", "train"),
-    ("uniform", "near"),
-    ("uniform", "beyond"),
-}  # no other hides what ``lewis`` holds out
-OLDER_SPLITS = {("lewis", "heldout"): "paper_test"}  # what a split was called before, and is called now
+DEFAULT_SPLITS = {"lewis": "train", "dialogues": "train"}  # the other sources default to all of their scenarios
+TO_TRAIN_ON = {("lewis", "train"), ("uniform", "near"), ("uniform", "beyond")}  # splits without held-out views
 
 
 class ScenarioError(InputError):
-    """A scenario source that does not exist, cannot be read, or holds nothing that was asked for."""
+    """A scenario source that does not exist, cannot be read, or has no scenario that fits the settings."""
 
 
 @dataclass(frozen=True)
 class ScenarioSource:
     """A distribution of scenarios: a finite ``table``, each row equally likely, or (``None``) the uniform source.
 
-    ``name`` and ``split`` say which; ``prior`` is the name under which a seat knows where its scenario came from.
+    ``prior`` is the name of the distribution that the seats observe.
     """
 
     name: str
@@ -91,7 +86,7 @@ class ScenarioSource:
 
     @property
     def prior(self) -> str:
-        """The distribution as a seat knows it: never the split, which would make an evaluation subset known."""
+        """The distribution's name without the split, which would reveal an evaluation subset to the seats."""
         return self.name if self.budget is None else f"{self.name}(budget={self.budget})"
 
     @property
@@ -99,7 +94,7 @@ class ScenarioSource:
         return self.prior if self.split is None else f"{self.prior}, split {self.split}"
 
     def digest(self) -> str:
-        """SHA-256 of what is drawn from: the same for the same distribution, wherever its files lie."""
+        """SHA-256 of the distribution, independent of where its files lie."""
         if self.table is None:
             content = f"{self.label} up to {self.max_count}".encode()
         else:
@@ -135,7 +130,7 @@ class ScenarioSource:
         return self.table.rows(self.places(seed, start, n))
 
     def places(self, seed: int, start: int, n: int) -> NDArray[np.int64]:
-        """Which rows of the table :meth:`block` deals, ``[n]``; only of a source that has a table."""
+        """The rows of the table that :meth:`block` deals, ``[n]``; only for a source with a table."""
         assert self.table is not None, f"{self.label} has no table"
         size = self.table.size
         first, last = start // size, (start + max(n, 1) - 1) // size
@@ -156,10 +151,10 @@ def open_source(
     points_budget: int = LEWIS_POOL_VALUE,
     max_count: int = LEWIS_MAX_COUNT,
 ) -> ScenarioSource:
-    """The source that these settings name. Raises :class:`ScenarioError` or :class:`data.DataError`.
+    """The scenario source of these settings. Raises :class:`ScenarioError` or :class:`data.DataError`.
 
-    ``use_dataset=True`` is another way of saying ``scenarios=dataset``. ``normalize=True`` keeps only the
-    scenarios worth exactly ``points_budget`` to both seats.
+    ``use_dataset=True`` is the same as ``scenarios=dataset``. ``normalize=True`` keeps only the scenarios worth exactly
+    ``points_budget`` to both seats.
     """
     for setting, value in (("use_dataset", use_dataset), ("normalize", normalize)):
         if not isinstance(value, bool):
@@ -202,34 +197,28 @@ def open_source(
 
 
 def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
-    """The source that the three settings name together. Raises :class:`ScenarioError` where they contradict."""
-    if scenarios not in SOURCES:
-        raise ScenarioError(f"scenarios must be one of {', '.join(SOURCES)}; got {quote(scenarios)}")
-    if dataset not in DATASETS:
-        raise ScenarioError(f"dataset must be one of {', '.join(DATASETS)}; got {quote(dataset)}")
+    """The source's name from the three settings. Raises :class:`ScenarioError` where they contradict each other."""
+    for setting, value, names in (("scenarios", scenarios, SOURCES), ("dataset", dataset, DATASETS)):
+        if value not in names:
+            raise ScenarioError(f"{setting} must be one of {', '.join(names)}; got {quote(value)}")
     if not use_dataset and dataset not in ("self_play", scenarios):
-        raise ScenarioError(
-            f"dataset={dataset!r} is not used without use_dataset=True; give that too, or say scenarios={dataset!r}"
-        )
+        raise ScenarioError(f"dataset={dataset!r} needs use_dataset=True; or give scenarios={dataset!r} instead")
     if use_dataset and scenarios not in ("uniform", dataset):
-        raise ScenarioError(
-            f"use_dataset=True with dataset={dataset!r} contradicts scenarios={scenarios!r}; give one of the two"
-        )
+        raise ScenarioError(f"dataset={dataset!r} contradicts scenarios={scenarios!r}; give one of the two")
     return dataset if use_dataset else scenarios
 
 
 def check_split(name: str, split: str | None) -> str | None:
-    """The split to use: ``split`` if the source has it, by default ``train`` where there is one, else none (``None``).
+    """``split`` if the source has it; for ``None`` the source's default, which may be ``None``.
 
-    An older name of a split gives today's: ``heldout`` of ``lewis`` is ``paper_test``. Raises :class:`ScenarioError`.
+    Raises :class:`ScenarioError`.
     """
-    known = SPLITS[name]
+    splits = SPLITS[name]
     if split is None:
         return DEFAULT_SPLITS.get(name)
-    split = OLDER_SPLITS.get((name, split), split) if isinstance(split, str) else split
-    if split not in known:
-        choices = f"one of {', '.join(known)}" if known else "left out: this source has no splits"
-        if known and name not in DEFAULT_SPLITS:
+    if split not in splits:
+        choices = f"one of {', '.join(splits)}" if splits else "left out: this source has no splits"
+        if splits and name not in DEFAULT_SPLITS:
             choices += ", or left out"
         raise ScenarioError(f"split of scenarios={quote(name)} must be {choices}; got {quote(split)}")
     return split

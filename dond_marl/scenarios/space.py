@@ -30,12 +30,12 @@ class Scenarios(NamedTuple):
 
     @property
     def pool_values(self) -> NDArray[np.int16]:
-        """What the whole pool is worth to each seat, ``[N, 2]`` points."""
+        """The value of the whole pool to each seat, ``[N, 2]`` points."""
         worth: NDArray[np.int16] = np.einsum("ni,nsi->ns", self.counts, self.utilities, dtype=np.int16)
         return worth
 
     def rows(self, index: NDArray[np.int64] | slice) -> Scenarios:
-        """Some of them, in the order of ``index``."""
+        """Some of the scenarios, in the order of ``index``."""
         return Scenarios(self.counts[index], self.utilities[index])
 
     def swapped(self) -> Scenarios:
@@ -57,8 +57,8 @@ def pack(scenarios: Iterable[Scenario]) -> Scenarios:
 def lewis_space() -> Scenarios:
     """All 5,295 legal ordered scenarios, in lexicographic order of (counts, seat_0's values, seat_1's values).
 
-    Legal: counts 1..4, 5 to 7 items, the pool worth exactly 10 to each seat, every item worth something to somebody,
-    and some item worth something to both (Lewis et al. 2017, section 2.1).
+    Legal: counts 1..4, 5 to 7 items, the pool worth exactly 10 to each seat, every item type worth something to some
+    seat, and some type worth something to both (Lewis et al. 2017, section 2.1).
     """
     tables = []
     for counts in itertools.product(range(1, LEWIS_MAX_COUNT + 1), repeat=3):
@@ -81,9 +81,9 @@ def value_vectors(counts: tuple[int, ...], whole: int) -> NDArray[np.int8]:
 
 
 def pools(max_count: int, beyond: bool) -> NDArray[np.int8]:
-    """Every pool of 1..max_count items a type that ``lewis`` could hold by its number of items, 5 to 7, ``[P, 3]``.
+    """Every pool of 1..max_count items a type and 5 to 7 items in all, as in ``lewis``, ``[P, 3]``.
 
-    ``beyond``: the others instead.
+    ``beyond``: the pools with another number of items instead.
     """
     every = grid(max_count)
     total = every.sum(axis=1)
@@ -101,6 +101,6 @@ def any_values(rng: np.random.Generator, n: int) -> NDArray[np.int8]:
 
 
 def read_only(array: NDArray[np.int8]) -> NDArray[np.int8]:
-    """The same array, read-only from now on."""
+    """The same array, made read-only."""
     array.flags.writeable = False
     return array

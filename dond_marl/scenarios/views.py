@@ -1,13 +1,12 @@
-"""What a seat sees of a scenario, up to renaming of the items, and the part of it that nobody trains on.
+"""Private views of scenarios, held-out views for evaluation, and the splits of ``lewis``.
 
-A *private view* is a pool with the values of one seat: all that a seat sees before the first act. Two views that
+A *private view* is a pool with the values of one seat: all that a seat observes before the first act. Two views that
 become equal when the items are renamed are one *canonical* view; the 5,295 legal scenarios of Lewis et al. 2017 hold
-80 of them, numbered here in lexicographic order of their sorted (count, value) pairs. Holding out pairings of two views
-hides nothing from a player, who sees one of the two; so 16 whole views are held out, with every scenario that contains
-one of them on either side.
+80 of them, numbered here in lexicographic order of their sorted (count, value) pairs. A held-out pairing of two views
+would hide nothing from a player, which observes one of the two; therefore 16 views are held out, with every scenario
+that contains one of them in either seat.
 
-The *orbit* of a scenario is everything that becomes it by renaming the items or exchanging the seats: one game, for
-every player that does not care how things are called.
+The *orbit* of a scenario is the set of scenarios that become equal to it by renaming the items or swapping the seats.
 """
 
 from __future__ import annotations
@@ -22,36 +21,34 @@ from dond_marl.randomness import generator
 from dond_marl.scenarios.space import LEWIS_MAX_COUNT, Scenarios, any_values, lewis_space, pools, read_only
 
 CANONICAL_VIEWS = 80
-HELD_OUT_SEED = 2017  # the year of Lewis et al.; drawn once, before anything was trained on what is left
-HELD_OUT_VIEWS = (0, 6, 7, 9, 10, 13, 20, 30, 32, 36, 39, 43, 52, 58, 64, 75)  # as draw_held_out draws them
+HELD_OUT_SEED = 2017  # the year of Lewis et al. 2017
+# The first 16 of generator(HELD_OUT_SEED, "held-out views").permutation(80), sorted; drawn before any training.
+HELD_OUT_VIEWS = (0, 6, 7, 9, 10, 13, 20, 30, 32, 36, 39, 43, 52, 58, 64, 75)
 PARTS = ("both views known", "partner's view unknown", "own view unknown")
 LEWIS_SPLITS = ("train", "test", "paper_test", "all")
 _DIGIT = max(MAX_COUNT, MAX_VALUE) + 1  # counts and values are digits of this base
 
 
-def draw_held_out(seed: int = HELD_OUT_SEED, number: int = 16) -> tuple[int, ...]:
-    """``number`` of the 80 canonical views, in order: how :data:`HELD_OUT_VIEWS` came about."""
-    drawn = generator(seed, "held-out views").permutation(CANONICAL_VIEWS)[:number]
-    return tuple(sorted(drawn.tolist()))
+
 
 
 def orbits(scenarios: Scenarios) -> NDArray[np.int64]:
-    """One number per scenario, ``[N]``, equal for those that are renamings or swaps of each other, and only for them.
+    """The orbit number of each scenario, ``[N]``: equal exactly for renamings and swaps of each other.
 
-    Any scenario has one, whatever its counts and values; the numbers are the same in every call.
+    Defined for any counts and values, also outside ``lewis``; the numbers are the same in every call.
     """
     smaller: NDArray[np.int64] = np.minimum(*_sides(scenarios))
     return smaller
 
 
 def swapped_in_orbit(scenarios: Scenarios) -> NDArray[np.bool_]:
-    """On which of two sides of its orbit each scenario is, ``[N]``: renamings are on the same, swaps on the other."""
+    """The side of its orbit on which each scenario lies, ``[N]``: the same for renamings, the other for swaps."""
     first, second = _sides(scenarios)
     return first > second
 
 
 def _sides(scenarios: Scenarios) -> list[NDArray[np.int64]]:
-    """A number for each scenario and one for its swap, whatever the items are called: two ``[N]``."""
+    """A number for each scenario and one for its swap, both invariant under renaming of the items: two ``[N]``."""
     counts, values = scenarios.counts.astype(np.int64), scenarios.utilities.astype(np.int64)
     return [_sorted((counts * _DIGIT + mine) * _DIGIT + theirs, _DIGIT**3) for mine, theirs in _both(values)]
 
@@ -74,32 +71,32 @@ def view_parts(scenarios: Scenarios, seat: int) -> NDArray[np.int8]:
 
 
 def is_trainable(scenarios: Scenarios) -> NDArray[np.bool_]:
-    """Whether each scenario has no held-out view on either side and is not one of the paper's 392, ``[N]``."""
-    seen = np.isin(view_numbers(scenarios), HELD_OUT_VIEWS).any(axis=1)
-    kept_apart: NDArray[np.bool_] = seen | np.isin(_exactly(scenarios), _exactly(lewis_part("paper_test")))
-    return ~kept_apart
+    """Whether each scenario may be used in training, ``[N]``: no held-out view, and not one of the paper's 392."""
+    held_out = np.isin(view_numbers(scenarios), HELD_OUT_VIEWS).any(axis=1)
+    excluded: NDArray[np.bool_] = held_out | np.isin(_exact_keys(scenarios), _exact_keys(lewis_part("paper_test")))
+    return ~excluded
 
 
 @lru_cache(maxsize=len(LEWIS_SPLITS))
 def lewis_part(split: str) -> Scenarios:
     """The scenarios of ``lewis`` in one of :data:`LEWIS_SPLITS`, in the order of the whole space.
 
-    ``test`` holds every scenario with a held-out view on some side, ``paper_test`` the 392 of Lewis et al., ``train``
-    everything that is in neither, ``all`` everything.
+    ``test`` holds every scenario with a held-out view in either seat, ``paper_test`` the 392 of Lewis et al., ``train``
+    the scenarios of neither, ``all`` all scenarios.
     """
     space = lewis_space()
     paper = np.zeros(space.size, dtype=bool)
     paper[list(PAPER_TEST)] = True
     test = ~_known_views(space).all(axis=1)
-    kept = {"train": ~test & ~paper, "test": test, "paper_test": paper, "all": np.ones_like(test)}[split]
-    return Scenarios(*(read_only(array) for array in space.rows(np.flatnonzero(kept))))
+    part = {"train": ~test & ~paper, "test": test, "paper_test": paper, "all": np.ones_like(test)}[split]
+    return Scenarios(*(read_only(array) for array in space.rows(np.flatnonzero(part))))
 
 
 def beyond_lewis(seed: int, n: int, max_count: int = LEWIS_MAX_COUNT) -> Scenarios:
-    """``n`` scenarios of pools that nobody met in training: 3, 4 or more than 7 items, where ``lewis`` has 5 to 7.
+    """``n`` scenarios with pools outside ``lewis``: 3, 4 or more than 7 items instead of 5 to 7.
 
     Pools are uniform over those of 1..max_count items a type, values as in the source ``uniform``; a function of the
-    three arguments. A network made for counts up to 4 can play them, as no count is above ``max_count``.
+    three arguments. No count exceeds ``max_count``, so a network made for ``max_count`` can play them.
     """
     rng = generator(seed, "beyond lewis", max_count)
     return draw_beyond(rng, n, max_count)
@@ -129,10 +126,7 @@ def _both(values: NDArray[np.int64]) -> tuple[tuple[NDArray[np.int64], NDArray[n
 
 
 def _sorted(items: NDArray[np.int64], base: int) -> NDArray[np.int64]:
-    """The three numbers of each row, whatever their order, as one: ``[N, 3]`` in 0..base - 1 to ``[N]``.
-
-    Counting up is the least of their six orders.
-    """
+    """The three numbers of each row, sorted and combined to one: ``[N, 3]`` in 0..base - 1 to ``[N]``."""
     first, second, third = items.T
     low, high = np.minimum(first, second), np.maximum(first, second)
     middle = np.maximum(low, np.minimum(high, third))
@@ -140,8 +134,8 @@ def _sorted(items: NDArray[np.int64], base: int) -> NDArray[np.int64]:
     return code
 
 
-def _exactly(scenarios: Scenarios) -> NDArray[np.int64]:
-    """One number per scenario, ``[N]``, equal for equal ones only."""
+def _exact_keys(scenarios: Scenarios) -> NDArray[np.int64]:
+    """One number per scenario, ``[N]``, equal for equal scenarios only."""
     digits = np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).astype(np.int64)
     code: NDArray[np.int64] = digits @ _DIGIT ** np.arange(9)
     return code
@@ -165,11 +159,14 @@ def _lewis_views() -> NDArray[np.int64]:
 
 
 def _known_views(scenarios: Scenarios) -> NDArray[np.bool_]:
-    """Whether each seat's view is one that ``train`` holds, ``[N, 2]``."""
+    """Whether ``train`` contains each seat's view, ``[N, 2]``."""
     numbers = view_numbers(scenarios)
     return (numbers >= 0) & ~np.isin(numbers, HELD_OUT_VIEWS)
 
 
+# The test set of Lewis et al. 2017: the 200 scenarios of the published ``test.txt`` and their swaps, as indices into
+# lewis_space(), 392 of 5,295. None occurs in ``selfplay.txt``. They hold out pairings only: each of their 253 views (a
+# pool and one seat's values) occurs in other scenarios too, in the same seat. A test rebuilds the list from the file.
 PAPER_TEST: tuple[int, ...] = (
     4, 7, 10, 35, 41, 60, 75, 97, 111, 134, 142, 160, 182, 227, 247, 265, 294, 313, 321, 339, 340, 383, 386, 431, 461,
     465, 479, 484, 490, 500, 510, 520, 540, 542, 586, 592, 593, 603, 649, 661, 674, 698, 699, 708, 716, 720, 733, 743,

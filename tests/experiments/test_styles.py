@@ -159,7 +159,7 @@ def test_nobody_is_measured_on_scenarios_that_somebody_learned_on(tmp_path):
         for table in (learned, measured, measured.swapped())
     ]
     assert not keys[0] & (keys[1] | keys[2]) and len(keys[1]) == measured.size
-    for elsewhere in ("env.split=all", "env.split=heldout", "env.scenarios=uniform"):
+    for elsewhere in ("env.split=all", "env.split=paper_test", "env.scenarios=uniform"):
         with pytest.raises(ConfigError, match="must be scenarios: lewis, split: train, as figures are of its held-out"):
             tiny(tmp_path, elsewhere)
 

@@ -9,7 +9,7 @@ import pytest
 from dond_marl.dialogues.annotator import Utterance
 from dond_marl.dialogues.games import HUMAN_RULES, Negotiation, acts, game_of, games, negotiations
 from dond_marl.game import Act, Action, Ending, Scenario
-from dond_marl.records.record import GameRecord, InexactGame, game_from_line, game_line, replay
+from dond_marl.records.record import GameRecord, InexactGame, game_from_line, replay, to_line
 from dond_marl.scenarios.data import DIALOGUE_SPLITS, load_dialogues
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
@@ -73,7 +73,7 @@ def test_the_closing_click_says_what_was_selected_with_it(selected, tag, said):
 def test_any_other_talk_is_marked_with_the_reason(negotiation, why):
     game = game_of(negotiation)
     assert isinstance(game, InexactGame) and why in game.inexact
-    assert len(game.said) == len(negotiation.talk)
+    assert len(game.actions) == len(negotiation.talk)
     assert game.selected == (None if negotiation.selected is None else (negotiation.selected, rest_of(negotiation)))
 
 
@@ -92,7 +92,7 @@ def test_every_published_talk_is_one_game_and_every_exact_one_replays(data_dir, 
     assert (count[GameRecord], count[InexactGame]) == (exact, both_sides - exact)
     words = {word for row in rows for word in row.words if len(word) > 9 and word.isalpha()}
     for game in found:
-        line = game_line(game)
+        line = to_line(game)
         assert game_from_line(line) == game
         if isinstance(game, GameRecord):
             assert replay(game).outcome.ending in (Ending.AGREE, Ending.END)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Scenario, State, apply
 from dond_marl.records.files import read_lines, write_lines
-from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, game_line, record_of
+from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, record_of, to_line
 from dond_marl.records.transcript import transcript
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
@@ -29,7 +29,7 @@ def exact() -> GameRecord:
 
 
 def test_an_inexact_game_is_one_line_that_a_person_can_read():
-    assert game_line(TALK) == LINE and game_from_line(LINE) == TALK
+    assert to_line(TALK) == LINE and game_from_line(LINE) == TALK
 
 
 def test_a_transcript_of_it_shows_what_is_not_known():
@@ -75,7 +75,7 @@ splits = st.tuples(*[st.integers(0, 2)] * 3)
 )
 def test_whatever_is_known_of_a_game_survives_the_line(said, selected, why, source):
     game = InexactGame(TABLE, ("a", "b"), said, selected, why, source)
-    line = game_line(game)
+    line = to_line(game)
     assert "\n" not in line and game_from_line(line) == game
 
 
@@ -100,7 +100,7 @@ def test_a_damaged_line_is_refused_with_the_reason(change, words):
 
 def test_the_line_of_a_file_that_cannot_be_read_is_named(tmp_path):
     path = tmp_path / "games.jsonl"
-    path.write_text(f"{game_line(exact())}\n[1]\n")
+    path.write_text(f"{to_line(exact())}\n[1]\n")
     with pytest.raises(RecordError, match=r"games.jsonl:2: a record is an object"):
         list(read_lines(path))
     with pytest.raises(RecordError, match="cannot be read as a file of games"):

@@ -107,7 +107,6 @@ def test_source_of_any_two_layers(below, tmp_path):
     [
         # file                                  options                                   source       split
         ("scenarios: lewis, split: test", [], "lewis", "test"),
-        ("scenarios: lewis, split: heldout", [], "lewis", "paper_test"),
         ("scenarios: lewis", [], "lewis", "train"),
         ("scenarios: lewis, split: null", [], "lewis", "train"),
         ("scenarios: lewis, split: test", ["use_dataset=true"], "self_play", None),

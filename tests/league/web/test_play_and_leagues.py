@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
 from dond_marl.occupants import OccupantNameError, seat_occupant
-from dond_marl.records.record import InexactGame, RecordError, add_typed_words, from_json, game_line, record_of, to_line
+from dond_marl.records.record import InexactGame, RecordError, add_typed_words, from_json, record_of, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import open_source
@@ -587,7 +587,7 @@ def test_record_files(tmp_path):
     good = tmp_path / "a" / "good.jsonl"
     good.parent.mkdir()
     unknown = InexactGame(SCENARIO, ("a", "b"), (None,), None, "nothing was understood")
-    good.write_text(f"{to_line(record_of(DEAL, ('a', 'b')))}\n{game_line(unknown)}\n")
+    good.write_text(f"{to_line(record_of(DEAL, ('a', 'b')))}\n{to_line(unknown)}\n")
     assert record_files(tmp_path) == [good]
     exact, others = read_records(good)
     assert ([game.occupants for game in exact], others) == ([("a", "b")], 1)

@@ -20,7 +20,7 @@ from dond_marl.envs.openspiel_game import NAME, action_of, answer  # noqa: E402 
 
 
 def test_it_passes_what_openspiel_checks_of_every_game():
-    for settings in ("", "(max_turns=3,disagree=rejects,split=heldout)"):
+    for settings in ("", "(max_turns=3,disagree=rejects,split=paper_test)"):
         pyspiel.random_sim_test(pyspiel.load_game(NAME + settings), num_sims=5, serialize=True, verbose=False)
 
 
