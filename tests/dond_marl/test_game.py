@@ -79,7 +79,7 @@ def test_only_the_latest_offer_is_on_the_table():
 
 def test_nobody_can_agree_before_the_partner_has_offered():
     #   seat_0: AGREE    nothing was said yet
-    with pytest.raises(IllegalAct, match="has not spoken yet"):
+    with pytest.raises(IllegalAct, match="AGREE needs"):
         played(AGREE)
 
 
@@ -104,12 +104,12 @@ def test_disagree_that_only_rejects_lets_play_go_on_and_withdraws_the_offer():
     rules = Rules(disagree="rejects")
     state = played(propose(1, 2, 0), DISAGREE, rules=rules)
     assert not state.over and state.mover == 0
-    with pytest.raises(IllegalAct, match="last said DISAGREE"):
+    with pytest.raises(IllegalAct, match="DISAGREE"):
         apply(state, AGREE)
     #   seat_0: DISAGREE  rejects nothing, which is legal
     #   seat_1: AGREE     illegal: the rejected offer cannot be agreed to any more
     state = apply(state, DISAGREE)
-    with pytest.raises(IllegalAct, match="last said DISAGREE"):
+    with pytest.raises(IllegalAct, match="DISAGREE"):
         apply(state, AGREE)
 
 

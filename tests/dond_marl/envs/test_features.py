@@ -157,8 +157,8 @@ def test_every_game_has_room_for_its_history_and_all_that_was_said_can_be_read_b
         table.step(decide(act, rng.integers(0, turns.counts + 1)))
 
 
-def test_observations_hold_no_history_and_say_who_does():
-    with pytest.raises(ObservationError, match=r"seat it as a partner.*turn_of"):
+def test_observations_hold_no_history():
+    with pytest.raises(ObservationError, match="turn_of"):
         ObservationEncoder(BaseLayout(4, 10, history=True))
 
 

@@ -143,7 +143,7 @@ def test_the_seat_is_drawn_or_fixed_and_games_that_end_at_once_are_replaced():
     assert infos["skipped_games"].max() >= 2
     _, infos = DealVectorEnv(8, seat="seat_1").reset(seed=0)
     assert (infos["seat"] == 1).all()
-    with pytest.raises(PartnerError, match="with max_turns=1 only seat_0 speaks"):
+    with pytest.raises(PartnerError, match="max_turns=1"):
         DealVectorEnv(4, seat=1, max_turns=1).reset(seed=0)
 
 
