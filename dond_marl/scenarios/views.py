@@ -29,9 +29,6 @@ LEWIS_SPLITS = ("train", "test", "paper_test", "all")
 _DIGIT = max(MAX_COUNT, MAX_VALUE) + 1  # counts and values are digits of this base
 
 
-
-
-
 def orbits(scenarios: Scenarios) -> NDArray[np.int64]:
     """The orbit number of each scenario, ``[N]``: equal exactly for renamings and swaps of each other.
 

@@ -8,7 +8,15 @@ import pickle
 import pytest
 
 from dond_marl.errors import InputError
-from dond_marl.occupants import OccupantNameError, no_files, parse_spec, pinned, seat_occupant, spec_name, unpinned
+from dond_marl.occupants import (
+    OccupantNameError,
+    forbid_files,
+    parse_spec,
+    pin_spec,
+    seat_occupant,
+    spec_name,
+    unpin_spec,
+)
 from league.ledger.ledger import ReadLedger
 from league.web.occupants import AllowedNames
 from partners.learning.rewards import RewardError, reward_name, reward_of
@@ -87,13 +95,13 @@ def here(tmp_path, monkeypatch):
 def test_a_spec_names_a_class_in_a_file_and_is_written_in_one_way():
     for spec in ("my_file.py:Melting(share=0.3)", {"kind": "my_file.py:Melting", "share": 0.3}):
         assert spec_name(spec) == "my_file.py:Melting(share=0.3)"
-    assert pinned("expert(kind=supervised)") == unpinned("expert(kind=supervised)") == "expert(kind=supervised)"
+    assert pin_spec("expert(kind=supervised)") == unpin_spec("expert(kind=supervised)") == "expert(kind=supervised)"
     assert parse_spec("../a b/my_file.py:Melting") == ("../a b/my_file.py:Melting", {})
 
 
 def test_parameters_that_are_no_occupants_are_pinned_as_they_are():
     for spec in ("sb3(options={'clip': 1})", "checkpoint(path='my_file.py:old runs/best.json')"):
-        assert pinned(spec) == spec_name(spec) == spec
+        assert pin_spec(spec) == spec_name(spec) == spec
 
 
 def test_it_sits_wherever_a_partner_sits_and_travels_to_other_processes(here):
@@ -130,9 +138,9 @@ def test_a_mistake_is_said_in_a_sentence(here, spec, said):
 
 
 def test_who_is_pinned_is_refused_once_the_file_has_changed(here):
-    spec = pinned("trembling(of='my_file.py:Melting')")
-    own = pinned("my_file.py:Melting")
-    assert spec.count("sha256=") == own.count("sha256=") == 1 and unpinned(own) == "my_file.py:Melting"
+    spec = pin_spec("trembling(of='my_file.py:Melting')")
+    own = pin_spec("my_file.py:Melting")
+    assert spec.count("sha256=") == own.count("sha256=") == 1 and unpin_spec(own) == "my_file.py:Melting"
     assert seat_occupant(own) == seat_occupant("my_file.py:Melting") and seat_occupant(spec).traits
     with pytest.raises(RewardError, match=r"my_file.py:Unready cannot be made: KeyError"):
         reward_of(reward_name("my_file.py:Unready"))
@@ -206,7 +214,7 @@ def test_the_web_page_runs_no_file_unless_it_was_started_so(here):
     for spec in (*spelled, r"mixture(of=['trap\x2epy:Melting'])"):
         with pytest.raises(InputError, match="--open-paths"):
             AllowedNames().check(spec)
-    with no_files("not here"), pytest.raises(OccupantNameError, match="which is not run here: not here"):
+    with forbid_files("not here"), pytest.raises(OccupantNameError, match="which is not run here: not here"):
         seat_occupant("trap.py:Melting")
     assert not (here / "sprung").exists()
     AllowedNames(anything=True).check("my_file.py:Melting")
