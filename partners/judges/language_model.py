@@ -140,10 +140,10 @@ class LLMJudge:
     def _read(self, _ask: Query, reply: ModelReply) -> Verdict | Failure:
         if reply.failure is not None:
             return reply.failure
-        text, noted = unwrap(reply.text) if self.reading == "lenient" else (reply.text, ())
+        text, notes = unwrap(reply.text) if self.reading == "lenient" else (reply.text, ())
         verdict = read_verdict(text)
         if verdict is not Verdict.NONE:
-            self._counted.update(noted)
+            self._counted.update(notes)
         return verdict
 
     def close(self) -> None:
@@ -173,27 +173,15 @@ def llm_judge(
 ) -> JudgeReward:
     """A reward of 10 points where a language model judges that the learner negotiated in ``style``.
 
-    Nothing is opened or sent before the first episode is judged. A limit that is reached leaves episodes without a
-    verdict. Other keywords are those of :class:`partners.llm.service.ServiceSettings` (``base_url``, ``max_tokens``,
-    ``cache``, ...), and for ``provider=hf`` ``device`` and ``dtype``. Raises ``ValueError``.
+    ``style``: ``versatile``, ``push_over``, ``competitive`` or ``stubborn``. ``examples`` (1..20) worked episodes are in
+    the prompt, drawn by ``seed``. ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server
+    that speaks OpenAI's protocol; ``hf`` for the Hugging Face model ``model`` (a folder, a GGUF file or a name that
+    ``llm`` takes), which reads ``batch`` questions at once. ``re_asks``: further queries after an answer that is neither
+    yes nor no. ``reading``: ``lenient`` removes one ``<think>...</think>`` and one code fence.
 
-    Parameters
-    ----------
-    style
-        ``versatile``, ``push_over``, ``competitive`` or ``stubborn``.
-    examples, seed
-        Number (1..20) of worked episodes in the prompt, and the seed that draws them.
-    provider
-        ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server that speaks OpenAI's protocol; ``hf`` for
-        the Hugging Face model ``model`` (a folder, a GGUF file or a name that ``llm`` takes).
-    model
-        Name of the model.
-    re_asks
-        Further queries after an answer that is neither yes nor no.
-    reading
-        ``strict``, or ``lenient`` to remove one ``<think>...</think>`` and one code fence.
-    batch
-        Questions read at once by a model on this machine.
+    The other parameters are fields of :class:`partners.llm.service.ServiceSettings` and, for ``hf``, of
+    :class:`partners.llm.local.client.LocalSettings`. Nothing is opened or sent before the first episode is judged; a
+    limit that is reached leaves episodes without a verdict. Raises ``ValueError``.
     """
     judged_style = style_named("style", style)
     check_whole_number("examples", examples, 1, 20)
@@ -301,18 +289,19 @@ class YesNoClient:
         from partners.llm.local.key_values import KeyValueState, allows_gaps, shares_prefixes
 
         first, last = min(prompts, default=[]), max(prompts, default=[])  # tokens that these two share, all share
-        same = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
+        length = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
         model = self._local.model
-        same -= same % _PREFIX_STEP
-        if not same or not shares_prefixes(model) or not allows_gaps(model, max(map(len, prompts))):
+        length -= length % _PREFIX_STEP
+        if not length or not shares_prefixes(model) or not allows_gaps(model, max(map(len, prompts))):
             return 0, None
-        tokens, begun = self._prefix
-        if begun is None or first[:same] != tokens:
-            tokens, begun = first[:same], KeyValueState(model)
-            begun.go_on([tokens])
-            self.tally["read_tokens"] += begun.tokens
-            self._prefix = tokens, begun
-        return len(tokens), begun
+        tokens, state = self._prefix
+        # Cut to this call's own length, so that answers do not depend on earlier calls.
+        if state is None or first[:length] != tokens:
+            tokens, state = first[:length], KeyValueState(model)
+            state.go_on([tokens])
+            self.tally["read_tokens"] += state.tokens
+            self._prefix = tokens, state
+        return len(tokens), state
 
     def _yes_probability(self, prompts: Sequence[list[int]], prefix: tuple[int, KeyValueState | None]) -> Doubles:
         """The probability of yes against no after each prompt, ``[B]``."""
@@ -321,11 +310,11 @@ class YesNoClient:
         from partners.llm.local.key_values import KeyValueState
 
         _, yes, no = self._answers
-        same, begun = prefix
-        state = KeyValueState(self._local.model) if begun is None else begun.fork()
-        rest = [prompt[same:] for prompt in prompts]
-        logits = state.go_on(rest, None if begun is None else [0] * len(rest))[:, [yes, no]]
-        self.tally["read_tokens"] += state.tokens
+        length, state = prefix
+        fork = KeyValueState(self._local.model) if state is None else state.fork()
+        rest = [prompt[length:] for prompt in prompts]
+        logits = fork.go_on(rest, None if state is None else [0] * len(rest))[:, [yes, no]]
+        self.tally["read_tokens"] += fork.tokens
         return torch.softmax(logits.double(), dim=1)[:, 0].cpu().numpy()
 
 

@@ -78,31 +78,18 @@ def llm(
 
     Source: this project.
 
-    Nothing is sent, and no model is loaded, before the first turn. Once the budget of a service is spent, the
-    ``fallback`` plays. Other keywords are those of :class:`partners.llm.service.ServiceSettings` (``temperature``,
-    ``max_tokens``, ``max_requests``, ``cache``, ...), and for ``provider=hf`` of
-    :class:`partners.llm.local.client.LocalSettings` (``batch``, ``device``, ``dtype``, ``adapter``, ...). Raises
-    ``ValueError``.
+    ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server that speaks OpenAI's protocol at
+    ``base_url``, its address up to ``/v1``; ``hf`` for a Hugging Face model on this machine; ``auto`` for ``groq`` if
+    there is a key, else the project's own model. ``model``: its name; for ``hf`` a folder or GGUF file, by default the
+    project's own model, which is made on first use (:mod:`partners.llm.student`). ``prompt``: a shipped template:
+    ``full``; ``short``, less than half of it, without worked examples; ``brief``, about half of that, without the
+    history. ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt, by default as many
+    as the model was trained with. ``re_asks``, ``fallback``, ``samples``, ``reading`` and ``sorted_items``: see
+    :class:`~partners.llm.partner.LLMPartner`.
 
-    Parameters
-    ----------
-    provider
-        ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server that speaks OpenAI's protocol; ``hf`` for
-        a Hugging Face model on this machine; ``auto`` for ``groq`` if there is a key, else the project's own model.
-    model
-        Name of the model; for ``hf`` a folder or GGUF file, by default the project's own model, which is made on first
-        use (:mod:`partners.llm.student`).
-    base_url
-        Address of the server, up to its ``/v1``; with ``groq`` a gateway, which gets Groq's key.
-    prompt
-        Shipped template: ``full``; ``short``, less than half of it, without worked examples; ``brief``, about half of
-        that, without the history.
-    prompt_path
-        File with another template.
-    history_cap
-        Acts of the history in the prompt, by default as many as the model was trained with.
-    re_asks, fallback, samples, reading, sorted_items
-        See :class:`~partners.llm.partner.LLMPartner`.
+    The other parameters are the fields of :class:`partners.llm.service.ServiceSettings` and, for ``hf``, of
+    :class:`partners.llm.local.client.LocalSettings`. Nothing is sent, and no model is loaded, before the first turn.
+    Once the budget of a service is spent, the ``fallback`` plays. Raises ``ValueError``.
     """
     service = ServiceSettings(provider, model, base_url, **select_settings(ServiceSettings, settings))
     template = load_template(prompt_path, prompt)

@@ -157,10 +157,12 @@ def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, st
     """The text of every variable, one dict per row."""
     check_whole_number("history_cap", history_cap, 0, 100)
     acts, offers = turns.history.act, turns.history.oA
-    said = turns.history.messages.tolist() if turns.history.has_messages else [[""] * turns.turns_taken] * turns.size
+    messages = (
+        turns.history.messages.tolist() if turns.history.has_messages else [[""] * turns.turns_taken] * turns.size
+    )
     partner_acts = acts[:, 1 - turns.seat :: 2].tolist()
     has_offer = [min(row, default=Act.END) <= Act.INSIST for row in partner_acts]
-    whole = worth(turns.my_utilities, turns.counts)
+    pool_values = worth(turns.my_utilities, turns.counts)
     points = worth(turns.my_utilities, turns.last_partner_offer_for_me)
     return [
         {
@@ -171,10 +173,10 @@ def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, st
             "last_offer_csv": _csv(turns.last_partner_offer_for_me[row]) if has_offer[row] else NONE_YET,
             "turns": str(int(turns.turns_remaining[row])),
             "p": _csv(turns.partner_utilities[row]) if turns.partner_utilities[row].any() else HIDDEN,
-            "history_str": _history(acts[row].tolist(), said[row], offers[row], turns, row, history_cap),
+            "history_str": _history(acts[row].tolist(), messages[row], offers[row], turns, row, history_cap),
             "max_turns": str(turns.rules.max_turns),
             "disagree_rule": disagree_rule(turns.rules),
-            "whole": str(int(whole[row])),
+            "whole": str(int(pool_values[row])),
             "offer_points": str(int(points[row])) if has_offer[row] else NONE_YET,
             "legal_acts": ", ".join(f"{int(act)} {act.name}" for act in Act if turns.act_mask[row, act]),
         }
@@ -201,18 +203,18 @@ def sort_by_value(turns: Turns) -> tuple[Turns, Rows]:
     sorted by count, then by all other visible numbers. Item ``order[b, place]`` of row b moves to ``place``. Hint
     features do not change.
     """
-    said = turns.history.oA
-    seen = [turns.my_utilities, turns.counts, turns.partner_utilities, turns.last_partner_offer_for_me]
-    seen += [said[:, turn] for turn in range(turns.turns_taken)]
-    order: Rows = np.lexsort(seen[::-1], axis=-1)
+    claims = turns.history.oA
+    visible = [turns.my_utilities, turns.counts, turns.partner_utilities, turns.last_partner_offer_for_me]
+    visible += [claims[:, turn] for turn in range(turns.turns_taken)]
+    order: Rows = np.lexsort(visible[::-1], axis=-1)
 
-    def moved(items: Int8s) -> Int8s:
+    def reorder(items: Int8s) -> Int8s:
         return np.take_along_axis(items, order, axis=1)
 
-    offers = np.take_along_axis(said, order[:, None, :], axis=2)
+    offers = np.take_along_axis(claims, order[:, None, :], axis=2)
     messages = turns.history.messages.T if turns.history.has_messages else None
     history = History(turns.history.act.T, offers.transpose(1, 2, 0), turns.turns_taken, None, messages)
-    mine, counts, theirs, offer = map(moved, seen[:4])
+    mine, counts, theirs, offer = map(reorder, visible[:4])
     changed = turns._replace(
         counts=counts, my_utilities=mine, partner_utilities=theirs, last_partner_offer_for_me=offer, history=history
     )
@@ -236,7 +238,7 @@ def disagree_rule(rules: Rules) -> str:
     return "refuse the offer on the table; it can no longer be agreed to, and the game goes on."
 
 
-def _history(acts: list[int], said: list[str], offers: Int8s, turns: Turns, row: int, cap: int) -> str:
+def _history(acts: list[int], messages: list[str], offers: Int8s, turns: Turns, row: int, cap: int) -> str:
     """The history, one act per line, oldest first, from the view of the seat to move, with quoted messages."""
     if not acts:
         return "(nothing yet)"
@@ -251,7 +253,7 @@ def _history(acts: list[int], said: list[str], offers: Int8s, turns: Turns, row:
             line += f", {keeps} {_csv(offers[turn])}, {gets} {_csv(counts - offers[turn])}"
         if not mine and turn >= turns.rules.talk_turns:
             line = f"{turn + 1}. partner: (a secret claim)"
-        if said[turn]:
-            line += f", and said: {json.dumps(said[turn])}"
+        if messages[turn]:
+            line += f", and said: {json.dumps(messages[turn])}"
         lines.append(line)
     return "\n".join(lines)

@@ -156,42 +156,44 @@ def _print_server(client: RemoteClient) -> None:
     print_line(f"  reported rates: {_rates(client.last_request.rates)}")
 
 
-def _print_position(number: int, total: int, one: TriedPosition) -> None:
-    turns = one.turns
+def _print_position(number: int, total: int, tried: TriedPosition) -> None:
+    turns = tried.turns
     pool, values = (",".join(map(str, row[0].tolist())) for row in (turns.counts, turns.my_utilities))
     offer = ",".join(map(str, turns.last_partner_offer_for_me[0].tolist()))
     state = f"offered {offer}" if turns.turns_taken else "to open"
     print_line(f"position {number} of {total}: pool {pool}, own values {values}, {state}")
-    status = "" if one.status is None else f"HTTP status {one.status}, "
-    prompt, reply_tokens = one.reply.usage
-    print_line(f"  {status}{one.seconds:.2f} s, {prompt:,} tokens of prompt and {reply_tokens:,} of reply")
-    if one.reply.failure is None:
-        more = len(one.reply.text) - MAX_SHOWN
-        print_line(f"  reply: {one.reply.text[:MAX_SHOWN]!a}{f' and {more:,} more' if more > 0 else ''}")
-    print_line(f"  verdict: {_verdict(one)}")
+    status = "" if tried.status is None else f"HTTP status {tried.status}, "
+    prompt, reply_tokens = tried.reply.usage
+    print_line(f"  {status}{tried.seconds:.2f} s, {prompt:,} tokens of prompt and {reply_tokens:,} of reply")
+    if tried.reply.failure is None:
+        more = len(tried.reply.text) - MAX_SHOWN
+        print_line(f"  reply: {tried.reply.text[:MAX_SHOWN]!a}{f' and {more:,} more' if more > 0 else ''}")
+    print_line(f"  verdict: {_verdict(tried)}")
 
 
-def _verdict(one: TriedPosition) -> str:
-    if isinstance(one.result, Failure):
-        return f"no reply ({one.result})"
-    if not isinstance(one.result, LegalReply):
-        return f"refused ({one.result})"
-    act, oA = one.result.action
+def _verdict(tried: TriedPosition) -> str:
+    if isinstance(tried.result, Failure):
+        return f"no reply ({tried.result})"
+    if not isinstance(tried.result, LegalReply):
+        return f"refused ({tried.result})"
+    act, oA = tried.result.action
     keeps = f", keeps {','.join(map(str, oA))}" if act.is_offer else ""
-    notes = f" ({', '.join(name.replace('_', ' ') for name in one.result.notes)})" if one.result.notes else ""
-    return f"legal: {act.name}{keeps}, confidence {one.result.confidence:.2f}{notes}"
+    notes = f" ({', '.join(name.replace('_', ' ') for name in tried.result.notes)})" if tried.result.notes else ""
+    return f"legal: {act.name}{keeps}, confidence {tried.result.confidence:.2f}{notes}"
 
 
-def _summary_line(found: CheckSummary) -> str:
-    if math.isnan(found.seconds):
-        return f"{found.legal} of {found.tried} replies are legal acts: there was no reply"
+def _summary_line(total: CheckSummary) -> str:
+    if math.isnan(total.seconds):
+        return f"{total.legal} of {total.tried} replies are legal acts: there was no reply"
     return (
-        f"{found.legal} of {found.tried} replies are legal acts; {found.seconds:.2f} s, "
-        f"{found.prompt_tokens:,.0f} tokens of prompt and {found.reply_tokens:,.0f} of reply each"
+        f"{total.legal} of {total.tried} replies are legal acts; {total.seconds:.2f} s, "
+        f"{total.prompt_tokens:,.0f} tokens of prompt and {total.reply_tokens:,.0f} of reply each"
     )
 
 
-def _league_cost(path: Path | None, config: Config, found: CheckSummary, settings: ServiceSettings, in_flight: int) -> str:
+def _league_cost(
+    path: Path | None, config: Config, total: CheckSummary, settings: ServiceSettings, in_flight: int
+) -> str:
     """A league's queries, tokens, time and money at this model's speed."""
     from league.rounds.dry_run import estimate  # loads PyTorch
 
@@ -200,10 +202,10 @@ def _league_cost(path: Path | None, config: Config, found: CheckSummary, setting
     if not expected:
         return f"{path} has no language model as a player or hinter"
     line = f"{path} has about {expected:,} queries, at most {max(expected, most):,}"
-    if math.isnan(found.seconds):
+    if math.isnan(total.seconds):
         return line
-    seconds, tokens = expected * found.seconds, expected * (found.prompt_tokens + found.reply_tokens)
-    dollars = expected * settings.price.cost(round(found.prompt_tokens), round(found.reply_tokens)).usd
+    seconds, tokens = expected * total.seconds, expected * (total.prompt_tokens + total.reply_tokens)
+    dollars = expected * settings.price.cost(round(total.prompt_tokens), round(total.reply_tokens)).usd
     at_once = (
         "" if in_flight == 1 else f", or {duration_text(seconds / in_flight)} if {in_flight} at a time take no longer"
     )

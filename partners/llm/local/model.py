@@ -205,10 +205,10 @@ def hide_progress_bars() -> Iterator[None]:
     """Hide the progress bars of transformers, which would mix with ours."""
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
+    enabled = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
-        if shown:
+        if enabled:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]

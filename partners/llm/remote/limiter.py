@@ -17,7 +17,7 @@ _REST_S, _MAX_REST_S = 30.0, 300.0  # the first rest after repeated failures; it
 
 
 class Clock:
-    """The source of time for everything that waits; tests use a subclass."""
+    """The source of time for everything that waits."""
 
     def now(self) -> float:
         """Seconds since some fixed moment; never goes back."""
@@ -173,7 +173,7 @@ class Limiter:
         if more < 0:
             self._surplus -= more
             return
-        kept = min(more, self._surplus)
-        self._surplus -= kept
-        for _ in range(more - kept):
+        reused = min(more, self._surplus)
+        self._surplus -= reused
+        for _ in range(more - reused):
             self._slots.release()

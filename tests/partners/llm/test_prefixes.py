@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from dond_marl.game import Rules
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.decoding import score
+from partners.llm.local.legal_lines import legal_lines
 from partners.llm.local.model import load_model
 from partners.llm.occupant import llm
 from partners.llm.prompt import Template, disagree_rule, load_template, openings
 from partners.llm.reply import read_reply
-from tests.partners.llm.test_local import asks
+from tests.partners.llm.test_local import asks, batch
 from tests.tiny_models import CHAT, SMALL, UNLIKE, tiny_model
 
 LONG = Template("Rules of the game, told at length. " * 12 + "{disagree_rule} Pool {counts_csv}, {my_utils_csv}.")
@@ -107,9 +110,11 @@ def test_small_batches_give_the_same_answers(kind, tmp_path):
     assert [reply.text for reply in large.complete(queries)] == [reply.text for reply in small.complete(queries)]
 
 
-def test_lines_are_scored_in_shares_that_bound_the_memory(tmp_path, monkeypatch):
-    client = LocalClient(LocalSettings(str(tiny_model(tmp_path, "llama")), temperature=1.0))
-    expected = client.scores(asks(LONG, 3))
-    monkeypatch.setattr(score, "__kwdefaults__", {"max_tokens": 1})  # one line at a time
-    for one, other in zip(client.scores(asks(LONG, 3)), expected, strict=True):
+def test_lines_are_scored_in_shares_that_bound_the_memory(tmp_path):
+    local = load_model(str(tiny_model(tmp_path, "llama")))
+    queries = asks(LONG, 3)
+    prompts = batch(local.prompts([query.prompt for query in queries]))
+    lines = [legal_lines(query.legal, local.encode) for query in queries]
+    together, one_by_one = (score(local.model, prompts, lines, tally=Counter(), max_tokens=most) for most in (10**9, 1))
+    for one, other in zip(one_by_one, together, strict=True):
         assert np.abs(one - other).max() < 1e-6
