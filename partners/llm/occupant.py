@@ -78,13 +78,13 @@ def llm(
 
     Source: this project.
 
-    ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server that speaks OpenAI's protocol at
+    ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server of OpenAI's protocol at
     ``base_url``, its address up to ``/v1``; ``hf`` for a Hugging Face model on this machine; ``auto`` for ``groq`` if
     there is a key, else the project's own model. ``model``: its name; for ``hf`` a folder or GGUF file, by default the
     project's own model, which is made on first use (:mod:`partners.llm.student`). ``prompt``: a shipped template:
     ``full``; ``short``, less than half of it, without worked examples; ``brief``, about half of that, without the
-    history. ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt, by default as many
-    as the model was trained with. ``re_asks``, ``fallback``, ``samples``, ``reading`` and ``sorted_items``: see
+    history. ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt, by default as
+    many as the model was trained with. ``re_asks``, ``fallback``, ``samples``, ``reading`` and ``sorted_items``: see
     :class:`~partners.llm.partner.LLMPartner`.
 
     The other parameters are the fields of :class:`partners.llm.service.ServiceSettings` and, for ``hf``, of
