@@ -30,25 +30,25 @@ from dond_marl.yardsticks.recognition import Guess, recognize
 from dond_marl.yardsticks.replies import Replies
 from partners.mixture import Mixture
 
-REMEMBERED = 4096  # contexts; beyond that it begins again with an empty memory
+CACHED_CONTEXTS = 4096  # beyond that the cache is emptied
 
 
 class BestResponse:
-    """The best response to ``to``: exact if it is deterministic and says what it remembers, if anything.
+    """The best response to ``to``: exact if ``to`` is deterministic and its memory is declared, if it has one.
 
     Source: expectimax over belief states (Kaelbling, Littman, Cassandra 1998, section 3; see
-    :mod:`dond_marl.yardsticks.best_response` and, for partners that remember or are drawn for each game,
-    :mod:`dond_marl.yardsticks.adaptive`). It knows how ``to`` answers, but not its values: it believes the scenario
-    prior and learns from every answer. To a partner without memory that gambles but knows its probabilities, or is
-    drawn for each game from such and from deterministic ones without memory, it is exact in games of at most four
+    :mod:`dond_marl.yardsticks.best_response` and, for partners with memory or drawn for each game,
+    :mod:`dond_marl.yardsticks.adaptive`). It knows the policy of ``to`` but not its values: its belief starts from the
+    scenario prior and is updated by every answer. Against a partner without memory that is random with known
+    probabilities, or is drawn for each game from such and deterministic ones, it is exact in games of at most four
     turns; in longer ones it acts as if it knew the partner and its values until three turns are left
-    (:mod:`dond_marl.yardsticks.odds`). If its partner says what ``to`` would say under no values, it begins again with
-    the prior; where ``to`` is several partners without memory, from the latest answers that one of them would give.
-    ``contexts``: the distribution to believe in instead of the one that the game names. The uniform prior is out of
-    reach and raises :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
+    (:mod:`dond_marl.yardsticks.odds`). If its partner plays an act that ``to`` would play under no values, it restarts
+    from the prior; where ``to`` is several partners without memory, from the latest answers that one of them would
+    give. ``contexts``: a prior instead of the one that the game names. The uniform prior is out of reach and raises
+    :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
 
-    - ``to``: an occupant without memory, or that says what it remembers.
-    - ``contexts``: scenarios to believe in, or None.
+    - ``to``: an occupant without memory, or with a declared one (``summary``).
+    - ``contexts``: scenarios of the prior, or None.
     """
 
     traits = Traits(deterministic=True)
@@ -58,48 +58,48 @@ class BestResponse:
         self._name, self._contexts = to if isinstance(to, str) else repr(to), contexts
         if not exact_by_answers(self.to, Rules()) and not is_enumerable(self.to, Rules()):
             check_stochastic(self.to, Rules())
-        self._memory: dict[tuple[Rules, str, bool], _Memory] = {}
+        self._solvers: dict[tuple[Rules, str, bool], _Solvers] = {}
 
     def __repr__(self) -> str:
         return f"BestResponse(to={self._name!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_memory": {}}  # solved again where it is needed
+        return {**self.__dict__, "_solvers": {}}  # solved again on demand
 
     def act(self, turns: Turns) -> Decisions:
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
-        shown = turns.partner_utilities.any(axis=1)
-        for revealed in np.unique(shown).tolist():
-            rows = np.flatnonzero(shown == revealed)
+        revealed_rows = turns.partner_utilities.any(axis=1)
+        for revealed in np.unique(revealed_rows).tolist():
+            rows = np.flatnonzero(revealed_rows == revealed)
             part = turns.rows(rows)
-            for mind, some, context in self._memory_of(part.rules, part.prior, revealed).minds(part):
-                act[rows[some]], oA[rows[some]] = mind.says(part.rows(some), context)
+            for solver, some, context in self._solvers_of(part.rules, part.prior, revealed).by_solver(part):
+                act[rows[some]], oA[rows[some]] = solver.best_acts_of(part.rows(some), context)
         return decide(act, oA)
 
     def worths(self, turns: Turns) -> Doubles:
-        """What every offer is worth, ``[R, 2N]`` points of ten, of the N splits of the rows' one pool.
+        """The value of every offer, ``[R, 2N]`` points of ten, for the N splits of the rows' one pool.
 
         PROPOSE of each, counted up with the last item type fastest, then INSIST of each; under ``disagree="rejects"`` a
-        last column for the refusal. Expected over what it cannot know, the best response being played from its next
-        turn on; so not for the last turn of a game. Raises ``NotComputable`` where this is not exact: ``to`` gambles,
-        or remembers too much.
+        last column for the refusal. Values are expectations, with the best response played from its next turn on; so
+        not for the last turn of a game. Raises ``NotComputable`` where they are not exact: ``to`` is random, or has
+        too much memory.
         """
         found: list[tuple[Index, Doubles]] = []
         revealed = bool(turns.partner_utilities.any())
-        for mind, some, context in self._memory_of(turns.rules, turns.prior, revealed).minds(turns):
-            if isinstance(mind, _Guess):
-                raise NotComputable(f"{self._name} gambles: what an act is worth against it is not exact")
-            found.append((some, mind.worths(turns.rows(some), context)))
+        for solver, some, context in self._solvers_of(turns.rules, turns.prior, revealed).by_solver(turns):
+            if isinstance(solver, _Stochastic):
+                raise NotComputable(f"{self._name} is random: the values of acts against it are not exact")
+            found.append((some, solver.worths(turns.rows(some), context)))
         worths = np.empty((turns.size, found[0][1].shape[1]))
         for some, values in found:
             worths[some] = values
         return worths
 
     def worth_of_acts(self, state: State, prior: str) -> dict[Action, float]:
-        """What every legal act of ``state`` is worth to the seat to move, in points, 0..its whole pool.
+        """The value of every legal act of ``state`` to the seat to move, in points, 0..its whole pool.
 
-        Expected as by :meth:`worths`; what ends the game is worth what it pays. ``prior``: the name of the distribution
-        of scenarios that both seats know. Raises as :meth:`worths` does.
+        Expectations as of :meth:`worths`; an act that ends the game has its payoff. ``prior``: the name of the
+        distribution of scenarios that both seats know. Raises as :meth:`worths` does.
         """
         seat, scenario = state.mover, state.scenario
         legal = legal_actions(state)
@@ -116,10 +116,10 @@ class BestResponse:
         return values
 
     def beliefs(self, turns: Turns) -> Guess:
-        """What it can tell of its partner: its values and, where ``to`` is a mixture, whom of it it faces; exact.
+        """The exact posterior of the partner's values and, if ``to`` is a mixture, of the member.
 
-        It believes the distribution that the game names, not its ``contexts``. Raises ``NotComputable`` where ``to`` is
-        made of partners that gamble and do not know how.
+        The prior is the game's, not ``contexts``. Raises ``NotComputable`` if ``to`` contains random partners without
+        known probabilities.
         """
         if not isinstance(self.to, Mixture):
             return Guess(recognize([self.to], turns).values, (self._name,), np.ones((turns.size, 1)))
@@ -127,43 +127,41 @@ class BestResponse:
         return Guess(found.values, self.to.names, found.identity)
 
     def value(self, seat: int, rules: Rules, prior: str) -> float:
-        """What it is worth in ``seat``, expected points of ten over the ``contexts`` that it was given.
+        """Its expected points of ten in ``seat`` over its ``contexts``.
 
-        Raises ``NotComputable`` where it was given none or where ``to`` is not made of deterministic partners; ``nan``
-        where they are too many to be exact about.
+        Raises ``NotComputable`` without contexts, or if ``to`` contains partners that are not deterministic; ``nan`` if
+        they are too many for an exact value.
         """
         if not is_enumerable(self.to, rules):
             check_exact(self.to, rules)
         if self._contexts is None:
-            raise NotComputable(
-                f"{self!r} was given no contexts: what it is worth depends on a distribution of scenarios"
-            )
-        return self._memory_of(rules, prior, revealed=False).contexts_value(seat)
+            raise NotComputable(f"{self!r} has no contexts: its value depends on a distribution of scenarios")
+        return self._solvers_of(rules, prior, revealed=False).contexts_value(seat)
 
-    def _memory_of(self, rules: Rules, prior: str, revealed: bool) -> _Memory:
+    def _solvers_of(self, rules: Rules, prior: str, revealed: bool) -> _Solvers:
         key = rules, prior, revealed
-        if key not in self._memory or len(self._memory[key].places) > REMEMBERED:
-            self._memory[key] = _Memory(self.to, rules, prior, self._contexts, revealed)
-        return self._memory[key]
+        if key not in self._solvers or len(self._solvers[key].places) > CACHED_CONTEXTS:
+            self._solvers[key] = _Solvers(self.to, rules, prior, self._contexts, revealed)
+        return self._solvers[key]
 
 
-class _Memory:
-    """What is known of the views met so far, under one set of rules and one prior."""
+class _Solvers:
+    """The solvers of all private views so far, under one set of rules and one prior."""
 
     def __init__(self, to: Partner, rules: Rules, prior: str, contexts: Contexts | None, revealed: bool) -> None:
         self._to, self._rules, self._prior, self._revealed = to, rules, prior, revealed
-        self._minds: list[_Mind] = []
-        self.places: dict[bytes, tuple[int, int]] = {}  # of a view: which mind, which of its contexts
+        self._by_contexts: list[_ResponseSolver] = []
+        self.places: dict[bytes, tuple[int, int]] = {}  # of a view: index of its solver, and of its context there
         if contexts is not None and not revealed:
             self._learn(contexts, np.hstack([contexts.own.counts, contexts.own.utilities]))
 
     def contexts_value(self, seat: int) -> float:
-        mind = self._minds[0]
-        assert not isinstance(mind, _Guess)
-        return mind.value(seat)
+        solver = self._by_contexts[0]
+        assert not isinstance(solver, _Stochastic)
+        return solver.value(seat)
 
-    def minds(self, turns: Turns) -> list[tuple[_Mind, Index, Index]]:
-        """Which of them knows which rows, and their contexts there."""
+    def by_solver(self, turns: Turns) -> list[tuple[_ResponseSolver, Index, Index]]:
+        """The rows of each solver, and their contexts there."""
         columns = [turns.counts, turns.my_utilities] + [turns.partner_utilities] * self._revealed
         views, which = np.unique(np.hstack(columns), axis=0, return_inverse=True)
         new = views[[view.tobytes() not in self.places for view in views]]
@@ -171,32 +169,32 @@ class _Memory:
             self._learn(self._contexts(new), new)
         places = np.array([self.places[view.tobytes()] for view in views])[which.reshape(-1)]
         return [
-            (self._minds[number], rows := np.flatnonzero(places[:, 0] == number), places[rows, 1])
+            (self._by_contexts[number], rows := np.flatnonzero(places[:, 0] == number), places[rows, 1])
             for number in np.unique(places[:, 0])
         ]
 
     def _learn(self, contexts: Contexts, views: Int8s) -> None:
         for place, view in enumerate(views):
-            self.places[view.tobytes()] = len(self._minds), place
-        kind: type[_Sure | _Tracking | _Guess] = _Guess
+            self.places[view.tobytes()] = len(self._by_contexts), place
+        kind: type[_Deterministic | _Adaptive | _Stochastic] = _Stochastic
         if exact_by_answers(self._to, self._rules):
-            kind = _Sure
+            kind = _Deterministic
         elif not self._revealed and is_enumerable(self._to, self._rules):
-            kind = _Tracking
-        self._minds.append(kind(self._to, self._rules, contexts, self._prior))
+            kind = _Adaptive
+        self._by_contexts.append(kind(self._to, self._rules, contexts, self._prior))
 
     def _contexts(self, views: Int8s) -> Contexts:
         counts, own = np.ascontiguousarray(views[:, :3]), np.ascontiguousarray(views[:, 3:6])
         if not self._revealed:
             return contexts_of(self._prior, counts, own)
-        rows = np.arange(len(views))  # where values are revealed, the partner sees this seat's too
+        rows = np.arange(len(views))  # with revealed values the partner sees this seat's too
         theirs = Views(counts, np.ascontiguousarray(views[:, 6:]), own)
         certain = np.ones((len(views), 1))
         return Contexts(Views(counts, own), theirs, rows[:, None], certain, certain[:, 0] / len(views))
 
 
-class _Sure:
-    """Knows every answer that a deterministic partner gives."""
+class _Deterministic:
+    """The best response to a deterministic partner without memory."""
 
     def __init__(self, to: Partner, rules: Rules, contexts: Contexts, prior: str) -> None:
         self._moves = Moves(contexts, Replies(to, rules, contexts.theirs, prior))
@@ -205,34 +203,34 @@ class _Sure:
     def value(self, seat: int) -> float:
         return float(self._solver.values(seat) @ self._moves.contexts.shares)
 
-    def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
+    def best_acts_of(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
         """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""
         numbers, moves = self._states(turns, context), self._moves
         level = self._solver.solve(numbers, turns.rules.max_turns - turns.turns_taken)
-        say = level.act[np.searchsorted(level.numbers, numbers)].astype(np.int64)
-        return _written(say, moves.contexts, context, moves.width)
+        best = level.act[np.searchsorted(level.numbers, numbers)].astype(np.int64)
+        return _unnumbered(best, moves.contexts, context, moves.width)
 
     def worths(self, turns: Turns, context: Index) -> Doubles:
         """See :meth:`BestResponse.worths`."""
         numbers = self._states(turns, context)
         likely = self._moves.weight(self._moves.unpack(numbers))
         worths = self._solver.act_values(numbers, turns.rules.max_turns - turns.turns_taken) / likely[:, None]
-        return worths[:, np.isfinite(worths).all(axis=0)]  # of larger pools there are more splits
+        return worths[:, np.isfinite(worths).all(axis=0)]  # columns of splits that only larger pools have are infinite
 
     def _states(self, turns: Turns, context: Index) -> NDArray[np.int64]:
         """The rows' belief states, by number."""
-        moves, heard = self._moves, NumberedHistories(turns)
+        moves, numbered = self._moves, NumberedHistories(turns)
         fits = moves.all_fit[context]
-        for question, answer, left in heard.answers(moves.width):
+        for question, answer, left in numbered.answers(moves.width):
             fits = fits & moves.types_answering(context, question, answer, left)
         fits = np.where(fits == 0, moves.all_fit[context], fits)
         offered, nothing = turns.last_partner_act <= Act.INSIST, np.full(turns.size, moves.width)
-        own = heard.claim(turns.seat, moves.width) if moves.rejects else nothing
-        return moves.pack(States(context, fits, heard.claim(1 - turns.seat, moves.width), offered, own))
+        own = numbered.claim(turns.seat, moves.width) if moves.rejects else nothing
+        return moves.pack(States(context, fits, numbered.claim(1 - turns.seat, moves.width), offered, own))
 
 
-class _Tracking:
-    """Keeps account of who may sit opposite, and of all that each of them remembers."""
+class _Adaptive:
+    """The best response to deterministic partners with memory, or to a draw of several."""
 
     def __init__(self, to: Partner, rules: Rules, contexts: Contexts, prior: str) -> None:
         self._seats = [Adaptive(to, contexts, seat, rules, prior) for seat in (0, 1)]
@@ -242,14 +240,14 @@ class _Tracking:
         value, exact = self._seats[seat].value()
         return value if exact else math.nan
 
-    def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
-        """The best acts ``[R]`` and claims ``[R, 3]``; AGREE where nobody might ever say what was heard."""
+    def best_acts_of(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
+        """The best acts ``[R]`` and claims ``[R, 3]``; AGREE where no member plays the history."""
         game = self._seats[turns.seat]
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         for number in np.unique(game.pool_of[context]):
             rows = np.flatnonzero(game.pool_of[context] == number)
             pool, history = game.pool(int(number)), turns.history.rows(rows)
-            which, same = _each_once(game.place[context[rows]], history)
+            which, same = _unique_histories(game.place[context[rows]], history)
             explain = pool.beliefs_after_latest if self._forget else pool.beliefs_after
             belief = explain(game.place[context[rows[which]]], history.act[which], history.oA[which])
             known = np.flatnonzero(np.diff(belief.start))
@@ -257,9 +255,9 @@ class _Tracking:
             some = Belief(belief.context[known], np.append(belief.start[known], belief.start[-1]), belief.member)
             if some.size:
                 best[known] = pool.best_acts(some, turns.rules.max_turns - turns.turns_taken)
-            say = best[same]
-            agree = (say == 2 * n) & turns.act_mask[rows, Act.AGREE]
-            claim = np.where(say == 2 * n, 0, say)
+            choice = best[same]
+            agree = (choice == 2 * n) & turns.act_mask[rows, Act.AGREE]
+            claim = np.where(choice == 2 * n, 0, choice)
             act[rows] = np.where(agree, Act.AGREE, claim // n)
             oA[rows] = pool.automaton.splits.oA[0][claim % n] * ~agree[:, None]
         return act, oA
@@ -271,48 +269,48 @@ class _Tracking:
         pool = game.pool(number)
         belief = pool.beliefs_after(game.place[context], turns.history.act, turns.history.oA)
         if not pool.exact or not np.diff(belief.start).all():
-            raise NotComputable("what an act is worth here is only known within bounds")
+            raise NotComputable("the value of an act here is only known within bounds")
         likely = np.bincount(belief.row, pool.probabilities(belief, left), belief.size)
         worths = pool.act_values(belief, left)[1] / likely[:, None]
         return worths if worths.shape[1] == 2 * pool.automaton.width else np.tile(worths, 2)
 
 
-class _Guess:
-    """Knows the odds of every answer of a partner that gambles."""
+class _Stochastic:
+    """The best response to a random partner with known probabilities."""
 
     def __init__(self, to: Partner, rules: Rules, contexts: Contexts, prior: str) -> None:
         self._odds = Odds(to, contexts, rules, prior)
 
-    def says(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
-        """The best acts ``[R]`` and claims ``[R, 3]``, or in long games those that look best to who knows the type."""
-        odds, heard = self._odds, NumberedHistories(turns)
+    def best_acts_of(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
+        """The best acts ``[R]`` and claims ``[R, 3]``; in long games the best if the partner's type were known."""
+        odds, numbered = self._odds, NumberedHistories(turns)
         types, prior = odds.contexts.types[context], odds.contexts.weights[context]
-        answers = heard.answers(odds.width)
+        answers = numbered.answers(odds.width)
         likely = (odds.answers(left)[types, question[:, None], answer[:, None]] for question, answer, left in answers)
         weights = bayes_update(prior, likely)
-        claim, left = heard.claim(1 - turns.seat, odds.width), turns.rules.max_turns - turns.turns_taken
+        claim, left = numbered.claim(1 - turns.seat, odds.width), turns.rules.max_turns - turns.turns_taken
         if left > SHORT and turns.rules.max_turns > EXACT_TURNS:
-            say = best_by_value(odds, context, weights, claim, left)[1]
+            best = best_by_value(odds, context, weights, claim, left)[1]
         else:
-            say = np.zeros(turns.size, dtype=np.int64)
+            best = np.zeros(turns.size, dtype=np.int64)
             for number in np.unique(context):
                 rows = np.flatnonzero(context == number)
-                say[rows] = look_ahead(odds, number, weights[rows], claim[rows], left)[1]
-        return _written(say, odds.contexts, context, odds.width)
+                best[rows] = look_ahead(odds, number, weights[rows], claim[rows], left)[1]
+        return _unnumbered(best, odds.contexts, context, odds.width)
 
 
-_Mind = _Sure | _Tracking | _Guess
+_ResponseSolver = _Deterministic | _Adaptive | _Stochastic
 
 
-def _each_once(context: Index, history: History) -> tuple[Index, Index]:
-    """One row of each context and history, and which of these each row is, ``[R]``."""
+def _unique_histories(context: Index, history: History) -> tuple[Index, Index]:
+    """One row of each different context and history, and the index of each row among them, ``[R]``."""
     columns = np.column_stack([context, history.act, history.oA.reshape(len(context), -1)])
     _, first, same = np.unique(columns, axis=0, return_index=True, return_inverse=True)
     return first, same.reshape(-1)
 
 
-def _written(say: Index, contexts: Contexts, context: Index, n: int) -> tuple[Int8s, Int8s]:
+def _unnumbered(choice: Index, contexts: Contexts, context: Index, n: int) -> tuple[Int8s, Int8s]:
     """Numbered acts as act types ``[R]`` and claims ``[R, 3]``."""
-    offer = say < 2 * n
-    act = np.where(offer, say // n, say - 2 * n + Act.AGREE).astype(np.int8)
-    return act, contexts.splits.oA[context, np.where(offer, say % n, 0)] * offer[:, None]
+    offer = choice < 2 * n
+    act = np.where(offer, choice // n, choice - 2 * n + Act.AGREE).astype(np.int8)
+    return act, contexts.splits.oA[context, np.where(offer, choice % n, 0)] * offer[:, None]

@@ -1,4 +1,4 @@
-"""Every built-in occupant by name. A new partner is one class and one line here; the conformance suite finds it."""
+"""The catalogue of built-in occupants by name. A new partner is one class and one line here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from partners.scripted.talking import Announcer, Liar, Listener
 from partners.scripted.time_based import Bluffer, Boulware, Conceder, Linear, Personas
 from partners.scripted.tradeoffs import FrequencyModel, Similarity
 
-# Whose play is learned, solved, searched for or another's, and who talks: no families that rosters are drawn from.
+# Learned, solved, searching, composite and talking occupants: rosters are not drawn from them.
 UNSCRIPTED = (
     *("announcer", "best_response", "checkpoint", "equilibrium", "expert", "human", "liar", "listener", "llm"),
     *("mixture", "negmas", "rollouts"),
@@ -39,7 +39,7 @@ def scripted() -> list[str]:
 
 
 def mixture(of: Sequence[Spec | Partner] | str, weights: Sequence[float] | None = None) -> Mixture:
-    """Draws one of several partners for each game and stays it to the end.
+    """Draws one of several partners for each game; the draw holds to the end of the game.
 
     Source: mixed strategies; a population of partners as one opponent (Strouse et al. 2021, arXiv 2110.08176).
     ``of``: occupants (names, mappings or partners), or ``zoo`` for the members of the roster train

@@ -24,14 +24,14 @@ class EquilibriumPartner:
 
     Source: quantal response equilibria (McKelvey, Palfrey 1998, *Quantal response equilibria for extensive form games*,
     section 2), found by magnetic mirror descent (Sokota et al. 2023, sections 3 and 4; see
-    :mod:`dond_marl.yardsticks.equilibria`). Each act is said with the chance that the table of games with so many turns
-    gives it; it remembers the last offer alone, takes INSIST for PROPOSE, and never says INSIST. There are tables of 1
+    :mod:`dond_marl.yardsticks.equilibria`). The probabilities of its acts are in a table for games with so many turns;
+    it uses the last offer only, treats INSIST as PROPOSE, and never plays INSIST. There are tables of 1
     to 10 turns over the scenarios of ``lewis``; in any other game it raises
     :class:`~dond_marl.errors.InputError`. Where DISAGREE only refuses it plays the same table, never refuses, and
-    answers a refusal as :mod:`dond_marl.yardsticks.equilibria.table` says.
+    answers a refusal as described in :mod:`dond_marl.yardsticks.equilibria.table`.
 
-    - ``temperature``: points of ten, one of those that have a table; the higher, the more often it says what is worth
-      less. In games of less than 10 turns only the lowest has one.
+    - ``temperature``: points of ten, one of those that have a table; the higher, the more often it plays acts of
+      less value. Games of less than 10 turns have a table for the lowest only.
     """
 
     temperature: float = SMALL
@@ -45,38 +45,38 @@ class EquilibriumPartner:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; its confidence is the probability of the decision."""
-        chances, heard = self._chances(turns)
+        chances, answered_offer = self._chances(turns)
         n, ends = chances.shape[1] - 2, chances.cumsum(axis=1)
         place = np.minimum((ends <= turns.noise[:, :1] * ends[:, -1:]).sum(axis=1), n + 1)
-        act, oA = _written(turns, place, n, heard)
+        act, oA = _acts_of_columns(turns, place, n, answered_offer)
         confidence = np.minimum(chances[np.arange(turns.size), place], 1).astype(np.float32)
         return Decisions(act, oA, confidence, constant(Cause.FREE, np.int8, turns.size))
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
-        (chances, heard), size = self._chances(turns), grid_size(max_count)
+        (chances, answered_offer), size = self._chances(turns), grid_size(max_count)
         n = chances.shape[1] - 2
         row, place = np.nonzero(chances)
-        act, oA = _written(turns.rows(row), place, n, heard[row])
+        act, oA = _acts_of_columns(turns.rows(row), place, n, answered_offer[row])
         probs = np.zeros((turns.size, 2 * size + 3))
         probs[row, action_index(act, oA, max_count)] = chances[row, place]
         normal: Doubles = probs / probs.sum(axis=1, keepdims=True)
         return normal
 
     def _chances(self, turns: Turns) -> tuple[Doubles, Int8s]:
-        """Of every split of the row's pool, of AGREE and of walking away, ``[B, N + 2]``; what was heard, ``[B, 3]``.
+        """Probabilities of every split, of AGREE and of walking away, ``[B, N + 2]``; the offer to answer, ``[B, 3]``.
 
-        A refusal is heard as what it is answered as (:mod:`dond_marl.yardsticks.equilibria.table`).
+        A refusal counts as the offer that the table answers it as (:mod:`dond_marl.yardsticks.equilibria.table`).
         """
         table = table_for(turns.rules, self.temperature)
-        heard = turns.counts - turns.last_partner_offer_for_me
-        heard = heard if turns.turns_taken else np.full_like(heard, NONE)
+        answered_offer = turns.counts - turns.last_partner_offer_for_me
+        answered_offer = answered_offer if turns.turns_taken else np.full_like(answered_offer, NONE)
         early = _refused(turns) & (turns.turns_remaining > 1)
-        heard = np.where(early[:, None], turns.counts, heard).astype(np.int8)
-        chances = table.probs(turns.counts, turns.my_utilities, heard, turns.turns_remaining.astype(np.int64))
+        answered_offer = np.where(early[:, None], turns.counts, answered_offer).astype(np.int8)
+        chances = table.probs(turns.counts, turns.my_utilities, answered_offer, turns.turns_remaining.astype(np.int64))
         chances[early, -1] += chances[early, -2]
         chances[early, -2] = 0
-        return chances, heard
+        return chances, answered_offer
 
 
 def table_for(rules: Rules, temperature: float = SMALL) -> Equilibrium:
@@ -87,21 +87,22 @@ def table_for(rules: Rules, temperature: float = SMALL) -> Equilibrium:
 
 
 def check_game(occupants: Iterable[object], rules: Rules, source: ScenarioSource) -> None:
-    """Raise :class:`~dond_marl.errors.InputError` if one of them is an equilibrium and no table knows the game.
+    """Raise :class:`~dond_marl.errors.InputError` if an occupant is an equilibrium without a table for the game.
 
-    Said before the first game what it would say in it, of those too whom one of them draws for a game or is made of.
+    Checked before the first game, for occupants inside mixtures and other occupants too.
     """
     for occupant in chain.from_iterable(map(_parts, occupants)):
         if isinstance(occupant, EquilibriumPartner):
-            known = source.table is not None and _knows(table_for(rules, occupant.temperature), source.table)
-            if not known:
+            table = source.table
+            if table is None or not _covers(table_for(rules, occupant.temperature), table):
                 raise InputError(
-                    f"an equilibrium knows scenarios of 'lewis' alone; got {source.label}: take scenarios='lewis'"
+                    f"an equilibrium has tables for scenarios of 'lewis' only; got {source.label}: "
+                    "take scenarios='lewis'"
                 )
 
 
 def _parts(occupant: object) -> Iterator[object]:
-    """The occupant and everybody in it: whom it draws (``partners``), whom it follows (``of``) or answers (``to``)."""
+    """The occupant and all occupants in it: ``partners`` of a mixture, ``of`` and ``to`` of others."""
     yield occupant
     inside = [getattr(occupant, "of", None), getattr(occupant, "to", None)]
     for part in (*getattr(occupant, "partners", ()), *inside):
@@ -109,12 +110,12 @@ def _parts(occupant: object) -> Iterator[object]:
             yield from _parts(part)
 
 
-def is_known(rules: Rules, scenarios: Scenarios) -> bool:
-    """Whether a table knows games under ``rules`` over all of ``scenarios``."""
-    return rules.max_turns in TEMPERATURES and not rules.secret_claims and _knows(table_for(rules), scenarios)
+def has_table(rules: Rules, scenarios: Scenarios) -> bool:
+    """Whether there is a table for games under ``rules`` over all of ``scenarios``."""
+    return rules.max_turns in TEMPERATURES and not rules.secret_claims and _covers(table_for(rules), scenarios)
 
 
-def _knows(table: Equilibrium, scenarios: Scenarios) -> bool:
+def _covers(table: Equilibrium, scenarios: Scenarios) -> bool:
     return all((table.view_numbers(scenarios.counts, scenarios.utilities[:, seat]) >= 0).all() for seat in (0, 1))
 
 
@@ -124,8 +125,8 @@ def _refused(turns: Turns) -> Bools:
     return refused
 
 
-def _written(turns: Turns, place: Index, n: int, heard: Int8s) -> tuple[Int8s, Int8s]:
-    """The acts ``[B]`` and claims ``[B, 3]`` that the columns ``place[B]`` of chances stand for."""
+def _acts_of_columns(turns: Turns, place: Index, n: int, answered_offer: Int8s) -> tuple[Int8s, Int8s]:
+    """The acts ``[B]`` and claims ``[B, 3]`` of the columns ``place[B]`` of probabilities."""
     offers, agrees, walks = place < n, place == n, place == n + 1
     act = np.where(offers, Act.PROPOSE, Act.AGREE + place - n).astype(np.int8)
     oA = splits_of(turns.counts).oA[np.arange(turns.size), np.where(offers, place, 0)] * offers[:, None]
@@ -134,7 +135,7 @@ def _written(turns: Turns, place: Index, n: int, heard: Int8s) -> tuple[Int8s, I
         takes, spoils = agrees & _refused(turns), walks & last
         act[walks] = Act.END
         act[takes | spoils] = Act.PROPOSE
-        oA = np.where(takes[:, None], turns.counts - heard, oA)
-        # What the partner left is never claimed: everything, or nothing where the partner keeps nothing.
-        oA = np.where((spoils & heard.any(axis=1))[:, None], turns.counts, oA)
+        oA = np.where(takes[:, None], turns.counts - answered_offer, oA)
+        # The partner's offer is never claimed: the claim is everything, or nothing if the partner keeps nothing.
+        oA = np.where((spoils & answered_offer.any(axis=1))[:, None], turns.counts, oA)
     return act, oA.astype(np.int8)

@@ -1,6 +1,6 @@
-"""A person in a seat, who sees what any occupant of it sees and is held to the same rules.
+"""A person in a seat, with the observations and the rules of any other occupant.
 
-Whoever seats the person brings the :class:`Interface`: a terminal, a window, a script in a test.
+The person acts through an :class:`Interface`: a terminal, a page, a script in a test.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dond_marl.seats import Decisions, Traits, Turns, decide
 
 
 class View(NamedTuple):
-    """One game as the person in the seat to move sees it."""
+    """One game as the person whose turn it is sees it."""
 
     state: State  # as the seat knows it: the partner's values are zeros unless ``revealed``
     revealed: bool = False
-    place: int = 1  # among the games that wait for an answer, side by side: this one,
-    places: int = 1  # of how many
+    place: int = 1  # number of this game among those that wait for an answer,
+    places: int = 1  # and their total
 
     @property
     def seat(self) -> int:
@@ -39,12 +39,12 @@ class View(NamedTuple):
 
     @property
     def mine(self) -> Triple | None:
-        """What the person last asked for, ``None`` before that."""
+        """The person's latest claim, ``None`` before the first."""
         return self.state.claims[self.seat]
 
     @property
     def theirs(self) -> Triple | None:
-        """What the partner last asked for, ``None`` before that."""
+        """The partner's latest claim, ``None`` before the first."""
         return self.state.claims[1 - self.seat]
 
     def rule_against(self, action: Action) -> str | None:
@@ -54,12 +54,12 @@ class View(NamedTuple):
 
 @runtime_checkable
 class Interface(Protocol):
-    """How a person is asked."""
+    """The way to get a person's acts."""
 
     def ask(self, view: View) -> Action:
         """The person's act, a legal one. An exception counts as a failure of the person's seat.
 
-        In games with messages an interface that also has ``message(view) -> str`` is then asked for the text beside it.
+        In games with messages, ``message(view) -> str``, if the interface has it, is then called for the text.
         """
         ...
 
@@ -80,24 +80,24 @@ class Human:
     def act(self, turns: Turns) -> Decisions:
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         length = turns.rules.message_length if turns.turns_taken < turns.rules.talk_turns else 0
-        asked = getattr(self.interface, "message", None) if length else None
-        messages = None if asked is None else np.full(turns.size, "", dtype=np.object_)
+        write = getattr(self.interface, "message", None) if length else None
+        messages = None if write is None else np.full(turns.size, "", dtype=np.object_)
         for row, view in enumerate(views(turns)):
             action = self.interface.ask(view)
             rule = view.rule_against(action)  # here, while its numbers are still whole: int8 would fold large ones
             if rule is not None:
                 raise IllegalAct(f"the person's interface let an illegal act pass: {rule}")
             act[row], oA[row] = action
-            if messages is not None and asked is not None:
-                messages[row] = as_message(asked(view), length)
+            if messages is not None and write is not None:
+                messages[row] = as_message(write(view), length)
         return decide(act, oA)._replace(messages=messages)
 
 
 def human(interface: str) -> Human:
     """A person, asked act by act through ``interface``, such as ``league.display.game:Terminal``.
 
-    Source: this project. ``interface``: ``module:name`` of what makes, when called without arguments, an object with
-    ``ask(view) -> action``.
+    Source: this project. ``interface``: ``module:name`` of a class or function that takes no arguments
+    and gives an object with ``ask(view) -> action``.
 
     - ``interface``: ``module:name``.
     """
@@ -110,13 +110,13 @@ def human(interface: str) -> Human:
 
 
 def views(turns: Turns) -> Iterator[View]:
-    """Every row of ``turns`` as a person sees it."""
+    """One view per row of ``turns``."""
     acts, offers = turns.history.act.tolist(), turns.history.oA.tolist()
-    said = turns.history.messages.tolist()
+    messages = turns.history.messages.tolist()
     columns = turns.counts.tolist(), turns.my_utilities.tolist(), turns.partner_utilities.tolist()
     for row, (counts, mine, theirs) in enumerate(zip(*columns, strict=True)):
         utilities = (tuple(mine), tuple(theirs)) if turns.seat == 0 else (tuple(theirs), tuple(mine))
         state = State(Scenario(tuple(counts), utilities), turns.rules)
-        for act, oA, message in zip(acts[row], offers[row], said[row], strict=True):
+        for act, oA, message in zip(acts[row], offers[row], messages[row], strict=True):
             state = apply(state, Action(Act(act), tuple(oA)), message)
         yield View(state, any(theirs), row + 1, turns.size)

@@ -1,4 +1,4 @@
-"""What a partner's parameters may be: a ValueError says which was given and which are allowed."""
+"""Checks of partners' parameters: a ValueError says what was given and what is allowed."""
 
 from __future__ import annotations
 

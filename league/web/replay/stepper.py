@@ -41,7 +41,7 @@ from league.web.replay.recorded import (
     seat_names,
     title,
 )
-from partners.equilibrium import is_known
+from partners.equilibrium import has_table
 
 SIDES = ("me", "they")  # seat_0 is drawn like the viewer, seat_1 like the partner
 SUGGESTED = ("expert", "heuristic", SOLVED)  # policies to evaluate where a person played
@@ -264,7 +264,7 @@ def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step
     """The panel of evaluated policies at a step, or of the result at the end."""
     if step.action is None:
         return element("div", element("h2", "The result"), ending(record), class_="panel mind")
-    unfit = () if is_known(record.rules, pack([record.scenario])) else (SOLVED,)  # it has no table for this game
+    unfit = () if has_table(record.rules, pack([record.scenario])) else (SOLVED,)  # it has no table for this game
     player = menu.candidates[view.player].name if view.player in menu.candidates else None
     groups: dict[str, str | Mapping[str, str]] = {"": "the recorded player", **menu.groups}
     modes = {mode: HINT_LABELS[mode] for mode in HINT_MODES if mode not in unfit}

@@ -92,7 +92,7 @@ from league.web.replay.recorded import (
     title,
 )
 from league.web.replay.stepper import best_line, hint_line, private_views, recorded_talk, thoughts
-from partners.equilibrium import is_known
+from partners.equilibrium import has_table
 from partners.human import View
 from tests.command import dond, run_dond
 from tests.league.web.browser import HOSTILE, as_after, small_league
@@ -850,7 +850,7 @@ def test_equilibrium_hints(tmp_path):
 
 def test_equilibrium_tables():
     scenario = record_of(DEAL, ("heuristic", "pushover")).scenario
-    assert is_known(Rules(4), pack([scenario]))
-    assert is_known(Rules(4, "rejects"), pack([scenario]))
-    assert not is_known(Rules(11), pack([scenario]))
-    assert not is_known(Rules(4), pack([Scenario((1, 1, 1), ((1, 1, 1), (1, 1, 1)))]))
+    assert has_table(Rules(4), pack([scenario]))
+    assert has_table(Rules(4, "rejects"), pack([scenario]))
+    assert not has_table(Rules(11), pack([scenario]))
+    assert not has_table(Rules(4), pack([Scenario((1, 1, 1), ((1, 1, 1), (1, 1, 1)))]))
