@@ -46,7 +46,7 @@ def rows_of(files: Path, name: str) -> list[dict]:
     return [json.loads(line) for line in (files / f"{name}.jsonl").read_text().splitlines()]
 
 
-def test_every_game_of_the_ledger_is_there_with_its_scores(run, files):
+def test_games_table_equals_the_ledger(run, files):
     games = rows_of(files, "games")
     with ReadLedger(RunDirectory(run).ledger) as ledger:
         legs = [(number, leg) for number in range(ledger.next_round) for leg in ledger.legs(number)]
@@ -57,7 +57,7 @@ def test_every_game_of_the_ledger_is_there_with_its_scores(run, files):
         assert [g["turns"] for g in own] == leg.facts["turns"].tolist()
 
 
-def test_the_acts_of_a_game_lead_to_its_points(files):
+def test_acts_lead_to_the_points(files):
     games = {(g["round"], g["seat_0"], g["seat_1"], g["game"]): g for g in rows_of(files, "games")}
     said: dict[tuple, list[dict]] = {}
     for act in rows_of(files, "acts"):
@@ -75,7 +75,7 @@ def test_the_acts_of_a_game_lead_to_its_points(files):
     assert deals > 20
 
 
-def test_payoffs_and_ranks_are_those_of_the_games(files):
+def test_payoffs_and_ranks_equal_means_of_games(files):
     games = rows_of(files, "games")
     for cell in rows_of(files, "payoffs"):
         mine, theirs = f"seat_{cell['seat']}", f"seat_{1 - cell['seat']}"
@@ -90,7 +90,7 @@ def test_payoffs_and_ranks_are_those_of_the_games(files):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_csv_and_parquet_and_frames_hold_the_same(run, files, tmp_path, name):
+def test_formats_are_equal(run, files, tmp_path, name):
     lines, columns = rows_of(files, name), [column.name for column in TABLES[name].columns]
     with (files / f"{name}.csv").open(newline="") as file:
         read = list(csv.DictReader(file))
@@ -114,7 +114,7 @@ def test_csv_and_parquet_and_frames_hold_the_same(run, files, tmp_path, name):
     ] == lines
 
 
-def test_mistakes_are_sentences_and_leave_nothing_behind(run, tmp_path, monkeypatch):
+def test_export_errors_leave_no_files(run, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="no table 'deals'; there are games, acts, payoffs, ratings"):
         frame(run, "deals")
     done = in_process("export", tmp_path / "none", "--to", "csv")
@@ -125,7 +125,7 @@ def test_mistakes_are_sentences_and_leave_nothing_behind(run, tmp_path, monkeypa
     assert not (tmp_path / "new").exists()
 
 
-def test_acts_that_do_not_come_again_are_left_out_by_name(run, tmp_path):
+def test_legs_with_other_results_are_left_out_of_acts(run, tmp_path):
     """As those of weights that are gone: here a member whose acts are another's."""
     import shutil
     import sqlite3
@@ -141,7 +141,7 @@ def test_acts_that_do_not_come_again_are_left_out_by_name(run, tmp_path):
     assert members == {"heuristic", "=nice"}
 
 
-def test_what_is_said_in_a_league_with_messages_stands_beside_the_acts(tmp_path, files):
+def test_messages_are_exported_with_acts(tmp_path, files):
     config = (
         "env: {scenarios: lewis, split: train, message_length: 60}\n"
         "league: {rounds: 1, block_size: 4, evaluate: false}\nmembers: [announcer, listener, tough]\n"

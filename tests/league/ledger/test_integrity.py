@@ -59,7 +59,7 @@ def after_mending(path: Path, blobs: Path) -> str | None:
 
 @pytest.mark.parametrize("places", [40, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("damage", ["flipped", "truncated"])
-def test_no_damage_to_a_ledger_goes_unnoticed(damage, places, whole, prefixes, tmp_path):
+def test_every_damage_to_rows_is_detected(damage, places, whole, prefixes, tmp_path):
     content, rng = (whole / "ledger.sqlite").read_bytes(), np.random.default_rng(7)
     path, refused = tmp_path / "ledger.sqlite", 0
     for place in rng.integers(0, len(content) * (8 if damage == "flipped" else 1), size=places).tolist():
@@ -72,7 +72,7 @@ def test_no_damage_to_a_ledger_goes_unnoticed(damage, places, whole, prefixes, t
     assert refused > 0
 
 
-def test_a_damaged_round_is_played_again_to_the_same_rows(whole, tmp_path):
+def test_damaged_round_is_replayed(whole, tmp_path):
     copy = tmp_path / "runs" / "0001"
     shutil.copytree(whole, copy)
     with Ledger(copy / "ledger.sqlite") as ledger:
@@ -87,7 +87,7 @@ def test_a_damaged_round_is_played_again_to_the_same_rows(whole, tmp_path):
     ("number", "damage"),
     [pytest.param(-1, "flipped", marks=pytest.mark.slow), (2, "truncated"), (ROUNDS, "missing")],
 )
-def test_damaged_weights_are_made_anew(number, damage, whole, tmp_path):
+def test_damaged_weights_are_rebuilt(number, damage, whole, tmp_path):
     copy = tmp_path / "runs" / "0001"
     shutil.copytree(whole, copy)
     with Ledger(copy / "ledger.sqlite") as ledger:
@@ -105,7 +105,7 @@ def test_damaged_weights_are_made_anew(number, damage, whole, tmp_path):
     assert final(copy) == final(whole)
 
 
-def test_a_run_whose_beginning_is_damaged_is_refused_with_what_to_do(whole, tmp_path):
+def test_damaged_start_is_refused(whole, tmp_path):
     copy = tmp_path / "runs" / "0001"
     shutil.copytree(whole, copy)
     with Ledger(copy / "ledger.sqlite") as ledger:
@@ -175,7 +175,7 @@ def resumed_after_damage(whole: Path, folder: Path, place: str, seed: int) -> bo
     return True
 
 
-def test_a_round_that_is_played_again_mends_the_weights_that_it_left_damaged(whole, tmp_path):
+def test_replayed_round_repairs_its_weights(whole, tmp_path):
     copy = killed_in_round(whole, 1, tmp_path)
     with Ledger(whole / "ledger.sqlite") as ledger:
         path = copy / "blobs" / f"{ledger.states()['main'].blob}{SUFFIX}"  # of a later round
@@ -185,7 +185,7 @@ def test_a_round_that_is_played_again_mends_the_weights_that_it_left_damaged(who
 
 
 @pytest.mark.parametrize("table", ["meta", "notes"])
-def test_settings_that_are_not_what_was_kept_are_damage_and_no_mistake_of_the_user(table, whole, tmp_path):
+def test_changed_settings_are_damage(table, whole, tmp_path):
     shutil.copytree(whole, tmp_path / "0001")
     with contextlib.closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as db, db:
         changed = db.execute(f"UPDATE {table} SET value = replace(value, 'league:', 'leegue:')").rowcount
@@ -194,13 +194,13 @@ def test_settings_that_are_not_what_was_kept_are_damage_and_no_mistake_of_the_us
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_run_that_was_damaged_anywhere_is_resumed_to_the_same_or_refused_in_words(place, whole, tmp_path):
+def test_damaged_byte_is_repaired_or_refused(place, whole, tmp_path):
     assert resumed_after_damage(whole, tmp_path / "copy", place, 0) or place == "the ledger"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_a_run_is_resumed_to_the_same_after_each_of_three_hundred_damages(whole, tmp_path):
+def test_three_hundred_damages_are_repaired_or_refused(whole, tmp_path):
     equal = dict.fromkeys(PLACES, 0)
     for seed in range(300):
         place = PLACES[seed % len(PLACES)]

@@ -59,7 +59,7 @@ def path(tmp_path) -> Path:
     return tmp_path / "ledger.sqlite"
 
 
-def test_what_was_committed_is_read_back(path):
+def test_committed_rows_are_read_back(path):
     with Ledger(path) as ledger:
         assert ledger.has_begun and ledger.next_round == 2
         assert ledger.meta() == {"settings": "anything"} and ledger.notes() == {"config": __file__}
@@ -73,7 +73,7 @@ def test_what_was_committed_is_read_back(path):
         assert all((a.facts == b.facts).all() for a, b in zip(legs, expected_legs, strict=True))
 
 
-def test_the_fingerprint_covers_every_row_but_the_clock_and_the_notes(path, tmp_path):
+def test_fingerprint_covers_all_but_clock_and_notes(path, tmp_path):
     with Ledger(tmp_path / "slower.sqlite") as slower:
         slower.begin({"settings": "anything"}, {"config": "elsewhere"}, members_of(CONFIG), {})
         commit(slower, 0, seconds=9.0)
@@ -114,7 +114,7 @@ def test_the_fingerprint_covers_every_row_but_the_clock_and_the_notes(path, tmp_
         ("UPDATE clock SET seconds = 17 WHERE round = 1", 1),
     ],
 )
-def test_a_round_whose_rows_were_changed_is_found_and_can_be_played_again(path, statement, unsound):
+def test_changed_round_is_found_and_rolled_back(path, statement, unsound):
     with Ledger(path) as ledger:
         whole = ledger.fingerprint()
         assert ledger.first_damaged_round() is None
@@ -130,7 +130,7 @@ def test_a_round_whose_rows_were_changed_is_found_and_can_be_played_again(path, 
             assert ledger.fingerprint() == whole and ledger.first_damaged_round() is None
 
 
-def test_a_round_that_cannot_be_written_whole_is_not_written_at_all(path):
+def test_failed_commit_writes_nothing(path):
     with Ledger(path) as ledger:
         before = ledger.fingerprint()
         results = played(2)
@@ -141,7 +141,7 @@ def test_a_round_that_cannot_be_written_whole_is_not_written_at_all(path):
         assert ledger.next_round == 3
 
 
-def test_a_damaged_ledger_is_refused_with_what_to_do(path):
+def test_damaged_ledger_is_refused(path):
     content = bytearray(path.read_bytes())
     for start in range(4096, len(content), 4096):
         content[start : start + 64] = os.urandom(64)
@@ -150,13 +150,13 @@ def test_a_damaged_ledger_is_refused_with_what_to_do(path):
         Ledger(path)
 
 
-def test_a_file_that_is_no_ledger_is_refused(tmp_path):
+def test_other_file_is_refused(tmp_path):
     (tmp_path / "ledger.sqlite").write_text("not a database, whatever its name says, and long enough to be read" * 50)
     with pytest.raises(LedgerError, match="not a database"):
         Ledger(tmp_path / "ledger.sqlite")
 
 
-def test_a_ledger_of_another_schema_is_refused(path):
+def test_other_schema_is_refused(path):
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
@@ -166,7 +166,7 @@ def test_a_ledger_of_another_schema_is_refused(path):
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are told by /proc")
 @pytest.mark.parametrize("damage", ["schema", "text"])
-def test_a_ledger_that_cannot_be_read_is_not_kept_open(path, damage):
+def test_unreadable_ledger_is_closed(path, damage):
     if damage == "text":
         path.write_text("not a database, whatever its name says, and long enough to be read" * 50)
     else:
@@ -178,7 +178,7 @@ def test_a_ledger_that_cannot_be_read_is_not_kept_open(path, damage):
     assert not [each for each in open_now if each.startswith(str(path))]
 
 
-def test_a_folder_that_cannot_hold_a_ledger_is_a_clear_error(tmp_path):
+def test_missing_folder_raises_ledger_error(tmp_path):
     with pytest.raises(LedgerError, match="unable to open"):
         Ledger(tmp_path / "missing" / "ledger.sqlite")
 
@@ -203,7 +203,7 @@ def child(tmp_path: Path, path: Path, body: str, limit: int | None = None) -> su
     )
 
 
-def test_a_full_disk_is_a_clear_error_and_loses_no_committed_round(path, tmp_path):
+def test_full_disk_loses_no_committed_round(path, tmp_path):
     with Ledger(path) as ledger:
         before = ledger.fingerprint()
     body = """
@@ -227,7 +227,7 @@ def test_a_full_disk_is_a_clear_error_and_loses_no_committed_round(path, tmp_pat
 @pytest.mark.parametrize(
     "statement", [5, *(pytest.param(each, marks=pytest.mark.slow) for each in (1, 2, 3, 9, 15, 19))]
 )
-def test_a_kill_inside_the_transaction_leaves_the_rounds_before_it(path, tmp_path, statement):
+def test_kill_inside_a_transaction(path, tmp_path, statement):
     with Ledger(path) as ledger:
         before = ledger.fingerprint()
     body = f"""
@@ -247,7 +247,7 @@ def test_a_kill_inside_the_transaction_leaves_the_rounds_before_it(path, tmp_pat
         assert ledger.next_round == 3
 
 
-def test_facts_are_small_and_say_what_they_are():
+def test_facts_dtype():
     from league.tasks.values import FACTS
 
     assert FACTS.itemsize == 9

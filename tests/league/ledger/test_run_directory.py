@@ -41,7 +41,7 @@ def trained(folder: Path, rows: int) -> Path:
     return folder
 
 
-def test_a_training_that_fails_to_start_leaves_no_run_and_the_newest_stays_the_newest(tmp_path, capsys):
+def test_failed_training_start_leaves_no_run(tmp_path, capsys):
     path, runs = settings(tmp_path, TRAINING, "fast"), tmp_path / "runs" / "fast"
     assert train_command(path) == 0
     assert train_command(path, ["training.device=cuda"]) == 1  # no such device is here
@@ -50,7 +50,7 @@ def test_a_training_that_fails_to_start_leaves_no_run_and_the_newest_stays_the_n
     assert "CUDA" in capsys.readouterr().err
 
 
-def test_a_league_that_fails_before_its_first_round_leaves_no_run(tmp_path, capsys):
+def test_failed_league_start_leaves_no_run(tmp_path, capsys):
     path = settings(tmp_path, LEAGUE, "league")
     refused = "learners=[{name: main, hidden: [8], init_from: /nowhere.json}]"
     assert dond("league", "--config", path, overrides=[refused]) == 2
@@ -58,7 +58,7 @@ def test_a_league_that_fails_before_its_first_round_leaves_no_run(tmp_path, caps
     assert list((tmp_path / "runs" / "league").iterdir()) == []
 
 
-def test_what_never_began_is_passed_over_with_a_word(tmp_path):
+def test_newest_run_skips_runs_that_never_began(tmp_path):
     run, notices = trained(tmp_path / "0003", 2), list[str]()
     trained(tmp_path / "0004", 0)
     (tmp_path / "0005").mkdir()
@@ -67,7 +67,7 @@ def test_what_never_began_is_passed_over_with_a_word(tmp_path):
     assert find_run(tmp_path / "0004", SETTINGS).path == tmp_path / "0004"  # unless it is named
 
 
-def test_a_run_in_its_first_update_is_said_to_be_beginning(tmp_path):
+def test_newest_run_skips_a_starting_run(tmp_path):
     run, notices = trained(tmp_path / "0001", 2), list[str]()
     with RunDirectory(trained(tmp_path / "0002", 0)):
         assert newest_run(tmp_path, SETTINGS, notices.append).path == run
@@ -78,7 +78,7 @@ def test_a_run_in_its_first_update_is_said_to_be_beginning(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
 @pytest.mark.parametrize("mode", [0o000, 0o300])
-def test_a_folder_that_cannot_be_read_is_passed_over(tmp_path, mode):
+def test_newest_run_skips_unreadable_folders(tmp_path, mode):
     run, closed, notices = trained(tmp_path / "runs" / "0001", 2), tmp_path / "runs" / "0002", list[str]()
     trained(closed, 0)
     closed.chmod(mode)
@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_read_is_passed_over(tmp_path, mode):
         closed.chmod(0o700)
 
 
-def test_a_run_that_is_not_there_is_answered_with_those_that_are(tmp_path):
+def test_missing_run_lists_other_runs(tmp_path):
     older, newer = trained(tmp_path / "runs" / "ppo" / "0001", 1), trained(tmp_path / "runs" / "fast" / "0001", 1)
     for moment, folder in enumerate((older, newer)):
         os.utime(folder / SETTINGS, (moment, moment))
@@ -104,7 +104,7 @@ def test_a_run_that_is_not_there_is_answered_with_those_that_are(tmp_path):
         run_to_resume(Path(), tmp_path / "elsewhere" / "train", SETTINGS)
 
 
-def test_a_run_goes_only_if_nothing_was_done_in_it(tmp_path):
+def test_folder_is_deleted_only_without_results(tmp_path):
     def failing(*files: str) -> Path:
         with pytest.raises(RunError, match="no more"), new_run(tmp_path) as directory:
             for name in files:
@@ -123,7 +123,7 @@ def test_a_run_goes_only_if_nothing_was_done_in_it(tmp_path):
     assert directory.path.exists()  # it was there before
 
 
-def test_a_damaged_ledger_counts_as_a_run_so_that_it_is_reported(tmp_path):
+def test_damaged_ledger_counts_as_a_run(tmp_path):
     (tmp_path / "0001").mkdir()
     Ledger(tmp_path / "0001" / "ledger.sqlite").close()
     notices: list[str] = []

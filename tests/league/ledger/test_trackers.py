@@ -29,7 +29,7 @@ def tracked_by(names, folder) -> None:
     trackers.close()
 
 
-def test_tensorboard_keeps_every_figure_and_a_resumed_run_replaces_what_was_lost(tmp_path):
+def test_tensorboard_events_and_resume(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     folder = tmp_path / "quick" / "0001"
@@ -46,7 +46,7 @@ def test_tensorboard_keeps_every_figure_and_a_resumed_run_replaces_what_was_lost
 
 
 @pytest.mark.filterwarnings("ignore")  # the library's own
-def test_mlflow_keeps_every_figure_in_the_folder_of_the_run(tmp_path, monkeypatch):
+def test_mlflow_stores_figures_in_the_run_folder(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     folder = tmp_path / "quick" / "0001"
@@ -58,7 +58,7 @@ def test_mlflow_keeps_every_figure_in_the_folder_of_the_run(tmp_path, monkeypatc
     assert sorted((m.step, m.value) for m in history) == [(3, 1.5), (7, 2.5)]
 
 
-def test_trackio_keeps_every_figure_in_its_database(tmp_path, monkeypatch):
+def test_trackio_stores_figures(tmp_path, monkeypatch):
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))  # read when it is imported
     monkeypatch.delenv("TRACKIO_SPACE_ID", raising=False)
     pytest.importorskip("trackio")
@@ -69,7 +69,7 @@ def test_trackio_keeps_every_figure_in_its_database(tmp_path, monkeypatch):
     assert [(row["step"], row["train/points"]) for row in logs] == [(3, 1.5), (7, 2.5)]
 
 
-def test_wandb_runs_offline_in_the_folder_of_the_run(tmp_path):
+def test_wandb_is_offline(tmp_path):
     """All is in its file once the process is over: the library writes from another one."""
     pytest.importorskip("wandb")
     folder = tmp_path / "quick" / "0001"
@@ -89,7 +89,7 @@ tracked("wandb", Path({str(folder)!r}))
 
 
 @pytest.mark.parametrize("name", [name for name in TRACKERS if name != "tensorboard"])
-def test_a_tracker_that_is_missing_says_which_extra_brings_it(tmp_path, monkeypatch, name):
+def test_missing_tracker_names_the_extra(tmp_path, monkeypatch, name):
     before = builtins.__import__
 
     def without(module: str, *args, **options):
@@ -102,7 +102,7 @@ def test_a_tracker_that_is_missing_says_which_extra_brings_it(tmp_path, monkeypa
         Trackers([name], tmp_path, 1)
 
 
-def test_a_league_whose_tracker_is_missing_leaves_no_folder_and_an_unknown_one_is_told(tmp_path, monkeypatch):
+def test_missing_or_unknown_tracker_leaves_no_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "wandb", None)
     words = ["train", "--config", "ppo_config.yaml", "--set"]
@@ -138,7 +138,7 @@ class Fails:
 
 
 @pytest.mark.parametrize(("at", "heard"), [("open", 1), ("write", 2), ("close", 4)])
-def test_a_tracker_that_fails_is_told_of_once_and_the_others_go_on(tmp_path, monkeypatch, at, heard):
+def test_failing_tracker_is_dropped_with_one_warning(tmp_path, monkeypatch, at, heard):
     failing, sound = Fails(at), Fails("never")
     monkeypatch.setitem(TRACKERS, "wandb", failing)
     monkeypatch.setitem(TRACKERS, "mlflow", sound)
@@ -148,14 +148,14 @@ def test_a_tracker_that_fails_is_told_of_once_and_the_others_go_on(tmp_path, mon
     assert (len(failing.heard), sound.heard) == (heard, ["open", "write", "write", "close"])
 
 
-def test_a_library_that_cannot_write_where_the_run_is_ends_no_run(tmp_path):
+def test_unwritable_events_do_not_stop_the_run(tmp_path):
     place = tmp_path / "0001"
     place.write_text("a file where a folder should be")
     with pytest.warns(Notice, match="the tracker tensorboard failed"):
         tracked_by(["tensorboard"], place)
 
 
-def test_a_training_goes_on_without_a_tracker_that_fails_and_keeps_its_own_figures(tmp_path, monkeypatch):
+def test_training_continues_without_a_failed_tracker(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(TRACKERS, "wandb", Fails("write"))
     sizes = ("training.num_train_steps=60", "training.rollout=8", "training.num_envs=4", "env.partner=linear")

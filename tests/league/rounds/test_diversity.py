@@ -23,7 +23,7 @@ def payoffs_of(rows: dict[int, tuple[float, float, float, float]], members: int)
     return Payoffs(mean, games, mean * 0 + 4, mean * 0 + 0.04, mean * 0)
 
 
-def test_what_a_mixture_earns_is_nothing_new_and_what_none_earns_is_its_distance():
+def test_distance_from_mixtures():
     """Of (0, 0) and (2, 0) the nearest mixture to (1, 3) is their half, 3 away in one of two cells."""
     population = np.array([[0.0, 0.0], [2.0, 0.0]])
     assert distance_from_mixtures(np.array([0.5, 0.0]), population) == pytest.approx(0, abs=1e-6)
@@ -32,7 +32,7 @@ def test_what_a_mixture_earns_is_nothing_new_and_what_none_earns_is_its_distance
     assert math.isnan(distance_from_mixtures(np.array([1.0, 3.0]), population[:0]))
 
 
-def test_snapshots_are_compared_with_those_before_them_against_fixed_members_alone():
+def test_novelty_uses_earlier_snapshots_and_fixed_members():
     members = [
         *FIXED,
         Member("main@2", None, "snapshot", parent="main", born=2),
@@ -49,7 +49,7 @@ def test_snapshots_are_compared_with_those_before_them_against_fixed_members_alo
     assert fourth.distance == pytest.approx(2, abs=1e-6) and fourth.error == pytest.approx(0.2)
 
 
-def test_cells_that_were_not_played_are_left_out_and_so_is_whoever_lacks_another():
+def test_novelty_leaves_out_missing_cells():
     members = [*FIXED, *(Member(f"main@{n}", None, "snapshot", parent="main", born=n) for n in (1, 2, 3))]
     rows = {3: (4, 4, 4, 4), 4: (9, np.nan, 9, 9), 5: (4, 7, 4, np.nan)}
     adds = novelty_of(payoffs_of(rows, len(members)), members, 5, [3, 4])

@@ -23,14 +23,14 @@ def block(rng: np.random.Generator, more: list[float]) -> tuple[np.ndarray, np.n
     return own, np.full(own.shape, 4.0), before
 
 
-def test_a_learner_that_is_better_against_everybody_passes():
+def test_better_learner_passes():
     verdict = judge(Gate(), *block(np.random.default_rng(1), [0.6, 0.6, 0.6]), GROUPS_OF_BLOCK, rounds=1)
     assert (
         verdict.passed and verdict.gain.mean == pytest.approx(0.6, abs=0.1) and verdict.reason.startswith("better: +0.")
     )
 
 
-def test_common_scenarios_cancel_their_luck():
+def test_paired_scenarios_narrow_the_interval():
     own, theirs, before = block(np.random.default_rng(1), [0.6] * 3)
     paired = judge(Gate(), own, theirs, before, GROUPS_OF_BLOCK, rounds=1).gain.margin
     shuffled = np.random.default_rng(2).permutation(before, axis=2)
@@ -46,29 +46,29 @@ def test_common_scenarios_cancel_their_luck():
         ([3.0, 3.0, -1.5], "against one of 1 opponents"),
     ],
 )
-def test_a_learner_that_is_no_better_or_too_little_or_worse_against_somebody_does_not(more, reason):
+def test_gate_refusals(more, reason):
     verdict = judge(Gate(delta=0.25), *block(np.random.default_rng(1), more), GROUPS_OF_BLOCK, rounds=1)
     assert not verdict.passed and reason in verdict.reason
 
 
-def test_a_time_out_passes_and_says_so():
+def test_time_out_passes():
     block_ = block(np.random.default_rng(1), [0.0] * 3)
     verdict = judge(Gate(timeout=5), *block_, GROUPS_OF_BLOCK, rounds=5)
     assert verdict.passed and verdict.reason.startswith("time-out after 5 rounds; not surely better")
     assert not judge(Gate(timeout=5), *block_, GROUPS_OF_BLOCK, rounds=4).passed
 
 
-def test_too_few_scenarios_to_tell_do_not_pass():
+def test_too_few_scenarios_do_not_pass():
     own, theirs, before = (part[:, :, :1] for part in block(np.random.default_rng(1), [3.0] * 3))
     assert not judge(Gate(), own, theirs, before, GROUPS_OF_BLOCK[:1], rounds=1).passed
 
 
-def test_opponents_count_alike():
+def test_opponents_have_equal_weights():
     gain = judge(Gate(), *block(np.random.default_rng(1), [1.5, 0.0, 0.0]), GROUPS_OF_BLOCK, rounds=1).gain
     assert gain.mean == pytest.approx(0.5, abs=0.1)
 
 
-def test_a_win_rate_gate_passes_who_wins_by_breaking_deals_and_the_points_gate_does_not():
+def test_points_gate_refuses_wins_by_broken_deals():
     own, theirs, before = block(np.random.default_rng(1), [-2.0] * 3)  # loses two points, and leaves nothing
     theirs = own - 1
     assert judge(Gate(kind="win_rate"), own, theirs, before, GROUPS_OF_BLOCK, rounds=1).passed
@@ -78,7 +78,7 @@ def test_a_win_rate_gate_passes_who_wins_by_breaking_deals_and_the_points_gate_d
     assert not verdict.passed and verdict.gain.mean == 0.5 and "wins 50% against" in verdict.reason
 
 
-def test_an_opponent_that_was_never_reached_is_left_out_of_the_least_won_wherever_it_stands():
+def test_wins_gate_leaves_out_unreached_opponents():
     own, theirs, before = block(np.random.default_rng(1), [0.0] * 3)
     theirs = own - 1
     theirs[1] = own[1]
@@ -114,7 +114,7 @@ def looks(rng: np.random.Generator, number: int, gate: Gate, scenarios: Scenario
 
 
 @pytest.mark.parametrize("number", [1, 6])
-def test_all_looks_together_let_a_learner_that_is_no_better_pass_as_seldom_as_the_gate_says(number):
+def test_false_pass_rate_over_repeated_tests(number):
     rng, gate, scenarios = np.random.default_rng(3), Gate(timeout=100), lewis_part("train")
     wrongly = np.mean([any(looks(rng, number, gate, scenarios)) for _ in range(400)])
     assert wrongly <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
@@ -122,33 +122,33 @@ def test_all_looks_together_let_a_learner_that_is_no_better_pass_as_seldom_as_th
         assert wrongly > 0.005  # half of the 5 % are level_of_test on the first look
 
 
-def test_looks_that_spend_nothing_let_it_pass_far_too_often():
+def test_uncorrected_tests_pass_too_often():
     """Each of six looks at the 5 % that all of them together may have: that of a first look of a gate of 90 %."""
     rng, gate, scenarios = np.random.default_rng(4), Gate(timeout=100, confidence=0.9), lewis_part("train")
     assert np.mean([any(looks(rng, 6, gate, scenarios, spend=False)) for _ in range(60)]) > 0.12
 
 
 @pytest.mark.slow
-def test_the_false_pass_rate_of_twenty_looks_is_measured():
+def test_false_pass_rate_of_twenty_tests():
     """2,000 learners that are no better, twenty looks each: 5 % are allowed."""
     rng, gate, scenarios = np.random.default_rng(5), Gate(timeout=100), lewis_part("train")
     wrongly = np.mean([any(looks(rng, 20, gate, scenarios)) for _ in range(2000)])
     assert wrongly <= 0.05
 
 
-def test_the_shares_of_all_looks_add_up_to_what_may_be_spent():
+def test_levels_of_tests_add_up():
     assert sum(level_of_test(0.95, look) for look in range(1, 100_000)) == pytest.approx(0.05, abs=1e-6)
     assert [level_of_test(0.95, look) for look in (1, 2, 3)] == pytest.approx([0.025, 0.05 / 6, 0.05 / 12])
 
 
-def test_a_look_has_to_be_surer_than_the_one_before():
+def test_levels_of_tests_decrease():
     own, theirs, before = block(np.random.default_rng(1), [0.05] * 3)
     verdicts = [judge(Gate(), own, theirs, before, GROUPS_OF_BLOCK, rounds=1, look=look) for look in (1, 2, 30)]
     lows = [verdict.gain.low for verdict in verdicts]
     assert lows == sorted(lows, reverse=True) and [v.passed for v in verdicts] == [True, True, False]
 
 
-def test_one_lost_opponent_of_many_has_to_be_lost_for_sure():
+def test_regression_test_is_corrected_for_many_opponents():
     """Of forty opponents whom it scores .45 less against, within what is allowed, one looks worse by chance."""
     rng = np.random.default_rng(8)
     more = np.full((41, 2, K), -0.45) + rng.normal(0, 2, (41, 2, K))

@@ -65,12 +65,12 @@ def killed_to_the_same_weights(tmp_path: Path, kills: int, rounds: int) -> None:
     assert final(folder) == final(tmp_path / "whole" / "0001")
 
 
-def test_a_kill_at_random_leaves_the_same_ledger_and_weights_as_none(tmp_path):
+def test_random_kill_changes_nothing_with_learners(tmp_path):
     killed_to_the_same_weights(tmp_path, kills=1, rounds=5)
 
 
 @pytest.mark.slow
-def test_twenty_kills_leave_the_same_ledger_and_weights_as_none(tmp_path):
+def test_twenty_kills_change_nothing_with_learners(tmp_path):
     killed_to_the_same_weights(tmp_path, kills=20, rounds=80)
 
 
@@ -84,7 +84,7 @@ def uninterrupted(tmp_path_factory) -> tuple[str, dict[str, bytes]]:
 
 @pytest.mark.slow  # a kill at random, and one inside a transaction, are among the quick tests
 @pytest.mark.parametrize("where", ["in a blob", "before the ledger", "in the ledger"])
-def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, where, uninterrupted):
+def test_kill_inside_a_write_loses_one_round(tmp_path, where, uninterrupted):
     script = tmp_path / "kill.py"
     script.write_text(
         textwrap.dedent(
@@ -135,7 +135,7 @@ def test_a_kill_inside_a_write_loses_the_round_in_flight_and_no_other(tmp_path, 
 
 
 @pytest.mark.slow
-def test_workers_change_neither_the_ledger_nor_the_weights_of_a_league_that_repairs(tmp_path):
+def test_workers_do_not_change_a_league_with_repair(tmp_path):
     played = []
     for workers in (1, 2, 4):
         assert run("--config", write_settings(tmp_path, 4, f"by_{workers}"), "--workers", str(workers)).returncode == 0
@@ -154,7 +154,7 @@ def ten_rounds(tmp_path_factory) -> tuple[str, Path]:
     return done.stdout, folder / "runs" / "0001"
 
 
-def test_learners_learn_snapshots_join_and_every_decision_is_on_record(ten_rounds):
+def test_ten_rounds_with_snapshots_and_decisions(ten_rounds):
     said, folder = ten_rounds
     assert "Points of ten against heuristic" in said and "main@4" in said
     assert (folder / "learning.csv").read_text().count("\n") == 1 + 2 * 11  # ten rounds of practice, and after the last
@@ -184,7 +184,7 @@ def test_learners_learn_snapshots_join_and_every_decision_is_on_record(ten_round
         ] == 5  # all others, the snapshot too
 
 
-def test_a_live_update_never_changes_a_snapshot(ten_rounds):
+def test_updates_do_not_change_snapshots(ten_rounds):
     _, folder = ten_rounds
     with Ledger(folder / "ledger.sqlite") as ledger:
         named = {member.blob for member in ledger.members() if member.blob}
@@ -194,7 +194,7 @@ def test_a_live_update_never_changes_a_snapshot(ten_rounds):
     assert len(named) == 2 * 11
 
 
-def test_blobs_are_named_by_their_content_and_every_damage_shows(tmp_path):
+def test_blob_names_detect_damage(tmp_path):
     tensors = {"b": torch.arange(6.0).reshape(2, 3), "a": torch.tensor(3)}
     content = pack(tensors)
     assert content == pack(dict(reversed(tensors.items())))
@@ -215,7 +215,7 @@ def test_blobs_are_named_by_their_content_and_every_damage_shows(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_main_member_of_the_default_league_rises_against_the_heuristic(tmp_path):
+def test_default_league_main_improves_against_the_heuristic(tmp_path):
     config = ROOT / "configs" / "league.yaml"
     done = run("--config", config, "--set", f"logging.output_dir={tmp_path}", "--set", "league.rounds=8")
     assert done.returncode == 0, done.stderr
@@ -258,7 +258,7 @@ class StopsAfter:
             raise KeyboardInterrupt
 
 
-def test_mixtures_reservoirs_and_magnets_are_the_same_after_any_stop(tmp_path):
+def test_mixtures_reservoirs_and_magnets_survive_stops(tmp_path):
     (tmp_path / "league.yaml").write_text(LITERATURE.replace("FOLDER", str(tmp_path)))
     config, ends = load_config(tmp_path / "league.yaml"), []
     for name, stops in (("whole", ()), ("stopped", (2, 1))):  # between an oracle's waiting and practice, too
@@ -276,7 +276,7 @@ def test_mixtures_reservoirs_and_magnets_are_the_same_after_any_stop(tmp_path):
         assert met == {"heuristic", "random", "oracle@2", "average@0", "average", "pulled"}
 
 
-def test_only_the_newest_reservoir_is_kept_and_where_it_is_lost_its_rounds_are_played_again(tmp_path):
+def test_lost_reservoir_is_rebuilt(tmp_path):
     alone = re.sub(r"  - {name: (oracle|pulled).*\n", "", LITERATURE)
     (tmp_path / "league.yaml").write_text(alone.replace("FOLDER", str(tmp_path)))
     config, stopped = load_config(tmp_path / "league.yaml"), RunDirectory(tmp_path / "stopped")

@@ -61,12 +61,12 @@ def by(rule: RuleName, size: int, floor: float = FLOOR, **changes: object) -> np
     return mix_branches([Branch(rule, 1.0, "all")], known(size, **changes), floor).chances
 
 
-def test_the_settings_name_every_rule_and_no_other():
+def test_settings_list_every_rule():
     assert set(RULES) == set(get_args(RuleName))
 
 
 @given(st.lists(st.tuples(points, points), min_size=1, max_size=500))
-def test_chances_are_chances_whatever_is_known_and_nobody_is_forgotten(pairs):
+def test_probabilities_with_floor(pairs):
     scored, reachable = (both(column) for column in np.array(pairs).T)
     made = by("regret", len(pairs), scored=scored, reachable=reachable)
     assert made.shape == (len(pairs),) and np.isclose(made.sum(), 1)
@@ -87,19 +87,19 @@ def alphastars(weight: np.ndarray) -> np.ndarray:
 
 
 @given(games_won)
-def test_on_exact_wins_and_losses_where_all_is_reachable_regret_mixes_as_alphastars_hard_form(won):
+def test_regret_equals_alphastar_hard_weights_for_wins(won):
     x = np.array([np.mean(games) for games in won])
     made = by("regret", len(x), scored=both(10 * x), reachable=both(np.full(len(x), 10.0)))
     assert made == pytest.approx(alphastars((1 - x) ** 2), abs=1e-9)
 
 
 @given(games_won)
-def test_losses_are_alphastars_hard_form_of_the_games_that_it_did_not_win(won):
+def test_losses_equal_alphastar_hard_weights(won):
     x = np.array([np.mean(games) for games in won])
     assert by("losses", len(x), won=both(x)) == pytest.approx(alphastars((1 - x) ** 2), abs=1e-9)
 
 
-def test_a_won_game_is_one_with_more_of_its_whole_than_the_other_side_has_and_a_draw_half_of_one():
+def test_share_of_games_won():
     """Four games of one scenario, 10 points to each seat: 6 to 4, 3 to 3, no deal at all, 2 to 8."""
     cells = Cells(3)
     games = facts(np.array([(6, 4), (3, 3), (0, 0), (2, 8)]))
@@ -117,14 +117,14 @@ def weights_of_losses(learner: Prospects) -> np.ndarray:
 
 
 @given(games_won)
-def test_on_exact_wins_and_losses_variance_mixes_as_alphastars_variance_form(won):
+def test_variance_equals_alphastar_variance_weights_for_wins(won):
     x = np.array([np.mean(games) for games in won])
     spread = both([np.var([10.0 * win for win in games]) for games in won])
     assert by("variance", len(x), variance=spread) == pytest.approx(alphastars(x * (1 - x)), abs=1e-9)
 
 
 @pytest.mark.parametrize("rule", ["regret", "losses", "variance"])
-def test_a_league_mixes_wins_and_losses_as_alphastar_does(rule):
+def test_mixture_from_cells_equals_alphastar(rule):
     """From games to chances: five opponents, beaten in one to nine games of ten; a bystander beats each in half."""
     cells, rng, x = Cells(7), np.random.default_rng(0), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
     scenarios = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2))), Scenario((2, 1, 1), ((2, 3, 3), (1, 4, 4)))] * 1280)
@@ -141,7 +141,7 @@ def test_a_league_mixes_wins_and_losses_as_alphastar_does(rule):
         assert made.round(2).tolist() == [0.49, 0.3, 0.15, 0.05, 0.01]
 
 
-def test_losing_to_somebody_who_leaves_nobody_more_is_no_regret():
+def test_no_regret_against_unbeatable_opponents():
     cells, scenarios = Cells(3), pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 50)
     for opponent, (own, theirs) in enumerate([(2, 10), (5, 5)], start=1):
         for pair, scores in (((0, opponent), (own, theirs)), ((opponent, 0), (theirs, own))):
@@ -154,29 +154,29 @@ def test_losing_to_somebody_who_leaves_nobody_more_is_no_regret():
     assert chances[1] > 0.95
 
 
-def test_where_nothing_is_left_to_gain_everybody_is_met_equally_often():
+def test_zero_regret_gives_equal_probabilities():
     made = by("regret", 3, scored=both([5.0, 7.0, 10.0]), reachable=both([5.0, 6.0, 9.0]))
     assert made.tolist() == [1 / 3] * 3
 
 
-def test_a_regret_worked_by_hand():
+def test_regret_by_hand():
     # 2 and 4 points are left to gain: weights .04 and .16, shares .2 and .8, of nine tenths, and a twentieth each.
     made = by("regret", 2, scored=both([6.0, 4.0]), reachable=both([8.0, 8.0]))
     assert made == pytest.approx([0.9 * 0.2 + 0.05, 0.9 * 0.8 + 0.05])
 
 
-def test_regret_is_counted_seat_by_seat_so_that_a_surplus_in_one_hides_no_gap_in_the_other():
+def test_regret_is_per_seat():
     scored, reachable = np.array([[9.0, 1.0], [5.0, 5.0]]), np.array([[5.0, 5.0], [5.0, 5.0]])
     assert weights(regret, 2, scored=scored, reachable=reachable).tolist() == pytest.approx([0.16 / 2, 0])
 
 
-def test_an_opponent_never_met_counts_as_if_everything_were_left_to_gain():
+def test_unknown_opponents_have_full_regret():
     made = by("regret", 2, scored=both([7.0, np.nan]), reachable=both([8.0, np.nan]))
     assert made[1] > 0.9
     assert weights(variance, 2, variance=both([np.nan, 24.0])).tolist() == [0.25, 0.24]
 
 
-def test_learning_progress_is_how_far_the_fast_mean_has_left_the_slow_one():
+def test_learning_progress_by_hand():
     # The first opponent is learned (2, then 6), the second forgotten as fast, the third met once, the fourth settled.
     rounds = np.array([[2, 6, np.nan, 5], [6, 2, np.nan, 5], [np.nan, np.nan, 4, 5]])
     moved = weights(learning_progress, 4, rounds=rounds)
@@ -185,14 +185,14 @@ def test_learning_progress_is_how_far_the_fast_mean_has_left_the_slow_one():
     assert weights(learning_progress, 2).tolist() == [1, 1]
 
 
-def test_coverage_prefers_whom_it_has_met_least():
+def test_coverage_prefers_fewest_games():
     width = weights(coverage, 4, games=np.array([0.0, 1.0, 100.0, 400.0]))
     assert width[0] == width[1] > width[2] == pytest.approx(2 * width[3])
     assert by("coverage", 3).tolist() == [1 / 3] * 3
 
 
 @pytest.mark.parametrize("scale", [1e-11, 1.0, 1e300])
-def test_chances_depend_on_proportions_alone(scale):
+def test_probabilities_are_scale_invariant(scale):
     made = by("meta_mixture", 2, mixture=scale * np.array([1.0, 3.0]))
     assert made == pytest.approx([0.9 * 0.25 + 0.05, 0.9 * 0.75 + 0.05])
 
@@ -218,7 +218,7 @@ POPULATIONS = {
 
 @pytest.mark.parametrize("population", POPULATIONS)
 @pytest.mark.parametrize("rule", RULES)
-def test_every_rule_gives_chances_and_a_reason_for_everybody_whatever_is_known(rule, population):
+def test_every_rule_gives_weights_and_reasons(rule, population):
     for size, among in itertools.product((1, 2, 500), GROUPS_OF):
         made = meetings([Branch(rule, 0.7, among)], POPULATIONS[population](size))
         assert made.chances.shape == (size,) and made.chances.sum() == pytest.approx(1)
@@ -228,7 +228,7 @@ def test_every_rule_gives_chances_and_a_reason_for_everybody_whatever_is_known(r
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_every_mixture_of_branches_gives_chances_and_reasons_that_add_up_to_them(data):
+def test_mixtures_of_branches_add_up(data):
     size, rng = data.draw(st.integers(1, 40)), np.random.default_rng(data.draw(st.integers(0, 1000)))
     nowhere = rng.random((size, 2)) < 0.3
     figures = known(
@@ -249,7 +249,7 @@ def test_every_mixture_of_branches_gives_chances_and_reasons_that_add_up_to_them
         assert written == pytest.approx(chance, abs=0.0006 * len(parts))
 
 
-def test_a_main_agents_branches_worked_by_hand():
+def test_main_agent_branches_by_hand():
     # 35 % itself, 65 % by regret among snapshots, against one of whom twice as much is left to gain; and a floor.
     figures = known(
         4,
@@ -269,7 +269,7 @@ def test_a_main_agents_branches_worked_by_hand():
     )
 
 
-def test_a_branch_without_opponents_passes_its_share_on():
+def test_empty_branch_passes_its_share_on():
     figures = known(2, kinds=("self", "fixed"))
     made = meetings([Branch("past_selves", 0.5), Branch("self_play", 0.5)], figures, floor=0.0)
     assert made.chances.tolist() == [1, 0] and made.reasons == ("100.0% self-play", "")
@@ -277,13 +277,13 @@ def test_a_branch_without_opponents_passes_its_share_on():
     assert alone.chances.tolist() == [0.5, 0.5] and alone.reasons[0] == "50.0% nothing is known"
 
 
-def test_latest_is_the_newest_of_those_it_is_about():
+def test_latest():
     figures = known(4, kinds=("past_self", "past_self", "snapshot", "self"), born=np.array([3, 9, 12, 20]))
     assert meetings([Branch("latest", 1.0, "past_selves")], figures, floor=0.0).chances.tolist() == [0, 1, 0, 0]
     assert meetings([Branch("latest", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
 
 
-def test_a_main_exploiter_turns_to_what_the_main_was_where_it_gets_under_a_fifth_of_what_is_reachable():
+def test_main_exploiter_turns_to_snapshots_of_a_strong_main():
     """AlphaStar's 20 %: of 8 points that somebody takes from the main, 1.6 are a fifth; unknown counts as enough."""
     branches = [Branch("within_reach", 0.5, "mains"), Branch("uniform", 0.5, "snapshots")]
 
@@ -296,19 +296,19 @@ def test_a_main_exploiter_turns_to_what_the_main_was_where_it_gets_under_a_fifth
     assert met(1.59) == met(0.0) == [0, 0.5, 0.5]
 
 
-def test_within_reach_is_alphastars_share_of_games_won_where_games_are_won_or_lost():
+def test_within_reach_for_wins():
     won = np.array([0.0, 0.19, 0.2, 0.5, 1.0])
     made = weights(RULES["within_reach"], 5, scored=both(10 * won), reachable=both([10.0] * 5))
     assert made.tolist() == [0, 0, 1, 1, 1]
 
 
-def test_forgotten_are_those_under_three_tenths_by_the_square_of_what_is_missing():
+def test_forgotten_by_hand():
     scored, reachable = both([0.0, 2.0, 2.5, 9.0, np.nan]), both([10.0, 8.0, 8.0, 9.0, 9.0])
     made = weights(RULES["forgotten"], 5, scored=scored, reachable=reachable)
     assert made == pytest.approx([1, 0.75**2, 0, 0, 0])
 
 
-def test_skill_levels_are_each_learners_first_half_as_good_and_last():
+def test_skill_levels():
     """Of one learner 0, 2, 3 and 5 points alone: 3 is the first of at least half of 5; of the other all are known."""
     families = ("", "a", "a", "b", "a", "a", "b")
     alone = np.array([9.0, 0, 2, 4, 3, 5, 4])
@@ -319,14 +319,14 @@ def test_skill_levels_are_each_learners_first_half_as_good_and_last():
     assert made.tolist() == [0, 1, 0, 1, 1, 1, 1], "the middle one in time"
 
 
-def test_past_selves_and_meta_mixture_and_live():
+def test_past_selves_meta_mixture_and_live():
     figures = known(4, kinds=("past_self", "past_self", "live", "fixed"), mixture=np.array([0.0, 0.25, 0.0, 0.75]))
     assert meetings([Branch("past_selves", 1.0)], figures, floor=0.0).chances.tolist() == [0.5, 0.5, 0, 0]
     assert meetings([Branch("meta_mixture", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0.25, 0, 0.75]
     assert meetings([Branch("uniform", 1.0, "live")], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
 
 
-def test_prospects_are_read_off_the_cells_from_the_learners_chair():
+def test_prospects_from_cells():
     scenarios = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 40)
     rng, cells = np.random.default_rng(0), Cells(4)
     scores = {(0, 1): 2, (1, 0): 3, (2, 1): 8, (1, 2): 3, (2, 0): 5}  # what seat_0 gets, about; member 3 met nobody

@@ -24,7 +24,7 @@ logging: {{tensorboard: false}}
 
 
 @pytest.mark.parametrize(("novelty", "joined"), [(10.0, ["main@1"]), (1e-9, ["main@1", "main@2", "main@3"])])
-def test_a_snapshot_joins_where_it_is_far_enough_from_mixtures_of_those_there_are(tmp_path, novelty, joined):
+def test_novelty_threshold_of_snapshots(tmp_path, novelty, joined):
     """The first has nobody to be compared with; ten points of ten are more than any can differ by."""
     config = parse(SETTINGS.format(novelty=novelty))
     run_league(config, RunDirectory(tmp_path), Quiet(tmp_path / "practice.jsonl", lambda _: None))
@@ -35,7 +35,7 @@ def test_a_snapshot_joins_where_it_is_far_enough_from_mixtures_of_those_there_ar
     assert novelty < 1 or (second[0].reason.startswith("nothing new: ") and "10 needed" in second[0].reason)
 
 
-def test_settings_without_it_are_the_text_that_they_were():
+def test_default_novelty_is_not_dumped():
     assert "novelty" not in dump(parse(SETTINGS.format(novelty=0.0))) and "novelty: 0.5" in dump(
         parse(SETTINGS.format(novelty=0.5))
     )

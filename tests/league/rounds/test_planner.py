@@ -71,7 +71,7 @@ def practiced(ledger: Ledger, number: int) -> dict[str, dict[str, float]]:
     return met
 
 
-def test_practice_meets_the_train_split_alone_and_matches_never_the_held_out(ledger):
+def test_splits_in_practice_and_matches(ledger):
     assert {m.name: m.split for m in ledger.members() if m.split != "train"} == {"conceder": "gate", "tough": "heldout"}
     played = {name for number in range(8) for leg in ledger.legs(number) for name in leg.seats}
     assert "conceder" in played and "tough" not in played
@@ -81,12 +81,12 @@ def test_practice_meets_the_train_split_alone_and_matches_never_the_held_out(led
             assert all(0 < probability <= 1 for probability in met.values())
 
 
-def test_a_main_exploiter_meets_mains_and_what_they_were(ledger):
+def test_main_exploiter_opponents(ledger):
     met = {name for number in range(8) for name in practiced(ledger, number).get("exploiter", {})}
     assert "main" in met and all(name.startswith("main") for name in met)
 
 
-def test_a_snapshot_is_taken_first_and_then_the_learner_starts_over(ledger):
+def test_snapshot_before_reset(ledger):
     members = {member.name: member for member in ledger.members()}
     taken = [
         d for number in range(8) for d in ledger.decisions(number) if d.kind == "reset" and d.subject == "exploiter"
@@ -100,7 +100,7 @@ def test_a_snapshot_is_taken_first_and_then_the_learner_starts_over(ledger):
         assert ledger.states(number)["exploiter"] == first._replace(life=life)
 
 
-def test_a_gated_snapshot_is_what_the_gate_judged(ledger):
+def test_gated_snapshot_is_the_tested_version(ledger):
     members = {member.name: member for member in ledger.members()}
     judged = {n: d for n in range(8) for d in ledger.decisions(n) if (d.kind, d.subject) == ("snapshot", "main")}
     assert judged[1].taken and judged[1].reason == "its first"
@@ -115,7 +115,7 @@ def test_a_gated_snapshot_is_what_the_gate_judged(ledger):
     assert all(later - earlier <= 3 for earlier, later in pairwise(born))  # the gate's time-out
 
 
-def test_stages_follow_each_other_and_say_why(ledger):
+def test_stages_end_with_reasons(ledger):
     assert [ledger.stage(number) for number in range(8)] == [0, 0, 1, 2, 2, 2, 2, 2]
     ends = {number: d for number in range(8) for d in ledger.decisions(number) if d.kind == "stage"}
     assert {number: decision.subject for number, decision in ends.items()} == {1: "short", 2: "shown"}
@@ -124,14 +124,14 @@ def test_stages_follow_each_other_and_say_why(ledger):
     assert practiced(ledger, 7) == {}  # the last round only measures
 
 
-def test_learners_features_hold_what_any_stage_shows(ledger, folder):
+def test_features_cover_all_stages(ledger, folder):
     from league.tasks.blobs import read_blob
 
     shape = read_blob(folder / "blobs", ledger.states(-1)["main"].blob).network().shape
     assert (shape.max_turns, shape.partner_utilities, shape.hints) == (6, True, True)
 
 
-def test_the_ledger_folds_to_the_history_that_the_run_kept(ledger):
+def test_history_from_the_ledger(ledger):
     config = ledger.config()
     whole = history_of(ledger, config)
     again = History(ledger.members(), config.league.decay)
@@ -148,7 +148,7 @@ def test_the_ledger_folds_to_the_history_that_the_run_kept(ledger):
     assert whole.cross.cell("heuristic", "random", 0.95).n == 8 * 2 * 16
 
 
-def test_why_a_round_was_played_is_told(folder):
+def test_explain_round(folder):
     done = run("explain", "--run", folder, "--round", "4")
     assert done.returncode == 0, done.stderr
     for told in (
@@ -167,7 +167,7 @@ def test_why_a_round_was_played_is_told(folder):
     assert "is no run folder" in run("explain", "--run", folder.parent, "--round", "1").stderr
 
 
-def test_a_dry_run_tells_the_plan_and_leaves_nothing(tmp_path):
+def test_dry_run_prints_the_plan(tmp_path):
     (tmp_path / "league.yaml").write_text(SETTINGS.replace("FOLDER", str(tmp_path / "runs")))
     done = run("--config", tmp_path / "league.yaml", "--dry-run")
     assert done.returncode == 0, done.stderr
@@ -176,7 +176,7 @@ def test_a_dry_run_tells_the_plan_and_leaves_nothing(tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_dry_run_counts_practice_and_snapshots_of_who_learns_in_a_part_of_the_rounds():
+def test_dry_run_counts_partial_learners():
     """Of eight rounds the first learner practices in the last five, the second in the first three."""
     config = league_of(
         """league: {rounds: 8}
@@ -193,7 +193,7 @@ stages:
     assert seconds_of_practice(config, {"early": 2.0, "last": 1.0}) == 2.0 * 3 + 1.0 * 5
 
 
-def test_a_dry_run_asks_nobody_who_costs_something():
+def test_dry_run_makes_no_queries():
     service = Service(lambda heard, number: completion())
     spec = f"{{kind: llm, provider: openai, model: any, base_url: '{service.url}', name: paid}}"
     try:
@@ -216,7 +216,7 @@ def test_a_dry_run_asks_nobody_who_costs_something():
     ],
     ids=["who whispers", "who judges"],
 )
-def test_a_dry_run_asks_no_service_about_practice(asks, monkeypatch):
+def test_dry_run_of_practice_makes_no_queries(asks, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     service = Service(lambda heard, number: completion())
     learners = f"members: [heuristic]\nlearners: [{{name: main, {SMALL}}}]\n"
@@ -260,7 +260,7 @@ def seats_of(history: History) -> dict[str, Entrant]:
 
 
 @given(size=st.integers(1, 120), seed=st.integers(0, 99))
-def test_nobody_meets_twice_in_a_round_and_the_budget_holds(size, seed):
+def test_pairs_are_unique_and_within_budget(size, seed):
     config = league_of(
         "members: [heuristic]\nleague: {opponents: 7, pairs: 11}\nlearners: [{name: main, gate: {}}, {name: other}]"
     )
@@ -275,7 +275,7 @@ def test_nobody_meets_twice_in_a_round_and_the_budget_holds(size, seed):
     assert {history.members[place].name for place in gate_pool(config, history.members)} <= met
 
 
-def test_a_gate_asks_whom_it_lists_practiced_against_or_not_and_else_the_roster_train():
+def test_gate_pool():
     def asked(text: str) -> tuple[list[str], int]:
         config = league_of(text + "\nlearners: [{name: main, gate: {}}]")
         members = members_of(config)
@@ -288,7 +288,7 @@ def test_a_gate_asks_whom_it_lists_practiced_against_or_not_and_else_the_roster_
     assert whole[0] == ["heuristic", *(name for name in roster(TRAIN) if name != "heuristic")] and whole[1] == 26
 
 
-def test_members_that_never_change_meet_those_first_that_they_have_met_least():
+def test_fixed_members_play_fewest_games_first():
     config = league_of("members: [heuristic, random, tough]\nleague: {pairs: 2}")
     history = History(members_of(config), 0.5)
     scenarios = few(4)
@@ -332,7 +332,7 @@ def first_matches(opening: dict[str, tuple[int, ...]]) -> list[Leg]:
     return legs
 
 
-def test_each_seats_oracle_answers_the_other_seats_marginal_for_all_its_life():
+def test_oracle_target_mixture_is_fixed():
     """The game's one equilibrium is heuristic opening and random answering: that is who sits opposite, seat by seat."""
     for solver in ("replicator", "max_gini", "max_gini_ce", "max_welfare", "nash_bargaining"):
         config, history = oracle_of(solver)
@@ -345,7 +345,7 @@ def test_each_seats_oracle_answers_the_other_seats_marginal_for_all_its_life():
         assert met_by_seat(config, history) == met, "its life is not over"
 
 
-def test_an_oracle_waits_for_the_first_matches_of_its_snapshot_and_counts_the_rounds_that_it_practices():
+def test_oracle_waits_for_matches_of_its_snapshot():
     config, history = oracle_of("replicator")
     states = {"oracle": LearnerState("blob", 0, 0, 0)}
     assert not plan_round(config, history, states).training
@@ -356,12 +356,12 @@ def test_an_oracle_waits_for_the_first_matches_of_its_snapshot_and_counts_the_ro
 
 
 @pytest.mark.parametrize("every", [0, 1])
-def test_an_oracle_leaves_snapshots_and_not_in_every_round(every):
+def test_oracle_needs_snapshot_every(every):
     with pytest.raises(ConfigError, match=r"learners\[0\].snapshot_every"):
         league_of(ORACLE.replace("SOLVER", "uniform").replace("snapshot_every: 2", f"snapshot_every: {every}"))
 
 
-def test_partners_of_co_play_are_kept_as_they_began_and_no_more_once_they_have_stopped():
+def test_first_weights_as_snapshots():
     config = league_of(
         "members: [heuristic]\nleague: {rounds: 8, opponents: 1, pairs: 0}\n"
         "learners: [{name: ego, snapshot_every: 0, matchmaking: skill_levels},"
@@ -385,7 +385,7 @@ def test_partners_of_co_play_are_kept_as_they_began_and_no_more_once_they_have_s
 
 
 @pytest.mark.parametrize("members", [1, 500])
-def test_a_population_of_any_size_gives_probabilities(members):
+def test_meetings_for_any_population(members):
     config = league_of("members: [heuristic]\nlearners: [{name: main}, {name: x, role: league_exploiter}]")
     fixed = [Member(f"m{number}", "random") for number in range(members)]
     history = History((*members_of(config)[:2], *fixed), 0.5)
@@ -394,7 +394,7 @@ def test_a_population_of_any_size_gives_probabilities(members):
         assert abs(sum(m.probability for m in met) - 1) < 1e-9 and len(met) >= members
 
 
-def test_a_stage_times_out_where_its_figure_is_not_reached():
+def test_stage_time_out():
     config = league_of(
         "members: [heuristic]\nlearners: [{name: main}]\n"
         "stages: [{name: a, rounds: 3, until: {at_least: 9, games: 1}}, {name: b, until: {at_least: 2, games: 31}},"
@@ -412,7 +412,7 @@ def test_a_stage_times_out_where_its_figure_is_not_reached():
     assert stage_now(config, history) == 2
 
 
-def test_practice_is_by_the_stages_rules_and_matches_by_the_leagues():
+def test_stage_rules_apply_to_practice_only():
     config = league_of(
         "members: [heuristic]\nlearners: [{name: main, decisions: 50}]\n"
         "stages: [{name: a, rounds: 1, env: {max_turns: 3, disagree: rejects, scenarios: uniform},"
@@ -439,7 +439,7 @@ def test_practice_is_by_the_stages_rules_and_matches_by_the_leagues():
         ("heldout: [{kind: tough, name: main}]", "the name 'main' is taken"),
     ],
 )
-def test_what_does_not_go_together_is_told(text, told):
+def test_inconsistent_settings(text, told):
     with pytest.raises(ConfigError, match=told):
         league_of(f"members: [heuristic]\nlearners: [{{name: main}}]\n{text}")
 
@@ -453,13 +453,13 @@ def test_what_does_not_go_together_is_told(text, told):
         ("{regret: 0}", "the share of regret is a number above 0"),
     ],
 )
-def test_matchmaking_that_cannot_be_is_told(matchmaking, told):
+def test_invalid_matchmaking(matchmaking, told):
     with pytest.raises(ConfigError, match=told):
         league_of(f"members: [heuristic]\nlearners: [{{name: main, matchmaking: {matchmaking}}}]")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("league*.yaml")), ids=lambda path: path.name)
-def test_presets_are_short_and_no_learner_can_meet_what_is_held_out(path):
+def test_presets_hold_out_members(path):
     config = load_config(path)
     assert len(path.read_text().splitlines()) <= 40
     assert config.env.split == "train"
@@ -468,7 +468,7 @@ def test_presets_are_short_and_no_learner_can_meet_what_is_held_out(path):
     assert not config.learners or held
 
 
-def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path):
+def test_learner_initialised_from_the_expert(tmp_path):
     expert = ROOT / "partners" / "experts" / "ppo.json"
     settings = SMALL.replace("hidden: [16]", "hidden: [256, 256], sorted_items: true")
     (tmp_path / "league.yaml").write_text(
@@ -500,11 +500,11 @@ def test_a_league_learner_starts_as_the_expert_and_is_pulled_toward_it(tmp_path)
         ("checkpoint(path='runs/llm/a (llm).json')", False),
     ],
 )
-def test_who_asks_somebody_who_costs_something_costs_something(spec, costly):
+def test_costly_members(spec, costly):
     assert Member("who", spec).costly is costly
 
 
-def test_members_that_cost_something_play_few_matches_and_those_that_tell_most():
+def test_costly_members_play_most_informative_matches():
     config = league_of(
         "members: [heuristic, {kind: human, interface: 'league.display.game:Terminal'}, random]\n"
         "league: {costly: 1, block_size: 2}\nlearners: [{name: main, matchmaking: uniform among all}]"

@@ -32,7 +32,7 @@ def repaired(takes: list[float], lost: list[tuple[float, float]], share: float =
     return repair(np.array(takes), reachable - np.array(lost), reachable, hunters, share, margin)
 
 
-def test_a_repair_worked_by_hand():
+def test_repair_by_hand():
     """Beyond the margin 2 and 0 points are lost to the first, 1 and 1 to the second: squares 4 to 2."""
     made = repaired([1.0, 0.5, 2.0, -0.1], [(2.3, 0.0), (1.3, 1.3), (0.25, 0.2), (5.0, 5.0)])
     assert made.open.tolist() == [True, True, False, False]  # lost too little to the third; the last takes nothing
@@ -42,24 +42,24 @@ def test_a_repair_worked_by_hand():
     assert "verification" in made.reasons[2] and "verification" in made.reasons[3]
 
 
-def test_what_is_repaired_falls_to_verification_and_a_relapse_is_practiced_again():
+def test_repair_verification_and_relapse():
     before, after, again = (repaired([1.0, -1.0], [(lost, 0.0), (0.0, 0.0)]) for lost in (1.0, 0.2, 0.9))
     assert before.chances[0] > 0.2 and after.chances[0] == pytest.approx(0.25 * VERIFICATION / 2)
     assert after.share == pytest.approx(0.25 * VERIFICATION) and not after.open.any()
     assert again.chances[0] == pytest.approx(before.chances[0])
 
 
-def test_all_alike_where_everybody_is_being_repaired_and_nothing_is_left_to_verify():
+def test_repair_without_verification():
     assert repaired([1.0, 1.0], [(2.0, 0.0), (0.0, 2.0)]).chances == pytest.approx([0.125, 0.125])
 
 
 @pytest.mark.parametrize("takes, lost", [(NAN, 2.0), (1.0, NAN), (NAN, NAN)])
-def test_what_is_not_known_is_verified_and_not_repaired(takes, lost):
+def test_unknown_losses_are_verified(takes, lost):
     made = repaired([takes], [(lost, lost)])
     assert not made.open.any() and made.chances == pytest.approx([0.25 * VERIFICATION])
 
 
-def test_nobody_but_exploiters_is_practiced_for_repair():
+def test_repair_is_against_exploiters_only():
     made = repair(np.ones(2), np.zeros((2, 2)), np.full((2, 2), 9.0), np.array([False, False]), 0.25, 0.3)
     assert made.share == 0 and made.reasons == ("", "")
     learners = (Member("main", None, "main"), Member("hunter", None, "main_exploiter"), Member("tough", "tough"))
@@ -98,7 +98,7 @@ def seats_of(history: History) -> dict[str, Entrant]:
     return {member.name: Entrant(member) for member in history.members}
 
 
-def test_a_main_practices_what_its_exploiter_found_and_the_rest_as_its_rules_say():
+def test_repair_share_and_other_rules():
     config = settings()
     history = found_out(config)
     seats = seats_of(history)
@@ -116,7 +116,7 @@ def test_a_main_practices_what_its_exploiter_found_and_the_rest_as_its_rules_say
     assert kept.taken and kept.reason.startswith("25.0% of practice with hunter (") and kept.kind == "repair"
 
 
-def test_what_is_reachable_is_exact_against_a_network_without_memory_and_else_what_somebody_reached(tmp_path):
+def test_reachable_points(tmp_path):
     config = parse(
         "env: {scenarios: lewis, split: train, max_turns: 4}\nmembers: [tough]\ntraining: {hidden: [8]}\n"
         "learners: [{name: forgetful}, {name: remembering, history: flat}]"
@@ -129,13 +129,13 @@ def test_what_is_reachable_is_exact_against_a_network_without_memory_and_else_wh
     assert forgetful.min() > 0 and np.isnan(scripted).all() and np.isnan(remembering).all()
 
 
-def test_one_key_turns_repair_off_and_exploiters_are_never_repaired():
+def test_repair_off():
     off, on = settings("repair: 0.0"), settings()
     assert repair_of(off, off.learners[0], found_out(off), seats_of(found_out(off))) is None
     assert repair_of(on, on.learners[1], found_out(on), seats_of(found_out(on))) is None
 
 
-def test_a_main_exploiter_is_for_the_main_that_it_names():
+def test_exploits_one_main():
     config = settings()
     history = found_out(config)
     met = {meeting.opponent.name for meeting in meetings_of(config, config.learners[1], history, seats_of(history))}
@@ -149,12 +149,12 @@ def test_a_main_exploiter_is_for_the_main_that_it_names():
         ("- {name: hunter, role: main_exploiter, exploits: nobody}\n  - {name: main}", "no main is called"),
     ],
 )
-def test_who_exploits_nobody_is_told(learners, words):
+def test_invalid_exploits(learners, words):
     with pytest.raises(ConfigError, match=words):
         settings(learners=learners)
 
 
-def test_what_is_surely_reached_is_no_luck_of_the_best_of_many():
+def test_surely_reached_is_not_selection_bias():
     config = settings()
     payoffs = found_out(config).cross.payoffs()
     names = [member.name for member in members_of(config)]

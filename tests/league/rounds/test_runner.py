@@ -49,12 +49,12 @@ def killed_to_the_same_ledger(tmp_path: Path, kills: int, rounds: int) -> None:
 
 
 @pytest.mark.slow  # test_learning.py kills a league with learners, and below each moment has its own kill
-def test_two_kills_leave_the_same_ledger_as_none(tmp_path):
+def test_two_kills_change_nothing(tmp_path):
     killed_to_the_same_ledger(tmp_path, kills=2, rounds=20)
 
 
 @pytest.mark.slow
-def test_twenty_kills_leave_the_same_ledger_as_none(tmp_path):
+def test_twenty_kills_change_nothing(tmp_path):
     killed_to_the_same_ledger(tmp_path, kills=20, rounds=150)
 
 
@@ -73,7 +73,7 @@ def uninterrupted(tmp_path_factory) -> str:
         *(pytest.param(at, marks=pytest.mark.slow) for at in ("first match", "after the last match", "after a commit")),
     ],
 )
-def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_path, moment, uninterrupted):
+def test_kill_at_each_step_loses_one_round(tmp_path, moment, uninterrupted):
     config = write_settings(tmp_path, 3, "killed")
     script = tmp_path / "kill.py"
     script.write_text(
@@ -115,7 +115,7 @@ def test_a_kill_at_a_named_moment_loses_the_round_in_flight_and_no_other(tmp_pat
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
-def test_a_polite_stop_says_how_to_go_on_and_the_run_does(tmp_path, number):
+def test_interrupt_and_resume(tmp_path, number):
     config = write_settings(tmp_path, 5000)
     process = subprocess.Popen(command("--config", config), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -130,7 +130,7 @@ def test_a_polite_stop_says_how_to_go_on_and_the_run_does(tmp_path, number):
     assert (tmp_path / "runs" / "0001" / "ladder.csv").is_file()  # of the rounds committed so far
 
 
-def test_a_stop_after_all_rounds_is_heeded_at_once_and_the_end_comes_on_resuming(tmp_path):
+def test_interrupt_after_all_rounds(tmp_path):
     learner = "[{name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100}]"
     settings = write_settings(tmp_path, 1)
     words = (
@@ -159,7 +159,7 @@ def test_a_stop_after_all_rounds_is_heeded_at_once_and_the_end_comes_on_resuming
     assert (folder / "evaluation.json").is_file()
 
 
-def test_the_tables_are_printed_and_written_and_every_figure_is_shown(tmp_path):
+def test_tables_are_printed_and_written(tmp_path):
     done = run("--config", write_settings(tmp_path, 2))
     assert done.returncode == 0 and not done.stderr
     lines = done.stdout.splitlines()
@@ -171,7 +171,7 @@ def test_the_tables_are_printed_and_written_and_every_figure_is_shown(tmp_path):
     assert {"config.yaml", "crossplay.csv", "ladder.csv", "ledger.sqlite"} <= set(written)
 
 
-def test_the_same_config_and_seed_give_the_same_ledger_and_another_seed_does_not(tmp_path):
+def test_ledger_is_a_function_of_settings_and_seed(tmp_path):
     config = write_settings(tmp_path, 1)
     for extra in ([], [], ["--set", "league.seed=4"]):
         assert run("--config", config, *extra).returncode == 0
@@ -179,14 +179,14 @@ def test_the_same_config_and_seed_give_the_same_ledger_and_another_seed_does_not
     assert first == again != other
 
 
-def test_a_finished_run_is_shown_again_on_resume(tmp_path):
+def test_resume_of_a_finished_run(tmp_path):
     config = write_settings(tmp_path, 1)
     first, again = run("--config", config), run("--config", config, "--resume")
     assert again.returncode == 0
     assert again.stdout.split("Ladder", 1)[1] == first.stdout.split("Ladder", 1)[1]
 
 
-def test_the_published_self_play_games_are_played_all_of_them_equally_often(tmp_path, data_dir):
+def test_published_scenarios_are_played_evenly(tmp_path, data_dir):
     config = write_settings(tmp_path, 2)
     source = ["--set", "env.use_dataset=true", "--set", "env.dataset=self_play", "--set", f"env.data_dir={data_dir}"]
     done = run("--config", config, *source, "--set", "league.block_size=2043", "--set", "members=[heuristic, tough]")
@@ -197,12 +197,12 @@ def test_the_published_self_play_games_are_played_all_of_them_equally_often(tmp_
     assert len(set(played)) == 4086
 
 
-def test_it_runs_from_another_directory_and_not_only_from_the_repository(tmp_path):
+def test_runs_from_another_directory(tmp_path):
     done = run("--config", write_settings(tmp_path, 1), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_round_has_noise_of_its_own(tmp_path):
+def test_rounds_have_independent_noise(tmp_path):
     config = write_settings(tmp_path, 2)
     block = "league.block_size=3084"  # the whole split, so that both rounds hold the same scenarios
     assert run("--config", config, "--set", block, "--set", "members=[random, tough]").returncode == 0
@@ -216,7 +216,7 @@ def test_a_round_has_noise_of_its_own(tmp_path):
     assert (outcomes[0] != outcomes[1]).any()
 
 
-def test_a_run_killed_before_it_began_is_begun_by_its_own_folder_and_hides_no_other(tmp_path):
+def test_run_killed_before_its_start(tmp_path):
     config = write_settings(tmp_path, 1)
     assert run("--config", config).returncode == 0
     (tmp_path / "runs" / "0002").mkdir()  # killed between making the folder and beginning the ledger
@@ -230,7 +230,7 @@ def test_a_run_killed_before_it_began_is_begun_by_its_own_folder_and_hides_no_ot
     assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
 
 
-def test_settings_lost_to_a_kill_are_written_again(tmp_path):
+def test_lost_settings_file_is_rewritten(tmp_path):
     assert run("--config", write_settings(tmp_path, 1)).returncode == 0
     settings = tmp_path / "runs" / "0001" / "config.yaml"
     before = settings.read_text()
@@ -239,7 +239,7 @@ def test_settings_lost_to_a_kill_are_written_again(tmp_path):
     assert settings.read_text() == before
 
 
-def test_a_run_whose_scenarios_are_others_now_is_refused(tmp_path):
+def test_changed_scenarios_are_refused(tmp_path):
     assert run("--config", write_settings(tmp_path, 1)).returncode == 0
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger, ledger._transaction():
         ledger._db.execute("UPDATE meta SET value = value || '0' WHERE key = 'source'")
@@ -248,13 +248,13 @@ def test_a_run_whose_scenarios_are_others_now_is_refused(tmp_path):
     assert done.returncode == 1 and "other scenarios" in done.stderr
 
 
-def test_settings_without_use_in_a_league_are_told_and_stop_no_resume(tmp_path):
+def test_unused_settings_warn(tmp_path):
     config = write_settings(tmp_path, 1)
     assert "does not use it" in run("--config", config, "--set", "env.partner=tough").stdout
     assert run("--config", config, "--resume", "--set", "league.confidence=0.9").returncode == 0
 
 
-def test_a_run_in_use_by_another_process_is_refused(tmp_path):
+def test_locked_run_is_refused(tmp_path):
     config = write_settings(tmp_path, 1)
     assert run("--config", config).returncode == 0
     folder = tmp_path / "runs" / "0001"
@@ -263,7 +263,7 @@ def test_a_run_in_use_by_another_process_is_refused(tmp_path):
     assert done.returncode == 1 and "in use by another process" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_a_run_of_other_settings_is_refused_with_the_difference(tmp_path):
+def test_other_settings_are_refused(tmp_path):
     config = write_settings(tmp_path, 1)
     assert run("--config", config).returncode == 0
     before = fingerprint(tmp_path / "runs" / "0001")
@@ -273,7 +273,7 @@ def test_a_run_of_other_settings_is_refused_with_the_difference(tmp_path):
     assert fingerprint(tmp_path / "runs" / "0001") == before
 
 
-def test_where_a_runs_files_lie_may_change_between_start_and_resume(tmp_path, data_dir):
+def test_paths_may_change_between_start_and_resume(tmp_path, data_dir):
     config = write_settings(tmp_path, 1)
     source = ["--set", "env.scenarios=self_play", "--set", f"env.data_dir={data_dir}"]
     assert run("--config", config, *source).returncode == 0
@@ -302,14 +302,14 @@ def test_where_a_runs_files_lie_may_change_between_start_and_resume(tmp_path, da
         (["--config", "CONFIG", "--set", "logging.output_dir=CONFIG"], 1, "no run folder can be made"),
     ],
 )
-def test_what_cannot_be_run_is_one_clear_error_with_its_exit_code(tmp_path, arguments, code, words):
+def test_errors_and_exit_codes(tmp_path, arguments, code, words):
     config = str(write_settings(tmp_path, 1))
     done = run(*[argument.replace("CONFIG", config) for argument in arguments], cwd=tmp_path)
     assert done.returncode == code and words in done.stderr and "Traceback" not in done.stderr, done.stderr
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())
 
 
-def test_a_run_started_elsewhere_warns_and_goes_on(tmp_path):
+def test_other_machine_warns(tmp_path):
     import sqlite3
 
     assert run("--config", write_settings(tmp_path, 1)).returncode == 0
@@ -348,7 +348,7 @@ def plugged(tmp_path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(site)}
 
 
-def test_a_third_partys_partner_that_breaks_forfeits_its_matches_and_changes_no_other(tmp_path, plugged):
+def test_failing_foreign_partner_forfeits(tmp_path, plugged):
     members = "members=[random, tough, broken, broken(how=illegal), broken(how=nonsense), broken(how=exits)]"
     for _ in range(2):
         done = run("--config", write_settings(tmp_path, 2), "--set", members, env=plugged)

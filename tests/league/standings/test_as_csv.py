@@ -14,25 +14,25 @@ NAMES = st.text() | st.builds(str.__add__, st.sampled_from(["=", "+", "-", "@", 
 
 
 @given(NAMES)
-def test_no_cell_begins_like_a_formula_unless_it_is_a_number(text):
+def test_no_cell_is_a_formula(text):
     cell = escape_formula(text)
     assert cell[:1] not in FORMULA or NUMBER.fullmatch(cell)
     assert unescape_formula(cell) == text
 
 
 @given(st.floats() | st.integers())
-def test_numbers_stay_as_they_are(number):
+def test_numbers_are_not_escaped(number):
     assert escape_formula(str(number)) == str(number)
     if isinstance(number, float):
         assert escape_formula(f"{number:.6f}") == f"{number:.6f}"
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1+1", "-2+3", "@SUM(A1)", '=HYPERLINK("http://x")', "\t=1", "-", "-1e"])
-def test_formulas_get_an_apostrophe(name):
+def test_formulas_are_escaped(name):
     assert escape_formula(name) == f"'{name}"
 
 
-def test_a_file_is_read_back_with_the_same_names(tmp_path):
+def test_names_survive_csv(tmp_path):
     names = ["=1+1", "'=1", "-5", "-0.25", "a,b", 'a"b', "two\nlines", "x" * 10_000, "<b>", ""]
     write_csv(tmp_path / "names.csv", [["name"], *([name] for name in names)])
     with (tmp_path / "names.csv").open(newline="") as file:

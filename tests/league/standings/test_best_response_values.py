@@ -24,7 +24,7 @@ def stored(spec):
     return tuple(side.high for side in reference_of(spec).seats)
 
 
-def test_a_league_knows_what_is_stored_and_exact_under_whatever_name():
+def test_stored_responses_by_member_name():
     assert stored_responses(settings()) == {"heuristic": stored("heuristic"), "my rival": stored("tough")}
 
 
@@ -36,12 +36,12 @@ def test_a_league_knows_what_is_stored_and_exact_under_whatever_name():
         "env: {scenarios: lewis, disagree: rejects}",
     ],
 )
-def test_under_other_rules_nothing_is_known(line):
+def test_no_stored_responses_under_other_rules(line):
     config = parse(SETTINGS.replace("env: {scenarios: lewis, split: train}", line), "settings")
     assert stored_responses(config) == {}
 
 
-def test_exact_computes_what_is_missing_where_it_can():
+def test_exact_adds_missing_responses():
     exact = settings("league: {responses: exact}")
     found = responses_of(exact)
     assert found.keys() == {"heuristic", "my rival", "boulware(exponent=7)"}  # quantal_response gambles
@@ -50,14 +50,14 @@ def test_exact_computes_what_is_missing_where_it_can():
     assert responses_of(settings()).keys() == {"heuristic", "my rival"}
 
 
-def test_partners_that_remember_are_computed_too_under_any_rules_in_which_a_refusal_ends_the_game():
+def test_exact_responses_to_partners_with_memory():
     source = open_source("lewis", split="train")
     first, second = exact_responses("punisher(patience=2)", source, Rules(6))
     assert 5 < first < 8 and 5 < second < 8
     assert exact_responses("punisher(patience=2)", source, Rules(6, "rejects")) is None
 
 
-def test_marks_of_a_training_hold_the_stored_response():
+def test_reference_points_of_a_training():
     source = open_source("lewis", split="train")
     found = reference_points("heuristic", source, Rules(), False)
     assert found.response == pytest.approx(sum(stored("heuristic")) / 2) and found.nash > 5

@@ -34,7 +34,7 @@ def tables(rng: np.random.Generator, sessions: int, scenarios: int, groups: int)
 
 
 @pytest.mark.parametrize("scenarios", [100, 600])
-def test_the_duplicate_rating(scenarios):
+def test_coverage_of_the_duplicate_rating(scenarios):
     rng = np.random.default_rng(scenarios)
     many = [tables(rng, 1, 4_000, 4_000) for _ in range(60)]  # every scenario a game of its own
     truth = fit_ratings(match_points(many, len(MEMBERS)).sum(axis=2, dtype=np.float64))
@@ -61,7 +61,7 @@ def table_of(rng: np.random.Generator, size: int, clones: bool) -> np.ndarray:
     return table[np.ix_(alike, (0, 1), alike)] + rng.normal(0, 0.03, table.shape) if clones else table
 
 
-def test_take_and_give():
+def test_coverage_of_take_and_give():
     rng, hits = np.random.default_rng(0), []
     games = np.full((5, 2, 5), 400.0)
     for _ in range(400):
@@ -76,7 +76,7 @@ def test_take_and_give():
 
 
 @pytest.mark.parametrize("clones", [False, True])
-def test_the_meta_game_covers_what_it_says_or_more_and_no_value_is_outside_its_interval(clones):
+def test_coverage_of_the_meta_game(clones):
     """Where members are about equally good these figures turn, and their intervals are wide by intent."""
     rng = np.random.default_rng(clones)
     hits: dict[str, list[np.ndarray]] = {}

@@ -31,7 +31,7 @@ def leg(first: str, second: str, scores: list[tuple[int, int]], turns: int = 2) 
     return Leg((first, second), facts)
 
 
-def test_a_ladder_worked_by_hand():
+def test_ladder_by_hand():
     cross = CrossPlay(["ann", "bob"])
     ann_opens = leg("ann", "bob", [(8, 3), (10, 6)], turns=2)  # ann 8 and 5 of ten, bob 3 and 6
     bob_opens = leg("bob", "ann", [(6, 7), (0, 0)], turns=10)  # bob 6 and 0, ann 7 and 0: no deal in the second game
@@ -52,7 +52,7 @@ def test_a_ladder_worked_by_hand():
     assert cross.total_games == 6
 
 
-def test_shares_of_a_best_response_and_of_the_nash_points():
+def test_shares_of_response_and_nash():
     cross = CrossPlay(["ann", "bob", "eve"])
     legs = [
         leg("ann", "bob", [(8, 3), (10, 6)]),
@@ -72,13 +72,13 @@ def test_shares_of_a_best_response_and_of_the_nash_points():
     assert not any(row.impossible for row in rows.values())
 
 
-def test_more_than_there_is_to_share_is_flagged_as_a_bug():
+def test_impossible_scores_are_flagged():
     cross = CrossPlay(["ann", "bob"])
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(10, 10), (20, 10)])], at_fault=[])
     assert all(row.impossible for row in ladder_of(cross, 0.95))
 
 
-def test_a_match_that_failed_counts_for_nobodys_points_and_an_unplayed_cell_is_nan():
+def test_failed_matches_and_unplayed_cells():
     cross = CrossPlay(["ann", "bob", "eve"])
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)])], at_fault=["eve"])
     last = ladder_of(cross, 0.95)[-1]
@@ -87,7 +87,7 @@ def test_a_match_that_failed_counts_for_nobodys_points_and_an_unplayed_cell_is_n
     assert ladder_of(cross, 0.95)[0].points.n == 2
 
 
-def test_every_figure_of_the_ladder_weighs_opponents_the_same_however_often_they_met():
+def test_opponents_weigh_the_same_in_the_ladder():
     cross = CrossPlay(["ann", "bob", "eve"])
     for _ in range(4):  # four times as many games against bob
         cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 2), (16, 4)], turns=2)], [])
@@ -99,7 +99,7 @@ def test_every_figure_of_the_ladder_weighs_opponents_the_same_however_often_they
     assert ann.agreed == pytest.approx(5 / 0.75)
 
 
-def test_adding_rounds_one_by_one_equals_counting_every_game_again():
+def test_incremental_sums_equal_recounting():
     rng, names = np.random.default_rng(0), ["ann", "bob", "eve"]
     cross, games = CrossPlay(names), []
     for _ in range(4):
@@ -122,13 +122,13 @@ def test_adding_rounds_one_by_one_equals_counting_every_game_again():
         assert standing.points.low < standing.points.mean < standing.points.high
 
 
-def test_equal_members_are_ordered_by_name_so_that_the_ladder_is_the_same_every_time():
+def test_ties_are_ordered_by_name():
     cross = CrossPlay(["zoe", "ann"])
     cross.add_round(SCENARIOS, [leg("zoe", "ann", [(4, 4), (8, 4)]), leg("ann", "zoe", [(4, 4), (8, 4)])], [])
     assert [row.member for row in ladder_of(cross, 0.95)] == ["ann", "zoe"]
 
 
-def test_the_tables_written_hold_every_figure(tmp_path):
+def test_written_tables(tmp_path):
     cross = CrossPlay(["ann", "bob, the\nsecond"])
     cross.add_round(SCENARIOS, [leg("ann", "bob, the\nsecond", [(8, 3), (10, 6)])], [])
     write_ladder(tmp_path / "ladder.csv", ladder_of(cross, 0.95))
@@ -142,7 +142,7 @@ def test_the_tables_written_hold_every_figure(tmp_path):
     assert len(cells) == 4 and float(cells["bob, the\nsecond", "ann"]["points"]) == 4.5
 
 
-def test_a_lead_is_paired_over_the_scenarios_that_both_means_come_from():
+def test_lead_is_paired():
     cross = CrossPlay(["ann", "bob"])
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
     ann, bob = ladder_of(cross, 0.95)
@@ -153,7 +153,7 @@ def test_a_lead_is_paired_over_the_scenarios_that_both_means_come_from():
     assert lead(cross, "bob", "ann", 0.95).mean == pytest.approx(-ahead.mean)
 
 
-def test_a_lead_over_somebody_who_met_fewer_has_no_interval():
+def test_lead_without_interval():
     cross = CrossPlay(["ann", "bob", "eve"])
     legs = [
         leg("ann", "bob", [(8, 3), (10, 6)]),
@@ -164,7 +164,7 @@ def test_a_lead_over_somebody_who_met_fewer_has_no_interval():
     assert lead(cross, "ann", "bob", 0.95).mean > 0 and math.isnan(lead(cross, "ann", "bob", 0.95).low)
 
 
-def test_a_league_in_short_names_the_first_its_lead_and_where_the_main_stands():
+def test_league_summary_with_a_tie():
     cross = CrossPlay(["ann", "bob"])
     assert league_summary(cross, ladder_of(cross, 0.95), 0.95, ["ann"]) == "No games were played yet."
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
@@ -174,7 +174,7 @@ def test_a_league_in_short_names_the_first_its_lead_and_where_the_main_stands():
     assert "bob is number 2 of 2 with 3.75" in told
 
 
-def test_a_lead_whose_interval_is_above_zero_is_said_as_one():
+def test_league_summary_with_a_lead():
     cross = CrossPlay(["ann", "bob"])
     cross.add_round(
         SCENARIOS, [leg("ann", "bob", [(8, 3), (20, 0)]), leg("bob", "ann", [(3, 8), (0, 20)])], at_fault=[]
@@ -183,7 +183,7 @@ def test_a_lead_whose_interval_is_above_zero_is_said_as_one():
     assert told.startswith("ann gets the most from all others, ") and "more than bob" in told
 
 
-def test_a_league_in_short_says_that_all_failed_and_why_a_main_has_no_rank():
+def test_league_summary_of_failed_matches():
     cross = CrossPlay(["ann", "bob", "eve"])
     cross.add_round(SCENARIOS, [], at_fault=["eve", "eve"])
     assert league_summary(cross, ladder_of(cross, 0.95), 0.95, ["eve"]) == "No member has a rank: all 2 matches failed."

@@ -58,7 +58,7 @@ def played_for_real() -> tuple[tuple[Scenarios, tuple[Leg, ...]], ...]:
     return tuple(rounds)
 
 
-def test_members_compare_only_in_the_same_seat_on_the_same_block_against_the_same_partner():
+def test_sessions_by_seat_block_and_partner():
     place = {"ann": 0, "bob": 1, "eve": 2}
     legs = [
         leg("ann", "eve", [(8, 2), (6, 4)]),
@@ -72,13 +72,13 @@ def test_members_compare_only_in_the_same_seat_on_the_same_block_against_the_sam
     assert (found.low[:2] < 0).all() and (found.high[:2] > 0).all()  # one counts for more
 
 
-def test_match_points_worked_by_hand():
+def test_match_points_by_hand():
     # Three entrants, two scenarios: 7, 5, 5 and 0, 8, 8.
     won = match_points([[session([[7, 0], [5, 8], [5, 8]])]], 3).sum(axis=2)
     assert won.tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
 
 
-def test_a_rating_worked_by_hand():
+def test_duplicate_rating_by_hand():
     """Ann is ahead of bob on three scenarios of four, and both tied once with a member of rating 0."""
     found = rated([[session([[9, 9, 9, 1], [1, 1, 1, 9]])]], 2).value
     assert found[0] == pytest.approx(-found[1], abs=1e-9)  # so that 3 = 4 f(2 r) + (f(r) - 1 / 2), f the logistic
@@ -86,7 +86,7 @@ def test_a_rating_worked_by_hand():
 
 
 @given(st.integers(0, 10**6), st.integers(2, 8))
-def test_the_ratings_are_the_likeliest_that_a_general_optimizer_finds(seed, members):
+def test_ratings_equal_a_general_optimizer(seed, members):
     rng = np.random.default_rng(seed)
     won = rng.integers(0, 9, (members, members)) * (rng.random((members, members)) < 0.6) / 2
     np.fill_diagonal(won, 0)
@@ -106,7 +106,7 @@ def test_the_ratings_are_the_likeliest_that_a_general_optimizer_finds(seed, memb
 
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(2, 40))
-def test_as_choix_has_it_with_a_member_of_rating_0_at_the_table(seed, members):
+def test_ratings_equal_choix(seed, members):
     """``ilsr_pairwise_dense`` (Maystre & Grossglauser 2015), which ends when its steps are small."""
     rng = np.random.default_rng(seed)
     true = rng.normal(0, 1, members)
@@ -120,7 +120,7 @@ def test_as_choix_has_it_with_a_member_of_rating_0_at_the_table(seed, members):
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12))
-def test_all_tables_at_once_are_each_as_if_alone(seed, members):
+def test_batched_tables_equal_single_ones(seed, members):
     won = np.random.default_rng(seed).exponential(1, (4, members, members)) * 10.0 ** np.arange(4)[:, None, None]
     together = fit_ratings(won)
     for table, found in zip(won, together, strict=True):
@@ -129,7 +129,7 @@ def test_all_tables_at_once_are_each_as_if_alone(seed, members):
 
 
 @pytest.mark.parametrize("scenarios", [1, 100, 10_000])
-def test_who_won_or_lost_every_comparison_has_a_finite_rating(scenarios):
+def test_ratings_are_finite(scenarios):
     found = rated([[session([[9] * min(scenarios, 500), [5] * min(scenarios, 500), [1] * min(scenarios, 500)])]], 3)
     assert np.isfinite(found.value).all() and found.value[0] > found.value[1] > found.value[2]
     lone = fit_ratings(np.array([[0.0, scenarios], [0.0, 0.0]]))
@@ -138,7 +138,7 @@ def test_who_won_or_lost_every_comparison_has_a_finite_rating(scenarios):
 
 @settings(max_examples=25)
 @given(st.randoms(use_true_random=False), st.sets(st.sampled_from(NAMES), max_size=2))
-def test_no_order_of_rows_sessions_rounds_or_members_moves_a_rating(rng, live):
+def test_ratings_do_not_depend_on_order(rng, live):
     """Of games that were really played. A member that is live counts by its last round, and that stays the last."""
     *before, last = played_for_real()
     names, rounds = list(NAMES), [(scenarios, list(legs)) for scenarios, legs in (*before, last)]
@@ -162,7 +162,7 @@ def test_no_order_of_rows_sessions_rounds_or_members_moves_a_rating(rng, live):
         assert np.abs(one - other).max() <= 1e-9
 
 
-def test_who_learns_counts_by_its_last_round_alone_and_the_others_by_all():
+def test_live_members_count_by_their_last_round():
     strong, weak = session([[9] * 4, [1] * 4, [5] * 4]), session([[1] * 4, [9] * 4, [5] * 4])
     played = [[strong], [strong], [strong], [weak]]
     fixed, learns, only = rated(played, 3), rated(played, 3, live=(0,)), rated([[weak]], 3)
@@ -172,7 +172,7 @@ def test_who_learns_counts_by_its_last_round_alone_and_the_others_by_all():
     assert away.value[0] > 0  # its last round is the last in which it sat
 
 
-def test_who_does_better_with_the_same_cards_rates_higher_whatever_the_cards():
+def test_duplicate_rating_ignores_luck_of_scenarios():
     # Every session has its own luck; eve beats bob beats ann in two of three scenarios.
     rng, played = np.random.default_rng(0), []
     for _ in range(30):
@@ -184,13 +184,13 @@ def test_who_does_better_with_the_same_cards_rates_higher_whatever_the_cards():
     assert found.low[2] > found.high[0] and (found.low <= found.high).all()
 
 
-def test_the_share_of_match_points_between_two_is_what_a_unit_says():
+def test_log_odds_of_match_points():
     """A log-odds of 1 between two is 73 % of their match points."""
     share = 1 / (1 + math.exp(-1))
     won = np.array([[0, share], [1 - share, 0]]) * 1e6
     assert np.diff(fit_ratings(won)) == pytest.approx([-1], abs=1e-5)
 
 
-def test_no_session_rates_nobody():
+def test_no_sessions_no_ratings():
     found = rated([], 2)
     assert np.isnan(found.value).all() and np.isnan(found.low).all()

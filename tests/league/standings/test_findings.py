@@ -68,14 +68,14 @@ def rating(found: Findings, name: str, member: str) -> float:
     return float(getattr(found, name).value[..., found.members.index(member)].mean())
 
 
-def test_who_insists_leaves_least_who_agrees_leaves_most_and_chance_takes_least(found):
+def test_take_and_give_of_typical_partners(found):
     assert min(found.members, key=lambda member: rating(found, "give", member)) in ("tough", "random")
     assert max(found.members, key=lambda member: rating(found, "give", member)) == "pushover"
     for name in ("take", "duplicates", "deviation"):
         assert min(found.members, key=lambda member: rating(found, name, member)) == "random"
 
 
-def test_every_rating_lies_within_its_interval_which_is_not_nothing(found):
+def test_ratings_lie_within_their_intervals(found):
     of_solutions = [each for one in found.solutions for each in (one.values, one.welfare, one.gap, one.shares)]
     for each in (found.take, found.give, found.duplicates, found.deviation, found.alpha_rank, *of_solutions):
         assert (each.low <= each.value).all() and (each.value <= each.high).all()
@@ -88,7 +88,7 @@ def test_every_rating_lies_within_its_interval_which_is_not_nothing(found):
     assert found.replicates == 20
 
 
-def test_a_clone_in_the_league_moves_nobodys_take_or_give_and_no_deviation_rating(folder):
+def test_clones_do_not_change_ratings(folder):
     """``linear`` plays the same under another name, for nobody here gambles."""
     cloned, unique = found_in(folder, ("random",)), found_in(folder, ("random", "linear's clone"))
     kept = [cloned.members.index(member) for member in unique.members]
@@ -99,7 +99,7 @@ def test_a_clone_in_the_league_moves_nobodys_take_or_give_and_no_deviation_ratin
         assert both[..., clone[0]] == pytest.approx(both[..., clone[1]], abs=most)
 
 
-def test_mixtures_are_distributions_whose_worth_is_in_order(found):
+def test_mixtures_are_distributions(found):
     solutions = {one.name: one for one in found.solutions}
     assert list(solutions) == [WELFARE, NASH, DRIFT]
     for one in solutions.values():
@@ -113,13 +113,13 @@ def test_mixtures_are_distributions_whose_worth_is_in_order(found):
     assert found.alpha_rank.value.sum() == pytest.approx(1)
 
 
-def test_the_same_ledger_and_seed_give_the_same_findings(folder, found):
+def test_findings_are_deterministic(folder, found):
     again = found_in(folder)
     assert json.dumps(meta_game_document(again)) == json.dumps(meta_game_document(found))
     assert again.duplicates.low.tolist() == found.duplicates.low.tolist()
 
 
-def test_cells_that_were_not_played_are_predicted_and_it_is_said(folder):
+def test_missing_cells_are_predicted(folder):
     with Ledger(folder / "ledger.sqlite") as ledger:
         members = [member.name for member in ledger.members()]
         cross, place = CrossPlay([*members, "newborn"]), {name: number for number, name in enumerate(members)}
@@ -133,11 +133,11 @@ def test_cells_that_were_not_played_are_predicted_and_it_is_said(folder):
     assert "6% of the cells were not played" in printed(some, cross, 100)
 
 
-def test_a_league_that_has_played_nothing_has_found_nothing():
+def test_no_games_no_findings():
     assert findings(CrossPlay(["ann", "bob"]), [], seed=0, confidence=0.9) is None
 
 
-def test_one_scenario_gives_ratings_without_intervals(folder):
+def test_one_scenario_has_no_intervals(folder):
     with Ledger(folder / "ledger.sqlite") as ledger:
         members = [member.name for member in ledger.members()]
         cross = CrossPlay(members)
@@ -153,7 +153,7 @@ def test_one_scenario_gives_ratings_without_intervals(folder):
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
-def test_the_tables_fit_the_screen_and_name_everybody(folder, found, width):
+def test_meta_game_tables_on_narrow_screens(folder, found, width):
     with Ledger(folder / "ledger.sqlite") as ledger:
         cross = folded(ledger, list(found.members), ledger.next_round)
     tables = printed(found, cross, width).split("Take, give:")[0].splitlines()
@@ -165,7 +165,7 @@ def test_the_tables_fit_the_screen_and_name_everybody(folder, found, width):
     assert (sum(line.count("..") for line in tables) > 4 * len(found.members)) == (width == 160)
 
 
-def test_what_is_written_is_what_was_found(found, tmp_path):
+def test_written_findings_equal_findings(found, tmp_path):
     names = write_findings(tmp_path, found)
     assert names == ["ratings.csv", "meta_game.csv", "meta_game.json"]
     with (tmp_path / "ratings.csv").open(newline="") as file:

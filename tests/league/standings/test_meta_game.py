@@ -54,14 +54,14 @@ def gains_of(played: MetaGame) -> np.ndarray:
     return np.vstack([rows, columns])
 
 
-def test_the_gain_of_a_deviation_is_worked_by_hand():
+def test_deviation_gains_by_hand():
     deviations = Deviations(*PRISONERS)
     gains = 10 * deviations.gains_on(deviations.pairs)  # pairs cc, cd, dc, dd
     by_hand = [[0, 0, -2, -1], [2, 1, 0, 0], [0, -2, 0, -1], [2, 0, 1, 0]]
     assert gains == pytest.approx(np.array(by_hand)) and gains_of(PRISONERS).tolist() == by_hand
 
 
-def test_prisoners_can_only_both_defect():
+def test_prisoners_dilemma():
     for solve in (max_welfare_cce, nash_bargaining_cce):
         joint = solve(PRISONERS)
         assert joint.chances == pytest.approx(np.array([[0, 0], [0, 1]]), abs=1e-9)
@@ -74,7 +74,7 @@ def test_prisoners_can_only_both_defect():
     assert alpha_rank(PRISONERS.first) == pytest.approx([0, 1], abs=1e-9)
 
 
-def test_in_the_battle_of_the_sexes_welfare_is_indifferent_and_nash_bargaining_takes_turns():
+def test_battle_of_the_sexes():
     assert max_welfare_cce(SEXES).welfare == pytest.approx(5)
     joint = nash_bargaining_cce(SEXES)
     assert joint.chances == pytest.approx(np.array([[0.5, 0], [0, 0.5]]), abs=1e-6)
@@ -85,7 +85,7 @@ def test_in_the_battle_of_the_sexes_welfare_is_indifferent_and_nash_bargaining_t
     assert first == pytest.approx([-1, -1.5], abs=1e-9) and second == pytest.approx([-1.5, -1], abs=1e-9)
 
 
-def test_the_strictest_equilibrium_is_the_one_that_a_deviation_loses_most_in():
+def test_strictest_cce():
     """In the battle of the sexes it takes turns: who names one evening beforehand misses the other half the time."""
     joint = strictest_cce(SEXES)
     gains = Deviations(*SEXES).gains_on(np.arange(4)) @ joint.chances.ravel()
@@ -98,7 +98,7 @@ def test_the_strictest_equilibrium_is_the_one_that_a_deviation_loses_most_in():
     np.testing.assert_allclose(strictest_cce(PRISONERS).chances, [[0, 0], [0, 1]], atol=1e-9)
 
 
-def test_rock_paper_scissors_is_worth_nothing_to_anybody_and_everybody_is_worth_the_same():
+def test_rock_paper_scissors():
     for joint in (max_welfare_cce(ROCK), nash_bargaining_cce(ROCK, (-1.0, -1.0))):
         assert joint.values == pytest.approx((0, 0), abs=1e-9)
         for mixture in joint.mixtures:
@@ -108,7 +108,7 @@ def test_rock_paper_scissors_is_worth_nothing_to_anybody_and_everybody_is_worth_
     assert alpha_rank(CYCLE) == pytest.approx([1 / 3] * 3)
 
 
-def test_an_ultimatum_keeps_its_equal_split_and_its_unequal_one():
+def test_ultimatum():
     # (5, 5) is worth 10 as (8, 2) is; where seat_1 accepts anything seat_0 gains 3 by asking for 8 instead.
     joint = nash_bargaining_cce(ULTIMATUM)
     assert joint.values == pytest.approx((5, 5), abs=1e-6)
@@ -117,7 +117,7 @@ def test_an_ultimatum_keeps_its_equal_split_and_its_unequal_one():
     assert nash_bargaining_cce(ULTIMATUM, (6.0, 0.0)).values[0] > 6  # who has more to fall back on gets more
 
 
-def test_among_bargainers_points_lead_to_welfare_and_wins_to_no_deal_at_all():
+def test_points_and_wins_among_bargainers():
     # Against a share p of tough ones: 8 (1 - p) for tough, 7 - 1.5 p for fair; equal at p = 2 / 13.
     drift = replicator(BARGAINING)
     assert drift.first == pytest.approx([2 / 13, 11 / 13, 0], abs=1e-6) and drift.gap < 1e-6
@@ -130,7 +130,7 @@ def test_among_bargainers_points_lead_to_welfare_and_wins_to_no_deal_at_all():
     assert best.welfare >= sum(drift.values) and best.gap < 1e-9
 
 
-def test_the_gap_of_replicator_dynamics_tells_that_they_have_not_settled():
+def test_replicator_gap():
     # Matching pennies with one seat's stakes doubled, away from its equilibrium: they circle for ever.
     pennies = game([[2, 0], [0, 1]], [[0, 1], [1, 0]])
     assert replicator(pennies, steps=1000).gap > 0.1
@@ -139,7 +139,7 @@ def test_the_gap_of_replicator_dynamics_tells_that_they_have_not_settled():
     assert replicator(PRISONERS, floor=0.1).first == pytest.approx([0.05, 0.95], abs=0.01)
 
 
-def test_alpha_rank_of_two_members_worked_by_hand():
+def test_alpha_rank_by_hand():
     # A population of 2. One newcomer among one other: both meet each other alone, so that the fixation chances are
     # 1 / (1 + e**(+-a (old - new))) with new = payoff of the newcomer against the other.
     payoff = np.array([[0.0, 3.0], [2.0, 0.0]])
@@ -150,7 +150,7 @@ def test_alpha_rank_of_two_members_worked_by_hand():
     assert ranked == pytest.approx([expected, 1 - expected])
 
 
-def test_alpha_rank_underflows_at_no_selection_and_takes_hundreds_of_members():
+def test_alpha_rank_is_stable_for_large_games():
     table = np.random.default_rng(0).random((120, 120)) * 10
     ranked = alpha_rank(table, selection=1000.0)
     assert np.isfinite(ranked).all() and ranked.sum() == pytest.approx(1)
@@ -158,7 +158,7 @@ def test_alpha_rank_underflows_at_no_selection_and_takes_hundreds_of_members():
 
 @settings(max_examples=40, deadline=None)
 @given(TABLES, TABLES, st.lists(st.integers(0, 2), min_size=1, max_size=3))
-def test_clones_move_no_deviation_rating(first, second, cloned):
+def test_deviation_rating_is_clone_invariant(first, second, cloned):
     index = np.array([0, 1, 2, *cloned])
     before = deviation_rating(MetaGame(first, second))
     after = deviation_rating(MetaGame(first[np.ix_(index, index)], second[np.ix_(index, index)]))
@@ -168,7 +168,7 @@ def test_clones_move_no_deviation_rating(first, second, cloned):
 
 @settings(max_examples=40, deadline=None)
 @given(TABLES, TABLES, arrays(np.float64, 3, elements=st.integers(-5, 5).map(float)))
-def test_deviation_ratings_are_at_most_0_never_prefer_the_dominated_and_heed_no_constant(first, second, constants):
+def test_deviation_rating_properties(first, second, constants):
     rating, other = deviation_rating(MetaGame(first, second))
     assert max(rating.max(), other.max()) <= 1e-8
     moved = deviation_rating(MetaGame(first + constants, second))[0]  # a constant per opponent
@@ -181,7 +181,7 @@ def test_deviation_ratings_are_at_most_0_never_prefer_the_dominated_and_heed_no_
 
 @settings(max_examples=40, deadline=None)
 @given(TABLES, TABLES)
-def test_what_is_solved_is_an_equilibrium_and_nobody_does_better_in_its_own_measure(first, second):
+def test_solutions_are_optimal_equilibria(first, second):
     played = MetaGame(first, second)
     welfare, nash = max_welfare_cce(played), nash_bargaining_cce(played)
     for joint in (welfare, nash):
@@ -198,7 +198,7 @@ def test_what_is_solved_is_an_equilibrium_and_nobody_does_better_in_its_own_meas
         assert np.prod(nash.values) >= np.prod(drift.values) - 1e-5
 
 
-def test_a_game_in_which_nobody_ever_deals_is_solved_too():
+def test_game_of_zeros():
     nothing = MetaGame(np.zeros((3, 3)), np.zeros((3, 3)))
     assert nash_bargaining_cce(nothing).values == max_welfare_cce(nothing).values == (0, 0)
     assert deviation_rating(nothing)[0].tolist() == [0, 0, 0]
@@ -208,13 +208,13 @@ def test_a_game_in_which_nobody_ever_deals_is_solved_too():
     assert alpha_rank(np.array([[4.0]])).tolist() == [1]
 
 
-def test_a_cross_play_table_is_turned_so_that_the_opponent_of_seat_1_is_a_row():
+def test_game_of_crossplay_orientation():
     mean = np.arange(8.0).reshape(2, 2, 2)  # member, seat, opponent
     first, second = game_of(mean)
     assert first[0, 1] == mean[0, 0, 1] and second[0, 1] == mean[1, 1, 0]
 
 
-def test_a_table_with_holes_is_refused_with_what_to_do():
+def test_incomplete_table_is_refused():
     mean = np.zeros((2, 2, 2))
     mean[1, 1, 0] = np.nan
     with pytest.raises(MetaGameError, match="1 of 4 pairs of members have no payoff; complete the table first"):
@@ -225,7 +225,7 @@ def test_a_table_with_holes_is_refused_with_what_to_do():
         alpha_rank(np.full((2, 2), np.nan))
 
 
-def test_the_best_equilibrium_of_20_members_is_found_at_once():
+def test_twenty_members():
     rng = np.random.default_rng(0)
     joint = max_welfare_cce(MetaGame(10 * rng.random((20, 20)), 10 * rng.random((20, 20))))
     assert joint.gap < 1e-8 and joint.welfare > 18
@@ -233,7 +233,7 @@ def test_the_best_equilibrium_of_20_members_is_found_at_once():
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
-def test_few_pairs_at_a_time_give_what_all_pairs_at_once_give(seed):
+def test_column_generation_equals_the_full_program(seed):
     """The linear program written out in full: every pair a variable, every deviation a row."""
     rng = np.random.default_rng(seed)
     shape = rng.integers(1, 8, 2)
@@ -257,7 +257,7 @@ def test_few_pairs_at_a_time_give_what_all_pairs_at_once_give(seed):
     assert np.concatenate(deviation_rating(played)).max() == pytest.approx(strictest.fun, abs=1e-6)
 
 
-def test_what_was_found_of_one_game_helps_with_the_next_and_changes_nothing():
+def test_warm_start_does_not_change_results():
     rng = np.random.default_rng(3)
     tables = 10 * rng.random((2, 12, 12))
     fresh, known = MetaGame(*tables), Equilibria(MetaGame(*(tables + rng.normal(0, 0.1, tables.shape))))
@@ -267,7 +267,7 @@ def test_what_was_found_of_one_game_helps_with_the_next_and_changes_nothing():
     assert np.concatenate(deviation_rating(helped)) == pytest.approx(np.concatenate(deviation_rating(fresh)), abs=1e-8)
 
 
-def test_200_members_are_solved_in_little_memory():
+def test_memory_with_200_members():
     rng = np.random.default_rng(0)
     take = rng.normal(0, 1, 200)
     first = 5 + take[:, None] - 0.6 * take + rng.normal(0, 0.3, (200, 200))
@@ -278,7 +278,7 @@ def test_200_members_are_solved_in_little_memory():
     assert np.concatenate(strictest).max() <= 1e-8
 
 
-def test_many_games_drift_as_each_does_alone():
+def test_batched_replicators_equal_single_ones():
     rng = np.random.default_rng(0)
     games = [MetaGame(*(10 * rng.random((2, 4, 5)))) for _ in range(8)]
     for one, alone in zip(replicators(games, steps=500), (replicator(game, steps=500) for game in games), strict=True):
@@ -287,7 +287,7 @@ def test_many_games_drift_as_each_does_alone():
 
 
 @pytest.mark.parametrize("noise", [0.0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1e-9, 1e-7)), 1e-6])
-def test_programs_in_which_a_solver_loses_its_way_are_solved_by_another(noise):
+def test_degenerate_programs_are_solved(noise):
     """Clones, pairs that never deal and rounding make them degenerate; one setting alone fails in some of these."""
     rng = np.random.default_rng(1)
     for _ in range(40):
@@ -301,7 +301,7 @@ def test_programs_in_which_a_solver_loses_its_way_are_solved_by_another(noise):
             assert max(np.ptp(rating[index == member]) for member in range(size)) <= 1e-6 + 100 * noise
 
 
-def test_the_most_even_equilibrium_of_games_with_one_or_with_all_of_them():
+def test_max_gini_cce_of_small_games():
     assert max_gini_cce(PRISONERS).chances == pytest.approx(np.array([[0, 0], [0, 1]]), abs=1e-9)
     assert max_gini_cce(ROCK).chances == pytest.approx(np.full((3, 3), 1 / 9), abs=1e-9)
     nothing_matters = game([[4, 4, 4]], [[6, 6, 6]])
@@ -309,7 +309,7 @@ def test_the_most_even_equilibrium_of_games_with_one_or_with_all_of_them():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_most_even_equilibrium_is_the_nearest_point_of_the_polytope(seed):
+def test_max_gini_cce_is_the_projection(seed):
     """Beside another method: least distance programming by non-negative least squares (Lawson & Hanson 1974, 23.4)."""
     rng = np.random.default_rng(seed)
     drawn = MetaGame(10 * rng.random((4, 5)), 10 * rng.random((4, 5)))
@@ -322,13 +322,13 @@ def test_the_most_even_equilibrium_is_the_nearest_point_of_the_polytope(seed):
     assert made.gap < 1e-5 and made.values == pytest.approx([(made.chances * table).sum() for table in drawn])
 
 
-def test_the_most_even_correlated_equilibrium_of_chicken_is_worked_by_hand():
+def test_max_gini_ce_of_chicken_by_hand():
     """From the even split only "told to dare, I give way" gains, so p(dare, give way) = 2 p(dare, dare) binds."""
     assert max_gini_ce(CHICKEN).chances == pytest.approx(np.array([[5, 10], [10, 9]]) / 34, abs=1e-6)
     assert max_gini_ce(CHICKEN).values == pytest.approx([(2 * 10 + 7 * 10 + 6 * 9) / 34] * 2, abs=1e-5)
 
 
-def test_what_is_never_worth_playing_is_recommended_by_a_coarse_equilibrium_alone():
+def test_dominated_members_only_in_coarse_equilibria():
     """Told to give way late, a seat gives way at once: no correlated equilibrium names it, the coarse one does."""
     made = max_gini_ce(LATE)
     assert made.chances == pytest.approx(np.array([[5, 10], [10, 9], [0, 0]]) / 34, abs=1e-5) and made.gap < 1e-5
@@ -336,7 +336,7 @@ def test_what_is_never_worth_playing_is_recommended_by_a_coarse_equilibrium_alon
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_most_even_correlated_equilibrium_is_the_nearest_point_of_its_polytope(seed):
+def test_max_gini_ce_is_the_projection(seed):
     rng = np.random.default_rng(seed)
     drawn = MetaGame(10 * rng.random((3, 4)), 10 * rng.random((3, 4)))
     gains = []  # of every "told this, play that", written out
@@ -357,7 +357,7 @@ def test_the_most_even_correlated_equilibrium_is_the_nearest_point_of_its_polyto
     )
 
 
-def test_who_was_told_its_part_of_a_draw_meets_those_who_are_drawn_beside_it():
+def test_conditional_mixtures_of_a_draw():
     made = max_gini_ce(CHICKEN)
     opens, answers = made.conditionals((0.0, 0.5))  # seat_1 draws dare; seat_0 gives way
     assert opens == pytest.approx([5 / 15, 10 / 15], abs=1e-6) and answers == pytest.approx([10 / 19, 9 / 19], abs=1e-6)

@@ -45,7 +45,7 @@ def payoffs_of(mean: np.ndarray, games: np.ndarray, variance: float = 4.0) -> Pa
     return Payoffs(known, games, spread, spread / np.maximum(games, 1), unknown)
 
 
-def test_cells_worked_by_hand():
+def test_cells_by_hand():
     # The first scenario twice, the second once: member 0 opens and gets 8 and 6 in the first, 4 in the second.
     cells = Cells(3)
     add(cells, pack([SCENARIO, OTHER, SCENARIO]), {(0, 1): [(8, 3), (4, 4), (6, 5)]})
@@ -58,13 +58,13 @@ def test_cells_worked_by_hand():
     assert math.isnan(payoffs.mean[0, 1, 1]) and math.isnan(payoffs.mean[2, 0, 0])
 
 
-def test_seats_are_kept_apart_and_never_made_each_others_opposite():
+def test_seats_are_independent():
     cells = Cells(2)
     add(cells, pack([SCENARIO]), {(0, 1): [(8, 3)], (1, 0): [(0, 0)]})
     assert cells.payoffs().mean[:, :, ::-1].diagonal(axis1=0, axis2=2).tolist() == [[8, 0], [0, 3]]
 
 
-def test_one_group_of_scenarios_has_no_error_and_two_legs_add_up():
+def test_error_needs_two_groups():
     cells = Cells(2)
     for scores in ([(8, 3)], [(4, 4)]):
         add(cells, pack([SCENARIO]), {(0, 1): scores})
@@ -73,7 +73,7 @@ def test_one_group_of_scenarios_has_no_error_and_two_legs_add_up():
 
 
 @pytest.mark.parametrize("at_once", [1, 100, 10**9])
-def test_cells_equal_counting_every_game_again_however_many_are_added_at_once(monkeypatch, at_once):
+def test_cells_equal_recounting_for_any_sweep_size(monkeypatch, at_once):
     monkeypatch.setattr(cells_module, "GAMES_AT_ONCE", at_once)
     rng, cells, games = np.random.default_rng(0), Cells(2), {}
     cells.resize(3)
@@ -98,13 +98,13 @@ def test_cells_equal_counting_every_game_again_however_many_are_added_at_once(mo
         assert quantile * math.sqrt(payoffs.error[cell]) == pytest.approx(margin, rel=0.01)
 
 
-def test_the_same_leg_twice_in_a_round_counts_twice():
+def test_repeated_leg_counts_twice():
     cells = Cells(2)
     cells.add(pack([SCENARIO]), [(0, 1), (0, 1)], [facts([(8, 3)]), facts([(4, 4)])])
     assert cells.payoffs().games[0, 0, 1] == 2 and cells.payoffs().mean[0, 0, 1] == 6
 
 
-def test_decay_weighs_games_of_a_live_learner_less_once_and_leaves_all_others_alone():
+def test_decay():
     cells = Cells(3)
     add(cells, pack([SCENARIO]), {pair: [(8, 2)] for pair in itertools.product(range(3), repeat=2)})
     cells.decay([0, 1], 0.5)  # both live; where they met, games count half, not a quarter
@@ -120,7 +120,7 @@ def test_decay_weighs_games_of_a_live_learner_less_once_and_leaves_all_others_al
     assert not len(cells.legs_of(0, [1])[0]) and cells.legs_of(1, [2])[1].tolist() == [0, 1]
 
 
-def test_memory_goes_with_the_pairs_that_met_not_with_all_that_could():
+def test_memory_grows_with_played_pairs():
     cells = Cells(300)
     for other in range(1, 300):
         add(cells, pack([SCENARIO]), {(0, other): [(5, 5)]})
@@ -128,7 +128,7 @@ def test_memory_goes_with_the_pairs_that_met_not_with_all_that_could():
     assert cells._sums.nbytes + cells._games.nbytes < 600 * GROUPS * 3 * 4  # 90,000 legs could
 
 
-def test_a_resampled_table_with_equal_weights_is_the_table():
+def test_resampling_with_equal_weights():
     rng, cells = np.random.default_rng(0), Cells(3)
     scenarios = open_source("lewis").draw(rng, 50)
     add(cells, scenarios, {pair: scores for pair, scores in random_legs(rng, 3, scenarios).items() if pair != (2, 2)})
@@ -140,7 +140,7 @@ def test_a_resampled_table_with_equal_weights_is_the_table():
 # Shrinkage.
 
 
-def test_a_cell_shrunk_by_hand():
+def test_shrink_by_hand():
     # Two members, every cell 6 games. What one takes and leaves explains all but the second cell.
     mean = np.full((2, 2, 2), 5.0)
     mean[0, 0, 1] = 9.0
@@ -153,7 +153,7 @@ def test_a_cell_shrunk_by_hand():
     assert shrunk.mean[0, 0, 1] == pytest.approx((6 * 9 + strength * prediction[0, 0, 1]) / (6 + strength))
 
 
-def test_an_unplayed_cell_is_expected_to_be_what_its_members_do_elsewhere_not_a_fixed_number():
+def test_unplayed_cells_get_the_prediction():
     # Member 0 takes 3 more than the others; nobody has seen it against member 3.
     rng, take = np.random.default_rng(0), np.array([3.0, 0, 0, 0])
     mean = 4 + take[:, None, None] + rng.normal(0, 0.1, (4, 2, 4))
@@ -166,7 +166,7 @@ def test_an_unplayed_cell_is_expected_to_be_what_its_members_do_elsewhere_not_a_
     assert filled[0, 0, 3] == shrunk.mean[0, 0, 3] and filled[1, 0, 2] == mean[1, 0, 2]
 
 
-def test_how_strongly_is_learned_from_how_well_the_prediction_does():
+def test_strength_depends_on_prediction_accuracy():
     rng, games = np.random.default_rng(1), np.full((10, 2, 10), 20.0)
     additive = rng.normal(5, 1, 10)[:, None, None] + rng.normal(0, 1, 10)[None, None, :]
     noise = rng.normal(0, math.sqrt(9 / 20), (10, 2, 10))
@@ -179,7 +179,7 @@ def test_how_strongly_is_learned_from_how_well_the_prediction_does():
     assert learned[3.0] == pytest.approx(1, rel=0.4)
 
 
-def test_shrunk_cells_are_nearer_to_the_truth_than_bare_means():
+def test_shrunk_cells_have_smaller_errors():
     rng, errors = np.random.default_rng(2), []
     for _ in range(20):
         truth = 5 + rng.normal(0, 1, (8, 1, 1)) + rng.normal(0, 1, (1, 1, 8)) + rng.normal(0, 0.7, (8, 2, 8))
@@ -194,7 +194,7 @@ def test_shrunk_cells_are_nearer_to_the_truth_than_bare_means():
 
 @given(st.data())
 @settings(max_examples=50, deadline=None)
-def test_whatever_was_played_every_expectation_is_a_number(data):
+def test_expectations_are_finite(data):
     size = data.draw(st.integers(1, 5))
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     games = rng.integers(0, 4, (size, 2, size)) * rng.integers(0, 100, (size, 2, size)).astype(float)
@@ -208,7 +208,7 @@ def test_whatever_was_played_every_expectation_is_a_number(data):
 # What was reached.
 
 
-def test_what_is_reachable_is_the_best_game_of_anybody_on_each_scenario_in_that_seat():
+def test_best_reached_by_hand():
     cells = Cells(4)
     add(cells, pack([SCENARIO, SCENARIO, OTHER]), {(0, 2): [(4, 1), (6, 1), (3, 5)], (1, 2): [(5, 2), (2, 9), (7, 0)]})
     reached = cells.best_reached()
@@ -217,7 +217,7 @@ def test_what_is_reachable_is_the_best_game_of_anybody_on_each_scenario_in_that_
     assert np.isnan(reached[:, 3]).all() and np.isnan(reached[0, :2]).all() and np.isnan(reached[1, 2])
 
 
-def test_what_was_reached_on_a_scenario_holds_for_its_renamings_and_not_for_its_swap():
+def test_best_reached_under_renaming_and_swap():
     renamed = Scenario((3, 1, 1), ((1, 4, 3), (2, 1, 3)))
     cells = Cells(2)
     add(cells, pack([SCENARIO, renamed]), {(0, 1): [(2, 8), (9, 0)]})
@@ -227,7 +227,7 @@ def test_what_was_reached_on_a_scenario_holds_for_its_renamings_and_not_for_its_
     assert cells.best_reached()[0, 1] == pytest.approx((2 + 9) / 2)
 
 
-def test_what_was_reached_against_a_member_that_has_changed_since_is_forgotten():
+def test_decay_resets_best_reached():
     cells = Cells(3)
     add(cells, pack([SCENARIO]), {(0, 1): [(6, 3)], (2, 1): [(8, 2)], (1, 2): [(5, 5)]})
     cells.decay([0], 0.5)
@@ -237,7 +237,7 @@ def test_what_was_reached_against_a_member_that_has_changed_since_is_forgotten()
     assert cells.best_reached()[0, 1] == 8  # what a learner could once do against another can be done
 
 
-def test_payoffs_are_worked_out_once_between_two_changes_and_are_what_they_would_be_anew():
+def test_payoffs_are_cached_until_a_change():
     """Everybody who plans a round shares one table, which nobody can write into."""
     cells = Cells(3)
     changes = [

@@ -21,7 +21,7 @@ from league.tasks.values import FACTS
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
 
 
-def test_take_and_give_worked_by_hand():
+def test_take_give_by_hand():
     # One member against itself: 7 points in seat_0, 3 in seat_1, in n games each: weight w = n / (n + 8). The base is
     # 5; the seats' difference d satisfies (w / 2 + ridge) d = w / 2 * (7 - 3).
     n = 24.0
@@ -34,7 +34,7 @@ def test_take_and_give_worked_by_hand():
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000))
-def test_what_is_additive_is_found_again_though_cells_are_missing(seed):
+def test_additive_tables_are_recovered(seed):
     rng, size = np.random.default_rng(seed), 12
     take, give = rng.normal(0, 1, (2, size))
     take, give = take - take.mean(), give - give.mean()
@@ -45,14 +45,14 @@ def test_what_is_additive_is_found_again_though_cells_are_missing(seed):
     assert np.abs(fit.predictions() - mean).max() < 0.4
 
 
-def test_a_tough_member_takes_and_a_soft_one_leaves():
+def test_tough_and_soft_members():
     mean = np.array([[0, 8, 9], [5.5, 7, 8], [4, 6, 7]], dtype=float)[:, None, :].repeat(2, axis=1)
     fit = take_give(mean, np.full(mean.shape, 100.0))
     assert fit.give.argmax() == 2 and fit.give.argmin() == 0  # soft leaves most, tough least
     assert (fit.take + fit.give).argmin() == 0  # and tough adds least to welfare
 
 
-def test_a_member_that_met_nobody_has_no_rating_and_is_expected_to_be_like_everybody_else():
+def test_member_without_games():
     mean, games = np.full((3, 2, 3), 5.0), np.full((3, 2, 3), 10.0)
     mean[2], mean[:, :, 2], games[2], games[:, :, 2] = np.nan, np.nan, 0, 0
     fit = take_give(mean, games)
@@ -75,7 +75,7 @@ def played_as(mean: np.ndarray, rng: np.random.Generator, games: float) -> Payof
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_five_clones_of_a_member_move_nobodys_take_or_give(seed):
+def test_clones_do_not_change_take_give(seed):
     rng, index = np.random.default_rng(seed), np.array([*range(12), *[0] * 5])
     mean = table_of(rng, 12)
     games = np.full(mean.shape, 400.0)
@@ -90,7 +90,7 @@ def test_five_clones_of_a_member_move_nobodys_take_or_give(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_clones_are_known_though_chance_makes_them_look_different(seed):
+def test_distinctness_of_noisy_clones(seed):
     rng, index = np.random.default_rng(seed), np.array([*range(12), *[0] * 5])
     mean = table_of(rng, 12)
     cloned = played_as(mean[np.ix_(index, (0, 1), index)], rng, 20_000)
@@ -103,13 +103,13 @@ def test_clones_are_known_though_chance_makes_them_look_different(seed):
     assert few[1:12].min() > 0.8
 
 
-def test_members_that_share_no_cell_are_not_alike():
+def test_distinctness_without_common_cells():
     mean, nothing = np.full((3, 2, 3), np.nan), np.zeros((3, 2, 3))
     mean[0, 0, 1] = 5.0
     assert distinctness(Payoffs(mean, *[nothing] * 4)).tolist() == [1, 1, 1]
 
 
-def test_seats_played_in_one_order_only_do_not_confuse_the_fit():
+def test_fit_with_one_seat_order():
     mean, games = np.full((2, 2, 2), np.nan), np.zeros((2, 2, 2))
     mean[0, 0, 1], games[0, 0, 1] = 6.0, 10.0
     assert np.isfinite(take_give(mean, games).predictions()).all()
@@ -148,7 +148,7 @@ def bootstrapped(
 
 
 @pytest.mark.slow
-def test_intervals_over_scenarios_cover_the_truth_as_often_as_they_say():
+def test_coverage_of_intervals():
     effects, covered = np.array([-1.0, 0.0, 1.0]), []
     vast = cells_of(np.random.default_rng(0), effects, size=100_000).payoffs()
     truth = np.diff(take_give(vast.mean, np.full(vast.games.shape, 150.0)).take)
@@ -166,7 +166,7 @@ def test_intervals_over_scenarios_cover_the_truth_as_often_as_they_say():
     assert 0.85 <= np.mean(covered) <= 0.94
 
 
-def test_any_rating_gets_an_interval_deviation_ratings_too():
+def test_interval_of_deviation_ratings():
     cells = cells_of(np.random.default_rng(0), np.array([-2.0, 0.0, 2.0]))
 
     def rate(mean: np.ndarray) -> np.ndarray:
@@ -176,7 +176,7 @@ def test_any_rating_gets_an_interval_deviation_ratings_too():
     assert rated.value[2] > rated.high[1] and rated.low[1] > rated.value[0]
 
 
-def test_the_same_generator_gives_the_same_interval_and_one_scenario_gives_none():
+def test_intervals_are_deterministic():
     cells = cells_of(np.random.default_rng(0), np.array([0.0, 1.0]))
     games = cells.payoffs().games
 
@@ -191,6 +191,6 @@ def test_the_same_generator_gives_the_same_interval_and_one_scenario_gives_none(
     assert rated.value.tolist() == [6, 4] and np.isnan(rated.low).all() and np.isnan(rated.high).all()
 
 
-def test_weights_of_scenarios_are_positive_with_mean_1():
+def test_scenario_weights():
     weights = scenario_weights(np.random.default_rng(0), 100)
     assert weights.shape == (100, GROUPS) and weights.min() > 0 and weights.mean() == pytest.approx(1, abs=0.02)

@@ -42,7 +42,7 @@ def sides(draw):
 
 
 @given(st.dictionaries(st.text(min_size=1), st.builds(lambda a, b: Reference((a, b), "ab"), sides(), sides())))
-def test_what_is_written_is_read_back(tmp_path_factory, references):
+def test_references_are_read_back(tmp_path_factory, references):
     path = tmp_path_factory.mktemp("references") / "r.json"
     write_references(path, references)
     found = stored_references(path)
@@ -54,7 +54,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, references):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 99, "partners": {}}', '{"version": 1, "partners": 3}'])
-def test_a_damaged_file_is_named_with_what_writes_it(tmp_path, text):
+def test_damaged_references_file(tmp_path, text):
     path = tmp_path / "references.json"
     path.write_text(text)
     with pytest.raises(InputError, match="dond ship references"):
@@ -62,7 +62,7 @@ def test_a_damaged_file_is_named_with_what_writes_it(tmp_path, text):
     assert stored_references(tmp_path / "nowhere.json") == {}
 
 
-def test_parts_add_up_to_all_scenarios_where_the_reference_is_exact_and_to_no_less_where_it_is_a_bound():
+def test_parts_of_references_add_up():
     assert part_sizes().sum(axis=1).tolist() == [lewis_space().size] * 2
     for name, reference in stored_references().items():
         for seat, side in enumerate(reference.seats):
@@ -80,7 +80,7 @@ def test_parts_add_up_to_all_scenarios_where_the_reference_is_exact_and_to_no_le
 
 
 @pytest.mark.parametrize("name", ROSTERS)
-def test_every_member_of_a_roster_has_a_reference_and_plays_as_it_did(name):
+def test_roster_members_have_references(name):
     """A partner whose program has changed since must be computed anew: `dond ship references`."""
     for member in roster(name):
         found = reference_of(member)
@@ -96,7 +96,7 @@ def test_every_member_of_a_roster_has_a_reference_and_plays_as_it_did(name):
         *(pytest.param(m, marks=pytest.mark.slow) for name in ROSTERS for m in roster(name)),
     ],
 )
-def test_what_is_stored_is_what_is_computed(spec):
+def test_stored_reference_equals_computed(spec):
     stored, found = reference_of(spec), reference_to(seat_occupant(spec))
     for own, side in zip(found.seats, stored.seats, strict=True):
         assert (own is None) == (side is None)
@@ -105,19 +105,19 @@ def test_what_is_stored_is_what_is_computed(spec):
             assert (own.low, own.high, *own.high_in) == pytest.approx((side.low, side.high, *side.high_in), abs=1e-6)
 
 
-def test_the_held_out_part_of_an_exact_reference_is_a_mean_of_its_games():
+def test_held_out_part_of_a_reference():
     side = reference_of("boulware(floor=0.6)").seats[1]
     which = view_parts(lewis_space(), 1)
     sizes = np.bincount(which)
     assert side.over(1, (1, 2))[1] == pytest.approx(np.dot(side.high_in[1:], sizes[1:]) / sizes[1:].sum())
 
 
-def test_a_partner_of_whom_nothing_is_certain_has_no_side_and_a_service_is_not_asked():
+def test_partners_without_reference():
     assert reference_to(seat_occupant("micro")).seats == (None, None)
     assert not Reference((None, None), "").exact
 
 
-def test_the_command_goes_on_where_it_was_and_computes_a_changed_partner_anew(tmp_path, capsys):
+def test_ship_references_resumes(tmp_path, capsys):
     target = tmp_path / "mine.json"
     assert dond("ship", "references", "pushover", "stubborn", "--out", target) == 0
     first = json.loads(target.read_text())
@@ -135,7 +135,7 @@ def test_the_command_goes_on_where_it_was_and_computes_a_changed_partner_anew(tm
     assert "no occupant is called" in capsys.readouterr().err
 
 
-def test_what_is_shipped_is_every_roster_and_whoever_needs_no_parameters():
+def test_shipped_references_cover_rosters_and_defaults():
     every = {identity(spec) for spec in references_to_ship(())}
     assert {identity(member) for name in ROSTERS for member in roster(name)} <= every
     assert identity("boulware") in every and len(references_to_ship(("linear",))) == 1
