@@ -131,7 +131,12 @@ def landing_chart(match: Match) -> Markup:
     places, number = _binned(match.places, match.games_at)
     most = max(int(number.max(initial=1)), 1)
     first, second = (name if len(name) <= 24 else f"{name[:23]}…" for name in match.names)
-    frame = (*axes.columns(range(0, 11, 2)), *axes.rows(range(0, 11, 2)), axes.below(first), axes.beside(second))
+    frame = (
+        *axes.columns(range(0, 11, 2)),
+        *axes.rows(range(0, 11, 2)),
+        axes.bottom_title(first),
+        axes.left_title(second),
+    )
     circles = [
         element(
             "circle",
@@ -172,7 +177,7 @@ def arena_page(
         typed = text_field(
             f"{label}: name and parameters", f"{field}_typed", values.get(f"{field}_typed", ""), **example
         )
-        choosers.append(element("div", menu_, typed, class_="who-plays"))
+        choosers.append(element("div", menu_, typed, class_="player"))
     sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
     fields = (
         select("Items and values", "source", source_choices(data_dir), values.get("source", "lewis/train")),

@@ -18,12 +18,12 @@ from league.display.game import protocol, talk_would_end, warning
 from league.display.svg.markup import Markup, element, joined, points
 from league.display.typed_lines import MAX_CHARACTERS
 from league.web.frame import Attribute, form, problem
-from league.web.play.live_game import Hint
+from league.web.live_game import Hint
 from partners.human import View
 
 ACT_ORDER = (Act.AGREE, Act.PROPOSE, Act.INSIST, Act.DISAGREE, Act.END)  # of the buttons
 ACT_KEYS = {Act.AGREE: "a", Act.PROPOSE: "p", Act.INSIST: "i", Act.DISAGREE: "d", Act.END: "e"}
-KEEP = "keep"  # form field: the index of an item type, once for each item that is kept
+KEEP = "keep"  # form field: the index of an item type, once for each item that is split
 MAX_PIPS = 20  # turns that are drawn as marks
 
 
@@ -85,16 +85,16 @@ def headline(view: View) -> str:
     return "Your turn. Tap items to sort them, then propose."
 
 
-def act_choices(view: View, kept: Triple) -> tuple[ActChoice, ...]:
-    """The buttons of all acts by act number; ``kept``: the split on the table.
+def act_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
+    """The buttons of all acts by act number; ``split``: the split on the table.
 
     Where the game ends with secret claims, INSIST equals PROPOSE in the claim and is left out there.
     """
     if view.state.rules.secret_claims:
-        return _nonbinding_choices(view, kept)
+        return _nonbinding_choices(view, split)
     ends = view.state.rules.disagree == "ends"
     offered = None if view.theirs is None else worth(view.values, rest(view.counts, view.theirs))
-    mine = points(worth(view.values, kept))
+    mine = points(worth(view.values, split))
     texts = {
         Act.PROPOSE: ("Propose", f"this split, {mine} for you"),
         Act.INSIST: ("Insist", "the same, with more weight"),
@@ -102,7 +102,7 @@ def act_choices(view: View, kept: Triple) -> tuple[ActChoice, ...]:
         Act.DISAGREE: ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on"),
         Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),
     }
-    return tuple(ActChoice(act, *texts[act], rule_against(view, act, kept) is None) for act in Act)
+    return tuple(ActChoice(act, *texts[act], rule_against(view, act, split) is None) for act in Act)
 
 
 def _headline_of_talk(view: View) -> str:
@@ -121,9 +121,9 @@ def _headline_of_talk(view: View) -> str:
     return f"{answers.get(last, 'They suggest nothing.')} Tap items to sort them, then suggest."
 
 
-def _nonbinding_choices(view: View, kept: Triple) -> tuple[ActChoice, ...]:
+def _nonbinding_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
     """The buttons of talk that does not bind, or of the secret claim after it."""
-    claiming, mine = view.state.claiming, points(worth(view.values, kept))
+    claiming, mine = view.state.claiming, points(worth(view.values, split))
     theirs, own = (selection(view.state, view.seat, Action(act)) for act in (Act.AGREE, Act.END))
     offered = None if theirs is None else points(worth(view.values, theirs))
     texts = {
@@ -141,33 +141,33 @@ def _nonbinding_choices(view: View, kept: Triple) -> tuple[ActChoice, ...]:
             Act.DISAGREE: ("Claim nothing", "no deal, no points"),
             Act.END: ("Claim as before", "nothing" if own is None else f"your last, {points(worth(view.values, own))}"),
         }
-    return tuple(ActChoice(act, *texts[act], rule_against(view, act, kept) is None) for act in Act if act in texts)
+    return tuple(ActChoice(act, *texts[act], rule_against(view, act, split) is None) for act in Act if act in texts)
 
 
-def action_of(act: Act, kept: Triple) -> Action:
-    """The action of a button; offers keep ``kept``."""
-    return Action(act, kept) if act.is_offer else Action(act)
+def action_of(act: Act, split: Triple) -> Action:
+    """The action of a button; an offer keeps ``split``."""
+    return Action(act, split) if act.is_offer else Action(act)
 
 
-def rule_against(view: View, act: Act, kept: Triple) -> str | None:
+def rule_against(view: View, act: Act, split: Triple) -> str | None:
     """The rule that forbids the act now, in words; ``None`` if it is legal."""
-    return view.rule_against(action_of(act, kept))
+    return view.rule_against(action_of(act, split))
 
 
-def main_act(view: View, kept: Triple) -> Act:
+def main_act(view: View, split: Triple) -> Act:
     """The act of the highlighted button: AGREE to an offer worth at least the split on the table, else PROPOSE."""
-    if view.theirs is None or rule_against(view, Act.AGREE, kept) is not None:
+    if view.theirs is None or rule_against(view, Act.AGREE, split) is not None:
         return Act.PROPOSE
     offered = worth(view.values, rest(view.counts, view.theirs))
-    return Act.AGREE if offered and offered >= worth(view.values, kept) else Act.PROPOSE
+    return Act.AGREE if offered and offered >= worth(view.values, split) else Act.PROPOSE
 
 
 def describe_reading(action: Action, view: View) -> str:
     """The reading of a typed sentence, in the words of the buttons."""
     labels = {choice.act: choice.label for choice in act_choices(view, action.oA)}
     label = labels.get(action.act_type, labels[Act.PROPOSE])
-    if view.state.claiming and (kept := selection(view.state, view.seat, action)) is not None:
-        return f"{label}: you claim {describe_items(kept)} ({points(worth(view.values, kept))})"
+    if view.state.claiming and (split := selection(view.state, view.seat, action)) is not None:
+        return f"{label}: you claim {describe_items(split)} ({points(worth(view.values, split))})"
     if action.act_type.is_offer:
         mine, theirs = describe_items(action.oA), describe_items(rest(view.counts, action.oA))
         return f"{label}: you keep {mine} ({points(worth(view.values, action.oA))}), they get {theirs}"
@@ -231,7 +231,7 @@ def describe_hint(hint: Hint, view: View) -> str:
 
 def describe_act(action: Action, state: State) -> str:
     """An act of the seat to move in words, such as ``propose to keep 2 hats (6 points)``."""
-    act, kept, values = action.act_type, action.oA, state.scenario.utilities[state.mover]
+    act, split, values = action.act_type, action.oA, state.scenario.utilities[state.mover]
     if state.claiming:
         claim = selection(state, state.mover, action)
         return "claim nothing" if claim is None else f"claim {describe_items(claim)} ({points(worth(values, claim))})"
@@ -239,7 +239,7 @@ def describe_act(action: Action, state: State) -> str:
         return {Act.AGREE: "say yes to their suggestion", Act.DISAGREE: "say no"}.get(act, "suggest nothing")
     if act.is_offer:
         name = "propose to keep" if act is Act.PROPOSE else "insist on keeping"
-        return f"{name} {describe_items(kept)} ({points(worth(values, kept))})"
+        return f"{name} {describe_items(split)} ({points(worth(values, split))})"
     return {
         Act.AGREE: "accept their offer",
         Act.DISAGREE: "walk away" if state.rules.disagree == "ends" else "say no",
@@ -250,20 +250,20 @@ def describe_act(action: Action, state: State) -> str:
 # Form fields
 
 
-def posted_split(kept: Sequence[object], counts: Triple) -> Triple | None:
+def posted_split(values: Sequence[object], counts: Triple) -> Triple | None:
     """The split of a form from the values of its ``KEEP`` fields; ``None`` if they are no items of the pool."""
     indices = [str(index) for index in range(len(ITEMS))]
-    if any(value not in indices for value in kept):
+    if any(value not in indices for value in values):
         return None
-    books, hats, balls = (list(kept).count(index) for index in indices)
+    books, hats, balls = (list(values).count(index) for index in indices)
     return (
         (books, hats, balls) if all(n <= most for n, most in zip((books, hats, balls), counts, strict=True)) else None
     )
 
 
-def keep_fields(kept: Triple) -> dict[str, object]:
+def keep_fields(split: Triple) -> dict[str, object]:
     """A split as hidden form fields."""
-    return {KEEP: [str(index) for index, number in enumerate(kept) for _ in range(number)]}
+    return {KEEP: [str(index) for index, number in enumerate(split) for _ in range(number)]}
 
 
 # Markup
@@ -342,10 +342,10 @@ def conversation(
     busy = element(
         "p", element("span", f"{partner} is thinking", class_="quiet"), *dots, class_="thinking", hidden=not thinking
     )
-    return element("section", log, busy, class_="talk", aria_label="What was said")
+    return element("section", log, busy, class_="talk", aria_label="Conversation so far")
 
 
-def board(view: View, kept: Triple, *, frozen: bool = False) -> Markup:
+def board(view: View, split: Triple, *, frozen: bool = False) -> Markup:
     """The items as checkboxes in three lanes, below what each side would get; ``frozen``: none can be moved."""
     most = max(view.counts)
     columns = 2 if most <= 4 else 3 if most <= 9 else 4
@@ -360,7 +360,7 @@ def board(view: View, kept: Triple, *, frozen: bool = False) -> Markup:
                     type="checkbox",
                     name=KEEP,
                     value=str(index),
-                    checked=place < kept[index],
+                    checked=place < split[index],
                     disabled=frozen,
                     aria_label=f"{item} {place + 1} of {number}, worth {points(value)} to you: keep it",
                 ),
@@ -379,18 +379,18 @@ def board(view: View, kept: Triple, *, frozen: bool = False) -> Markup:
             class_="rate",
         )
         lanes.append(element("div", *tokens, rate, class_="lane", role="group", aria_label=f"{item}s"))
-    own, whole = worth(view.values, kept), worth(view.values, view.counts)
+    own, whole = worth(view.values, split), worth(view.values, view.counts)
     bar = element("i", style=f"width:{100 * own / max(whole, 1):.0f}%")
     return element(
         "div",
         element(
-            "p", element("b", "They get"), element("span", describe_items(rest(view.counts, kept))), class_="side they"
+            "p", element("b", "They get"), element("span", describe_items(rest(view.counts, split))), class_="side they"
         ),
         element("div", *lanes, class_="lanes"),
         element(
             "p",
             element("b", "You keep"),
-            element("span", describe_items(kept)),
+            element("span", describe_items(split)),
             element("span", bar, class_="bar", aria_hidden="true"),
             element("strong", f"{own} of {points(whole)}", aria_live="polite"),
             class_="side me",
@@ -402,7 +402,7 @@ def board(view: View, kept: Triple, *, frozen: bool = False) -> Markup:
 
 def turn_form(
     view: View,
-    kept: Triple,
+    split: Triple,
     action: str,
     hidden: Mapping[str, object],
     *between: object,
@@ -415,8 +415,8 @@ def turn_form(
     ``playing`` is false while the partner is to move: the same form with nothing enabled. The first button of the form
     is disabled, so that Enter in a field of the form plays no act.
     """
-    first = main_act(view, kept) if playing else None
-    choices = {choice.act: choice for choice in act_choices(view, kept)}
+    first = main_act(view, split) if playing else None
+    choices = {choice.act: choice for choice in act_choices(view, split)}
     buttons = [
         element(
             "button",
@@ -446,7 +446,7 @@ def turn_form(
     return form(
         action,
         element("button", type="submit", disabled=True, hidden=True),
-        element("div", board(view, kept, frozen=not playing), class_="table"),
+        element("div", board(view, split, frozen=not playing), class_="table"),
         *between,
         acts,
         message,
@@ -466,7 +466,7 @@ def hint_box(hint: Hint, view: View) -> Markup:
         element("span", "Psst", class_="badge"),
         element("p", describe_hint(hint, view)),
         put if lay else None,
-        class_="whisper",
+        class_="hint",
         role="status",
     )
 
@@ -520,7 +520,7 @@ def confirmation(question: str, *answers: Markup, safe: bool) -> Markup:
 def confirm_form(
     label: str, action: str, act: Action, hidden: Mapping[str, object], *, focus: bool = False, part: str | None = None
 ) -> Markup:
-    """The button that plays an act that was asked about."""
+    """The button that confirms an act."""
     fields = {**hidden, **(keep_fields(act.oA) if act.act_type.is_offer else {}), "act": act.act_type.name, "sure": 1}
     class_ = "button small primary" if focus else "button small"
     button = element("button", label, class_=class_, type="submit", autofocus=focus)

@@ -19,7 +19,7 @@ from dond_marl.scenarios.sources import open_source
 from league.display.svg.markup import Markup, element
 from league.web.bargaining_table import confirmation, game_section, turn_form
 from league.web.frame import STATIC, form, select, submit
-from league.web.play.setup import DISAGREE, SEATS, introduction, other_partners, partner_cards
+from league.web.play_setup import DISAGREE, SEATS, introduction, other_partners, partner_cards
 from partners.human import View
 
 # Scripts of a game, which run without a browser too, and of the page.

@@ -31,7 +31,7 @@ from league.tables.summaries import evaluation_summary, league_summary
 from league.tasks.seating import SEATING
 from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
 
-NEWEST = 8  # decisions kept and shown
+NEWEST = 8  # decisions stored and shown
 LARGEST_EVALUATION = 16 * 2**20  # bytes
 
 

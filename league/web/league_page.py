@@ -15,9 +15,9 @@ from urllib.parse import urlencode
 from dond_marl.records.record import GameRecord, records_of
 from dond_marl.rollout import rollout
 from dond_marl.statistics import TEN
+from league.display.svg.axes import whisker, whole_range
 from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup, counted, element, joined
-from league.display.svg.whisker import reach, whisker
 from league.standings.ladder import Standing
 from league.tables.figures import format_number, with_margin
 from league.tables.standings import ANSWERED, answer_count
@@ -61,7 +61,7 @@ def summary(league: LeagueView) -> Markup:
 def ladder(league: LeagueView) -> Markup:
     """Ladder: each member's points against all others, with its interval as a whisker and in figures."""
     members = {member.name: member for member in league.members}
-    low, high = reach(row.points for row in league.standings)
+    low, high = whole_range(row.points for row in league.standings)
     scale = element("td", element("small", f"{low:g}"), element("small", f"{high:g}"), class_="scale")
     costly = {member.name for member in league.members if member.costly}
     own = {row.member: text for row in league.standings if (text := answer_count(row, costly)) is not None}

@@ -57,7 +57,7 @@ FEATURED = {
 }
 SOURCE_LABELS = {  # by source and split
     "lewis/train": "Worth 10 to each of you",
-    "lewis/test": "Worth 10 to each, kept apart for tests",
+    "lewis/test": "Worth 10 to each, held out for tests",
     "lewis/paper_test": "Worth 10 to each, the paper's own 392",
     "lewis/all": "Worth 10 to each, all 5,295",
     "uniform": "Any values from 0 to 10",

@@ -16,6 +16,7 @@ from starlette.staticfiles import StaticFiles
 from dond_marl.errors import MissingLibrary
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
 from league.display.svg.markup import Markup, element, joined
+from league.web.after_game import GameAddress, analysis_panel
 from league.web.arena import arena_page, match_of
 from league.web.background import Busy, in_background
 from league.web.frame import STATIC, document, one_sentence, problem
@@ -23,8 +24,7 @@ from league.web.guard import Secret, form_fields, guard
 from league.web.league_follower import Leagues, RunViewError
 from league.web.league_page import league_page, league_panels, play_members
 from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert, make_partner, warm_up
-from league.web.play.after_game import GameAddress, analysis_panel
-from league.web.play.game_page import PlayPages
+from league.web.play_page import PlayPages
 from league.web.replay.picture import picture
 from league.web.replay.recorded import RecordStore, game_of, is_person, read_records, replay_files, seat_names, title
 from league.web.replay.scores import scores_page
@@ -162,12 +162,12 @@ class _Pages:
             record, menu = self._record(_view_of(request).game)
             seat = 1 if request.query_params.get("seat") == "1" else 0
             other = record.occupants[1 - seat]
-            whose = f"{seat_names(record)[seat]}'s" if is_person(other) else "your"
+            possessive = f"{seat_names(record)[seat]}'s" if is_person(other) else "your"
             try:
                 partner = None if is_person(other) else make_partner(menu.resolve(other))[0]
             except CHOICE_ERRORS:  # it cannot be made any more, as of a league that is gone
                 partner = None
-            return analysis_panel(record, seat, partner, make_expert(), whose)
+            return analysis_panel(record, seat, partner, make_expert(), possessive)
 
         return await _fragment(analyse)
 

@@ -38,8 +38,8 @@ def drawing(config: PostTrainingConfig, rows: Sequence[Row]) -> str:
         element("text", f"Bars: {CONFIDENCE:.0%} over scenarios. One training each.", class_="quiet", x=16, y=39),
         *axes.rows(range(int(axes.up) + 1)),
         *axes.columns(range(0, int(axes.across) + 1, 10 if axes.across >= 20 else 1), lines=False),
-        axes.below("training steps"),
-        axes.beside("own points of ten"),
+        axes.bottom_title("training steps"),
+        axes.left_title("own points of ten"),
     ]
     told = []
     for place, name in enumerate(names):

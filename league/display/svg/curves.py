@@ -1,4 +1,4 @@
-"""How the learners of a league came on: a line each over their own decisions, with its interval as a band."""
+"""Learning curves of a league: a line for each learner over its own decisions, with its interval as a band."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from league.display.svg.markup import Markup, counted, element, joined, svg
 from league.standings.history import CurvePoint
 from league.tables.figures import with_margin
 
-HUES = 6  # different looks of a line; then they repeat
+HUES = 6  # line styles; then they repeat
 
 
 def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float) -> Markup:
-    """The chart with its legend; a sentence where there is nothing to draw."""
+    """The chart with its legend; a sentence without points."""
     names = list(dict.fromkeys(point.member for point in points))
     if not names:
-        return element("p", f"Nobody has learned against {yardstick} yet.", class_="quiet")
+        return element("p", f"No learner has played {yardstick} yet.", class_="quiet")
     longest = max(max(point.decisions for point in points), 1)
     highest = max(math.ceil(max(_top(point) for point in points)), 1)
     axes = Axes(640, 300, longest, highest, right=20)
     x, y = axes.x, axes.y
     parts = [*axes.rows(range(0, highest + 1, 1 if highest <= 5 else 2)), *axes.columns(_ticks(longest), lines=False)]
-    parts += [axes.below("own decisions"), axes.beside("points of ten")]
+    parts += [axes.bottom_title("own decisions"), axes.left_title("points of ten")]
     latest = {}
     for hue, name in enumerate(names):
         own = [point for point in points if point.member == name]
-        lives = _lives(own)
-        for life in lives:
-            past = "" if life is lives[-1] else " past"
-            places = " ".join(f"{x(point.decisions):.1f},{y(point.points.mean):.1f}" for point in life)
+        runs = _runs_of(own)
+        for run in runs:
+            past = "" if run is runs[-1] else " past"
+            places = " ".join(f"{x(point.decisions):.1f},{y(point.points.mean):.1f}" for point in run)
             parts.append(element("polyline", class_=f"line hue{hue % HUES}{past}", points=places))
-        parts.append(_band(lives[-1], hue, axes))
+        parts.append(_band(runs[-1], hue, axes))
         latest[name] = own[-1].points
-        for point in lives[-1][-60:]:
+        for point in runs[-1][-60:]:
             about = f"{name}, after {counted(point.round, 'round')}: {point.points.mean:.2f}, n = {point.points.n:,}"
             place = {"cx": x(point.decisions), "cy": y(point.points.mean)}
             parts.append(element("circle", element("title", about), class_=f"dot hue{hue % HUES}", **place, r=3))
@@ -52,21 +52,21 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
     return joined((element("p", caption, class_="quiet"), drawn, element("ul", *keys, class_="legend")))
 
 
-def _lives(own: list[CurvePoint]) -> list[list[CurvePoint]]:
-    """The curve of a learner in pieces: whoever starts over has made fewer decisions than before."""
-    lives: list[list[CurvePoint]] = []
+def _runs_of(own: list[CurvePoint]) -> list[list[CurvePoint]]:
+    """Split the curve of a learner where it was reset: there the number of decisions falls."""
+    runs: list[list[CurvePoint]] = []
     for point in own:
-        if not lives or point.decisions < lives[-1][-1].decisions:
-            lives.append([])
-        lives[-1].append(point)
-    return lives
+        if not runs or point.decisions < runs[-1][-1].decisions:
+            runs.append([])
+        runs[-1].append(point)
+    return runs
 
 
 def _band(own: list[CurvePoint], hue: int, axes: Axes) -> Markup:
-    sure = [point for point in own if not math.isnan(point.points.low)]
-    above = [f"{axes.x(point.decisions):.1f},{axes.y(point.points.high):.1f}" for point in sure]
-    below = [f"{axes.x(point.decisions):.1f},{axes.y(max(point.points.low, 0)):.1f}" for point in reversed(sure)]
-    return element("path", class_=f"band hue{hue % HUES}", d=f"M{'L'.join([*above, *below])}Z" if sure else "")
+    bounded = [point for point in own if not math.isnan(point.points.low)]
+    above = [f"{axes.x(point.decisions):.1f},{axes.y(point.points.high):.1f}" for point in bounded]
+    below = [f"{axes.x(point.decisions):.1f},{axes.y(max(point.points.low, 0)):.1f}" for point in reversed(bounded)]
+    return element("path", class_=f"band hue{hue % HUES}", d=f"M{'L'.join([*above, *below])}Z" if bounded else "")
 
 
 def _top(point: CurvePoint) -> float:

@@ -1,4 +1,4 @@
-"""Where a game ended and what was possible: every split's pair of scores, the Pareto frontier, the Nash point."""
+"""Outcome of a game among all possible splits: score pairs, Pareto frontier, Nash point, verdict, and the drawing."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from league.display.svg.markup import Markup, element, joined, numbers_table, po
 
 
 class Spot(NamedTuple):
-    """A pair of scores that some split pays."""
+    """A pair of scores that some split gives."""
 
     mine: int
     theirs: int
-    kept: Triple  # by the viewer, in one such split
-    best: bool  # no split gives one more and the other no less
+    items: Triple  # of the viewer, in one such split
+    best: bool  # Pareto-efficient: no split gives one side more and the other no less
     nash: bool
 
 
 class Plane(NamedTuple):
-    """A finished game as one seat sees it."""
+    """All score pairs of a finished game, from the side of one seat (the viewer)."""
 
     spots: tuple[Spot, ...]  # worst for the viewer first
     wholes: tuple[int, int]  # the viewer's, then the partner's
@@ -43,7 +43,7 @@ class Plane(NamedTuple):
 
     @property
     def better(self) -> tuple[Spot, ...]:
-        """Splits on the frontier that would have given one more and the other no less."""
+        """Frontier spots that dominate the outcome."""
         mine, theirs = self.landed
         return tuple(
             spot
@@ -53,7 +53,7 @@ class Plane(NamedTuple):
 
 
 def plane_of(game: GameRecord | State, seat: int, names: tuple[str, str] = ("you", "them")) -> Plane:
-    """The plane of a finished game for the viewer in ``seat``."""
+    """The plane of a finished game for the viewer in ``seat``; ``names``: of the viewer and of the partner."""
     scenario, outcome = game.scenario, game.outcome
     assert outcome is not None
     solved = solve(pack([scenario]))
@@ -62,21 +62,21 @@ def plane_of(game: GameRecord | State, seat: int, names: tuple[str, str] = ("you
     for row in np.flatnonzero(splits[0]).tolist():
         first: Triple = tuple(grid(solved.max_count)[row].tolist())
         pair = int(scores[seat, 0, row]), int(scores[1 - seat, 0, row])
-        kept = first if seat == 0 else rest(scenario.counts, first)
+        mine = first if seat == 0 else rest(scenario.counts, first)
         best, nash = bool(solved.pareto.splits[0, row]), bool(solved.nash.splits[0, row])
-        spots.setdefault(pair, Spot(*pair, kept, best, nash))
+        spots.setdefault(pair, Spot(*pair, mine, best, nash))
     landed = outcome.scores[seat], outcome.scores[1 - seat]
     wholes = scenario.pool_value(seat), scenario.pool_value(1 - seat)
     return Plane(tuple(sorted(spots.values())), wholes, landed, outcome.deal, names)
 
 
 def verdict(at: Plane) -> str:
-    """How good the outcome is, in a sentence."""
+    """The quality of the outcome in a sentence: efficient, improvable, one-sided, or no deal."""
     you, they = at.names
     nash = next(spot for spot in at.spots if spot.nash)
     if not at.deal:
         return (
-            f"Nobody gets anything. A fair deal was there: {describe_items(nash.kept)} for {you}, "
+            f"Both get nothing. A fair deal was there: {describe_items(nash.items)} for {you}, "
             f"{nash.mine} points to {nash.theirs}."
         )
     if not min(at.landed):
@@ -87,37 +87,37 @@ def verdict(at: Plane) -> str:
             if (nash.mine, nash.theirs) == at.landed
             else ""
         )
-        return f"An efficient deal{fair}: nobody could have had more without the other having less."
+        return f"An efficient deal{fair}: neither side could have had more without the other having less."
     more = max(at.better, key=lambda spot: (spot.mine, spot.theirs))
     return f"Points were left on the table: {more.mine} for {you} and {more.theirs} for {they} was possible."
 
 
 def _one_sided(at: Plane, nash: Spot) -> str:
-    """A deal that leaves somebody nothing may be efficient, but deserves no praise."""
-    who = [{"you": "You", "them": "They"}.get(name, name) for name, score in zip(at.names, at.landed, strict=True)
+    """The verdict on a deal that gives one side nothing; it may be efficient and is still not praised."""
+    losers = [{"you": "You", "them": "They"}.get(name, name) for name, score in zip(at.names, at.landed, strict=True)
            if not score]  # fmt: skip
-    told = f"{' and '.join(who)} got nothing from this deal."
+    text = f"{' and '.join(losers)} got nothing from this deal."
     if not min(nash.mine, nash.theirs):
-        return f"{told} No split would have given both sides something."
-    fair = f"{describe_items(nash.kept)} for {at.names[0]}, {nash.mine} points to {nash.theirs}"
-    return f"{told} A fair one was there: {fair}."
+        return f"{text} No split would have given both sides something."
+    fair = f"{describe_items(nash.items)} for {at.names[0]}, {nash.mine} points to {nash.theirs}"
+    return f"{text} A fair one was there: {fair}."
 
 
 def ending_text(state: State, seat: int) -> tuple[str, str]:
-    """How the game ended for the person in ``seat``: a word, and a sentence."""
+    """The ending for the person in ``seat``: a word, and a sentence."""
     outcome = state.outcome
     assert outcome is not None
-    who = "You" if (len(state.history) - 1) % 2 == seat else "They"
+    actor = "You" if (len(state.history) - 1) % 2 == seat else "They"
     if outcome.ending is Ending.AGREE:
-        return "Deal!", f"{who} accepted."
+        return "Deal!", f"{actor} accepted."
     if outcome.ending is Ending.DISAGREE:
-        return "No deal.", f"{who} walked away."
+        return "No deal.", f"{actor} walked away."
     if outcome.ending is Ending.ILLEGAL:
         return "No deal.", "A rule was broken."
     if state.rules.secret_claims:
-        told = claims_end(state)
-        return "Deal!" if outcome.deal else "No deal.", f"{told[0].upper()}{told[1:]}."
-    how = "Time is up" if outcome.ending is Ending.TURN_LIMIT else f"{who} stopped the talk"
+        text = claims_end(state)
+        return "Deal!" if outcome.deal else "No deal.", f"{text[0].upper()}{text[1:]}."
+    how = "Time is up" if outcome.ending is Ending.TURN_LIMIT else f"{actor} stopped the talk"
     if outcome.deal:
         return "Deal!", f"{how}, and the claims fit."
     why = "not both had claimed" if None in state.claims else "the claims do not fit"
@@ -125,18 +125,20 @@ def ending_text(state: State, seat: int) -> tuple[str, str]:
 
 
 def drawing(at: Plane) -> Markup:
-    """The plane as a picture: possible splits faint, the frontier joined, the Nash point and the landing marked."""
+    """Drawing of the plane: all splits, the frontier as a line, the Nash point and the outcome marked."""
     you, they = at.names
     across, up = (max(whole, 1) for whole in at.wholes)
     axes = Axes(360, 300, across, up)
     x, y = axes.x, axes.y
     frame = (*axes.columns(_ticks(across)), *axes.rows(_ticks(up)))
-    titles = axes.below(f"points for {you}"), axes.beside(f"points for {they}")
+    titles = axes.bottom_title(f"points for {you}"), axes.left_title(f"points for {they}")
     line = " ".join(f"{x(spot.mine):g},{y(spot.theirs):g}" for spot in at.frontier)
     dots = [
         element(
             "circle",
-            element("title", f"{spot.mine} for {you}, {spot.theirs} for {they}: {you} get {describe_items(spot.kept)}"),
+            element(
+                "title", f"{spot.mine} for {you}, {spot.theirs} for {they}: {you} get {describe_items(spot.items)}"
+            ),
             class_="spot best" if spot.best else "spot",
             cx=x(spot.mine),
             cy=y(spot.theirs),
@@ -153,7 +155,7 @@ def drawing(at: Plane) -> Markup:
 
 
 def legend(at: Plane) -> Markup:
-    """What the marks mean."""
+    """Legend of the drawing."""
     marks = {
         "landed deal" if at.deal else "landed": "this game",
         "best": "the Pareto frontier",
@@ -165,12 +167,12 @@ def legend(at: Plane) -> Markup:
 
 
 def frontier_table(at: Plane) -> Markup:
-    """The frontier in numbers, for those who would rather read."""
+    """The frontier as a table."""
     you, they = at.names
     rows = [
         element(
             "tr",
-            *(element("td", number) for number in (*spot.kept, spot.mine, spot.theirs)),
+            *(element("td", number) for number in (*spot.items, spot.mine, spot.theirs)),
             class_="here" if (spot.mine, spot.theirs) == at.landed else None,
         )
         for spot in at.frontier
@@ -179,7 +181,7 @@ def frontier_table(at: Plane) -> Markup:
 
 
 def scores(at: Plane) -> Markup:
-    """Both scores as bars of what everything would have been worth."""
+    """Both scores as bars relative to the value of the whole pool."""
     bars = []
     for name, side, score, whole in zip(at.names, ("me", "they"), at.landed, at.wholes, strict=True):
         filled = element("i", style=f"width:{100 * score / max(whole, 1):.0f}%")

@@ -1,4 +1,4 @@
-"""HTML as text in which whatever is not markup is inert: names out of a ledger or a file are never obeyed."""
+"""HTML and SVG as escaped text: names from a ledger or a file are never markup."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def element(tag: str, /, *inside: object, **attributes: str | float | bool | Non
 
 
 def joined(parts: Iterable[object]) -> Markup:
-    """Parts side by side, text among them escaped; ``None`` is nothing."""
+    """Concatenate parts; plain text is escaped, ``None`` left out."""
     return Markup("").join(escape(part) for part in parts if part is not None)
 
 
@@ -43,6 +43,6 @@ def numbers_table(caption: str, heads: Iterable[str | None], rows: Iterable[Mark
 
 
 def svg(width: float, height: float, label: str, *inside: object, class_: str = "chart") -> Markup:
-    """A drawing in its own coordinates, as wide as its place; ``label`` describes it to those who cannot see it."""
+    """A drawing in its own coordinates, scaled to its place; ``label`` describes it to screen readers."""
     box = f"0 0 {width:g} {height:g}"
     return element("svg", *inside, class_=class_, viewBox=box, role="img", aria_label=label)

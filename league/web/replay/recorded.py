@@ -30,7 +30,7 @@ from dond_marl.yardsticks.recognition import Believes
 from dond_marl.yardsticks.replies import Probable
 from league.display.game import Step
 from league.tables.figures import counted
-from league.web.play.live_game import Hint, decode_hint
+from league.web.live_game import Hint, decode_hint
 from partners.best_response import BestResponse
 
 MAX_FILE = 64 * 2**20  # bytes of a file of records
@@ -217,8 +217,8 @@ def _sampling(partner: Partner) -> Partner:
 def _action_at(number: int, max_count: int) -> Action:
     """The action of a flat index of :mod:`dond_marl.splits`."""
     act, oA = action_at(number, max_count)
-    kept: Triple = tuple(oA.tolist())
-    return Action(Act(int(act)), kept)
+    split: Triple = tuple(oA.tolist())
+    return Action(Act(int(act)), split)
 
 
 def beliefs(partner: Partner, step: Step, prior: str) -> Beliefs | None:

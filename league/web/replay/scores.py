@@ -88,7 +88,11 @@ def _curve(score: PartnerScore) -> Markup | None:
     below = [f"{x(n):.1f},{y(max(mean.low, 0)):.1f}" for n, mean in reversed(sure)]
     line = " ".join(f"{x(n):.1f},{y(mean.mean):.1f}" for n, mean in score.curve)
     step = max(longest // 5, 1)
-    parts = [*axes.rows(range(0, 11, 5)), *axes.columns(range(0, longest + 1, step), lines=False), axes.below("games")]
+    parts = [
+        *axes.rows(range(0, 11, 5)),
+        *axes.columns(range(0, longest + 1, step), lines=False),
+        axes.bottom_title("games"),
+    ]
     if sure:
         parts.append(element("path", class_="band hue0", d=f"M{'L'.join([*above, *below])}Z"))
     parts.append(element("polyline", class_="line hue0", points=line))

@@ -16,7 +16,9 @@ from dond_marl.scenarios.space import pack
 from league.display.game import Step, act_in_words, said, steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, counted, element, joined, points
+from league.web.after_game import GameAddress, game_links
 from league.web.frame import facts_list, form, load, one_sentence, select
+from league.web.live_game import Hint
 from league.web.occupants import (
     CHOICE_ERRORS,
     HINT_LABELS,
@@ -26,8 +28,6 @@ from league.web.occupants import (
     make_adviser,
     make_partner,
 )
-from league.web.play.after_game import GameAddress, game_links
-from league.web.play.live_game import Hint
 from league.web.replay.recorded import (
     Beliefs,
     PolicyAtStep,
@@ -325,18 +325,18 @@ def policy_panel_content(record: GameRecord, menu: OccupantMenu, view: ReplayVie
     best: Action | str
     try:
         if is_person(other):
-            raise ValueError("the partner is a person, whose answers are not known")
+            raise ValueError("the partner is a person with unknown answers")
         best = best_answer(make_partner(menu.resolve(other))[0], step, prior)
     except CHOICE_ERRORS as error:
         best = one_sentence(error).removesuffix(".")
-    return joined((bars, facts_list((("Hint", hint), ("Best response", best_line(best, step))), "said-too")))
+    return joined((bars, facts_list((("Hint", hint), ("Best response", best_line(best, step))), "facts-list")))
 
 
 def ending(record: GameRecord) -> Markup:
     """The result of a recorded game: scores, and the point among all possible splits."""
     at = plane_of(record, 0, seat_names(record))
     text = element("p", element("b", "Deal." if at.deal else "No deal."), " ", verdict(at), class_="verdict")
-    return element("div", element("div", scores(at), class_="scores"), text, drawing(at), legend(at), class_="told")
+    return element("div", element("div", scores(at), class_="scores"), text, drawing(at), legend(at), class_="outcome")
 
 
 def file_chooser(files: Sequence[str], file: str, games: Sequence[tuple[int, GameRecord]], number: int) -> Markup:

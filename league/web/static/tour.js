@@ -42,7 +42,14 @@ function startTour() {
     shown.scrollIntoView({ block: "center" });
     on.focus({ preventScroll: true });
   }
+  // The page may have changed under the mark.
+  function markAgain() {
+    if (!card.isConnected) return;
+    shown = document.querySelector(TOUR[step][0]);
+    if (shown) shown.classList.add("toured"); else end();
+  }
   function end() {
+    document.removeEventListener("shown", markAgain);
     shown?.classList.remove("toured");
     card.remove();
     try { localStorage.setItem("toured", "yes"); } catch { /* it is shown again next time */ }
@@ -52,6 +59,7 @@ function startTour() {
   skip.addEventListener("click", end);
   on.addEventListener("click", () => { step += 1; if (step < TOUR.length) show(); else end(); });
   card.addEventListener("keydown", (event) => { if (event.key === "Escape") end(); event.stopPropagation(); });
+  document.addEventListener("shown", markAgain);
   document.body.append(card); // outside of <main>, whose content changes
   show();
 }

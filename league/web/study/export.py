@@ -1,7 +1,7 @@
 """Export of a study: CSV files, JSON lines and a codebook, without names, addresses, dates and free text.
 
 Participants get new numbers, ordered by a digest of the export's seed and a key that only the journal holds, so that
-nobody without the journal can undo the order. The scenarios stay: a reader who knows the study's seed can tell from
+the order cannot be reversed without the journal. The scenarios stay: a reader who knows the study's seed can tell from
 them in which order the participants of a condition came. Participants who withdrew are left out, with their tables.
 """
 

@@ -236,14 +236,14 @@ class _StudyPages:
         ):
             return _see_root()  # played already, in another window or by a second press
         seat = table.seat_of(participant.number)
-        kept = posted_split(values.getlist(KEEP), table.state.scenario.counts)
-        if values.get("act") not in Act.__members__ or kept is None:
+        split = posted_split(values.getlist(KEEP), table.state.scenario.counts)
+        if values.get("act") not in Act.__members__ or split is None:
             return self._page(request, values, "Please sort the items, then press a button.")
         if table.to_move != participant.number:
             return _see_root()
-        action = action_of(Act[str(values["act"])], kept)
+        action = action_of(Act[str(values["act"])], split)
         if "sure" not in values and warning(action, views.person_view(table, seat)):
-            content = views.game(self._study.config, table, seat, kept, question=action)
+            content = views.game(self._study.config, table, seat, split, question=action)
             return self._show(views.game_headline(table, seat), content, participant)
         try:
             browser = _seconds(str(values.get("browser", "")))
@@ -292,8 +292,8 @@ class _StudyPages:
                 content = views.result(config, table, seat, participant.number)
                 return self._show("The result", content, participant)
             mine = table.to_move == participant.number
-            kept = posted_split(given.getlist(KEEP), table.state.scenario.counts) if KEEP in given else None
-            content = views.game(config, table, seat, kept if mine else None, why=why)
+            split = posted_split(given.getlist(KEEP), table.state.scenario.counts) if KEEP in given else None
+            content = views.game(config, table, seat, split if mine else None, why=why)
             follow = version if not mine or table.partner == PERSON else None
             return self._show(views.game_headline(table, seat), content, participant, follow)
         match participant.phase:

@@ -64,9 +64,9 @@ def count_points(data_dir: Path) -> NDArray[np.float64]:
     counts = np.zeros(11)
     for split in DIALOGUE_SPLITS:
         for row in load_dialogues(split, data_dir):
-            kept = selection(row)
+            selected = selection(row)
             first, second, third = row.my_values
-            counts[0 if kept is None else worth((first, second, third), kept)] += 1
+            counts[0 if selected is None else worth((first, second, third), selected)] += 1
     return counts
 
 

@@ -41,13 +41,13 @@ def game(
     config: StudyConfig,
     table: StudyTable,
     seat: int,
-    kept: Triple | None = None,
+    split: Triple | None = None,
     question: Action | None = None,
     why: str = "",
 ) -> Markup:
     """The table for the participant in ``seat``.
 
-    ``kept``: the split to show, by default the initial one; ``question``: an act to be confirmed; ``why``: a message.
+    ``split``: the split to show, by default the initial one; ``question``: an act to be confirmed; ``why``: a message.
     """
     state = hide_partner_values(table.state, seat)
     mine = state.mover == seat
@@ -56,13 +56,13 @@ def game(
         facts.append(f"{config.study.turn:.0f} seconds for an act")
     view = View(state) if mine else view_before_turn(table.state.scenario, seat, state.rules)
     hidden = {"table": table.number, "turn": len(table.acts), "browser": ""}
-    split = initial_split(view) if kept is None else kept
-    turn = turn_form(view, split, "/act", hidden, playing=mine, why=why)
-    asked = None if question is None else really(view, question, "/act", hidden, "/")
+    shown = initial_split(view) if split is None else split
+    turn = turn_form(view, shown, "/act", hidden, playing=mine, why=why)
+    confirm = None if question is None else really(view, question, "/act", hidden, "/")
     return game_section(
         state,
         seat,
-        asked,
+        confirm,
         turn,
         partner=PARTNER,
         heading=game_headline(table, seat),
@@ -138,7 +138,7 @@ def check(config: StudyConfig, participant: Participant, given: Mapping[str, obj
     again = element(
         "details", element("summary", "The instructions"), paragraphs(config.texts.instructions), class_="more"
     )
-    asked = (
+    rows = (
         choice(
             f"q{place}",
             each.question,
@@ -152,17 +152,17 @@ def check(config: StudyConfig, participant: Participant, given: Mapping[str, obj
         problem(why or wrong),
         element("p", tries, class_="quiet"),
         again,
-        form("/check", *asked, submit("Answer")),
+        form("/check", *rows, submit("Answer")),
     )
 
 
 def ready(config: StudyConfig, participant: Participant) -> Markup:
     """The page before a first game, or after a skipped one."""
     many = config.games_each
-    told = f"You are going to play {many} games." if many > 1 else "You are going to play one game."
+    text = f"You are going to play {many} games." if many > 1 else "You are going to play one game."
     if participant.game:
-        told = f"Now comes game {participant.game + 1} of {many}."
-    return _story("Ready", element("p", told), form("/on", submit("Begin", autofocus=True)))
+        text = f"Now comes game {participant.game + 1} of {many}."
+    return _story("Ready", element("p", text), form("/on", submit("Begin", autofocus=True)))
 
 
 def waiting(config: StudyConfig) -> Markup:
@@ -187,9 +187,9 @@ def waiting(config: StudyConfig) -> Markup:
 
 def questions(config: StudyConfig, given: Mapping[str, object], why: str = "") -> Markup:
     """The questionnaire; ``given``: answers so far, by field."""
-    asked = [_question(each, str(given.get(each.name, ""))) for each in config.questionnaire]
-    head = "Some last questions" if asked else "That was the last game"
-    return _story(head, problem(why), form("/answers", *asked, submit("Finish")))
+    rows = [_question(each, str(given.get(each.name, ""))) for each in config.questionnaire]
+    head = "Some last questions" if rows else "That was the last game"
+    return _story(head, problem(why), form("/answers", *rows, submit("Finish")))
 
 
 def done(config: StudyConfig, token: str) -> Markup:

@@ -21,9 +21,9 @@ from league.display.game import conversation as heard
 from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
 from league.web.bargaining_table import act_choices, describe_act, describe_reading, headline, talk_lines, turns_left
+from league.web.live_game import GameEnded, LiveGame, PersonsTurn
 from league.web.occupants import Candidate
-from league.web.play.live_game import GameEnded, LiveGame, PersonsTurn
-from league.web.play.setup import GameChoice, sitting_of
+from league.web.play_setup import GameChoice, sitting_of
 from league.web.replay.recorded import best_answer
 from league.web.replay.stepper import recorded_talk
 from partners.human import Human, View, views

@@ -13,7 +13,7 @@ from dond_marl.game import Act, Action, State, apply
 from dond_marl.records.record import record_of, to_line
 from league.web.league_follower import RunViewError
 from league.web.league_page import play_members
-from league.web.play.setup import DAILY_PARTNERS, daily_deal, deal_of_today
+from league.web.play_setup import DAILY_PARTNERS, daily_deal, deal_of_today
 from partners.best_response import BestResponse
 from tests.command import in_process
 from tests.league.web.browser import HOSTILE, NARROW, SCENARIO, begin, games_in, missing, serving

@@ -181,7 +181,7 @@ def test_game_by_keys_in_a_file(tmp_path, size, scheme):
         accessible(Axe(), window)
         window.get_by_role("button", name="Yes").click()
         window.get_by_role("heading", name="No deal. You walked away.").wait_for()
-        window.get_by_text("Nobody gets anything. A fair deal was there").wait_for()
+        window.get_by_text("Both get nothing. A fair deal was there").wait_for()
         accessible(Axe(), window)
         window.get_by_role("button", name="Swap sides").click()
         window.get_by_text("they open").wait_for()

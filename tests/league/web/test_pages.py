@@ -168,7 +168,7 @@ def test_reload_keeps_the_game(look):
 def test_hint_is_shown_and_recorded(look, folder):
     page = look()
     begin(page, "pushover", Hints="random")
-    page.locator(".whisper", has_text="Psst").wait_for()
+    page.locator(".hint", has_text="Psst").wait_for()
     page.get_by_role("button", name="Propose").click()
     page.get_by_role("heading", name="Deal!").wait_for()
     assert games_in(folder)[-1].occupants[0] == "human(hints=random)"
@@ -202,8 +202,8 @@ def test_replay_steps(look, folder):
     page.get_by_text(
         re.compile(r"(PROPOSE|INSIST) to keep .+ \(\d+\)")
     ).first.wait_for()  # of what the expert might say
-    page.locator(".said-too dd").first.wait_for()
-    assert "not known" not in page.locator(".said-too dd").nth(1).inner_text()  # the heuristic's best response is
+    page.locator(".facts-list dd").first.wait_for()
+    assert "not known" not in page.locator(".facts-list dd").nth(1).inner_text()  # the heuristic's best response is
     page.locator(".stepper").press("ArrowRight")
     page.get_by_text("Act 3 of 3").wait_for()
     page.locator(".stepper").press("End")
@@ -300,7 +300,7 @@ def accessible(look, size, scheme):
     page = look("/", size, scheme)
     assert serious(page) == [], "the choice of a partner"
     begin(page, "heuristic", Hints="random")
-    page.locator(".whisper", has_text="Psst").wait_for()
+    page.locator(".hint", has_text="Psst").wait_for()
     assert serious(page) == [], "the person's turn"
     page.get_by_label("Say it in your own words").fill("bye")
     page.get_by_role("button", name="Say", exact=True).click()
@@ -324,10 +324,10 @@ def accessible(look, size, scheme):
     page = look("/league", size, scheme)
     page.locator(".heat").wait_for()
     page.get_by_role("button", name="Watch a game").click()
-    page.locator(".stepper .said-too").wait_for()
+    page.locator(".stepper .facts-list").wait_for()
     assert serious(page) == [], "the league"
     page = look("/replay?file=runs/games/told.jsonl", size, scheme)
-    page.locator(".said-too").wait_for()
+    page.locator(".facts-list").wait_for()
     assert serious(page) == [], "the replay"
     page.get_by_role("link", name="The end").click()
     page.locator(".plane").wait_for()

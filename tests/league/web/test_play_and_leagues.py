@@ -39,6 +39,7 @@ from league.display.svg.markup import Markup, element, joined
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger
 from league.standings.history import learning_curves
+from league.web.after_game import result
 from league.web.arena import figures_table, landing_chart, play_match
 from league.web.bargaining_table import (
     act_choices,
@@ -54,6 +55,15 @@ from league.web.bargaining_table import (
 from league.web.frame import one_sentence
 from league.web.league_follower import NEWEST, Follower, Leagues, RunViewError
 from league.web.league_page import curriculum, curves, heat_map, ladder, lineage, summary
+from league.web.live_game import (
+    GameBroken,
+    GameEnded,
+    LiveGame,
+    PartnerWorking,
+    PersonsTurn,
+    best_response_score,
+    decode_hint,
+)
 from league.web.occupants import (
     CHOICE_ERRORS,
     FEATURED,
@@ -68,17 +78,7 @@ from league.web.occupants import (
     parse_whole_number,
     source_choices,
 )
-from league.web.play.after_game import result
-from league.web.play.live_game import (
-    GameBroken,
-    GameEnded,
-    LiveGame,
-    PartnerWorking,
-    PersonsTurn,
-    best_response_score,
-    decode_hint,
-)
-from league.web.play.setup import GameChoice, sitting_of
+from league.web.play_setup import GameChoice, sitting_of
 from league.web.replay.recorded import (
     advice,
     best_answer,
@@ -769,7 +769,7 @@ def test_restarted_learner_gets_its_own_curve(run):
     again = league._replace(curves=(*league.curves, first._replace(round=9)))
     assert one_life == 1
     assert curves(again).count("<polyline") == 2
-    assert "Nobody has learned against heuristic yet." in curves(league._replace(curves=()))
+    assert "No learner has played heuristic yet." in curves(league._replace(curves=()))
 
 
 def test_members_have_current_weights(run, tmp_path):
@@ -827,7 +827,7 @@ def test_command_errors(tmp_path, capsys):
 
 
 def test_starlette_is_imported_lazily():
-    code = "import sys, league.web.play.live_game, league.web.league_follower, league.cli.web; "
+    code = "import sys, league.web.live_game, league.web.league_follower, league.cli.web; "
     code += "print('starlette' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "False"

@@ -12,10 +12,10 @@ testclient = pytest.importorskip("starlette.testclient", reason="the pages come 
 
 from dond_marl.game import Act, Action  # noqa: E402
 from dond_marl.records.record import from_json, replay  # noqa: E402
+from league.web import play_page  # noqa: E402
 from league.web.league_follower import Leagues  # noqa: E402
 from league.web.occupants import AllowedNames, Desk  # noqa: E402
 from league.web.pages import application  # noqa: E402
-from league.web.play import game_page  # noqa: E402
 from tests.league.web.browser import HOSTILE  # noqa: E402
 
 PATIENCE = 120  # seconds until a partner has answered
@@ -163,7 +163,7 @@ def test_broken_partner_is_reported(player):
 
 def test_hint_and_message(player):
     player.deal("announcer", hints="random", messages="text")
-    assert 'class="whisper"' in player.text
+    assert 'class="hint"' in player.text
     player.send("act", act="PROPOSE", message="<b>hats</b>")
     player.send("act", act="END", sure="1") if "data-follow" not in player.text and not player.games() else None
     record = player.games()[-1]
@@ -182,7 +182,7 @@ def test_daily_deal_counts_once(player):
 
 
 def test_oldest_session_is_dropped(player, monkeypatch):
-    monkeypatch.setattr(game_page, "MAX_SESSIONS", 1)
+    monkeypatch.setattr(play_page, "MAX_SESSIONS", 1)
     player.deal("tough")
     first = player.address
     player.deal("tough")

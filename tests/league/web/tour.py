@@ -1,9 +1,9 @@
-"""A tour of the pages, run by hand: pictures of every page into a folder, and how long loading and acts take.
+"""Pictures of every page into a folder, and the time of loading and acts; run by hand.
 
     python tests/league/web/tour.py --folder FOLDER --pictures docs
 
-``FOLDER`` holds runs/league with at least one league. A league of scripted members is played beside it for the last
-figure: its page while it has more than 10,000 rows of matches, and more of them arrive. Times are of this machine;
+``FOLDER`` holds runs/league with at least one league. For the last figure a league of scripted members is played
+meanwhile: its page with more than 10,000 rows of matches, while more of them arrive. Times are of this machine;
 nothing asserts on them.
 """
 
@@ -77,7 +77,7 @@ def first_load(browser: object, address: str) -> float:
     page = context.new_page()
     page.goto(address)
     page.get_by_role("button", name="Deal the items").wait_for()
-    page.wait_for_function("window.did_handshake")
+    page.wait_for_load_state("networkidle")
     took = page.evaluate("performance.now()")
     context.close()
     return took
@@ -129,7 +129,7 @@ def rows_of(folder: Path) -> int:
 
 
 def begin(page: object, partner: str, **fields: str) -> None:
-    page.get_by_text("Somebody else").click()
+    page.get_by_text("Another partner", exact=True).click()
     page.get_by_label("Name and parameters").fill(partner)
     page.get_by_text("Rules and chance").click()
     page.get_by_label("Seed").fill("7")
@@ -151,7 +151,7 @@ def answers(browser: object, address: str, partner: str) -> list[float]:
     while len(took) < ACTS:
         took.append(page.evaluate(PRESSED, [".act.propose", lines + 2]))
         lines += 2
-        page.wait_for_function("document.querySelector('.result') || !document.querySelector('.act.propose').disabled")
+        page.locator(".result, .act.propose:enabled").first.wait_for()
         if page.locator(".result").count():
             page.get_by_role("button", name="Next game").click()
             page.locator(".act.propose:enabled").wait_for()
@@ -177,8 +177,8 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     page.goto(address)
     page.get_by_role("button", name="Deal the items").wait_for()
     picture("choose", whole=size == WIDE)
-    begin(page, "prosocial", Advice="expert")
-    page.get_by_role("button", name="book 1 of").click()
+    begin(page, "prosocial", Hints="expert")
+    page.get_by_role("checkbox", name="book 1 of").click()
     page.get_by_role("button", name="Propose").click()
     page.locator(".log li").nth(1).wait_for()
     picture("play")
@@ -190,7 +190,7 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
         page.get_by_role("button", name="Next game").click()
         page.locator(".act.propose:enabled").wait_for()
         page.get_by_role("button", name="Stop talking").click()
-        page.get_by_role("button", name="Really?").click()
+        page.get_by_role("button", name="Yes: stop talking").click()
         page.locator(".judgement").first.wait_for()
     page.goto(f"{address}/scores")
     page.locator(".score-cards .chart").first.wait_for()
@@ -199,7 +199,7 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     page.locator(".heat").wait_for()
     picture("league")
     page.goto(f"{address}/replay?file=runs/human/games.jsonl&game=1")
-    page.get_by_role("button", name="Next act").click()
+    page.get_by_role("link", name="Next act").click()
     page.get_by_text("Act 2 of").wait_for()
     page.locator(".policy").wait_for()
     page.locator(".judgement").first.wait_for()
@@ -212,7 +212,7 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     picture("tour", of=newcomer, whole=False)
     untoured.close()
     page.goto(f"{address}/arena")
-    page.get_by_role("button", name="Let them meet").click()
+    page.get_by_role("button", name="Play the match").click()
     page.locator(".landing").wait_for()
     picture("arena")
     context.close()

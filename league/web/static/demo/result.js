@@ -17,7 +17,7 @@ function over() {
   const again = button("Next game", () => dealItems(), "button primary large");
   game.hand.replaceChildren(
     tag("div", { class: "result" },
-      tag("div", { class: "told" }, tag("div", { class: "scores" }, ...bars),
+      tag("div", { class: "outcome" }, tag("div", { class: "scores" }, ...bars),
         tag("p", { class: "verdict" }, verdict(state, seat)), cards(state, seat)),
       tag("figure", { class: "picture" }, plane(state, seat)),
       tally()),
@@ -58,8 +58,8 @@ function plane(state, seat) {
     if (text) element.textContent = text;
     return element;
   };
-  const told = `${scores[seat]} points for you, ${scores[1 - seat]} for them; ${verdict(state, seat)}`;
-  const chart = draw("svg", { viewBox: "0 0 360 300", class: "chart plane", role: "img", "aria-label": told });
+  const label = `${scores[seat]} points for you, ${scores[1 - seat]} for them; ${verdict(state, seat)}`;
+  const chart = draw("svg", { viewBox: "0 0 360 300", class: "chart plane", role: "img", "aria-label": label });
   for (const part of [0, 0.5, 1]) {
     const [across, up] = most.map((whole) => whole * part);
     chart.append(draw("line", { class: "grid", x1: x(across), x2: x(across), y1: y(0), y2: y(most[1]) }),

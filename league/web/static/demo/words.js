@@ -87,7 +87,7 @@ function possible(scenario, seat) {
 function verdict(state, seat) {
   const spots = possible(state.scenario, seat), nash = spots.find((spot) => spot.nash);
   const fair = `${inWords(nash.kept)} for you, ${nash.mine} points to ${nash.theirs}`;
-  if (!state.outcome.allocation) return `Nobody gets anything. A fair deal was there: ${fair}.`;
+  if (!state.outcome.allocation) return `Both get nothing. A fair deal was there: ${fair}.`;
   const mine = state.outcome.scores[seat], theirs = state.outcome.scores[1 - seat];
   if (!mine || !theirs) {
     const who = mine ? "They" : theirs ? "You" : "You and they";
@@ -97,7 +97,7 @@ function verdict(state, seat) {
     spot.best && spot.mine >= mine && spot.theirs >= theirs && (spot.mine !== mine || spot.theirs !== theirs));
   if (!better.length) {
     const isNash = spots.some((spot) => spot.nash && spot.mine === mine && spot.theirs === theirs);
-    return `An efficient deal${isNash ? ", with the largest product of both seats' points (Nash bargaining)" : ""}: nobody could have had more without the other having less.`;
+    return `An efficient deal${isNash ? ", with the largest product of both seats' points (Nash bargaining)" : ""}: neither side could have had more without the other having less.`;
   }
   const more = least(better, (spot) => [-spot.mine, -spot.theirs]);
   return `Points were left on the table: ${more.mine} for you and ${more.theirs} for them was possible.`;

@@ -29,6 +29,13 @@ from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
 from league.display.svg.markup import Markup, element
 from league.display.typed_lines import ReadAct, TableCommand, read_line
+from league.web.after_game import (
+    analysis_panel,
+    best_response_line,
+    game_links,
+    record_address,
+    result,
+)
 from league.web.background import in_background, wait_for_change
 from league.web.bargaining_table import (
     KEEP,
@@ -52,15 +59,7 @@ from league.web.bargaining_table import (
 )
 from league.web.frame import document, form, load, one_sentence
 from league.web.guard import form_fields
-from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert
-from league.web.play.after_game import (
-    analysis_panel,
-    best_response_line,
-    game_links,
-    record_address,
-    result,
-)
-from league.web.play.live_game import (
+from league.web.live_game import (
     Event,
     GameBroken,
     GameEnded,
@@ -70,7 +69,8 @@ from league.web.play.live_game import (
     PersonsTurn,
     best_response_score,
 )
-from league.web.play.setup import DailyDeal, GameChoice, daily_deal, setup_page, sitting_of
+from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert
+from league.web.play_setup import DailyDeal, GameChoice, daily_deal, setup_page, sitting_of
 from partners.human import View
 
 MAX_SESSIONS = 64  # in memory; the one that was used least recently goes first
@@ -121,7 +121,7 @@ class PlaySession:
         game = LiveGame(self.sitting, number, seat, lambda event: self._on_event(game, event), scenarios)
         self._game = game
         self.before = view_before_turn(game.scenarios.scenario(0), seat, self.sitting.rules)
-        self.kept = initial_split(self.before)  # split on the table
+        self.split = initial_split(self.before)  # split on the table
         self.state = State(game.scenarios.scenario(0), self.sitting.rules)
         self.version += 1
         game.start()
@@ -136,7 +136,7 @@ class PlaySession:
             self.typed[len(view.state.history)] = words
         # With secret claims the outcome would reveal the partner's claim before it is shown.
         self.state = replace(state, outcome=None) if state.rules.secret_claims else state
-        self.kept = action.oA if action.act_type.is_offer else self.kept
+        self.split = action.oA if action.act_type.is_offer else self.split
         self.view = self.hint = None
         self.version += 1
         self.game.play(action, words, text)
@@ -159,7 +159,7 @@ class PlaySession:
             self.working = event.task if isinstance(event, PartnerWorking) else ""
             if isinstance(event, PersonsTurn):
                 self.view, self.hint, self.state = event.view, event.hint, event.view.state
-                self.kept = initial_split(event.view)
+                self.split = initial_split(event.view)
             elif isinstance(event, GameEnded):
                 self.ended, self.state = event, replay(event.record)
                 self.played.append((event.record, game.seat))
@@ -173,7 +173,7 @@ class TableReply(NamedTuple):
 
     why: str = ""  # message
     question: Markup | None = None
-    kept: Triple | None = None  # split to show
+    split: Triple | None = None  # split to show
     line: str = ""  # sentence in the field
     focus: bool = False  # put the focus on it
     unread: int = 0  # sentences in a row that were not understood
@@ -222,16 +222,16 @@ def _hand(session: PlaySession, address: str, reply: TableReply) -> tuple[object
     view = session.view
     hidden = {"number": session.number, "turn": len(session.state.history)}
     if view is None:
-        frozen = turn_form(session.before, session.kept, f"{address}/act", hidden, playing=False)
+        frozen = turn_form(session.before, session.split, f"{address}/act", hidden, playing=False)
         return (frozen,)
     part = "content"
     hint = None if session.hint is None else hint_box(session.hint, view)
-    kept = session.kept if reply.kept is None else reply.kept
+    split = session.split if reply.split is None else reply.split
     keys = "Keys: 1 2 3 take a book, hat or ball, with Shift give one; T to type; letters as shown."
     words_hidden = {**hidden, "unread": reply.unread}
     return (
         hint,
-        turn_form(view, kept, f"{address}/act", hidden, message_field(view), why=reply.why, part=part),
+        turn_form(view, split, f"{address}/act", hidden, message_field(view), why=reply.why, part=part),
         reply.question,
         sentence_form(f"{address}/say", words_hidden, reply.line, focus=reply.focus, part=part),
         element("p", keys, class_="keys quiet"),
@@ -354,18 +354,18 @@ class PlayPages:
             view = self._view_of_turn(session, values)
             if view is None:  # played already, by a second press
                 return _see(token)
-            kept = posted_split(values.getlist(KEEP), view.counts)
-            if values.get("act") not in Act.__members__ or kept is None:
+            split = posted_split(values.getlist(KEEP), view.counts)
+            if values.get("act") not in Act.__members__ or split is None:
                 return self._page(session, request, TableReply("Sort the items, then press a button."))
-            action = action_of(Act[str(values["act"])], kept)
+            action = action_of(Act[str(values["act"])], split)
             rule = view.rule_against(action)
             if rule is not None:
-                return self._page(session, request, TableReply(f"Not legal: {rule}.", kept=kept))
+                return self._page(session, request, TableReply(f"Not legal: {rule}.", split=split))
             words, message = str(values.get("words", "")).strip(), str(values.get("message", ""))
             if "sure" not in values and warning(action, view):
                 address = f"/game/{token}"
                 question = really(view, action, f"{address}/act", _turn_of(values), address, part="content")
-                return self._page(session, request, TableReply(question=question, kept=kept))
+                return self._page(session, request, TableReply(question=question, split=split))
             session.play(action, words or None, message)
         return _see(token)
 
@@ -379,17 +379,17 @@ class PlayPages:
             view = self._view_of_turn(session, values)
             if view is None:
                 return _see(token)
-            kept = posted_split(values.getlist(KEEP), view.counts) if KEEP in values or "laid" in values else None
+            split = posted_split(values.getlist(KEEP), view.counts) if KEEP in values or "laid" in values else None
             line = str(values.get("words", ""))
             if "drop" in values:  # No, to a question about the sentence
-                return self._page(session, request, TableReply(kept=kept, line=line, focus=True))
+                return self._page(session, request, TableReply(split=split, line=line, focus=True))
             command = read_line(line, view)
             if isinstance(command, ReadAct) and command.sure and not warning(command.action, view):
                 session.play(command.action, None, str(values.get("message", "")))
                 return _see(token)
             unread = str(values.get("unread", ""))
             times = int(unread) if unread.isascii() and unread.isdigit() and len(unread) < 4 else 0
-            before = session.kept if kept is None else kept
+            before = session.split if split is None else split
             reply = _reply_to(line, command, view, before, f"/game/{token}", _turn_of(values), times)
         return self._page(session, request, reply)
 
@@ -464,48 +464,50 @@ def _reply_to(
     line: str,
     command: ReadAct | TableCommand | AmbiguousLine | Misread,
     view: View,
-    kept: Triple,
+    split: Triple,
     address: str,
     hidden: dict[str, object],
     times: int,
 ) -> TableReply:
     """The reply to a typed line that is not played at once.
 
-    ``kept``: the split on the table; ``hidden``: fields of the turn; ``times``: unread lines in a row before this one.
+    ``split``: the split on the table; ``hidden``: fields of the turn; ``times``: unread lines in a row before this one.
     """
     part = "content"
 
-    def ask(question: str, *answers: Markup, safe: bool, shown: Triple = kept) -> TableReply:
-        back = {**hidden, **keep_fields(kept), "laid": 1, "words": line, "drop": 1}
+    def confirm(question: str, *answers: Markup, safe: bool, shown: Triple = split) -> TableReply:
+        back = {**hidden, **keep_fields(split), "laid": 1, "words": line, "drop": 1}
         class_ = "button small no" if safe else "button small primary no"
         button = element("button", "No", class_=class_, type="submit", autofocus=not safe)
         no = form(f"{address}/say", button, hidden=back, data_part=part)
-        return TableReply(question=confirmation(question, *answers, no, safe=safe), kept=shown, line=line)
+        return TableReply(question=confirmation(question, *answers, no, safe=safe), split=shown, line=line)
 
     def answer(label: str, action: Action, words: str, *, focus: bool) -> Markup:
         return confirm_form(label, f"{address}/act", action, {**hidden, "words": words}, focus=focus, part=part)
 
     if not line.strip():
-        return TableReply("Type a sentence first, or use the buttons.", kept=kept)
+        return TableReply("Type a sentence first, or use the buttons.", split=split)
     if command is TableCommand.HELP:
-        return TableReply(f"You can say, for example: {EXAMPLES}.", kept=kept)
+        return TableReply(f"You can say, for example: {EXAMPLES}.", split=split)
     if command is TableCommand.LEAVE:
         leave = form(f"{address}/leave", element("button", "Leave the table", class_="button small", type="submit"))
-        return ask("Leave this game? It will not be recorded.", leave, safe=False)
+        return confirm("Leave this game? It will not be recorded.", leave, safe=False)
     if isinstance(command, AmbiguousLine):
         safe = len(command.actions) > 1 and not warning(command.actions[0], view)
         answers = [
             answer(describe_reading(action, view), action, line, focus=safe and place == 0)
             for place, action in enumerate(command.actions)
         ]
-        return ask(command.why, *answers, safe=safe)
+        return confirm(command.why, *answers, safe=safe)
     if isinstance(command, ReadAct):
         action, risk = command.action, warning(command.action, view)
         question = f"Read as {describe_reading(action, view)}.{f' {risk} Really?' if risk else ''}"
         label = "Yes, really" if risk else "Yes, say that"
         yes = answer(label, action, "" if command.sure else line, focus=not risk)
-        return ask(question, yes, safe=not risk, shown=action.oA if action.act_type.is_offer else kept)
+        return confirm(question, yes, safe=not risk, shown=action.oA if action.act_type.is_offer else split)
     if isinstance(command, Misread) and command.unread:
-        return TableReply(describe_unread(line.strip(), command.why, times + 1), kept=kept, line=line, unread=times + 1)
+        return TableReply(
+            describe_unread(line.strip(), command.why, times + 1), split=split, line=line, unread=times + 1
+        )
     why = command.why if isinstance(command, Misread) else "it is not clear"
-    return TableReply(f"{why[0].upper()}{why[1:]}.", kept=kept, line=line)
+    return TableReply(f"{why[0].upper()}{why[1:]}.", split=split, line=line)

@@ -47,7 +47,7 @@ def result(played: Sequence[tuple[GameRecord, int]], partner: str) -> Markup:
         element("p", verdict(at), class_="verdict"),
         *_fallback_acts(record, seat, partner),
         shares_table(record, seat),
-        class_="told",
+        class_="outcome",
     )
     picture = element(
         "figure",
@@ -63,9 +63,9 @@ def shares_table(record: GameRecord, seat: int) -> Markup:
     """Table of the items and values of both sides and of what each got."""
     scenario, outcome = record.scenario, record.outcome
     rows = [("on the table", scenario.counts, "")]
-    for name, whose, side in (("you", seat, "me"), ("they", 1 - seat, "they")):
-        rows.append((f"worth to {'you' if side == 'me' else 'them'}, each", scenario.utilities[whose], side))
-        share = (0, 0, 0) if outcome.allocation is None else outcome.allocation[whose]
+    for name, owner, side in (("you", seat, "me"), ("they", 1 - seat, "they")):
+        rows.append((f"worth to {'you' if side == 'me' else 'them'}, each", scenario.utilities[owner], side))
+        share = (0, 0, 0) if outcome.allocation is None else outcome.allocation[owner]
         rows.append((f"{name} got", share, f"{side} got"))
     body = [
         element("tr", element("th", label, scope="row"), *(element("td", n) for n in numbers), class_=side or None)
@@ -118,34 +118,37 @@ def best_response_line(partner: str, score: int) -> Markup:
 
 
 def analysis_panel(
-    record: GameRecord, seat: int, partner: Partner | None, expert: Partner | None, whose: str
+    record: GameRecord, seat: int, partner: Partner | None, expert: Partner | None, possessive: str
 ) -> Markup:
-    """The analysis of one seat; slow. ``whose``: the possessive of the player, such as ``your``."""
+    """The analysis of one seat; slow. ``possessive``: the possessive of the player, such as ``your``."""
     try:
-        content = analysed(analyse_acts(record, seat, partner, expert), whose)
+        content = analysed(analyse_acts(record, seat, partner, expert), possessive)
     except Exception as error:  # noqa: BLE001  # partners of other packages may raise anything
         content = element("p", f"These acts cannot be analysed: {type(error).__name__}.", class_="quiet")
     return element("section", element("h2", "Analysis"), content, class_="panel analysis", aria_label="Analysis")
 
 
-def analysed(found: Analysis, whose: str = "your") -> Markup:
+def analysed(found: Analysis, possessive: str = "your") -> Markup:
     """An analysis as a summary, a list of acts with their cost, and the basis of comparison."""
     if not found.acts:
         return element("p", "There is no act to analyse: the game was over before one.", class_="quiet")
     acts = element("ol", *(_act_item(judged) for judged in found.acts), class_="judged")
-    first, last = element("p", summary(found, whose), class_="in-short"), element("p", found.compared, class_="quiet")
+    first, last = (
+        element("p", summary(found, possessive), class_="in-short"),
+        element("p", found.compared, class_="quiet"),
+    )
     return joined((first, acts, last))
 
 
-def summary(found: Analysis, whose: str = "your") -> str:
+def summary(found: Analysis, possessive: str = "your") -> str:
     """An analysis in one or two sentences: the costliest act, or that all were good."""
     if not found.exact:
-        return f"The expert's acts, next to {whose} acts."
+        return f"The expert's acts, next to {possessive} acts."
     costs = [judged.cost for judged in found.acts]
     worst = max(range(len(costs)), key=costs.__getitem__)
     at = len(found.acts[worst].state.history) + 1
     if costs[worst] <= GOOD:
-        good = f"Every one of {whose} acts was a good one."
+        good = f"Every one of {possessive} acts was a good one."
         lost = f"{costs[worst]:.1f} points of what could be expected"
         return good if costs[worst] < BEST else f"{good} The costliest, act {at}, gave away {lost}."
     return f"Act {at} was the costliest: it {judgement(found.acts[worst])} of what could be expected."
@@ -166,7 +169,7 @@ def _act_item(judged: JudgedAct) -> Markup:
     if judged.expert is not None:
         same = judged.expert.action == judged.played.action
         lines.append(("Expert", element("span", "the same") if same else _valued(judged.expert, state)))
-    return element("li", head, facts_list(lines, "said-too"))
+    return element("li", head, facts_list(lines, "facts-list"))
 
 
 def _alternatives(judged: JudgedAct) -> Iterator[tuple[str, list[ValuedAct]]]:

@@ -1,1 +1,0 @@
-"""The commands that write or serve pages to look at."""
