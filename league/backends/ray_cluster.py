@@ -61,8 +61,8 @@ class RayBackend(Backend):
 
     def __init__(self, workers: int | None, address: str | None, warn: Callable[[str], None]) -> None:
         self._ray = load_ray()
-        self._ours = not self._ray.is_initialized()
-        if self._ours:
+        self._started_here = not self._ray.is_initialized()
+        if self._started_here:
             join(self._ray, workers, address)
         self._size = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         self._warn, self._warned = warn, set[str]()
@@ -89,8 +89,8 @@ class RayBackend(Backend):
                 self._ray.wait(farewells, num_returns=len(farewells), timeout=FAREWELL)
             while self._actors:
                 self._ray.kill(self._actors.pop().handle)
-        if self._ours:
-            self._ours = False
+        if self._started_here:
+            self._started_here = False
             self._ray.shutdown()
 
     def hand_out(self, flight: Flight) -> None:

@@ -67,7 +67,7 @@ def command() -> None:
 
 
 @command.command(RUN, cls=Command, interrupted="nothing is added to the results file")
-@click.argument("who", required=False)
+@click.argument("policy", metavar="[WHO]", required=False)
 @click.option(
     "--against",
     multiple=True,
@@ -101,7 +101,7 @@ def command() -> None:
 @click.pass_context
 def run(
     context: click.Context,
-    who: str | None,
+    policy: str | None,
     against: tuple[str, ...],
     folder: Path | None,
     member: str | None,
@@ -119,14 +119,14 @@ def run(
     examples:
       dond bench expert --against dev
     """
-    if (who is None) == (folder is None):
+    if (policy is None) == (folder is None):
         raise InputError("name WHO (an occupant or a checkpoint's .json), or --run FOLDER --member NAME")
     if folder is None and member is not None:
         raise InputError("--member is for --run, which names a league's folder")
     console = output_console()
     with console.status("") as status:  # shown on a terminal only
         row = benchmark(
-            who if folder is None else member,
+            policy if folder is None else member,
             against,
             run=folder,
             name=name,
@@ -215,12 +215,12 @@ def crowd(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, result
 
 
 @command.command(cls=Command, interrupted="nothing is written")
-@click.argument("who")
+@click.argument("policy", metavar="WHO")
 @click.option("--of", "words", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
 @click.option("--name", metavar="TEXT", help="in the results file (WHO)")
 @click.option("--seed", type=SEED, metavar="N", help="of its training")
 @click.option("--results", type=FILE, default=RECOGNITIONS, metavar="FILE", help=f"to keep it in ({RECOGNITIONS})")
-def beliefs(who: str, words: tuple[str, ...], name: str | None, seed: int | None, results: Path) -> None:
+def beliefs(policy: str, words: tuple[str, ...], name: str | None, seed: int | None, results: Path) -> None:
     """Measure the beliefs of WHO about its partner (identity and values), and the regret of each own turn.
 
     Every member is equally likely. If WHO reports beliefs, they are shown next to the exact beliefs on the same turns.
@@ -234,7 +234,7 @@ def beliefs(who: str, words: tuple[str, ...], name: str | None, seed: int | None
     opponents = opponents_of(words, "--of")
     check_writable(results)
     read_recognitions(results)
-    submission = submission_of_spec(who, name)._replace(seed=seed)
+    submission = submission_of_spec(policy, name)._replace(seed=seed)
     console = output_console()
     with console.status("") as status:  # shown on a terminal only
         row = recognition_row(submission, opponents.name, opponents.partners, report=status.update)

@@ -1,11 +1,11 @@
 r"""Play yourself: negotiate with any partner, in short commands or in sentences.
 
-Each game is recorded as soon as it is over, so you lose no finished game if you quit.
+Each game is recorded as soon as it is over, so quitting loses no finished game.
 
 examples:
   dond play --partner expert
   dond play --partner announcer --messages    # each act with a line of text
-  dond play --partner heuristic --secret-claims    # talk binds nobody, a claim does
+  dond play --partner heuristic --secret-claims    # acts do not bind, one secret claim does
   dond play --partner "boulware(exponent=2)" --seat 0 --games 3 --max-turns 6
   dond play --partner heuristic --scenarios self_play --data-dir FOLDER \
       --disagree rejects
@@ -52,7 +52,7 @@ from partners.equilibrium import check_game
 from partners.human import Human
 
 MOST_GAMES = 1000
-# Who sits there by default: the shipped expert, unless what reads its weights is not installed.
+# The default partner: the shipped expert, unless the library that reads its weights is missing.
 DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
 
 
@@ -87,8 +87,10 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
     default="ends",
     help="whether DISAGREE ends or only rejects (ends)",
 )
-@click.option("--messages", is_flag=True, help=f"a message may stand beside each act, {MESSAGE_LENGTH} characters")
-@click.option("--secret-claims", is_flag=True, help="acts bind nobody, but for one secret claim of each at the end")
+@click.option("--messages", is_flag=True, help=f"each act may carry a message of {MESSAGE_LENGTH} characters")
+@click.option(
+    "--secret-claims", is_flag=True, help="acts do not bind; each seat makes one binding secret claim at the end"
+)
 @click.option("--record", type=FILE, metavar="FILE", help=f"games are added here as JSON lines ({RECORDS})")
 @click.option("--no-color", is_flag=True, help="plain text without colours")
 def command(
@@ -106,8 +108,8 @@ def command(
     record: Path | None,
     no_color: bool,
 ) -> None:
-    """Seat a person at a terminal, game after game."""
-    _forgive_foreign_characters()
+    """Play games with a person at the terminal."""
+    _tolerate_encodings()
     source = open_source(scenarios, split=split, data_dir=data_dir)
     occupant, name = seat_occupant(partner, one_game=True), spec_name(partner)
     if secret_claims and max_turns < 2:
@@ -126,7 +128,7 @@ def command(
 
 
 def _writable(record: Path | None) -> Path:
-    """The file of records: one that can be made, or one that holds records already."""
+    """The file of records: a new one, or one that holds records already."""
     path = RECORDS if record is None else record.expanduser()
     try:
         if record is None:
@@ -146,26 +148,26 @@ def _writable(record: Path | None) -> Path:
 
 
 def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecord]) -> None:
-    """Game after game; each is added to ``played`` once it is written down."""
-    screen.say(f"scenarios: {sitting.source.label}, seed {sitting.seed}")
+    """Play the games; each is added to ``played`` once it is recorded."""
+    screen.write(f"scenarios: {sitting.source.label}, seed {sitting.seed}")
     if sitting.rules.secret_claims:
-        screen.say(protocol(sitting.rules))
-    screen.say(help_line(sitting.rules))
+        screen.write(protocol(sitting.rules))
+    screen.write(help_line(sitting.rules))
     seats = [sitting.seat_of(number) for number in range(games)]
     for number, seat in enumerate(seats):
-        screen.say("")
-        screen.say(opening(sitting.called, seat, sitting.rules, number + 1, games), "bold")
+        screen.write("")
+        screen.write(opening(sitting.called, seat, sitting.rules, number + 1, games), "bold")
         screen.words.clear()
         record = add_typed_words(play_game(sitting, Human(screen), seat, number), seat, screen.words)
         _recorded(record, sitting.book)
         played.append(record)
         _show_end(screen, record, seat)
         _show_best(screen, sitting, seat, number)
-        screen.say(f"recorded in {sitting.book}", wrap=False)
+        screen.write(f"recorded in {sitting.book}", wrap=False)
     if games > 1:
         deals, mine, theirs = tally(list(zip(played, seats, strict=True)))
-        screen.say("")
-        screen.say(f"{games} games, {deals} deals: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
+        screen.write("")
+        screen.write(f"{games} games, {deals} deals: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
 
 
 def _recorded(record: GameRecord, book: Path) -> None:
@@ -177,47 +179,46 @@ def _recorded(record: GameRecord, book: Path) -> None:
 
 
 def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
-    """What the person has not heard yet, who got what, and what was possible."""
+    """Print the last acts, the outcome, and the Pareto frontier."""
     state = replay(record)
-    said_last = (len(state.history) - 1) % 2
-    unheard = 1 if said_last == seat and not state.rules.secret_claims else 2
-    screen.show("", conversation(state, seat, max(len(state.history) - unheard, 0)), "")
-    screen.say(ending(state, seat), "bold green" if record.outcome.deal else "bold red")
+    last_mover = (len(state.history) - 1) % 2
+    unseen = 1 if last_mover == seat and not state.rules.secret_claims else 2
+    screen.show("", conversation(state, seat, max(len(state.history) - unseen, 0)), "")
+    screen.write(ending(state, seat), "bold green" if record.outcome.deal else "bold red")
     for cause in sorted(set(record.causes) - {Cause.FREE}):
-        number, whose = record.causes.count(cause), Cause(cause).name
-        screen.say(f"{number} of their acts stood in for their own choice ({whose})", "yellow")
-    screen.show(values_table(state, seat), "", "The Pareto frontier, where more for one is less for the other:")
+        number, reason = record.causes.count(cause), Cause(cause).name
+        screen.write(f"{number} of their acts were fallbacks ({reason})", "yellow")
+    screen.show(values_table(state, seat), "", "The Pareto frontier:")
     screen.show(frontier_table(_frontier(record, seat), state, seat))
 
 
 def _frontier(record: GameRecord, seat: int) -> list[Triple]:
-    """What ``seat`` keeps in each split that no other dominates."""
+    """The share of ``seat`` in each Pareto-optimal split."""
     solved = solve(pack([record.scenario]))
     firsts: list[Triple] = [(a, b, c) for a, b, c in grid(solved.max_count)[solved.pareto.splits[0]].tolist()]
     return firsts if seat == 0 else [rest(record.scenario.counts, first) for first in firsts]
 
 
 def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> None:
-    """The best response's points in the same game; nothing where it is not known exactly."""
+    """Print the best response's points in the same game, if it is known exactly."""
     record = best_response_game(sitting, seat, number)
     if record is None:
         return
     score, how = record.outcome.scores[seat], "" if record.outcome.deal else ", for want of a deal"
-    screen.say(
-        f"\nThe best response to {sitting.called}, which knows how it answers but not its values, "
-        f"gets {score} here{how}."
+    screen.write(
+        f"\nThe best response to {sitting.called}, which knows its policy but not its values, gets {score} here{how}."
     )
 
 
 def _farewell(played: list[GameRecord], book: Path) -> str:
-    """What is left of the sitting of somebody who leaves."""
+    """The message when the person leaves: the games that are recorded."""
     if not played:
         return "left the table: no game was finished"
     return f"left the table: {len(played)} finished game{'s are' if len(played) > 1 else ' is'} in {book}"
 
 
-def _forgive_foreign_characters() -> None:
-    """Read what is no text, and show what the terminal's encoding lacks, as question marks instead of failing."""
+def _tolerate_encodings() -> None:
+    """Replace characters that the terminal's encoding lacks by question marks instead of failing."""
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

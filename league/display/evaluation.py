@@ -1,4 +1,4 @@
-"""Evaluations on a terminal: of one member against one partner, and of a league's main members."""
+"""Evaluations on a terminal: of a pair, of a league's main members, probes and diagnoses."""
 
 from __future__ import annotations
 
@@ -67,20 +67,20 @@ def print_final(console: Console, final: FinalEvaluation) -> None:
 
 
 def final_in_short(final: FinalEvaluation) -> tuple[str, ...]:
-    """What the final evaluation of a league comes to."""
+    """The final evaluation of a league in short."""
     document = final_document(final)
     short = short_names(names_in(document))
     return tuple(replace_names(sentence, short) for sentence in evaluation_summary(document))
 
 
 def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine, *, details: bool = False) -> None:
-    """Print what one pair comes to, a table of it, and what its figures mean; ``details``: every figure as well."""
+    """Print a pair's result in short, its table and notes; ``details``: every figure as well."""
     names = (evaluation.member, evaluation.against)
     section = Section("evaluation", _measured(evaluation), tuple(_notes(evaluation)), (main_table(evaluation),))
     print_in_short(console, (replace_names(sentence, short_names(names)) for sentence in pair_summary(evaluation)))
     for name, answers in evaluation.answers.items():
-        told = replace_names(answers.sentence(name), short_names(names))
-        prose(console, f"warning: {told}" if answers.left_out else told, "yellow" if answers.fallbacks else "")
+        sentence = replace_names(answers.sentence(name), short_names(names))
+        prose(console, f"warning: {sentence}" if answers.left_out else sentence, "yellow" if answers.fallbacks else "")
     print_section(console, with_short_names(section, names))
     if details:
         people = human_figures(human)
@@ -90,16 +90,16 @@ def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine,
 
 
 def print_probe(console: Console, probed: Probe) -> None:
-    """What could be gained by knowing more and by answering better, by seat, and who leaves the member least."""
+    """Print the gain of more information and of better responses, by seat, and the member's worst case."""
     responses = [each.response for each in probed.exploited]
     rows = {f"best response to {probed.against}": [(value.low, value.high) for value in probed.hidden]}
     if probed.informed is not None:
-        rows["  told its values"] = [(value.low, value.high) for value in probed.informed]
+        rows["  knowing its values"] = [(value.low, value.high) for value in probed.informed]
         rows["  value of information"] = probed.information or []
     rows[f"best response to {probed.member}"] = [(value.low, value.high) for value in responses]
     rows[f"  {probed.member} against itself"] = [(each.self_play, each.self_play) for each in probed.exploited]
     rows["  exploitability"] = [each.gain for each in probed.exploited]
-    rows |= _beside_equilibrium(probed)
+    rows |= _equilibrium_rows(probed)
     table = Table(
         "expected points of ten",
         tuple(f"as {seat}" for seat in SEATS),
@@ -107,7 +107,7 @@ def print_probe(console: Console, probed: Probe) -> None:
         label="",
     )
     safety = (
-        f"safety: {probed.member} is left with least by {probed.safety.responder} of the zoo: "
+        f"safety: {probed.member} scores least against {probed.safety.responder} of the zoo: "
         f"{probed.safety.points:.2f} points of ten, mean of both seats"
     )
     ways = sorted({value.how for value in (*probed.hidden, *responses) if not value.exact})
@@ -116,16 +116,16 @@ def print_probe(console: Console, probed: Probe) -> None:
     print_section(console, with_short_names(section, (probed.member, probed.against)))
 
 
-def _beside_equilibrium(probed: Probe) -> dict[str, list[tuple[float, float]]]:
-    """Rows by label: what the exploitability is made of, and the member and an equilibrium against each other."""
-    beside, parted = probed.beside, probed.split_gains
-    if beside is None or parted is None:
+def _equilibrium_rows(probed: Probe) -> dict[str, list[tuple[float, float]]]:
+    """Rows by label: the parts of the exploitability, and the scores of the member and an equilibrium."""
+    equilibrium, parted = probed.beside, probed.split_gains
+    if equilibrium is None or parted is None:
         return {}
     points = {
-        f"{probed.member} against an equilibrium": beside.member,
-        "  less than an equilibrium there": beside.fewer,
-        f"an equilibrium against {probed.member}": beside.equilibrium,
-        "  more than against itself": beside.more,
+        f"{probed.member} against an equilibrium": equilibrium.member,
+        "  less than an equilibrium there": equilibrium.fewer,
+        f"an equilibrium against {probed.member}": equilibrium.equilibrium,
+        "  more than against itself": equilibrium.more,
     }
     return {
         "    conceded": list(parted.conceded),
@@ -135,18 +135,18 @@ def _beside_equilibrium(probed: Probe) -> dict[str, list[tuple[float, float]]]:
 
 
 def _of_equilibria(probed: Probe) -> Iterator[str]:
-    """What the rows of an equilibrium mean."""
+    """Notes on the rows of an equilibrium."""
     if probed.beside is not None:
         yield (
-            "conceded: what the seat could have of any rational partner, an equilibrium, by asking for it; weak: what "
-            f"{probed.member}'s answers and offers give away beyond that"
+            "conceded: the seat's gain against any rational partner (an equilibrium) by demanding it; weak: the "
+            f"further gain that {probed.member}'s answers and offers concede"
         )
         if not probed.beside.exact:
             yield f"games of {probed.member} and an equilibrium are played, each scenario once in both seats"
 
 
 def main_table(evaluation: Evaluation) -> Table:
-    """By seat: what the member scored, its shares of the best response and of the Nash point, and what it leaves."""
+    """By seat: the member's score, its shares of the best response and of the Nash point, and the partner's score."""
     played, best = evaluation.played.figures, evaluation.best
     rows = [TableRow(evaluation.member, tuple(Figure(played[view].points) for view in VIEWS))]
     for name, shares in evaluation.shares.items():
@@ -180,7 +180,7 @@ def view_table(evaluation: Evaluation, human: Mapping[str, Figures], view: str) 
 
 
 def _between(low: float, high: float) -> Figure:
-    """A number that is only known to lie in a range, or exactly."""
+    """A figure that is known exactly or as a range."""
     return number_cell(low) if math.isclose(low, high, abs_tol=5e-7) else Figure(Estimate(math.nan, 0, low, high))
 
 
@@ -189,7 +189,7 @@ def _unit(name: str) -> Unit:
 
 
 def _measured(evaluation: Evaluation) -> str:
-    """Who played whom, where, and under which rules, in one line."""
+    """The pair, scenarios and rules, in one line."""
     rules, scenarios = evaluation.rules, evaluation.scenarios.size
     return (
         f"{evaluation.member} against {evaluation.against} on {evaluation.source.label}: {scenarios:,} scenarios, each "
@@ -206,17 +206,17 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.values is not None:
         value = mean_of_seats(evaluation.values)
         yield (
-            f"Best response: whoever knows how {evaluation.against} answers, though not its values, and gets the most "
-            f"from it. Expected: its mean over all scenarios of {evaluation.source.prior}, "
-            f"{'exact' if value.exact else 'within bounds'} ({value.how}). In the games played here it may get more or "
+            f"Best response: the policy with the highest score that knows the policy of {evaluation.against}, but not "
+            f"its values. Expected: its mean over all scenarios of {evaluation.source.prior}, "
+            f"{'exact' if value.exact else 'within bounds'} ({value.how}). In these games it may score more or "
             f"less."
         )
     yield "Nash point: the split with the largest product of both seats' points. Shares are of the same games."
-    yield "Pareto-optimal: a deal in which nobody could have more without the other having less."
+    yield "Pareto-optimal: a deal in which neither seat could have more without the other having less."
 
 
 def _as_sentence(note: str) -> str:
-    """A note that opens with a word opens with a capital; one that opens with a name is left as it is."""
+    """The note with a capital first letter, unless it begins with a name."""
     return note[0].upper() + note[1:] if note.startswith(("no ", "what ", "the ")) else note
 
 
@@ -227,7 +227,7 @@ def _notes_of_details(evaluation: Evaluation, human: HumanLine) -> Iterator[str]
     )
     last = ultimatum_seat(evaluation.rules)
     yield (
-        "Nash, egalitarian, utilitarian and ultimatum: what the seat would get if every game ended at one split, "
+        "Nash, egalitarian, utilitarian and ultimatum: the seat's score if every game ended at one split, "
         "chosen with both seats' values known."
     )
     yield "Nash: the split with the largest product of points. Utilitarian: with the largest sum."
@@ -247,10 +247,10 @@ def _notes_of_details(evaluation: Evaluation, human: HumanLine) -> Iterator[str]
 
 
 def diagnosis_section(found: Diagnosis) -> Section:
-    """The tables and what they mean."""
+    """A diagnosis as tables with notes."""
     blocks = [
         _diagnosis_table("in all", ("",), _diagnosis_totals(found)),
-        _diagnosis_table("by act", ("said", "lost by each"), _diagnosis_by_act(found)),
+        _diagnosis_table("by act", ("said", "regret of each"), _diagnosis_by_act(found)),
     ]
     if found.demanded:
         offers = [
@@ -259,7 +259,7 @@ def diagnosis_section(found: Diagnosis) -> Section:
         blocks.append(_diagnosis_table("what its offers keep", ("offers", "share of its own points"), offers))
     if found.believed is not None and found.believed.answered:
         bins = [(f"{said:.2f}", f"{number:,}", f"{true:.2f}") for number, said, true in found.believed.calibration]
-        blocks.append(_diagnosis_table("said to be likely", ("times", "true"), bins))
+        blocks.append(_diagnosis_table("stated probability", ("times", "true"), bins))
     return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(found)), tuple(blocks))
 
 
@@ -270,7 +270,7 @@ def _diagnosis_table(caption: str, heads: tuple[str, ...], rows: Sequence[tuple[
 def _diagnosis_totals(found: Diagnosis) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("own points of ten, a game", with_margin(found.points))]
     if found.lost is not None:
-        rows += [("lost by its acts, a game", with_margin(found.lost))]
+        rows += [("regret of its acts, a game", with_margin(found.lost))]
         rows += [("of the exact best response", f"{found.share:.1%}")]
     rows += [("a second copy, more or less", with_margin(found.noise))]
     of = found.answers
@@ -283,10 +283,10 @@ def _diagnosis_totals(found: Diagnosis) -> list[tuple[str, ...]]:
         ]
     if found.believed is not None:
         believed = found.believed
-        rows += [("beliefs told, of those asked", f"{believed.answered:,} of {believed.asked:,}")]
+        rows += [("stated beliefs, of those queried", f"{believed.answered:,} of {believed.asked:,}")]
         if believed.answered:
             rows += [("Brier score", _score(believed.brier)), ("  of the exact posterior", _score(believed.floor))]
-            rows += [("  of who has heard nothing", _score(believed.before))]
+            rows += [("  of the prior", _score(believed.before))]
     return rows
 
 
@@ -309,7 +309,7 @@ def _diagnosis_notes(found: Diagnosis) -> Iterator[str]:
     if found.note:
         yield f"{found.note[0].upper()}{found.note[1:]}."
     if found.lost is not None:
-        yield "What acts lose in a game is, on average, what it earns less than the exact best response."
-    yield "A second copy plays the same scenarios with luck of its own: smaller differences mean nothing."
+        yield "The regret of its acts in a game is, on average, the exact best response's score minus its own."
+    yield "A second run plays the same scenarios with other random draws: smaller differences are noise."
     if found.believed is not None:
-        yield "Beliefs: which item type the partner values most; 0 is the best score, 2 the worst."
+        yield "Beliefs: the item type that the partner values most; the Brier score is 0 at best, 2 at worst."

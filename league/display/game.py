@@ -1,7 +1,7 @@
-"""A game in the terminal, for the person in one of its seats: what is shown, and how an act is asked for.
+"""A game in the terminal, for the person in one of its seats: the display, and the prompt for an act.
 
-Output is only ever appended, line by line, so that it works on any terminal, in a pipe and in a file. Text that comes
-from outside (a partner's name, a line of input) is printed without markup or control characters.
+Output is only ever appended, line by line, so that it works on any terminal, in a pipe and in a file. Text from
+outside (a partner's name, a line of input) is printed without markup or control characters.
 """
 
 from __future__ import annotations
@@ -37,85 +37,87 @@ from league.tables.figures import points
 from partners.human import View
 
 PROMPT = "your act> "
-WHO = ("they", "you")
+SIDES = ("they", "you")
 Row = tuple[str, Triple | None, str]  # a label, numbers of items, and a note on them
 
 
 class LeftTheTable(Exception):
-    """The person wants to stop, or there is nothing left to read."""
+    """The person wants to stop, or the input has ended."""
 
     def __init__(self) -> None:
         super().__init__("left the table")
 
 
 class Terminal:
-    """Asks the person at the terminal, line by line: an :class:`partners.human.Interface`."""
+    """Prompts the person at the terminal, line by line: an :class:`partners.human.Interface`."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = Console(highlight=False) if console is None else console
-        self.words: list[str | None] = []  # of each act so far, as they were typed; None for a command
+        self.words: list[str | None] = []  # the typed line of each act so far; None for a command
 
     def ask(self, view: View) -> Action:
-        """Show the game, and ask until the person says a legal act. Raises :class:`LeftTheTable`."""
+        """Show the game, and prompt until the person types a legal act. Raises :class:`LeftTheTable`."""
         self._show(view)
         line = self._read(PROMPT)
         while True:
-            meant = read_line(line, view)
-            if meant is TableCommand.LEAVE:
+            reading = read_line(line, view)
+            if reading is TableCommand.LEAVE:
                 raise LeftTheTable
-            if isinstance(meant, ReadAct | AmbiguousLine):
-                choices = (meant.action,) if isinstance(meant, ReadAct) else meant.actions
-                command = isinstance(meant, ReadAct) and meant.sure
+            if isinstance(reading, ReadAct | AmbiguousLine):
+                choices = (reading.action,) if isinstance(reading, ReadAct) else reading.actions
+                command = isinstance(reading, ReadAct) and reading.sure
                 worthless = choices[0].act_type is Act.AGREE and warning(choices[0], view)
-                answer = choices[0] if command and not worthless else self._chosen(meant, choices, view)
+                answer = choices[0] if command and not worthless else self._chosen(reading, choices, view)
                 if isinstance(answer, Action):
                     self.words.append(None if command else line.strip())
                     return answer
                 line = answer
                 continue
-            self.say(_told(meant), "red") if isinstance(meant, Misread) else self.say(help_line(view.state.rules))
+            self.write(_misread_text(reading), "red") if isinstance(reading, Misread) else self.write(
+                help_line(view.state.rules)
+            )
             line = self._read(PROMPT)
 
     def message(self, view: View) -> str:
-        """What the person says beside the act, ``""`` for nothing. Raises :class:`LeftTheTable`."""
-        return self._read(f"say beside it, up to {view.state.rules.message_length} characters> ")
+        """The person's message with the act, ``""`` for none. Raises :class:`LeftTheTable`."""
+        return self._read(f"message with it, up to {view.state.rules.message_length} characters> ")
 
-    def say(self, text: str, style: str = "", *, wrap: bool = True) -> None:
+    def write(self, text: str, style: str = "", *, wrap: bool = True) -> None:
         """Print a line without markup or control characters; without ``wrap`` only the terminal breaks it."""
         self._console.print(Text(inert(text), style=style), soft_wrap=not wrap)
 
     def show(self, *parts: Table | str) -> None:
         for part in parts:
-            self.say(part) if isinstance(part, str) else self._console.print(part)
+            self.write(part) if isinstance(part, str) else self._console.print(part)
 
     def _show(self, view: View) -> None:
         state, history = view.state, view.state.history
         side_by_side = view.places > 1
         since = 0 if side_by_side else max(len(history) - 2, 0)
         where = f" · game {view.place} of {view.places} side by side" if side_by_side else ""
-        self.say(f"\nturn {len(history) + 1} of {state.rules.max_turns}{where}{_urgency(state)}", "bold")
+        self.write(f"\nturn {len(history) + 1} of {state.rules.max_turns}{where}{_urgency(state)}", "bold")
         self.show(conversation(state, view.seat, since), table_now(view))
 
-    def _chosen(self, meant: ReadAct | AmbiguousLine, choices: Sequence[Action], view: View) -> Action | str:
+    def _chosen(self, reading: ReadAct | AmbiguousLine, choices: Sequence[Action], view: View) -> Action | str:
         """The act that the person confirms or chooses, otherwise the line to read instead."""
         yes: tuple[str, ...] = ()
         no: tuple[str, ...] = ("", "n", "no")
-        if isinstance(meant, AmbiguousLine):
-            self.say(meant.why)
-        if isinstance(meant, AmbiguousLine) and len(choices) > 1:
+        if isinstance(reading, AmbiguousLine):
+            self.write(reading.why)
+        if isinstance(reading, AmbiguousLine) and len(choices) > 1:
             for number, action in enumerate(choices, start=1):
-                self.say(f"  {number}: {described(action, view)}")
+                self.write(f"  {number}: {described(action, view)}")
             answer = self._read("a number, or say it otherwise> ")
         else:
             grave = warning(choices[0], view)
-            self.say(f"read as {described(choices[0], view)}{f'. {grave}' if grave else ''}")
-            asked = bool(grave) or isinstance(meant, AmbiguousLine)
+            self.write(f"read as {described(choices[0], view)}{f'. {grave}' if grave else ''}")
+            asked = bool(grave) or isinstance(reading, AmbiguousLine)
             answer = self._read(f"say that? {'[y/N]' if asked else '[Y/n]'} ")
             yes, no = (("y", "yes"), no) if asked else (("", "y", "yes"), ("n", "no"))
         plain = answer.strip().lower()
         if plain in yes:
             return choices[0]
-        if isinstance(meant, AmbiguousLine) and plain in map(str, range(1, len(choices) + 1)):
+        if isinstance(reading, AmbiguousLine) and plain in map(str, range(1, len(choices) + 1)):
             return choices[int(plain) - 1]
         return self._read(PROMPT) if plain in no else answer
 
@@ -125,10 +127,10 @@ class Terminal:
                 raise EOFError
             line = input(prompt)
         except EOFError:
-            self.say("")
+            self.write("")
             raise LeftTheTable from None
-        if not sys.stdin.isatty():  # nobody's keys have shown it
-            self.say(line)
+        if not sys.stdin.isatty():  # input from a pipe or file is not echoed
+            self.write(line)
         return line
 
 
@@ -138,7 +140,7 @@ def inert(text: str) -> str:
 
 
 def conversation(state: State, seat: int, since: int = 0) -> Table:
-    """What was said from act ``since`` on, in words, as the person in ``seat`` hears it."""
+    """The acts from number ``since`` on in sentences, from the view of the person in ``seat``."""
     table = Table.grid(padding=(0, 1))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
@@ -151,7 +153,7 @@ def conversation(state: State, seat: int, since: int = 0) -> Table:
         words = loose or phrase_act(action, state.scenario.counts, variant=turn, final=final)
         if state.messages and state.messages[turn]:
             words += f' "{state.messages[turn]}"'
-        table.add_row(f"{turn + 1}.", Text(WHO[mine], "cyan" if mine else "magenta"), Text(words))
+        table.add_row(f"{turn + 1}.", Text(SIDES[mine], "cyan" if mine else "magenta"), Text(words))
     return table
 
 
@@ -186,7 +188,7 @@ def described(action: Action, view: View) -> str:
 
 
 def warning(action: Action, view: View) -> str:
-    """What the person risks with ``action``, in a sentence, if it may leave them with nothing; otherwise empty."""
+    """A warning if ``action`` may leave the person with nothing; otherwise empty."""
     act, rules = action.act_type, view.state.rules
     if rules.secret_claims:
         return _risk_of_claiming(action, view) if view.state.claiming else ""
@@ -207,7 +209,7 @@ def _risk_of_claiming(action: Action, view: View) -> str:
 
 
 def talk_would_end(view: View) -> str:
-    """What the talk comes to if it ends now: the latest claims are a deal where they fit."""
+    """The result if the talk ends now: a deal if the latest claims fit."""
     if view.mine is None or view.theirs is None:
         return "no deal, as not both have made an offer"
     fits = rest(view.counts, view.theirs) == view.mine
@@ -215,14 +217,14 @@ def talk_would_end(view: View) -> str:
 
 
 def opening(partner: str, seat: int, rules: Rules, game: int, games: int) -> str:
-    """Who sits where, in one line."""
+    """The seats of a game, in one line."""
     which = f"game {game} of {games} · " if games > 1 else ""
     you, they = (" and open", "") if seat == 0 else ("", ", who opens")
     return f"{which}you are {SEATS[seat]}{you}; they are {partner}{they} · at most {rules.max_turns} acts"
 
 
 def ending(state: State, seat: int) -> str:
-    """How the finished game ended, for the person in ``seat``."""
+    """The outcome of the finished game in a sentence, for the person in ``seat``."""
     outcome = state.outcome
     assert outcome is not None
     if outcome.deal:
@@ -235,19 +237,19 @@ def ending(state: State, seat: int) -> str:
 
 
 def values_table(state: State, seat: int) -> Table:
-    """Who got what, and both lists of values, open on the table."""
+    """The allocation, and the values of both seats, as a table."""
     outcome, scenario = state.outcome, state.scenario
     assert outcome is not None
     rows: list[Row] = [("on the table", scenario.counts, "")]
-    for who, whose in (("you", seat), ("they", 1 - seat)):
-        share = (0, 0, 0) if outcome.allocation is None else outcome.allocation[whose]
-        rows.append((f"worth to {'them' if who == 'they' else who}", scenario.utilities[whose], "each"))
-        rows.append((f"{who} got", share, f"{outcome.scores[whose]} of {scenario.pool_value(whose)}"))
+    for side, number in (("you", seat), ("they", 1 - seat)):
+        share = (0, 0, 0) if outcome.allocation is None else outcome.allocation[number]
+        rows.append((f"worth to {'them' if side == 'they' else side}", scenario.utilities[number], "each"))
+        rows.append((f"{side} got", share, f"{outcome.scores[number]} of {scenario.pool_value(number)}"))
     return _items(rows, "points")
 
 
 def frontier_table(splits: Sequence[Triple], state: State, seat: int) -> Table:
-    """The splits that were possible, by what the person keeps, and where the game landed."""
+    """The Pareto-optimal splits by the person's share, and the game's outcome among them."""
     counts, utilities, outcome = state.scenario.counts, state.scenario.utilities, state.outcome
     assert outcome is not None
     landed = outcome.scores[seat], outcome.scores[1 - seat]
@@ -268,7 +270,7 @@ def frontier_table(splits: Sequence[Triple], state: State, seat: int) -> Table:
     return table
 
 
-def _told(mistake: Misread) -> str:
+def _misread_text(mistake: Misread) -> str:
     if not mistake.unread:
         return mistake.why
     return f"that cannot be read as an act: {mistake.why}; say it otherwise, or ? for short commands"
@@ -287,14 +289,14 @@ def _urgency(state: State) -> str:
 def _why(state: State, outcome: Outcome, seat: int) -> str:
     last_was_mine = state.history and (len(state.history) - 1) % 2 == seat
     if outcome.ending is Ending.DISAGREE:
-        return f"{WHO[bool(last_was_mine)]} walked away"
+        return f"{SIDES[bool(last_was_mine)]} walked away"
     if state.rules.secret_claims:
         return claims_end(state)
-    nobody = [WHO[whose == seat] for whose in (seat, 1 - seat) if state.claims[whose] is None]
-    why = f"{' and '.join(nobody)} claimed nothing" if nobody else "the two claims do not add up to the pool"
+    without = [SIDES[number == seat] for number in (seat, 1 - seat) if state.claims[number] is None]
+    why = f"{' and '.join(without)} claimed nothing" if without else "the two claims do not add up to the pool"
     if outcome.ending is Ending.TURN_LIMIT:
         return f"time is up and {why}"
-    return f"{WHO[bool(last_was_mine)]} ended the talk and {why}"
+    return f"{SIDES[bool(last_was_mine)]} ended the talk and {why}"
 
 
 def _items(rows: Sequence[Row], heading: str) -> Table:
@@ -340,7 +342,7 @@ def steps(record: GameRecord) -> tuple[Step, ...]:
     return (*acts, Step(replay(record), None))
 
 
-def said(step: Step) -> str:
+def act_sentence(step: Step) -> str:
     """What is said in a step, in words."""
     if step.action is None:
         return ""

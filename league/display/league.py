@@ -1,4 +1,4 @@
-"""What a person sees of a league: a live view on a terminal, plain lines elsewhere, and the tables at the end."""
+"""Terminal output of a league: a live view or plain lines, the tables at the end, and the reasons of a round."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from league.tables.summaries import league_summary
 from league.tasks.values import MatchResult, TrainResult
 from partners.learning.rewards import OWN
 
-WHOLE = 10_000  # columns: nothing is left out
+WHOLE = 10_000  # columns: no text is shortened
 LINES_AROUND = 7  # of the live view, besides the ladder's rows
 
 
@@ -46,14 +46,14 @@ class PlainWatcher:
 
     def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: LeagueProgress) -> None:
         prose(self._console, opening(config, source, progress))
-        self._say(f"run folder {directory}")
+        self._print(f"run folder {directory}")
 
     def warned(self, message: str) -> None:
-        self._say(f"warning: {message}", "yellow")
+        self._print(f"warning: {message}", "yellow")
 
     def finishing(self, message: str) -> None:
         self.tick()
-        self._say(f"  {message}")
+        self._print(f"  {message}")
 
     def tick(self) -> None:
         if self.stop_requested():
@@ -63,26 +63,28 @@ class PlainWatcher:
         self.tick()
         if result.failed is not None:
             names = " and ".join(member.name for member in result.task.members)
-            self._say(f"warning: the match of {names} failed by the fault of {result.failed}: {result.cause}", "yellow")
+            self._print(
+                f"warning: the match of {names} failed by the fault of {result.failed}: {result.cause}", "yellow"
+            )
 
     def trained(self, _progress: LeagueProgress, result: TrainResult) -> None:
         name, state = result.task.learner.name, result.state
         if result.failed is not None:
-            self._say(f"warning: the practice of {name} failed: {result.cause}", "yellow")
+            self._print(f"warning: the practice of {name} failed: {result.cause}", "yellow")
         else:
-            self._say(f"  {name}: {state.decisions:,} decisions, {result.points:.2f} points of ten in practice")
+            self._print(f"  {name}: {state.decisions:,} decisions, {result.points:.2f} points of ten in practice")
             if (repaired := result.task.repaired) is not None:
-                self._say(f"    repair: {repaired.reason}")
+                self._print(f"    repair: {repaired.reason}")
 
     def committed(self, progress: LeagueProgress, standings: list[Standing]) -> None:
-        self._say(f"{status(progress)} · first: {standings[0].member} {with_margin(standings[0].points)}")
+        self._print(f"{status(progress)} · first: {standings[0].member} {with_margin(standings[0].points)}")
 
-    def _say(self, text: str, style: str = "") -> None:
+    def _print(self, text: str, style: str = "") -> None:
         line(self._console, text, style)
 
 
 class QuietWatcher(PlainWatcher):
-    """Says what goes wrong and nothing else."""
+    """Prints warnings only."""
 
     def opened(self, *_: object) -> None: ...
 
@@ -139,7 +141,7 @@ class LiveWatcher(PlainWatcher):
 
 
 def opening(config: Config, source: ScenarioSource, progress: LeagueProgress) -> str:
-    """What is about to be played, in one line."""
+    """The league about to be played, in one line."""
     after = config.schedule.round_name(progress.rounds - 1)
     verb = f"going on after {after}" if progress.rounds else "starting"
     held = "drawn without end" if source.table is None else f"{source.table.size:,} scenarios"
@@ -152,7 +154,7 @@ def opening(config: Config, source: ScenarioSource, progress: LeagueProgress) ->
 
 def status(progress: LeagueProgress, width: int = WHOLE) -> str:
     """Round, stage, games, how fast, and time left, in one line of ``width``, in fewer words where it is narrow."""
-    number = progress.rounds + (progress.matches > 0)  # the one in flight, or the last that is over
+    number = progress.rounds + (progress.matches > 0)  # the round in flight, or the last finished one
     where = (
         f"round {number}/{progress.schedule.rounds}" if number <= progress.schedule.rounds else "closing measurement"
     )
@@ -177,12 +179,12 @@ def curve(values: Sequence[float], width: int = 40) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds or minutes, ``?`` where nobody knows yet."""
+    """Seconds or minutes, ``?`` if unknown."""
     return "?" if math.isinf(seconds) else f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def print_results(console: Console, outcome: LeagueOutcome, directory: Path) -> None:
-    """Print the sections that the report shows too, and where the files are."""
+    """Print the sections of the report, and the run folder."""
     config, cross, confidence = outcome.config, outcome.cross, outcome.config.league.confidence
     standings = ladder_of(cross, confidence, outcome.responses)
     models = {member.name for member in members_of(config) if member.costly}
@@ -202,7 +204,9 @@ def print_results(console: Console, outcome: LeagueOutcome, directory: Path) -> 
     show(ladder(cross, standings, (), confidence, responses, models, learns=learns))
     for learner in config.learners:
         if learner.reward != OWN:
-            line(console, f"{learner.name} was paid {learner.reward}, its snapshots too; points are own points")
+            line(
+                console, f"{learner.name} has the reward {learner.reward}, as have its snapshots; points are own points"
+            )
     show(crossplay(cross, standings, confidence))
     if outcome.curves:
         show(learning(outcome.curves, [learner.name for learner in config.learners], confidence))
@@ -214,8 +218,8 @@ def print_results(console: Console, outcome: LeagueOutcome, directory: Path) -> 
     line(console, f"\n{cross.total_games:,} games of matches in {directory}: {', '.join(tables)}, ledger.sqlite")
 
 
-MOST_NAMED = 6  # pairs of members that are named of those who met for one reason
-READABLE = {  # what the ledger keeps of a reason, and how it is said
+MOST_NAMED = 6  # pairs of members that are named for one reason
+READABLE = {  # reasons as stored in the ledger: as displayed
     r"scores unknown of unknown": "they have not met, so everything is left to gain",
     r"scores unknown of ([\d.]+)": r"they have not met; others score \1",
     r"scores ([\d.]+) of unknown": r"scores \1; what others score is not known",
@@ -251,7 +255,7 @@ def _held(ledger: Ledger) -> str:
 
 
 def in_words(reason: str) -> str:
-    """A reason as the ledger keeps it, said so that it can be read without knowing how it was computed."""
+    """A stored reason as displayed."""
     for pattern, words in READABLE.items():
         reason = re.sub(pattern, words, reason)
     return reason
@@ -266,18 +270,18 @@ def _round(ledger: Ledger, number: int) -> Section:
             f"{learner} practiced against",
             ("share", "why"),
             tuple(
-                TableRow(opponent, (number_cell(chance, "share"), in_words(why))) for _, opponent, chance, why in met
+                TableRow(opponent, (number_cell(chance, "share"), in_words(why))) for _, opponent, chance, why in rows
             ),
             label="",
         )
-        for learner, met in groupby(practices, key=lambda row: row[0])
+        for learner, rows in groupby(practices, key=lambda row: row[0])
     ]
     pairs: dict[str, list[str]] = {}
     for _, kind, first, second, _, why in meetings:
         if kind == "match":
             pairs.setdefault(in_words(why), []).append(f"{first} and {second}")
     count = sum(map(len, pairs.values()))
-    rows = tuple(TableRow(why, (number_cell(len(met), "count"), _named(met))) for why, met in pairs.items())
+    rows = tuple(TableRow(why, (number_cell(len(names), "count"), _named(names))) for why, names in pairs.items())
     caption = f"{count} matches, both seat orders, on {config.league.block_size} scenarios"
     tables.append(Table(caption, ("matches", "who"), rows, label="why"))
     rows = tuple(

@@ -1,7 +1,7 @@
-"""The bargaining plane: the member's points against its partner's, where games landed and what there was to reach.
+"""The bargaining plane: the member's points against its partner's, outcomes of games, and the Pareto frontier.
 
 A circle's area grows with the number of games that ended there. All other marks are means over games, and so is the
-frontier: no way of playing has its mean beyond it, though a single game may land there. Matplotlib, an optional extra,
+frontier: no policy has its mean beyond it, though single games may be. Matplotlib, an optional extra,
 is loaded only when a figure is drawn.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 KINDS = (".png", ".svg", ".pdf")
 SIZE = (10.4, 6.4)  # inches
 DOTS = 160  # per inch
-DIRECTIONS = 361  # in which the frontier is looked for; the sides of a polygon of means
+DIRECTIONS = 361  # of the search for the frontier; the sides of a polygon of means
 LARGEST_CIRCLE, SMALLEST_CIRCLE = 900, 10  # square points of ink, for the commonest outcome and for the rarest
 NEAR = 2.0  # points of ten from the Nash point: what is farther is not in the closer view
 BIN = 0.25  # points of ten: outcomes nearer than that share a circle where scores are no whole points of ten
@@ -159,7 +159,9 @@ def _marks(evaluation: Evaluation, human: Mapping[str, Figures]) -> Iterator[tup
     """Every mean point: its name in the legend, its figures and how it is drawn, the member last and so on top."""
     last = ultimatum_seat(evaluation.rules)
     for line in evaluation.points:
-        if line.name == LAST and last is not None:  # both together is neither: whose ultimatum it is makes the point
+        if (
+            line.name == LAST and last is not None
+        ):  # the mean over seats has no meaning: the ultimatum belongs to one seat
             yield f"ultimatum: its own, as seat_{last}", line.figures[f"seat_{last}"], STYLES[LAST]
             yield "ultimatum: its partner's", line.figures[f"seat_{1 - last}"], STYLES[LAST]._replace(marker="^")
         elif line.name != LAST:
@@ -206,7 +208,7 @@ def _circles(axes: Axes, evaluation: Evaluation) -> int:
 
 
 def _zoom(axes: Axes, marks: list[tuple[str, Figures, Style]]) -> None:
-    """The neighbourhood of what was played and what theory would choose, where marks lie on top of each other."""
+    """The neighbourhood of the Nash point, where marks overlap."""
     own, left = (np.array([getattr(figures, name).mean for _, figures, _ in marks]) for name in ("points", "left"))
     nash = [name for name, _, _ in marks].index(NASH)
     near = np.hypot(own - own[nash], left - left[nash]) < NEAR

@@ -1,6 +1,6 @@
-"""A person at the table: what all games of a sitting share, and how each is played, recorded and added up.
+"""A session of a person: the settings that its games share, and how each game is played, recorded and scored.
 
-The terminal and the page seat their person here; only how they ask for an act and what they show differs.
+The terminal and the page both use it; they differ only in the prompt for an act and in the display.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from partners.best_response import BestResponse
 
 NAME = "human"  # in records
 RECORDS = Path("runs/human/games.jsonl")  # where games are written unless another file is named
-INEXACT = b'"inexact":'  # in lines of games that are known in part; within a text its quotes are escaped
+INEXACT = b'"inexact":'  # in lines of games that are recorded in part; inside a text its quotes are escaped
 _ONE_WRITER = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Sitting:
-    """What all games of a person have in common."""
+    """The settings of all games of one session."""
 
     partner: Partner
-    name: str  # the partner's, as it is recorded
+    name: str  # the partner's name in records
     source: ScenarioSource
     rules: Rules
     seed: int
     book: Path  # games are added to this file, a line each
     seat: int | None = None  # the person's; None: drawn for each game
-    whisper: HintSource | None = None  # who advises the person
-    hints: str = "none"  # the adviser's name, part of the person's in records
+    hint_source: HintSource | None = None  # who advises the person
+    hints: str = "none"  # the hint provider's name, part of the person's name in records
 
     @property
     def called(self) -> str:
@@ -51,12 +51,12 @@ class Sitting:
 
     @property
     def person(self) -> str:
-        """The person's name in records: somebody who is advised is another player."""
-        return NAME if self.whisper is None else f"{NAME}(hints={self.hints})"
+        """The person's name in records; with hints it is another one."""
+        return NAME if self.hint_source is None else f"{NAME}(hints={self.hints})"
 
     @cached_property
     def best_response(self) -> BestResponse | None:
-        """Who does best against the partner; ``None`` where only bounds or guesses of that are known."""
+        """The best response to the partner; ``None`` if it is not known exactly."""
         if not exact_by_answers(self.partner, self.rules):
             return None
         try:
@@ -65,7 +65,7 @@ class Sitting:
             return None
 
     def seat_of(self, number: int) -> int:
-        """Where the person sits in game ``number``: 0 or 1."""
+        """The person's seat in game ``number``: 0 or 1."""
         if self.seat is not None:
             return self.seat
         return int(generator(self.seed, "seat of the person", number).integers(2))
@@ -80,21 +80,21 @@ def play_game(
     fails, and ``OSError`` where the person's screen does.
     """
     try:
-        return _record(sitting, person, sitting.person, seat, number, scenarios, sitting.whisper)
+        return _record(sitting, person, sitting.person, seat, number, scenarios, sitting.hint_source)
     except OccupantError as error:
         if isinstance(error.__cause__, LeftTheTable):
             raise LeftTheTable from None
         if isinstance(error.__cause__, OSError) and error.seat == seat:
-            raise error.__cause__ from None  # nobody's act is to blame
+            raise error.__cause__ from None  # not the fault of an act
         raise
 
 
 def best_response_game(
     sitting: Sitting, seat: int, number: int, scenarios: Scenarios | None = None
 ) -> GameRecord | None:
-    """The same game with the best response in the person's place, unadvised.
+    """The same game with the best response in the person's seat, without hints.
 
-    ``None`` where it is not known exactly, as in scenarios that are too rich. Raises
+    ``None`` if it is not known exactly, as in scenarios that are too large. Raises
     :class:`~dond_marl.rollout.OccupantError`.
     """
     if sitting.best_response is None:
@@ -114,7 +114,7 @@ def _record(
     seat: int,
     number: int,
     scenarios: Scenarios | None,
-    whisper: HintSource | None,
+    hint_source: HintSource | None,
 ) -> GameRecord:
     partner, source = sitting.partner, sitting.source
     games = rollout(
@@ -124,7 +124,7 @@ def _record(
         seed=sitting.seed,
         index=(number,),
         prior=source.prior,
-        hints=(whisper, None) if seat == 0 else (None, whisper),
+        hints=(hint_source, None) if seat == 0 else (None, hint_source),
     )
     names = (name, sitting.name) if seat == 0 else (sitting.name, name)
     return records_of(games, names, source=source.label, seed=sitting.seed)[0]

@@ -1,4 +1,4 @@
-"""What a person sees of one learner's training: a line now and then or a bar, and the final score."""
+"""Terminal output of one learner's training: progress lines or a bar, the final score, and reports of cloning."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEAST_BAR, LONGEST_BAR = 10, 40  # columns
 
 
 class TrainWatcher:
-    """Lines for the milestones; a line now and then, or on a terminal a bar."""
+    """Lines for the milestones and progress lines; on a terminal a bar."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -77,22 +77,22 @@ class TrainWatcher:
         return True
 
     def saved(self, path: Path) -> None:
-        """Nothing: the bar goes on."""
+        """Nothing is shown."""
 
 
 class QuietTrainWatcher(TrainWatcher):
-    """Says what goes wrong and nothing else."""
+    """Prints warnings only."""
 
     def opened(self, training: Training, directory: Path) -> None: ...
 
-    def updated(self, training: Training) -> bool:  # noqa: ARG002  # there is nothing to show of it
+    def updated(self, training: Training) -> bool:  # noqa: ARG002  # nothing is shown
         return True
 
 
 def with_bar(text: str, done: float, width: int) -> RenderableType:
     """A line of at most ``width`` columns, and behind it, where there is room, a bar of which ``done`` (0..1) is full.
 
-    A character that is wider than a column is not to be expected here.
+    Assumes characters of one column.
     """
     room = min(width - len(text) - 1, LONGEST_BAR)
     row = Table.grid(padding=(0, 1, 0, 0))
@@ -124,26 +124,26 @@ def status(training: Training, width: int = WHOLE) -> str:
 
 
 def _seconds_left(training: Training) -> float:
-    """Of the training, and of the closing evaluation where that asks a model."""
+    """Seconds left of the training, with those of the final score if that queries a model."""
     coming = closing_hints(training)
     return training.seconds_left + (0.0 if coming is None or math.isnan(coming.seconds) else coming.seconds)
 
 
 def _dial(training: Training) -> str:
-    """What the learner is paid for, where that is not its own points."""
+    """The reward, if it is not the learner's own points."""
     reward = training.config.training.reward
     return "" if reward == OWN else f", reward {reward}"
 
 
 def _start(training: Training) -> str:
-    """What it starts from and is pulled toward, where that is not a seed."""
+    """The initial weights and the KL penalty toward them, if they are not drawn from a seed."""
     settings = training.config.training
-    pull = f" and pulled toward it by {settings.kl:g}" if settings.kl else ""
+    pull = f" with a KL penalty of {settings.kl:g}" if settings.kl else ""
     return "" if settings.init_from is None else f", from {settings.init_from}{pull}"
 
 
 def print_score(console: Console, training: Training, directory: Path) -> None:
-    """What the learner earns on held-out scenarios, greedy and sampled, and where its files are."""
+    """Print the score on held-out scenarios, greedy and sampled, and the run folder."""
     coming = closing_hints(training)
     if coming is not None:
         line(console, _announced(coming, training))
@@ -151,11 +151,11 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
     for greedy in (False, True):  # as checkpoint(...) plays by default, then the other way
         play, asks = GREEDY if greedy else SAMPLED, coming.queries // 2 if coming is not None else 0
 
-        def told(asked: int, play: str = play, asks: int = asks) -> None:
+        def report(queries: int, play: str = play, asks: int = asks) -> None:
             if asks:
-                line(console, f"  {play} play: {asked:,} of about {max(asks, asked):,} hints")
+                line(console, f"  {play} play: {queries:,} of about {max(asks, queries):,} hints")
 
-        results[play] = final_score(training, greedy=greedy, report=told)
+        results[play] = final_score(training, greedy=greedy, report=report)
     shares = final_shares(training, greedy=False)
     print_in_short(console, _in_short(training, directory, results, shares))
     console.print()
@@ -185,12 +185,12 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
 def _in_short(
     training: Training, directory: Path, results: Mapping[str, tuple[str, Result]], shares: Mapping[str, Estimate]
 ) -> tuple[str, ...]:
-    """What the training came to, measured as ``checkpoint(...)`` plays and ``dond evaluate`` measures."""
+    """The result in short, measured as ``dond evaluate`` measures ``checkpoint(...)``."""
     label, sampled = results[SAMPLED]
     name = f"{directory.resolve().parent.name}/{directory.resolve().name}"
     hinted, best = "" if training.hints is None else " with hints", shares.get(BEST)
     without = "; without hints," if training.hints is not None else ","
-    of_best = "" if best is None else f"{without} {with_margin(best, 'share')} of what the best response gets"
+    of_best = "" if best is None else f"{without} {with_margin(best, 'share')} of the best response"
     return (
         f"{name}, sampling its acts{hinted}, gets {with_margin(sampled.points)} points of ten from "
         f"{training.config.env.partner} on {label}{of_best}{_dial(training)}.",
@@ -200,17 +200,17 @@ def _in_short(
 
 
 def _announced(coming: ClosingHints, training: Training) -> str:
-    """What the closing evaluation asks of a model, before it does."""
+    """The announced queries of the final score to a model."""
     hints = training.config.hints
     about = "" if math.isnan(coming.seconds) else f", about {duration(coming.seconds)} at the pace of the practice"
     return (
-        f"closing evaluation: {coming.games:,} games on held-out scenarios, about {coming.queries:,} hints of "
+        f"final score: {coming.games:,} games on held-out scenarios, about {coming.queries:,} hints of "
         f"{describe_hints(hints)}{about}; hints.closing_scenarios={hints.closing_scenarios} bounds it"
     )
 
 
 def share_line(name: str, share: Estimate, play: str) -> str:
-    """Points as a share of a yardstick's: of the best response's ``earned``, or of the Nash points."""
+    """A sentence with points as a share of the best response's, or of the Nash point's."""
     verb = "points pay" if name == "Nash" else "earns"
     return f"{play} earns {with_margin(share, 'share')} of what the {name} {verb} there"
 

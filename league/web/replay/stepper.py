@@ -13,7 +13,7 @@ from dond_marl.game import ITEMS, SEATS, Action, State, Triple, rest, worth
 from dond_marl.records.record import GameRecord
 from dond_marl.records.transcript import describe_items
 from dond_marl.scenarios.space import pack
-from league.display.game import Step, act_in_words, said, steps
+from league.display.game import Step, act_in_words, act_sentence, steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, counted, element, joined, points
 from league.web.after_game import GameAddress, game_links
@@ -62,8 +62,8 @@ def recorded_talk(all_steps: Sequence[Step], now: int, names: tuple[str, str]) -
         seat, latest = step.state.mover, step.number == now
         parts = (
             element("span", f"{step.number + 1}. {names[seat]}", class_="who"),
-            element("p", step.words or said(step)),
-            element("small", f"read as: {said(step)}") if step.words else None,
+            element("p", step.words or act_sentence(step)),
+            element("small", f"read as: {act_sentence(step)}") if step.words else None,
             element("p", f"“{step.message}”", class_="message") if step.message else None,
             element("small", _comes_to(step)) if step.action.act_type.is_offer else None,
         )

@@ -16,7 +16,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import from_json, record_of, replay
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
-from league.display.game import Terminal, described, ending, protocol, said, steps, warning
+from league.display.game import Terminal, act_sentence, described, ending, protocol, steps, warning
 from league.display.game import conversation as heard
 from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
@@ -76,7 +76,7 @@ def test_talk_and_secret_claims_in_words():
     assert "I would agree to that." in shown(state) and "(A secret claim.)" in shown(state)
     ended = apply(state, acts[3])
     assert "(Secret claim: what I last suggested.)" in shown(ended)
-    told = [said(step) for step in steps(record_of(ended, ("a", "b")))]
+    told = [act_sentence(step) for step in steps(record_of(ended, ("a", "b")))]
     assert told[1:] == [
         "I would agree to that.",
         "(Secret claim: what I last suggested.)",

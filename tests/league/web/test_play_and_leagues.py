@@ -383,7 +383,7 @@ def test_illegal_act_breaks_the_game(tmp_path):
 
 def test_hints_of_training_reach_the_person(tmp_path):
     whisper_ = HintSchedule(ExpertHinter(seat_occupant("tough")))  # asks for all that it values, every time
-    game, heard = begun(sitting(tmp_path, whisper=whisper_, hints="expert"))
+    game, heard = begun(sitting(tmp_path, hint_source=whisper_, hints="expert"))
     asked = heard.get(timeout=PATIENCE)
     assert asked.hint.action == Action(Act.PROPOSE, (1, 3, 1))
     assert asked.hint.confidence == 1.0
