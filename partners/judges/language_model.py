@@ -173,8 +173,8 @@ def llm_judge(
 ) -> JudgeReward:
     """A reward of 10 points where a language model judges that the learner negotiated in ``style``.
 
-    ``style``: ``versatile``, ``push_over``, ``competitive`` or ``stubborn``. ``examples`` (1..20): worked episodes
-    in the prompt, drawn by ``seed``. ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server
+    ``style``: ``versatile``, ``push_over``, ``competitive`` or ``stubborn``. ``examples`` (1..20): worked episodes in
+    the prompt, drawn by ``seed``. ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server
     that speaks OpenAI's protocol; ``hf`` for the Hugging Face model ``model`` (a folder, a GGUF file or a name that
     ``llm`` takes), which reads ``batch`` questions at once. ``re_asks``: further queries after an answer that
     is neither yes nor no. ``reading``: ``lenient`` removes one ``<think>...</think>`` and one code fence.

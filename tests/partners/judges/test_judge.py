@@ -1,4 +1,4 @@
-"""Judges as a reward: what they are told, what counts as an answer, what it costs, and what happens when they fail."""
+"""Language model and rule judges as rewards: prompts, verdicts, costs and failures."""
 
 from __future__ import annotations
 

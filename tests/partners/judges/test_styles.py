@@ -1,4 +1,4 @@
-"""Styles by hand-made games, and what the published code of their paper got wrong, each as a test of its own."""
+"""Negotiating styles of hand-made games, including the cases that the published code gets wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Hugging Face model on this machine as a judge: its own probabilities of yes and no, whatever it is asked beside."""
+"""A local Hugging Face model as a judge: probabilities of yes and no."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trained adapter sits in a seat with its model."""
+"""Trained adapters of local models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budgets: what does not fit is not spent."""
+"""Budgets and list prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache: asked once, replayed for ever, failures and all, in one file or by way of workers."""
+"""The reply cache: recording, replay, failures, several processes."""
 
 from __future__ import annotations
 

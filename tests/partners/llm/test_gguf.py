@@ -1,4 +1,4 @@
-"""Models in llama.cpp's format: unpacked once into the user's cache, and asked like any other."""
+"""GGUF files: unpacked once into the cache; number types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hints of a language model in training: they arrive, they tell no secrets, they fail aloud, they can be withheld."""
+"""Hints of a language model in training: delivery, secrecy, failures, dropout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A language model on this machine: only legal lines, exact probabilities, no network, no foreign code."""
+"""Local language models: legal lines only, exact probabilities, no network, no foreign code."""
 
 from __future__ import annotations
 

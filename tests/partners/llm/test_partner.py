@@ -1,4 +1,4 @@
-"""A language model in a seat: legal whatever it says, honest about who really played, deaf to what others write."""
+"""A language model in a seat: legality, causes, injected text, failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading on this machine: what all prompts begin with is read once, and memory stays within what is allowed."""
+"""Prefix cache and batches of local models."""
 
 from __future__ import annotations
 

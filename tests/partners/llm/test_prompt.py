@@ -1,4 +1,4 @@
-"""What a language model is asked: every byte of it is from what its seat sees."""
+"""Prompts: contents, templates, hidden information."""
 
 from __future__ import annotations
 

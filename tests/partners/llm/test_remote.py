@@ -1,4 +1,4 @@
-"""Remote models over real HTTP: what each answer comes to, how often it is asked again, and how long that takes."""
+"""Remote models over real HTTP: answers, retries, limits, budgets, keys, threads."""
 
 from __future__ import annotations
 

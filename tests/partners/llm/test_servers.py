@@ -1,4 +1,4 @@
-"""Servers as they are found: what each can enforce, how fast it is, how it refuses, and those that mean harm."""
+"""Kinds of servers: structured output, concurrency, rates, refusals, malicious answers."""
 
 from __future__ import annotations
 

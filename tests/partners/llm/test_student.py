@@ -1,4 +1,4 @@
-"""A model made from nothing: its lessons, its tokens, the same bits again, made once and kept."""
+"""The project's own model: lessons, tokenizer, training, building and caching."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ from partners.llm.student import (
     own_model_folder,
     trained_history_cap,
 )
-from partners.network.occupants import supervised_path
 from partners.scripted.heuristic import Heuristic
 from tests.command import dond
 
@@ -269,11 +268,6 @@ def test_unwritable_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "file"))
     with pytest.raises(SetupError, match=r"\$DOND_MARL_CACHE"):
         own_model_folder(TINY, TEMPLATE)
-
-
-def test_tests_use_their_own_cache():
-    for place in (cache_folder(), supervised_path()):
-        assert not place.is_relative_to(Path.home() / ".cache")
 
 
 def test_cache_folder_follows_xdg(monkeypatch):

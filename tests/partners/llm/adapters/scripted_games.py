@@ -1,7 +1,4 @@
-"""Games that follow a script: both seats' acts are a function of what the seat sees, and the environment says the end.
-
-Each adapter is given the same rows and the same replies; what it pays is compared with what the environment paid.
-"""
+"""Scripted games: the acts of both seats are a function of their view; the environment gives the outcome."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The same scripted games pay the same through every adapter as through the environment.
-
-Libraries that are in no extra of ours are tested where they are installed; docs/POST_TRAINING.md says with which.
-"""
+"""All adapters pay the same as the environment in the same scripted games."""
 
 from __future__ import annotations
 

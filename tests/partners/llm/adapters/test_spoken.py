@@ -1,4 +1,4 @@
-"""A game in words: rows, refusals, an opponent of ours, and what TRL makes of the tools."""
+"""Games in words: rows, refusals, opponents, and the tools of TRL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Occupants behind OpenAI's protocol: our own client plays the same games against them as against them directly."""
+"""The server that offers occupants as language models."""
 
 from __future__ import annotations
 

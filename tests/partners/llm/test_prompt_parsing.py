@@ -1,4 +1,4 @@
-"""A prompt of ours is read back to what its seat sees, whatever was said; any other text is refused in words."""
+"""Prompts parsed back into positions."""
 
 from __future__ import annotations
 
