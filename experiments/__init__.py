@@ -1,10 +1,17 @@
-"""Studies behind the results pages: they use every package of the project, and no package needs them."""
+"""Experiments behind the results pages: they may import every package, and no package imports them."""
 
 # Name on the command line: module of the command.
 COMMANDS = {
-    name: f"experiments.commands.{name.replace('-', '_')}"
-    for name in (
-        *("baselines", "styles", "hints", "distill", "humanlike", "double-oracle", "equilibria", "short-games"),
-        *("post-training", "frontier", "anac", "published", "published-table"),
-    )
+    "baselines": "experiments.baselines.command",
+    "styles": "experiments.styles",
+    "hints": "experiments.hints",
+    "distill": "experiments.distill",
+    "humanlike": "experiments.humanlike",
+    "double-oracle": "experiments.double_oracle",
+    "equilibria": "experiments.equilibria",
+    "short-games": "experiments.short_games",
+    "post-training": "experiments.post_training.experiment",
+    "anac": "experiments.anac",
+    "published": "experiments.published",
+    "published-table": "experiments.published_table",
 }

@@ -1,1 +1,1 @@
-"""Arms of equal acts over the same seeds, each submitted to the benchmark: what a league has to be better than."""
+"""Arms with equal acts over the same seeds, each submitted to the benchmark: the baselines of a league."""

@@ -1,9 +1,8 @@
-"""What each arm plays: its config at the acts that it may use, and whoever does not learn, by name.
+"""Settings of a comparison of arms with equal acts, and the plan: each arm's config scaled to its acts.
 
-An *act* is what one seat says once, whoever sits there. A learner's own decisions are half of the acts of its practice,
-as seats alternate and both are practiced alike; a league's matches come on top. How many acts a run came to is counted
-as it plays; what is planned here meets that within some per cent where matches are a small part: members among
-themselves take more acts a game than is planned.
+An *act* is one action of one seat. A learner's own decisions are half of the acts of its practice, as seats alternate
+and both are practiced equally; a league's matches add to them. The acts of a run are counted while it plays; the plan
+meets them within a few per cent if matches are a small part, as members among themselves take more acts per game.
 """
 
 from __future__ import annotations
@@ -11,42 +10,122 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import yaml
+from pydantic import BeforeValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.statistics import TEN
-from experiments.baselines.settings import BEST_OF_TRAIN, ArmConfig, BaselinesConfig
 from league.evaluation.matches import Terms
 from league.rounds.curriculum import rounds_of_practice
 from league.rounds.dry_run import matches_in_all, snapshots_at_most
 from league.rounds.planner import first_states, members_of, plan_round
 from league.settings.layers import preset
 from league.settings.read import Config, dump, load_config
+from league.settings.sections import Occupant, PathText, Section, wrong
 from league.settings.training import TrainConfig
 from league.standings.history import History
-from partners.rosters import TRAIN, roster
+from partners.rosters import ROSTERS, TRAIN, roster
 
-ACTS_A_GAME = 5.0  # of both seats, for planning alone: what games of the train roster take
-UPDATE = 1.2  # own decisions of an update over those that it needs, for it ends with a whole block of games
-CHOICE = 256  # train scenarios on which somebody is chosen among others, each in both seats
+BEST_OF_TRAIN = "best of train"
+Pick = Literal["last", "points", "wins"]
+Roster = Literal["train", "dev", "test"]
+assert set(ROSTERS) == {"train", "dev", "test"}
+
+
+def _parse_occupant(value: object, occupant: ValidatorFunctionWrapHandler) -> object:
+    return value if value == BEST_OF_TRAIN else occupant(value)
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+class ArmConfig(Section):
+    """One arm: a config that trains, or an occupant that does not learn.
+
+    ``config`` is a league's or a training's file under the ``set`` options. ``learners`` changes keys of a league's
+    learners, by name; null removes a learner. ``occupant`` is a spec, or ``best of train``: the member of the train
+    roster with the most points against its other members on the train scenarios. ``pick`` selects the submission among
+    a league's main and its snapshots: the ``last`` state of the main, or the one with the most ``points`` or ``wins``
+    against the members that it practiced with.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="small letters, digits and _")
+    config: PathText | None = Field(default=None, description="a league's or a training's YAML file")
+    set: tuple[str, ...] = Field(default=(), strict=False, description="a list of KEY=VALUE")
+    learners: dict[str, dict[str, Any] | None] = Field(
+        default_factory=dict, description="changes by learner; null removes it"
+    )
+    occupant: Annotated[Occupant, WrapValidator(_parse_occupant)] | None = Field(
+        default=None, description="an occupant that does not learn"
+    )
+    pick: Pick = "last"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _config_or_occupant(cls, settings: Any) -> Any:
+        if isinstance(settings, dict) and (settings.get("config") is None) == (settings.get("occupant") is None):
+            raise wrong("an arm has a config that learns or an occupant that does not, and not both", "config")
+        return settings
+
+
+class ComparisonSection(Section):
+    """Acts and seeds of each arm, and the rosters it is measured on."""
+
+    acts: int | None = Field(
+        default=3_000_000, ge=1, le=10**11, description="environment acts of an arm, or null: as its config says"
+    )
+    seeds: int = Field(default=10, ge=1, le=1000)
+    against: Annotated[tuple[Roster, ...], BeforeValidator(_as_list)] = Field(
+        default=("dev",), strict=False, min_length=1, description="a roster, or a list of them"
+    )
+    reference: str = Field(default="pool_ppo", description="the arm that the others are compared with")
+
+
+class BaselinesConfig(Section):
+    """All settings of a comparison of arms."""
+
+    comparison: ComparisonSection = Field(default_factory=ComparisonSection)
+    arms: tuple[ArmConfig, ...] = Field(strict=False, min_length=1, description="a list of arms, each with a name")
+    output_dir: PathText = Field(default="runs/baselines", description="the path of a folder")
+
+    @model_validator(mode="after")
+    def _check_names(self) -> BaselinesConfig:
+        names = [arm.name for arm in self.arms]
+        for name in _duplicates(names):
+            raise wrong(f"two arms are called {name}; give each a name of its own", "arms")
+        if self.comparison.reference not in names:
+            raise wrong(f"comparison.reference is one of {', '.join(names)}; got {self.comparison.reference}", "arms")
+        return self
+
+
+def _duplicates(names: list[str]) -> Iterator[str]:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            yield name
+
+
+ACTS_A_GAME = 5.0  # of both seats, for planning: mean of games of the train roster
+UPDATE = 1.2  # own decisions of an update over the required ones: it ends with a complete block of games
+CHOICE = 256  # train scenarios for choosing among members, each in both seats
 
 
 class Job(NamedTuple):
-    """One arm with one seed, everything that it is a function of, and the folder that it is kept in."""
+    """One arm with one seed: all inputs of its run, and the run's folder."""
 
     arm: ArmConfig
     seed: int
     folder: Path
-    config: Config | TrainConfig | None  # None: nobody learns
-    occupant: str | None = None  # then who is submitted
+    config: Config | TrainConfig | None  # None: no training
+    occupant: str | None = None  # submitted if there is no training
 
     @property
     def label(self) -> str:
@@ -54,16 +133,16 @@ class Job(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what the run is a function of."""
+        """The SHA-256 of all inputs of the run."""
         what = self.occupant if self.config is None else dump(self.config.portable())
         return hashlib.sha256(f"{self.arm.pick}\n{what}".encode()).hexdigest()
 
 
-def jobs_of(config: BaselinesConfig, names: Collection[str] | None = None) -> list[Job]:
-    """Every arm, or those of these ``names``, with every seed; once, where nobody learns.
+def plan_jobs(config: BaselinesConfig, names: Collection[str] | None = None) -> list[Job]:
+    """Every arm, or those in ``names``, with every seed; occupants that do not learn once.
 
-    All arms with the first seed, then all with the next, so that what is stopped has as many seeds of each. Raises
-    what reading its config raises.
+    Ordered by seed, so that a stopped comparison has equally many seeds of each arm. Raises what reading the configs
+    raises.
     """
     arms = [arm for arm in config.arms if names is None or arm.name in names]
     jobs = []
@@ -71,15 +150,15 @@ def jobs_of(config: BaselinesConfig, names: Collection[str] | None = None) -> li
         for arm in arms:
             folder = Path(config.output_dir).expanduser() / arm.name
             if arm.occupant is None:
-                jobs.append(Job(arm, seed, folder / f"{seed:04d}", _config(arm, seed, config.comparison.acts)))
+                jobs.append(Job(arm, seed, folder / f"{seed:04d}", _arm_config(arm, seed, config.comparison.acts)))
             elif seed == 1:
                 who = best_of_train() if arm.occupant == BEST_OF_TRAIN else arm.occupant
                 jobs.append(Job(arm, seed, folder, None, who))
     return jobs
 
 
-def _config(arm: ArmConfig, seed: int, acts: int | None) -> Config | TrainConfig:
-    """The settings of an arm with this seed, as long as ``acts`` allow."""
+def _arm_config(arm: ArmConfig, seed: int, acts: int | None) -> Config | TrainConfig:
+    """The settings of an arm with this seed, scaled to ``acts``."""
     assert arm.config is not None
     path = preset(Path(arm.config))
     if not _is_league(path):
@@ -87,19 +166,19 @@ def _config(arm: ArmConfig, seed: int, acts: int | None) -> Config | TrainConfig
             raise InputError(f"{arm.name}: learners changes those of a league, and {path} is a training; use set")
         training = load_config(path, (*arm.set, f"training.seed={seed}", "logging.tensorboard=false"), TrainConfig)
         if training.training.algo == "bc":
-            raise InputError(f"{arm.name}: {path} clones people, who are no arm of equal acts; take another config")
+            raise InputError(f"{arm.name}: {path} clones people without acts of its own; use another config")
         if acts is None:
             return training
         return _shortened(training, acts)
     unmeasured = ("league.evaluate=false", "logging.tensorboard=false")
     league: Config = load_config(path, (*arm.set, *_changed_learners(arm, path), f"league.seed={seed}", *unmeasured))
     if not league.learners:
-        raise InputError(f"{arm.name}: nobody learns in {path}; name somebody with occupant instead of config")
+        raise InputError(f"{arm.name}: {path} has no learners; use occupant instead of config")
     return league if acts is None else _scaled(league, acts, arm)
 
 
 def _changed_learners(arm: ArmConfig, path: Path) -> tuple[str, ...]:
-    """The option that names a league's learners anew, as the file has them but for what the arm changes."""
+    """The option that sets a league's learners: those of the file with the arm's changes."""
     if not arm.learners:
         return ()
     listed = yaml.safe_load(path.read_text(encoding="utf-8")).get("learners") or []
@@ -116,7 +195,7 @@ def _changed_learners(arm: ArmConfig, path: Path) -> tuple[str, ...]:
 
 
 def _shortened(config: TrainConfig, acts: int) -> TrainConfig:
-    """The same training of about ``acts``, with as many checkpoints, which are the past selves that it meets."""
+    """The same training with about ``acts`` and as many checkpoints, its past selves as opponents."""
     steps, saved = max(acts // 2, 1), config.logging.save_every
     every = max(round(saved * steps / config.training.num_train_steps), 1)
     changed = {
@@ -127,7 +206,7 @@ def _shortened(config: TrainConfig, acts: int) -> TrainConfig:
 
 
 def _is_league(path: Path) -> bool:
-    """Whether a config is a league's; one that cannot be read is refused by whoever reads it as a training's."""
+    """Whether a config is a league's; an unreadable one is refused later, when it is read as a training's."""
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
@@ -136,8 +215,8 @@ def _is_league(path: Path) -> bool:
 
 
 def _scaled(config: Config, acts: int, arm: ArmConfig) -> Config:
-    """The same league with decisions a round such that practice, matches and choice together take about ``acts``."""
-    left = acts - unasked_acts(config) - match_acts(config) - (choice_acts(config) if arm.pick != "last" else 0)
+    """The same league, its decisions per round scaled so that practice, matches and choice take about ``acts``."""
+    left = acts - update_acts(config) - match_acts(config) - (choice_acts(config) if arm.pick != "last" else 0)
     wanted = 2 * _decisions(config)
     factor = left / wanted
     learners = tuple(
@@ -145,24 +224,24 @@ def _scaled(config: Config, acts: int, arm: ArmConfig) -> Config:
     )
     if left <= 0 or not all(learner.decisions for learner in learners):
         raise InputError(
-            f"{arm.name}: what it plays to choose takes about {acts - left:,} of {acts:,} acts; allow more acts, or "
+            f"{arm.name}: matches and choice take about {acts - left:,} of {acts:,} acts; allow more acts, or "
             "make its matches smaller with set: [league.block_size=4, league.pairs=0]"
         )
     return config.model_copy(update={"learners": learners})
 
 
 def planned_acts(job: Job) -> int:
-    """About how many acts a run takes; none where nobody learns."""
+    """Estimated acts of a run; 0 without training."""
     if job.config is None:
         return 0
     if isinstance(job.config, TrainConfig):
         return 2 * job.config.training.num_train_steps
     chosen = choice_acts(job.config) if job.arm.pick != "last" else 0
-    return 2 * _decisions(job.config) + unasked_acts(job.config) + match_acts(job.config) + chosen
+    return 2 * _decisions(job.config) + update_acts(job.config) + match_acts(job.config) + chosen
 
 
-def unasked_acts(config: Config) -> int:
-    """About how many acts a league practices beyond its decisions: a round ends with a whole update."""
+def update_acts(config: Config) -> int:
+    """Estimated acts of a league's practice beyond its decisions: a round ends with a complete update."""
     updates = (
         UPDATE * learner.num_envs * learner.rollout * rounds_of_practice(config, learner) for learner in config.learners
     )
@@ -175,7 +254,7 @@ def _decisions(config: Config) -> int:
 
 
 def match_acts(config: Config) -> int:
-    """About how many acts the matches of a league take."""
+    """Estimated acts of a league's matches."""
     with tempfile.TemporaryDirectory() as folder:
         states = first_states(config, Path(folder))
         first = plan_round(config, History(members_of(config), config.league.decay), states)
@@ -183,13 +262,13 @@ def match_acts(config: Config) -> int:
 
 
 def choice_acts(config: Config) -> int:
-    """About how many acts it takes to choose among a main and its snapshots; a gate may let fewer of them pass."""
+    """Estimated acts of the choice among a main and its snapshots, at most; a gate may let fewer of them pass."""
     candidates = 1 + snapshots_at_most(config.model_copy(update={"learners": config.learners[:1]}))
     return round(candidates * len(config.members) * 2 * CHOICE * ACTS_A_GAME)
 
 
 def best_of_train() -> str:
-    """The spec of the member of the train roster that scores most against all others of it, both seats, split train."""
+    """The spec of the train roster's member with the most points against its other members, both seats, split train."""
     members = roster(TRAIN)
     source = open_source("lewis", split="train")
     some = source.block(0, 0, CHOICE)

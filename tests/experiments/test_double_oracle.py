@@ -15,10 +15,19 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import Scenarios, lewis_space, pack
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.contexts import contexts_in
-from experiments.double_oracle.oracle import PRIOR, double_oracle, pool_kinds
-from experiments.double_oracle.payoffs import Games
-from experiments.double_oracle.report import keep, members_of, performed, read, section, whole
-from experiments.double_oracle.written import Written
+from experiments.double_oracle import (
+    PRIOR,
+    PayoffTables,
+    TabularPolicy,
+    double_oracle,
+    means_over_pools,
+    oracle_section,
+    pool_kinds,
+    read_oracles,
+    solve_pools,
+    starting_members,
+    write_oracle,
+)
 from league.standings.meta_game import strictest_cce
 from partners.best_response import BestResponse
 from partners.mixture import Mixture
@@ -41,18 +50,18 @@ SMALL = KINDS[-1][0]  # the pool 2 2 3
 def written(table, rules, names=NAMES):
     contexts = contexts_in(table, 0), contexts_in(table, 1)
     sides = [
-        [Written(name, seat_occupant(name), seat, rules, contexts[seat].own, PRIOR) for name in names]
+        [TabularPolicy(name, seat_occupant(name), seat, rules, contexts[seat].own, PRIOR) for name in names]
         for seat in (0, 1)
     ]
     return contexts, sides
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4])
-def test_written_members_earn_what_the_members_earn(turns):
+def test_tabular_policies_equal_their_partners(turns):
     """In the engine the tables play as who they were made of; and the games in lock-step are the engine's games."""
     rules = Rules(turns)
     contexts, sides = written(SMALL, rules)
-    payoffs = Games(SMALL, contexts, rules).payoffs(*sides)
+    payoffs = PayoffTables(SMALL, contexts, rules).payoffs(*sides)
     for (a, first), (b, second) in itertools.product(enumerate(NAMES), enumerate(NAMES)):
         pairs = (seat_occupant(first), seat_occupant(second)), (sides[0][a], sides[1][b])
         means = [
@@ -63,16 +72,16 @@ def test_written_members_earn_what_the_members_earn(turns):
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_a_written_best_response_earns_what_the_best_response_is_worth(seat):
+def test_tabular_best_response_value(seat):
     """To replies too, which have memory as policies but none as tables."""
     rules = Rules(4)
     contexts, sides = written(SMALL, rules)
-    games = Games(SMALL, contexts, rules)
+    games = PayoffTables(SMALL, contexts, rules)
     for number in range(3):
         for mover in (seat, 1 - seat):
             crowd = Mixture(sides[1 - mover], np.arange(1, len(sides[1 - mover]) + 1).tolist())
             reply = BestResponse(crowd, contexts[mover])
-            made = Written(f"reply {number}", reply, mover, rules, contexts[mover].own, PRIOR)
+            made = TabularPolicy(f"reply {number}", reply, mover, rules, contexts[mover].own, PRIOR)
             pair = ([made], sides[1]) if mover == 0 else (sides[0], [made])
             earned = games.payoffs(*pair)[..., mover].ravel()
             weights = np.arange(1, len(earned) + 1)
@@ -80,7 +89,7 @@ def test_a_written_best_response_earns_what_the_best_response_is_worth(seat):
             sides[mover].append(made)
 
 
-def test_gains_are_what_brute_force_finds_against_members_and_against_replies():
+def test_gains_equal_brute_force():
     """Three turns, nine scenarios of one pool, the plain rules and every history apart."""
     rules = Rules(3)
     table = [Scenario(POOL, tuple(map(tuple, pair))) for pair in TINY.utilities.tolist()]
@@ -91,13 +100,13 @@ def test_gains_are_what_brute_force_finds_against_members_and_against_replies():
         best = by_brute_force(personas, table, seat, rules, PRIOR)
         assert first.gaps[seat] == pytest.approx(best - first.values[seat], abs=1e-6)
         reply = BestResponse(Mixture(sides[1 - seat]), contexts[seat])
-        sides[seat] = [Written("reply", reply, seat, rules, contexts[seat].own, PRIOR), sides[seat][0]]
+        sides[seat] = [TabularPolicy("reply", reply, seat, rules, contexts[seat].own, PRIOR), sides[seat][0]]
     reply = BestResponse(Mixture(sides[1]), contexts[0])  # to a reply to members, and to a member
     best = by_brute_force([(0.5, member) for member in sides[1]], table, 0, rules, PRIOR)
     assert reply.value(0, rules, PRIOR) == pytest.approx(best, abs=1e-9)
 
 
-def test_iterations_end_where_nobody_gains_or_where_they_are_stopped():
+def test_iterations_end_without_gains():
     found = list(double_oracle(SMALL, ("heuristic", "tough"), Rules(2), strictest_cce, most=60))
     assert len(found) > 1
     assert all(each.joining and max(each.gaps) > 1e-6 for each in found[:-1])
@@ -110,43 +119,43 @@ def test_iterations_end_where_nobody_gains_or_where_they_are_stopped():
         assert sum(mixture.values()) == pytest.approx(1, abs=1e-6)
 
 
-def test_every_pool_is_of_one_kind_and_all_kinds_are_the_space():
+def test_pool_kinds():
     assert len(KINDS) == 8
     assert sum(share for _, share in KINDS) == pytest.approx(1)
     for space, _ in KINDS:
         assert isinstance(space, Scenarios) and len(np.unique(space.counts, axis=0)) == 1
 
 
-def test_a_line_is_kept_in_place_of_an_older_one_and_says_what_is_open(tmp_path):
+def test_rows_replace_older_ones(tmp_path):
     told: list[str] = []
-    row = performed(KINDS[-2:], NAMES[:2], 2, "max_welfare", 1, told.append)
+    row = solve_pools(KINDS[-2:], NAMES[:2], 2, "max_welfare", 1, told.append)
     assert len(told) == 2 and "pool 2 2 2,   1: points" in told[0]
-    assert whole(row, "values")[0] == pytest.approx(
+    assert means_over_pools(row, "values")[0] == pytest.approx(
         np.average([pool["values"][0] for pool in row["pools"]], weights=[share for _, share in KINDS[-2:]]), abs=1e-5
     )
     path = tmp_path / "do.jsonl"
     for seconds in (1, 2):
-        keep(path, {**row, "processor_seconds": seconds})
-    assert [each["processor_seconds"] for each in read(path)] == [2]
+        write_oracle(path, {**row, "processor_seconds": seconds})
+    assert [each["processor_seconds"] for each in read_oracles(path)] == [2]
     open_ = [pool["pool"] for pool in row["pools"] if max(pool["gaps"]) > 1e-6]
-    assert ("Stopped before nobody gained: " + ", ".join(open_) + ".") in section(row).notes or not open_
+    assert ("Stopped early: " + ", ".join(open_) + ".") in oracle_section(row).notes or not open_
     path.write_text("[]\n")
     with pytest.raises(InputError, match="holds no double oracles"):
-        read(path)
+        read_oracles(path)
 
 
-def test_it_begins_with_the_deterministic_memoryless_members_of_a_list():
-    assert set(members_of(roster("train"))) > {"heuristic", "tough"}
-    assert members_of(["linear", "random", "versatile"]) == ("linear",)
+def test_starting_members():
+    assert set(starting_members(roster("train"))) > {"heuristic", "tough"}
+    assert starting_members(["linear", "random", "versatile"]) == ("linear",)
     with pytest.raises(InputError, match="none of random is deterministic"):
-        members_of(["random"])
+        starting_members(["random"])
 
 
-def test_the_command_prints_each_iteration_and_keeps_the_end(tmp_path):
+def test_command(tmp_path):
     words = ("--turns", 2, "--start", "heuristic", "--start", "tough", "--results", tmp_path / "d.jsonl")
     done = dond("experiment", "double-oracle", *words)
     assert done.returncode == 0, done.stderr
-    assert "joining: reply 1 of seat_0" in done.stdout and "nobody gains" in done.stdout
+    assert "joining: reply 1 of seat_0" in done.stdout and "no seat gains" in done.stdout
     row = json.loads((tmp_path / "d.jsonl").read_text())
     assert row["began_with"] == ["heuristic", "tough"] and len(row["pools"]) == 8
     assert dond("experiment", "double-oracle", "--turns", 5).returncode == 2

@@ -10,13 +10,13 @@ import torch
 
 from dond_marl.dialogues.positions import human_positions
 from dond_marl.game import Act, Rules
-from experiments.humanlike import HumanlikeError, base_of, check, variants
+from experiments.humanlike import HumanlikeError, check_settings, summarise_positions, variants
 from league.evaluation.likeness import distance, likeness
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.occupants import HUMAN_DIALOGUES
+from partners.network.occupants import PEOPLE
 from partners.rosters import TEST, roster
 from tests.command import dond
 
@@ -34,7 +34,7 @@ def saved(path, seed: int = 3) -> PolicyNetwork:
     with torch.no_grad():
         network.head.weight.mul_(100)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-    save_checkpoint(path, tensors, {**network_note(network), "taught_by": HUMAN_DIALOGUES, "disagree": "rejects"})
+    save_checkpoint(path, tensors, {**network_note(network), "taught_by": PEOPLE, "disagree": "rejects"})
     return network
 
 
@@ -47,7 +47,7 @@ def settings(tmp_path):
     return path
 
 
-def test_one_command_makes_the_table(settings, data_dir, tmp_path, capsys):
+def test_command(settings, data_dir, tmp_path, capsys):
     words = (
         "--kl",
         0.5,
@@ -84,10 +84,10 @@ def test_one_command_makes_the_table(settings, data_dir, tmp_path, capsys):
     assert all(row["greedy"]["points"]["n"] == 4 * 1977 for row in rows)
 
 
-def test_replies_and_the_majority_stand_beside_likeness_and_who_is_left_out_is_told(data_dir):
+def test_evaluation_set_and_majority(data_dir):
     """Where DISAGREE ends the game 211 of 1,742 positions are none of it, and PROPOSE is said more often."""
     ends, rejects = (human_positions("test", Rules(10, kind), data_dir) for kind in ("ends", "rejects"))
-    told, whole = base_of(ends, rejects), base_of(rejects, rejects)
+    told, whole = summarise_positions(ends, rejects), summarise_positions(rejects, rejects)
     assert (told.positions, told.refusals, whole.positions, whole.refusals) == (1531, 211, 1742, 0)
     assert told.most_said == whole.most_said == "PROPOSE"
     assert told.majority.everywhere.mean == pytest.approx((ends.act == Act.PROPOSE).mean())
@@ -95,7 +95,7 @@ def test_replies_and_the_majority_stand_beside_likeness_and_who_is_left_out_is_t
     assert told.replies == int(ends.replies.sum()) < told.positions
 
 
-def test_a_policy_is_at_no_distance_from_itself_and_says_what_people_said_as_often_as_it_does(data_dir, tmp_path):
+def test_distance_and_likeness(data_dir, tmp_path):
     positions = human_positions("val", Rules(10), data_dir)
     one, other = saved(tmp_path / "a.json", 1), saved(tmp_path / "b.json", 2)
     assert distance(one, one, positions).mean == pytest.approx(0, abs=1e-6)
@@ -104,7 +104,7 @@ def test_a_policy_is_at_no_distance_from_itself_and_says_what_people_said_as_oft
     assert told.act_nats.n == positions.size and told.oA_nats.n == int((positions.act <= 1).sum())
 
 
-def test_the_same_settings_are_trained_from_scratch_from_people_and_with_each_pull(settings):
+def test_variants(settings):
     config = load_config(settings, [], TrainConfig)
     told = [(one.training.init_from, one.training.kl) for _, one in variants(config, [0.1, 0.3])]
     start = config.training.init_from
@@ -114,29 +114,29 @@ def test_the_same_settings_are_trained_from_scratch_from_people_and_with_each_pu
 @pytest.mark.parametrize(
     ("override", "words"),
     [
-        (["training.init_from=null", "training.kl=0"], "must say training.init_from"),
-        (["hints.mode=random"], "people were told no hints"),
+        (["training.init_from=null", "training.kl=0"], "need training.init_from"),
+        (["hints.mode=random"], "measured without hints"),
     ],
 )
-def test_settings_without_a_start_make_no_table(settings, override, words):
+def test_invalid_settings_are_refused(settings, override, words):
     with pytest.raises(HumanlikeError, match=words):
-        check(load_config(settings, override, TrainConfig))
+        check_settings(load_config(settings, override, TrainConfig))
 
 
-def test_mistakes_are_told_in_a_line(settings, tmp_path, capsys):
+def test_invalid_options(settings, tmp_path, capsys):
     assert command("--config", settings, "--data-dir", tmp_path / "nothing") == 2
     assert command("--config", settings, "--kl", -1.0) == 2
     assert command("--config", settings, overrides=["training.init_from=none.json"]) == 2
     told = capsys.readouterr().err
-    assert "no such data file" in told and "a pull is a number above 0" in told
+    assert "no such data file" in told and "a KL penalty is a number above 0" in told
 
 
-def test_who_starts_from_somebody_of_unknown_past_is_not_judged_by_the_test_roster(settings, tmp_path, capsys):
+def test_unknown_provenance_excludes_the_test_roster(settings, tmp_path, capsys):
     assert command("--config", settings, "--against", roster(TEST)[0], "--data-dir", tmp_path / "nothing") == 2
     told = capsys.readouterr().err
-    assert "were not recorded for: the learner <- checkpoint" in told and "no such data file" not in told
+    assert "nobody wrote down whom these met: the learner <- checkpoint" in told and "no such data file" not in told
 
 
-def test_a_file_that_cannot_be_written_is_told_before_anything_is_trained(tmp_path, capsys):
+def test_unwritable_file(tmp_path, capsys):
     assert dond("experiment", "humanlike", "--json", tmp_path / "no" / "such.json") == 2
     assert "no file can be written there" in capsys.readouterr().err

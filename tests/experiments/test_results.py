@@ -10,17 +10,14 @@ import numpy as np
 import pytest
 
 from dond_marl.errors import RunFailure
-from experiments.hints.experiment import Arm, Experiment, Mark
-from experiments.hints.findings import results as hints_lines
-from experiments.results.__main__ import BLOCK, PAGES, renewed
-from experiments.results.exploited import HEADS, PLAYED, ROBUST, robust_rows
-from experiments.results.field import DRAWN, frontier_figure
-from experiments.results.files import FOLDER, MADE_BY, document
-from experiments.results.language_model_files import TOGETHER
-from experiments.results.picture import PICTURE, picture
-from experiments.results.questions import QUESTIONS
+from experiments.hint_tables import hint_lines
+from experiments.hints import HintArm, HintExperiment, Measurement
+from experiments.results.__main__ import BLOCK, DESCRIPTION, DRAWINGS, PAGES, is_current, renewed
+from experiments.results.files import FOLDER, MADE_BY, TOGETHER, document
+from experiments.results.headline import QUESTIONS
+from experiments.results.opponents import robust_section
 from experiments.results.rows import every_row, number
-from experiments.results.tables import NOTHING, SHORT, TABLES, block
+from experiments.results.tables import EXPLOITED_ROBUST, NOTHING, ROBUST, SHORT, TABLES, block
 from league.bench.results import ResultsError, append, read, seal_row
 from league.bench.run import measure, opponents_of
 from league.bench.submission import submission_of_spec
@@ -42,26 +39,21 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_generated_block_is_what_the_files_say(page):
+def test_generated_blocks_are_current(page):
     text = page.read_text(encoding="utf-8")
     assert BLOCK.search(text) and renewed(text) == text, "run python -m experiments.results"
 
 
-def test_the_figure_of_the_field_is_what_the_files_say():
-    drawn = DRAWN.read_text(encoding="utf-8")
-    assert drawn == frontier_figure() and "<script" not in drawn and "href" not in drawn
-    assert "(frontier.svg)" in FIELD.read_text(encoding="utf-8")
-
-
-def test_the_readmes_picture_is_what_the_files_say():
-    drawn = PICTURE.read_text(encoding="utf-8")
-    assert drawn == picture(), "run python -m experiments.results"
-    assert "<script" not in drawn and "href" not in drawn
-    assert "(docs/headline.svg)" in README.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.name)
+def test_drawings_are_current(path):
+    text = path.read_text(encoding="utf-8")
+    assert is_current(path, DRAWINGS[path]()), "run python -m experiments.results"
+    assert DESCRIPTION.search(text) and "<script" not in text
+    assert any(f"{path.name})" in page.read_text(encoding="utf-8") for page in PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_no_figure_stands_beside_the_generated_ones(page):
+def test_prose_has_no_measurements(page):
     text = page.read_text(encoding="utf-8")
     if page == README:
         text = text.split("\n## Results\n")[1].split("\n## ")[0]
@@ -78,13 +70,16 @@ def test_every_file_has_a_command_or_is_archived_and_every_block_has_a_file():
         re.findall(r"^\| `([\w.]+)` \|", (FOLDER.parent / "ARCHIVE.md").read_text(encoding="utf-8"), re.MULTILINE)
     )
     assert {path.name for path in FOLDER.iterdir()} == set(MADE_BY) | archived
-    assert {file for file, _ in TABLES.values()} | {"bench.jsonl", ROBUST} | TOGETHER == set(MADE_BY)
+    assert {file for file, _ in TABLES.values()} | {"bench.jsonl", EXPLOITED_ROBUST} | TOGETHER == set(MADE_BY)
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
     assert shown == {*SHORT, *TABLES}
 
 
-@pytest.mark.parametrize("command", sorted({made for made in MADE_BY.values() if made.startswith("dond")}))
-def test_the_commands_that_make_the_files_have_every_option_that_is_named(command, capsys):
+COMMANDS = sorted({made for made in MADE_BY.values() if made.startswith("dond") and "at commit" not in made})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_have_the_named_options(command, capsys):
     words = command.split()[1:]
     names = [word for word in words if not word.startswith("-")][
         : 2 if words[0] in ("experiment", "data") or words[1] in ("crowd", "beliefs") else 1
@@ -94,7 +89,7 @@ def test_the_commands_that_make_the_files_have_every_option_that_is_named(comman
     assert all(word in shown for word in words if word.startswith("--"))
 
 
-def test_a_page_changes_with_its_file(folder):
+def test_pages_follow_the_files(folder):
     """A figure that was changed in a file, or on a page, is found."""
     text = README.read_text(encoding="utf-8")
     found = document("people.json", folder)
@@ -105,32 +100,33 @@ def test_a_page_changes_with_its_file(folder):
     assert by_hand != text == renewed(by_hand)
 
 
-def test_what_nobody_measured_has_no_row(tmp_path):
+def test_missing_files_have_no_rows(tmp_path):
     assert every_row(tmp_path) == [] and block("short", tmp_path) == NOTHING
     assert all(block(name, tmp_path) == NOTHING for name in {**SHORT, **TABLES})
 
 
-@pytest.mark.parametrize("missing", [PLAYED, ROBUST, "ablation.jsonl", "exploited.jsonl"])
-def test_a_table_of_several_files_needs_them_all(folder, missing):
+@pytest.mark.parametrize("missing", [ROBUST, EXPLOITED_ROBUST, "ablation.jsonl", "exploited.jsonl"])
+def test_block_needs_all_its_files(folder, missing):
     assert block("robust", folder) != NOTHING
     (folder / missing).unlink()
     assert block("robust", folder) == NOTHING
 
 
-def test_the_table_of_what_robustness_costs_has_the_means_of_the_files():
-    lines = [json.loads(line) for line in (FOLDER / ROBUST).read_text(encoding="utf-8").splitlines()]
-    rows = {row[0]: dict(zip(HEADS[1:4], row[1:4], strict=True)) | {"seats": row[4:]} for row in robust_rows(FOLDER)}
+def test_robust_section_has_the_means_of_the_files():
+    lines = [json.loads(line) for line in (FOLDER / EXPLOITED_ROBUST).read_text(encoding="utf-8").splitlines()]
+    (table,) = robust_section(FOLDER).blocks
+    rows = {row.label: row.cells for row in table.rows}
     own = [line for line in lines if line["arm"] == "itself_10"]
-    row = rows["plain PPO, 10 % of its games against itself"]
+    seeds, points, _, *seats = rows["plain PPO, 10 % of its games against itself"]
     means = [np.mean([line[key][seat] for line in own]) for key in ("itself", "response", "beyond") for seat in (0, 1)]
-    assert [text.split(" ")[0] for text in row["seats"]] == [f"{mean:.2f}" for mean in means]
-    played = read([FOLDER / PLAYED])
-    points = [each["figures"]["points"]["value"] for each in played if each["submission"]["name"] == "itself_10"]
-    assert row["points of ten, roster dev"].split(" ")[0] == f"{np.mean(points):.2f}" and row["seeds"] == str(len(own))
+    assert [text.split(" ")[0] for text in seats] == [f"{mean:.2f}" for mean in means]
+    played = [each for each in read([FOLDER / ROBUST]) if each["submission"]["name"] == "itself_10"]
+    mean = np.mean([each["figures"]["points"]["value"] for each in played])
+    assert points.split(" ")[0] == f"{mean:.2f}" and seeds == str(len(own))
     assert len(rows) == 9 and "the default league" in rows
 
 
-def test_a_damaged_file_and_an_unknown_block_are_told(folder):
+def test_damaged_file_and_unknown_block(folder):
     (folder / "people.json").write_text("{")
     with pytest.raises(RunFailure, match=r"people\.json: cannot be read .* make it again by: dond train"):
         block("people", folder)
@@ -138,11 +134,11 @@ def test_a_damaged_file_and_an_unknown_block_are_told(folder):
     with pytest.raises(ResultsError, match="line 1"):
         every_row(folder)
     marks = "<!-- made by python -m experiments.results: none -->\n\n<!-- end of none -->"
-    with pytest.raises(RunFailure, match="a block is called none"):
+    with pytest.raises(RunFailure, match="unknown block none"):
         renewed(marks, folder)
 
 
-def test_a_file_of_the_benchmark_gives_a_row_an_arm_and_the_difference_to_the_reference(tmp_path):
+def test_bench_rows_and_differences(tmp_path):
     opponents = opponents_of(["linear", "stubborn"])
     for name, demands in (("pool_ppo", (0.5, 0.55)), ("league", (0.6, 0.65))):
         for seed, demand in enumerate(demands):
@@ -150,33 +146,35 @@ def test_a_file_of_the_benchmark_gives_a_row_an_arm_and_the_difference_to_the_re
             append(tmp_path / "baselines.jsonl", seal_row(row))
     rows = {row.what: row for row in every_row(tmp_path)}
     league = "the default league (`league`)"
-    less = f"{league} less `pool_ppo`"
-    assert set(rows) == {"plain PPO on the train roster (`pool_ppo`)", league, less}
+    difference = f"{league} \N{MINUS SIGN} `pool_ppo`"
+    assert set(rows) == {"plain PPO on the train roster (`pool_ppo`)", league, difference}
     assert "of the reference" in rows[league].figure and "points of ten" in rows[league].figure
-    assert re.match(r"[+-]\d\.\d\d \[[+-].*\] points of ten, p = ", rows[less].figure)
+    assert re.match(r"[+-]\d\.\d\d \[[+-].*\] points of ten, p = ", rows[difference].figure)
     assert "`linear`, `stubborn`" in rows[league].over
     board = block("headline", tmp_path)
-    assert f"| {league} | " in board and "| nothing learned |" in board and f"| {less} |" in board
+    assert f"| {league} | " in board and "| nothing learned |" in board and f"| {difference} |" in board
     table = block("baselines", tmp_path)
     assert table.startswith("### Against") and "\n#### Against the arm pool" in table
 
 
-def test_every_question_of_the_short_table_has_an_answer():
+def test_every_question_has_an_answer():
     rows, text = every_row(FOLDER), RESULTS.read_text(encoding="utf-8")
     for question in QUESTIONS:
-        assert any(row.file == question.file and re.search(question.rows, row.what) for row in rows), question
+        assert any(row.file == question.file and re.search(question.pattern, row.what) for row in rows), question
         assert f"[{question.text}](#{question.section})" in text
 
 
-def test_a_file_of_the_hint_experiment_is_shown_as_the_experiment_shows_it(tmp_path):
+def test_hint_block(tmp_path):
     marks = [
-        Mark(Arm(who, 0.0), seed, 1000 * step, 2000 * step, 0.8, share + 0.1 * step + seed / 100, 1.0, 0.9)
-        for who, share in (("none", 0.5), ("random", 0.4))
+        Measurement(
+            HintArm(hinter, 0.0), seed, 1000 * step, 2000 * step, 0.8, share + 0.1 * step + seed / 100, 1.0, 0.9
+        )
+        for hinter, share in (("none", 0.5), ("random", 0.4))
         for seed in (1, 2)
         for step in (1, 2)
     ]
-    experiment = Experiment(marks, {"random": 0.2}, {}, 7.7, "lewis, split test")
-    (tmp_path / "hints.jsonl").write_text(hints_lines(experiment))
+    experiment = HintExperiment(marks, {"random": 0.2}, {}, 7.7, "lewis, split test")
+    (tmp_path / "hints.jsonl").write_text(hint_lines(experiment))
     shown = block("hints", tmp_path)
     assert "2 seeds" in shown and "7.70 points of ten" in shown and "| random | 20.0% |" in shown
     assert "| never hinted | " in block("headline", tmp_path) and "hints: random" in every_row(tmp_path)[-1].what

@@ -1,4 +1,4 @@
-"""Nobody trains on a scenario that is held out: no shipped config, and none of what practices without a config."""
+"""No training uses held-out scenarios: neither shipped configs nor training code without a config."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from dond_marl.scenarios.sources import SPLITS, TO_TRAIN_ON, Scenarios, ScenarioSource, open_source
-from dond_marl.scenarios.views import HELD_OUT_VIEWS, is_trainable, view_numbers
+from dond_marl.scenarios.views import HELD_OUT_VIEWS, may_be_trained_on, view_numbers
+from experiments import published
 from experiments.distill import DistillConfig
-from experiments.field.published import learner
-from experiments.hints.settings import ExperimentConfig
-from experiments.language_models.post_training import examples
-from experiments.styles.settings import StylesConfig
+from experiments.hints import HintExperimentConfig
+from experiments.post_training import examples
+from experiments.styles import StylesConfig
 from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig, Section
 from league.settings.training import TrainConfig
@@ -29,7 +29,7 @@ CONFIGS, STUDIES = ROOT / "configs", ROOT / "experiments" / "configs"
 KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list of arms
     "distill.yaml": DistillConfig,
     "expert.yaml": TrainConfig,
-    "hint_experiment.yaml": ExperimentConfig,
+    "hint_experiment.yaml": HintExperimentConfig,
     "humanlike.yaml": TrainConfig,
     "ppo_config.yaml": TrainConfig,
     "ppo_fast.yaml": TrainConfig,
@@ -40,18 +40,18 @@ KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list
 }
 SPLITS_OF = {  # whose scenarios are named by the code that learns
     "post_training.yaml": examples.SPLIT,
-    "published.yaml": learner.SPLIT,
-    "published_weaker.yaml": learner.SPLIT,
+    "published.yaml": published.TRAIN_SPLIT,
+    "published_weaker.yaml": published.TRAIN_SPLIT,
 }
-NOBODY = STUDIES / "anac.yaml"  # learns there
+NO_LEARNER = STUDIES / "anac.yaml"  # no training
 BY_PEOPLE = CONFIGS / "bc_config.yaml"
-WITH_PEOPLE = CONFIGS / "study.yaml"  # nobody learns there
-FORGOTTEN = STUDIES / "short_games.yaml"  # learns on every scenario, and is forgotten when it is measured: see below
+WITH_PEOPLE = CONFIGS / "study.yaml"  # no training
+ALL_SCENARIOS = STUDIES / "short_games.yaml"  # trains on every scenario, discards weights: see below
 DRAWN = 60_000  # scenarios of a source without end: some 250 of them have a view of the legal space in either seat
 
 
 def sources(config: Section) -> Iterator[ScenarioSource]:
-    """Every source that somebody who learns under these settings plays on."""
+    """Every source of training scenarios under these settings."""
     if isinstance(config, DistillConfig):
         yield from of_recipe(config.recipe())
         return
@@ -79,9 +79,9 @@ def of_recipe(recipe: Recipe) -> Iterator[ScenarioSource]:
 
 
 def held_out(source: ScenarioSource) -> int:
-    """How many of its scenarios nobody may train on; of a source without end, of as many as are drawn."""
+    """Number of scenarios not permitted for training; of an infinite source, among those drawn."""
     table = source.block(0, 0, DRAWN) if source.table is None else source.table
-    return int((~is_trainable(table)).sum())
+    return int((~may_be_trained_on(table)).sum())
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def held_out(source: ScenarioSource) -> int:
     [
         path
         for path in sorted((*CONFIGS.glob("*.yaml"), *STUDIES.glob("*.yaml")))
-        if path not in (BY_PEOPLE, FORGOTTEN, NOBODY, WITH_PEOPLE)
+        if path not in (BY_PEOPLE, ALL_SCENARIOS, NO_LEARNER, WITH_PEOPLE)
     ],
     ids=lambda path: path.name,
 )
-def test_no_config_trains_on_what_is_held_out(path):
+def test_configs_train_on_permitted_scenarios(path):
     if path.name in SPLITS_OF:
         found = [open_source("lewis", split=SPLITS_OF[path.name])]
     else:
@@ -101,37 +101,37 @@ def test_no_config_trains_on_what_is_held_out(path):
     assert found and [source.label for source in found if held_out(source)] == []
 
 
-def test_people_teach_nothing_of_what_is_held_out(data_dir):
-    """They talked about every view, so those talks are left out."""
+def test_cloning_skips_held_out_views(data_dir):
+    """People's dialogues cover every view, so those with held-out views are left out."""
     given = load_positions(load_config(BY_PEOPLE, [f"env.data_dir={data_dir}"], TrainConfig))
     for positions in (given.taught, given.others):
         seen = Scenarios(positions.counts, np.repeat(positions.my_utilities[:, None], 2, axis=1))
         assert positions.size > 1000 and not np.isin(view_numbers(seen), HELD_OUT_VIEWS).any()
 
 
-def test_who_learned_on_what_is_held_out_to_be_compared_with_an_equilibrium_is_forgotten(tmp_path):
-    """An equilibrium is one of the whole game. What is kept of such a learner is figures, and no weights."""
+def test_short_games_store_no_weights(tmp_path):
+    """An equilibrium is one of the full game; only figures of such a learner are stored, no weights."""
     short = ["comparison.turns=[2]", "comparison.seeds=1", "arms=[{name: a}]", "training.num_train_steps=10"]
     small = ["training.num_envs=16", "training.minibatch=16", "training.hidden=[4]", f"output_dir={tmp_path}"]
-    assert dond("experiment", "short-games", "--config", FORGOTTEN, overrides=[*short, *small]) == 0
+    assert dond("experiment", "short-games", "--config", ALL_SCENARIOS, overrides=[*short, *small]) == 0
     kept = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(kept) == 2 and all(path.suffix in (".json", ".jsonl") for path in kept)
     assert all(path.stat().st_size < 1000 for path in kept)  # a network has thousands of weights
 
 
-def test_it_would_be_noticed():
+def test_held_out_scenarios_are_detected():
     for name, split in (("lewis", "all"), ("lewis", "test"), ("lewis", "paper_test"), ("uniform", None)):
         assert held_out(open_source(name, split=split)) > 0
     league = load_config(CONFIGS / "league_quick.yaml", ['stages=[{name: all, env: {split: "all"}}]'], Config)
     assert [bool(held_out(source)) for source in sources(league)] == [False, True]
 
 
-def test_the_local_language_model_and_the_worked_episodes_of_judges_are_made_without_what_is_held_out():
+def test_own_model_and_judges_use_permitted_scenarios():
     assert [source.label for source in of_recipe(Recipe()) if held_out(source)] == []
-    assert is_trainable(scripted_games(0, 1000).scenarios).all()
+    assert may_be_trained_on(scripted_games(0, 1000).scenarios).all()
 
 
 @pytest.mark.parametrize(("name", "split"), [(name, split) for name in SPLITS for split in (*SPLITS[name], None)])
-def test_which_splits_hide_what_is_held_out_is_as_it_is_said(name, split, data_dir):
+def test_splits_without_held_out_scenarios(name, split, data_dir):
     source = open_source(name, split=split, data_dir=data_dir)
     assert ((name, source.split) in TO_TRAIN_ON) == (held_out(source) == 0)

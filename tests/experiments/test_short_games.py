@@ -12,11 +12,20 @@ from dond_marl.errors import InputError
 from dond_marl.game import Act
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Cause, Decisions, Traits, Turns, constant
-from experiments.short_games.experiment import Experiment, Run, lines, parsed
-from experiments.short_games.findings import markdown
-from experiments.short_games.learner import Learned, learn
-from experiments.short_games.settings import ShortGamesConfig
-from experiments.short_games.shares import FOUND, Standing, equilibrium, standing_of
+from experiments.short_games import (
+    TOLERANCE,
+    EquilibriumGap,
+    ShortGames,
+    ShortGamesConfig,
+    ShortLearner,
+    ShortRun,
+    equilibrium,
+    measure_gap,
+    parse_short_games,
+    short_games_lines,
+    short_games_section,
+    train_learner,
+)
 from league.settings.read import ConfigError, load_config
 from tests.command import dond
 
@@ -52,54 +61,54 @@ def tiny(folder: Path, *overrides: str) -> ShortGamesConfig:
     return load_config(path, overrides, ShortGamesConfig)
 
 
-def test_the_shares_of_a_worked_example():
+def test_parts_of_exploitability_by_hand():
     """Of 2.8 points that seat_0 could gain, any rational partner concedes 3.1: its answers are harder than rational."""
-    rational, own = Standing((9.0, 3.2), (9.1, 3.2)), Standing((6.0, 4.0), (8.8, 4.5))
+    rational, own = EquilibriumGap((9.0, 3.2), (9.1, 3.2)), EquilibriumGap((6.0, 4.0), (8.8, 4.5))
     assert own.exploitability == pytest.approx((2.8, 0.5)) and own.nash_conv == pytest.approx(3.3)
     assert own.conceded(rational) == pytest.approx((3.1, -0.8)) and own.weak(rational) == pytest.approx((-0.3, 1.3))
     assert own.distance(rational) == pytest.approx(3.0) and not own.is_equilibrium
 
 
-@pytest.mark.parametrize("who", ["heuristic", "tough"])
-def test_what_is_conceded_and_what_is_weak_are_together_what_can_be_gained(who):
-    rational, own = equilibrium(2), standing_of(seat_occupant(who), 2)
+@pytest.mark.parametrize("player", ["heuristic", "tough"])
+def test_parts_sum_to_exploitability(player):
+    rational, own = equilibrium(2), measure_gap(seat_occupant(player), 2)
     parts = np.add(own.conceded(rational), own.weak(rational))
     assert parts == pytest.approx(own.exploitability, abs=1e-12) and min(own.exploitability) > -1e-9
 
 
-def test_who_answers_rationally_but_asks_for_all_concedes_everything():
+def test_taker_concedes_everything():
     """At two turns the best offer to who takes what is worth something earns 8.79; who gives nothing leaves nothing."""
-    own, rational = standing_of(Taker(), 2), equilibrium(2)
+    own, rational = measure_gap(Taker(), 2), equilibrium(2)
     assert own.values == (0.0, 0.0) and own.responses == (pytest.approx(8.79, abs=0.005), 0.0)
     assert own.conceded(rational) == pytest.approx(rational.responses)
     assert own.weak(rational)[0] == pytest.approx(8.79 - 9.06, abs=0.02)
 
 
-def test_the_shipped_equilibrium_counts_as_found_and_another_as_an_equilibrium():
+def test_equilibria_within_tolerance():
     found = equilibrium(2)
     assert found.values == pytest.approx((9.06, 3.19), abs=0.01) and found.nash_conv < 0.001
-    assert found.found(found) and min(found.exploitability) >= 0
-    beside = Standing((found.values[0] - FOUND - 0.01, found.values[1]), (found.values[0], found.values[1]))
-    assert not beside.is_equilibrium and not beside.found(found)
-    another = Standing((9.9, 2.7), (9.95, 2.75))
-    assert another.is_equilibrium and not another.found(found)
+    assert found.matches(found) and min(found.exploitability) >= 0
+    near = EquilibriumGap((found.values[0] - TOLERANCE - 0.01, found.values[1]), (found.values[0], found.values[1]))
+    assert not near.is_equilibrium and not near.matches(found)
+    another = EquilibriumGap((9.9, 2.7), (9.95, 2.75))
+    assert another.is_equilibrium and not another.matches(found)
 
 
-def test_a_learner_is_a_function_of_its_settings_game_and_seed(tmp_path):
+def test_learner_is_deterministic(tmp_path):
     training = tiny(tmp_path).training
-    once, again, other = (learn(training, 2, seed) for seed in (0, 0, 1))
+    once, again, other = (train_learner(training, 2, seed) for seed in (0, 0, 1))
     assert once == again != other and once.decisions >= 60 and once.standing.nash_conv > 0
 
 
 @pytest.mark.slow
-def test_self_play_finds_an_equilibrium_of_two_turns():
+def test_self_play_finds_an_equilibrium():
     config = load_config(ROOT / "experiments" / "configs" / "short_games.yaml", (), ShortGamesConfig)
     longer = next(arm for arm in config.arms if arm.name == "ppo_longer")
-    standing = learn(config.training_of(longer), 2, 0).standing
-    assert standing.is_equilibrium and standing.distance(equilibrium(2)) <= 2 * FOUND
+    standing = train_learner(config.training_of(longer), 2, 0).standing
+    assert standing.is_equilibrium and standing.distance(equilibrium(2)) <= 2 * TOLERANCE
 
 
-def test_the_command_learns_measures_and_goes_on_where_it_was(tmp_path, capsys):
+def test_command_resumes(tmp_path, capsys):
     tiny(tmp_path)
     words = ["experiment", "short-games", "--config", tmp_path / "short_games.yaml"]
     assert dond(*words, "--results", tmp_path / "found.jsonl") == 0
@@ -117,29 +126,34 @@ def test_the_command_learns_measures_and_goes_on_where_it_was(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("override", "told"),
+    ("override", "message"),
     [
         ("comparison.turns=[2,5]", "exact in games of 2 to 4 turns, each named once; got"),
         ("comparison.turns=[3,3]", "each named once"),
         ("training.reward=spite", "the equilibria are of own points"),
-        ("training.init_from=runs/x.json", "what is learned is learned here"),
-        ("arms=[{name: a},{name: a}]", "each arm has a name of its own; got a, a"),
+        ("training.init_from=runs/x.json", "learners start from random weights"),
+        ("arms=[{name: a},{name: a}]", "names of arms must be distinct; got a, a"),
         ("arms=[{name: a, training: {entropy: 0.1}}]", "a: training.entropy: "),
     ],
 )
-def test_settings_that_cannot_be_are_refused_in_words(tmp_path, override, told):
-    with pytest.raises(ConfigError, match="(?s)" + told.replace("[", r"\[")):
+def test_invalid_settings_are_refused(tmp_path, override, message):
+    with pytest.raises(ConfigError, match="(?s)" + message.replace("[", r"\[")):
         tiny(tmp_path, override)
 
 
-def test_results_are_read_as_they_were_written_and_shown_in_a_table_a_game():
-    rational, near, far = Standing((9.0, 3.2), (9.0, 3.2)), Standing((9.1, 3.1), (9.2, 3.15)), Standing((5, 5), (8, 6))
-    runs = [Run(2, "ppo", seed, Learned(100, 0.9, standing)) for seed, standing in enumerate((near, far))]
-    found = Experiment({2: rational}, {"ppo": {"lr": 0.003}}, runs)
-    assert parsed(lines(found).splitlines()) == found
-    text = markdown(found)
-    row = next(line for line in text.splitlines() if line.startswith("| `ppo` "))
-    assert "- `ppo`: lr 0.003" in text and "### 2 turns" in text and row.endswith(" | 1 of 2 | 1 of 2 |")
-    assert row.startswith("| `ppo` | 100 | 7.05 ±") and "| 2.07 ±" in row  # the mean of .15 and 4 is the NashConv
+def test_results_round_trip_and_table():
+    rational, near, far = (
+        EquilibriumGap((9.0, 3.2), (9.0, 3.2)),
+        EquilibriumGap((9.1, 3.1), (9.2, 3.15)),
+        EquilibriumGap((5, 5), (8, 6)),
+    )
+    runs = [ShortRun(2, "ppo", seed, ShortLearner(100, 0.9, standing)) for seed, standing in enumerate((near, far))]
+    found = ShortGames({2: rational}, {"ppo": {"lr": 0.003}}, runs)
+    assert parse_short_games(short_games_lines(found).splitlines()) == found
+    (table,) = short_games_section(found).blocks
+    assert table.caption == "2 turns" and [row.label for row in table.rows] == ["the equilibrium", "ppo"]
+    cells = dict(zip(table.heads, table.rows[1].cells, strict=True))
+    assert (cells["own decisions"], cells["an equilibrium"], cells["this one"]) == ("100", "1 of 2", "1 of 2")
+    assert cells["points, seat_0"].startswith("7.05 ±") and cells["NashConv"].startswith("2.07 ±")  # of 0.15 and 4
     with pytest.raises(InputError, match="make them again: dond experiment short-games"):
-        parsed(["{}"])
+        parse_short_games(["{}"])

@@ -19,11 +19,18 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from experiments.commands.styles import trials_of
-from experiments.styles.agreement import Agreement, agreement
-from experiments.styles.report import rows_of
-from experiments.styles.settings import StylesConfig, judge_of
-from experiments.styles.trials import FIGURES, Trial, Watched, run
+from experiments.style_tables import style_rows
+from experiments.styles import (
+    FIGURES,
+    Agreement,
+    CountedReward,
+    StylesConfig,
+    Trial,
+    all_trials,
+    count_agreement,
+    judge_spec,
+    run_trial,
+)
 from league.evaluation.matches import heldout_terms
 from league.settings.read import ConfigError, load_config
 from partners.judges.episodes import LabelledGames, scripted_games, worked_episodes
@@ -56,19 +63,16 @@ def command(folder: Path, *overrides: str, workers: int = 1, judges_only: bool =
     return dond("experiment", "styles", *words, overrides=overrides)
 
 
-def test_a_json_file_is_of_the_judges_alone(tmp_path, capsys):
+def test_json_needs_judges_only(tmp_path, capsys):
     """A whole comparison has a run's folder; that its user's file stays unwritten is not told after hours."""
     assert dond("experiment", "styles", "--json", tmp_path / "judges.json") == 2
     assert "--judges-only" in capsys.readouterr().err
 
 
-# -- agreement -------------------------------------------------------------------------------------------------------
-
-
 def test_agreement_by_hand():
     said = np.array([1, 1, 1, 0, 0, 0, 0, -1, -1], dtype=np.int8)
     so = np.array([True, True, False, True, False, False, False, True, False])
-    found = agreement(said, so)
+    found = count_agreement(said, so)
     assert found == Agreement(yes_yes=2, yes_no=1, no_yes=1, no_no=3, unjudged=2)
     assert found.judged == 7 and found.accuracy == pytest.approx(5 / 7) and found.majority == pytest.approx(4 / 7)
     chance = (3 * 3 + 4 * 4) / 49
@@ -86,18 +90,15 @@ def test_agreement_at_its_ends():
 
 
 @given(st.lists(st.tuples(st.sampled_from([-1, 0, 1]), st.booleans()), max_size=30))
-def test_every_game_is_counted_once_and_kappa_keeps_its_range(pairs):
+def test_agreement_counts_and_range_of_kappa(pairs):
     said = np.array([verdict for verdict, _ in pairs], dtype=np.int8)
-    found = agreement(said, np.array([label for _, label in pairs], dtype=bool))
+    found = count_agreement(said, np.array([label for _, label in pairs], dtype=bool))
     assert sum(found) == len(pairs) and found.unjudged == (said == Verdict.NONE).sum()
     assert math.isnan(found.kappa) or -1 <= found.kappa <= found.accuracy
 
 
-# -- the reward model ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("style", Style)
-def test_the_reward_model_learns_the_episodes_it_is_shown_and_is_a_function_of_them_and_its_seed(style):
+def test_reward_model_fits_and_is_deterministic(style):
     shown = worked_episodes(style, 6, seed=1)
     model, same, other = (RewardModel(style, shown, seed) for seed in (1, 1, 2))
     assert (model.verdicts(shown.games, 0) == shown.labels).all() and 0 < model.epochs < EPOCHS
@@ -107,13 +108,13 @@ def test_the_reward_model_learns_the_episodes_it_is_shown_and_is_a_function_of_t
     assert model.tally == Counter(yes=int(verdicts.sum()) + int(shown.labels.sum()), no=206 - int(verdicts.sum() + 3))
 
 
-def test_a_reward_model_that_is_shown_enough_learns_a_style():
+def test_reward_model_learns_a_style():
     games = scripted_games(7, 400)
     model = RewardModel(Style.PUSH_OVER, worked_episodes(Style.PUSH_OVER, 100), 0)
-    assert agreement(model.verdicts(games, 0), shows_style(Style.PUSH_OVER, games)[:, 0]).kappa > 0.6
+    assert count_agreement(model.verdicts(games, 0), shows_style(Style.PUSH_OVER, games)[:, 0]).kappa > 0.6
 
 
-def test_an_episode_is_read_from_the_judged_seats_side():
+def test_episode_tensors_follow_the_seat():
     """seat_0's game and the same game told with the seats exchanged are one sequence, but for who begins."""
     scenarios = open_source("lewis", split="train").block(1, 0, 30)
     games = rollout((seat_occupant("tough"), seat_occupant("random")), scenarios, Rules(6, "rejects"), seed=1)
@@ -134,23 +135,20 @@ def test_an_episode_is_read_from_the_judged_seats_side():
     assert torch.equal(first[ends][:, 21], torch.from_numpy(games.deal).float())
 
 
-def test_a_verdict_does_not_depend_on_the_other_games():
+def test_verdicts_are_independent_of_the_batch():
     games, model = scripted_games(5, 100), RewardModel(Style.STUBBORN, worked_episodes(Style.STUBBORN, 6), 0)
     whole, order = model.verdicts(games, 0), np.arange(100)[::-1]
     assert (model.verdicts(games.rows(order), 0) == whole[order]).all()
     assert all(model.verdicts(games.rows(order[k : k + 1]), 0) == whole[order[k]] for k in range(20))
 
 
-def test_labels_that_contradict_each_other_end_the_training_after_all_epochs():
+def test_contradicting_labels_take_all_epochs():
     shown = worked_episodes(Style.STUBBORN, 2)
     twice = LabelledGames(shown.games.rows(np.array([0, 0])), 0, np.array([True, False]))
     assert RewardModel(Style.STUBBORN, twice, 0).epochs == EPOCHS
 
 
-# -- trials ----------------------------------------------------------------------------------------------------------
-
-
-def test_nobody_is_measured_on_scenarios_that_somebody_learned_on(tmp_path):
+def test_training_and_measurement_scenarios_are_disjoint(tmp_path):
     """The published code trains and evaluates on the same 250."""
     config = tiny(tmp_path)
     learned, measured = config.env.open_source().table, heldout_terms().scenarios
@@ -164,28 +162,30 @@ def test_nobody_is_measured_on_scenarios_that_somebody_learned_on(tmp_path):
             tiny(tmp_path, elsewhere)
 
 
-def test_every_reward_of_every_style_and_seed_is_tried_and_own_points_once_for_all(tmp_path):
-    trials = trials_of(tiny(tmp_path, seeds=2))
+def test_all_trials(tmp_path):
+    trials = all_trials(tiny(tmp_path, seeds=2))
     kinds = Counter((trial.source, trial.style) for trial in trials)
     assert set(kinds.values()) == {2} and len(kinds) == 1 + 3 * 2
     assert ("own", None) in kinds and ("supervised", Style.STUBBORN) in kinds
 
 
-def test_a_trial_is_a_function_of_its_settings_and_says_how_true_its_reward_was(tmp_path):
+def test_trial_is_deterministic_and_counts_labels(tmp_path):
     config = tiny(tmp_path)
-    results = {source: run(Trial(config, source, Style.STUBBORN, 0)) for source in ("true", "judge", "supervised")}
-    again = run(Trial(config, "judge", Style.STUBBORN, 0))
+    results = {
+        source: run_trial(Trial(config, source, Style.STUBBORN, 0)) for source in ("true", "judge", "supervised")
+    }
+    again = run_trial(Trial(config, "judge", Style.STUBBORN, 0))
     for name, weights in results["judge"].weights.items():
         assert (again.weights[name] == weights).all()
     assert (again.played.sums == results["judge"].played.sums).all() and again.practiced == results["judge"].practiced
-    other = run(Trial(config, "judge", Style.STUBBORN, 1))
+    other = run_trial(Trial(config, "judge", Style.STUBBORN, 1))
     assert any((other.weights[name] != weights).any() for name, weights in again.weights.items())
     for source, result in results.items():
         assert result.practiced.judged >= 64 and result.labelled.judged == 2 * 60
         assert result.played.games.sum() == 2 * 1977
         assert (result.practiced.accuracy == 1) == (source == "true")
         assert result.decisions >= 100
-    own = run(Trial(config, "own", None, 0))
+    own = run_trial(Trial(config, "own", None, 0))
     assert own.practiced is own.labelled is None
     assert set(FIGURES) == {"points", "joint", "deals", "turns", "advantage", "diversity", "pareto", *map(str, Style)}
     played = own.played
@@ -195,7 +195,7 @@ def test_a_trial_is_a_function_of_its_settings_and_says_how_true_its_reward_was(
     assert own.played.mean("joint") >= own.played.mean("points") >= 0
 
 
-def test_watching_a_reward_changes_nothing_and_leaves_the_unjudged_out():
+def test_counted_reward_is_transparent():
     class Silent:
         style, tally = Style.STUBBORN, Counter()
 
@@ -206,13 +206,10 @@ def test_watching_a_reward_changes_nothing_and_leaves_the_unjudged_out():
     games = scripted_games(3, 90)
     earned = np.zeros((90, 2))
     reward = JudgeReward(Silent())
-    watched = Watched(reward, Style.STUBBORN)
+    watched = CountedReward(reward, Style.STUBBORN)
     assert (watched(games, earned, games.scenarios) == reward(games, earned, games.scenarios)).all()
-    assert watched.seen.unjudged == 60 and watched.seen.accuracy == 1 and watched.seen.judged == 120
-    assert Watched(Own(), Style.STUBBORN).for_seat(0)(games, earned, games.scenarios) is earned
-
-
-# -- settings and the command ----------------------------------------------------------------------------------------
+    assert watched.agreement.unjudged == 60 and watched.agreement.accuracy == 1 and watched.agreement.judged == 120
+    assert CountedReward(Own(), Style.STUBBORN).for_seat(0)(games, earned, games.scenarios) is earned
 
 
 @pytest.mark.parametrize(
@@ -223,36 +220,35 @@ def test_watching_a_reward_changes_nothing_and_leaves_the_unjudged_out():
         ("comparison.judge=own", "must be local_judge or llm_judge|does not take"),
         ("comparison.judge=svo(45)", "a judge|does not take|written"),
         ("comparison.judge=locl_judge", "did you mean 'local_judge'"),
-        ("comparison.judge=local_judge(examples=5)", "a judge's examples is said by the comparison itself"),
+        ("comparison.judge=local_judge(examples=5)", "a judge's examples is set by the comparison"),
         ("comparison.judge=llm_judge(cache_mode=replay)", "cache_mode must be off, or record or replay with a cache"),
         ("comparison.examples=1", "an integer in 2..20"),
         ("comparison.workers=3", "unknown key"),
-        ("training.reward=svo(45)", "what each learner is paid is the comparison's to say"),
+        ("training.reward=svo(45)", "the comparison sets each learner's reward"),
     ],
 )
-def test_a_mistake_is_told_with_its_key(tmp_path, override, message):
+def test_invalid_settings_name_their_key(tmp_path, override, message):
     with pytest.raises(ConfigError, match=message) as error:
         tiny(tmp_path, override)
     assert str(error.value).startswith(f"--set {override[:9]}") and "\n" not in str(error.value)
 
 
-def test_a_judge_is_asked_about_the_style_at_hand():
-    spec = judge_of("llm_judge(model='a/b', max_usd=1.0, prompt_price=1, completion_price=2)", Style.PUSH_OVER, 4, 2)
+def test_judge_spec_has_the_style():
+    spec = judge_spec("llm_judge(model='a/b', max_usd=1.0, prompt_price=1, completion_price=2)", Style.PUSH_OVER, 4, 2)
     judge = reward_of(spec).judge
     assert (judge.style, judge.examples, judge.seed) == (Style.PUSH_OVER, 4, 2)
 
 
-def test_the_shipped_configuration_is_sound():
+def test_shipped_configuration():
     config = load_config(ROOT / "experiments" / "configs" / "styles.yaml", (), StylesConfig)
     assert config.comparison.styles == tuple(Style) and config.env.split == "train"
-    assert len(trials_of(config)) == 5 * (1 + 4 * 3)  # own points, and each style by itself, a reward model and rules
+    assert len(all_trials(config)) == 5 * (1 + 4 * 3)  # own points, and each style by itself, a reward model and rules
 
 
-def test_the_command_compares_writes_and_keeps_the_learners(tmp_path, capsys):
+def test_command_writes_figures_and_checkpoints(tmp_path, capsys):
     assert command(tmp_path) == 0
     out = capsys.readouterr().out
-    assert "who labels held-out episodes" in out and "learners in held-out play against tough" in out
-    assert "The vote of rules is a baseline of ours, and no language model" in out
+    assert "Labels of held-out episodes" in out and "Learners in held-out play" in out
     assert len(re.findall(r"^\d/7 ", out, re.M)) == 7
     (run_folder,) = (tmp_path / "runs").iterdir()
     written = json.loads((run_folder / "figures.json").read_text())
@@ -283,21 +279,20 @@ def model(monkeypatch):
     service.close()
 
 
-def test_a_language_model_is_compared_with_its_cost(tmp_path, capsys, model):
+def test_language_model_judge_and_its_cost(tmp_path, capsys, model):
     spec = f"llm_judge(provider=openai, model=m, base_url='{model.url}', prompt_price=2.0, completion_price=4.0)"
     overrides = (f'comparison.judge="{spec}"', "comparison.styles=[stubborn]")
     assert command(tmp_path, *overrides, judges_only=True) == 0
     out = capsys.readouterr().out
     line = next(line for line in out.splitlines() if "stubborn" in line and "language model" in line)
-    assert "100.0%" in line and "1.00" in line, "accuracy and kappa"
-    asked = len(model.heard)
-    assert f" {asked} " in line and f" {502 * asked:,} " in line
-    assert f"${asked * (500 * 2 + 2 * 4) / 1e6:.4f}" in line
+    requests = len(model.heard)
+    cost = f"{requests}, {502 * requests:,}, ${requests * (500 * 2 + 2 * 4) / 1e6:.4f}"
+    assert "100.0%" in line and "1.00" in line and cost in line
     assert not (tmp_path / "runs").exists(), "nothing was learned"
-    reward_of(judge_of(spec, Style.STUBBORN, 3, 0)).judge.close()
+    reward_of(judge_spec(spec, Style.STUBBORN, 3, 0)).judge.close()
 
 
-def test_a_missing_key_and_a_missing_expert_end_with_one_line(tmp_path, capsys, monkeypatch):
+def test_missing_key_and_expert(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     assert command(tmp_path, "comparison.judge=llm_judge", judges_only=True) == 1
     assert "GROQ_API_KEY" in capsys.readouterr().err
@@ -307,7 +302,7 @@ def test_a_missing_key_and_a_missing_expert_end_with_one_line(tmp_path, capsys, 
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_learners_meet_the_stand_in_that_is_named_for_a_missing_expert_and_are_told_so(tmp_path, monkeypatch, capsys):
+def test_fallback_partner(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     named = "env.partner=expert(kind=supervised, fallback=tough)"
     with pytest.warns(Notice, match=r"^expert\(.*\): no such checkpoint here, so tough is the partner$"):
@@ -318,7 +313,7 @@ def test_learners_meet_the_stand_in_that_is_named_for_a_missing_expert_and_are_t
     )
 
 
-def test_learners_can_start_from_weights_and_are_told_where_those_are_missing(tmp_path, capsys):
+def test_init_from(tmp_path, capsys):
     start = "training.init_from=expert"
     config = tiny(
         tmp_path,
@@ -329,14 +324,14 @@ def test_learners_can_start_from_weights_and_are_told_where_those_are_missing(tm
         "training.sorted_items=true",
         "training.num_train_steps=1",
     )
-    before = run(Trial(config, "own", None, 0))
+    before = run_trial(Trial(config, "own", None, 0))
     assert before.played.mean("deals") > 0.7, "it plays like the expert that it starts as"
     assert command(tmp_path, "training.init_from=gone.json", "comparison.styles=[stubborn]") == 2
     assert "gone.json: no such checkpoint" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_two_workers_find_what_one_finds(tmp_path):
+def test_workers_do_not_change_figures(tmp_path):
     written = []
     for workers in (1, 2):
         folder = tmp_path / str(workers)
@@ -351,7 +346,7 @@ def test_two_workers_find_what_one_finds(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_papers_order_at_small_scale(tmp_path):
+def test_order_of_rewards(tmp_path):
     """Learners of a style show it; a judge of a few episodes teaches more of it than a reward model of the same few."""
     path = tmp_path / "styles.yaml"
     path.write_text((ROOT / "experiments" / "configs" / "styles.yaml").read_text())
@@ -359,7 +354,7 @@ def test_the_papers_order_at_small_scale(tmp_path):
     config = load_config(path, (*shorter, "env.partner=heuristic"), StylesConfig)
     found = {
         (row.style, row.source): row.played[row.style].mean
-        for row in rows_of(config, [run(trial) for trial in trials_of(config)])
+        for row in style_rows(config, [run_trial(trial) for trial in all_trials(config)])
     }
     for style in (Style.VERSATILE, Style.STUBBORN):
         assert found[style, "true"] > max(0.85, found[style, "own"] + 0.3)

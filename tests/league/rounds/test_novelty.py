@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from experiments.baselines.runs import Quiet
+from experiments.baselines.runs import SilentWatcher
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
 from league.rounds.runner import run_league
@@ -27,7 +27,7 @@ logging: {{tensorboard: false}}
 def test_novelty_threshold_of_snapshots(tmp_path, novelty, joined):
     """The first has nobody to be compared with; ten points of ten are more than any can differ by."""
     config = parse(SETTINGS.format(novelty=novelty))
-    run_league(config, RunDirectory(tmp_path), Quiet(tmp_path / "practice.jsonl", lambda _: None))
+    run_league(config, RunDirectory(tmp_path), SilentWatcher(tmp_path / "practice.jsonl", lambda _: None))
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         assert [member.name for member in ledger.members() if member.role == "snapshot"] == joined
         second = [decision for decision in ledger.decisions(1) if decision.kind == "snapshot"]

@@ -11,9 +11,8 @@ import yaml
 
 from dond_marl.occupants import parse_spec
 from experiments.distill import DistillConfig
-from experiments.hints.experiment import hints_of
-from experiments.hints.settings import ExperimentConfig
-from experiments.styles.settings import StylesConfig
+from experiments.hints import HintExperimentConfig, hint_settings
+from experiments.styles import StylesConfig
 from league.bench.submission import provenance, submission_of_spec
 from league.ledger.ledger import Ledger
 from league.settings.read import Config, load_config
@@ -137,8 +136,8 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
     if "teacher" in keys:
         return {"the student": load_config(path, overrides, DistillConfig).recipe().ancestry()}
     if "experiment" in keys:
-        experiment = load_config(path, overrides, ExperimentConfig)
-        hints = [hints_of(experiment, who) for who in experiment.experiment.hinters]
+        experiment = load_config(path, overrides, HintExperimentConfig)
+        hints = [hint_settings(experiment, who) for who in experiment.experiment.hinters]
         return {each.expert if each.mode == "expert" else each.mode: _learner(experiment, each) for each in hints}
     if "comparison" in keys:
         return {"the learner": _learner(load_config(path, overrides, StylesConfig))}
@@ -151,7 +150,7 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
     return {"the learner": training_ancestry(load_config(path, overrides, TrainConfig))}
 
 
-def _learner(config: ExperimentConfig | StylesConfig, hints: HintsConfig | None = None) -> Ancestry:
+def _learner(config: HintExperimentConfig | StylesConfig, hints: HintsConfig | None = None) -> Ancestry:
     return learner_ancestry(config.env, config.training.init_from, hints)
 
 

@@ -17,7 +17,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
-from experiments.distill import DistillConfig, imitation, moves_per_second
+from experiments.distill import DistillConfig, measure_imitation, moves_per_second
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
 from partners.llm.distill import Lesson, distill, lessons, new_student, prompt_tokenizer, train_student
@@ -195,10 +195,10 @@ def test_untrained_model_plays_legally(made):
 def test_report_compares_equal_games(made):
     player = llm("hf", str(made))
     source = open_source("lewis", split="test")
-    seen = imitation(player, seat_occupant("heuristic"), Heuristic(), source, Rules(3), 0)
+    seen = measure_imitation(player, seat_occupant("heuristic"), Heuristic(), source, Rules(3), 0)
     assert seen.decisions > 1977 and 0 <= seen.whole <= seen.acts <= 1
     assert seen.agreement == pytest.approx(seen.student.deals / seen.teacher.deals)
-    itself = imitation(player, player, Heuristic(), source, Rules(3), 0)
+    itself = measure_imitation(player, player, Heuristic(), source, Rules(3), 0)
     assert (itself.acts, itself.whole, itself.score) == (1, 1, 1)
     assert moves_per_second(player, in_flight=2) > 0
 
@@ -347,7 +347,7 @@ def test_shipped_recipe_generalises(tmp_path):
     client = LocalClient(LocalSettings(str(tmp_path)))
     student = LocalLLMPartner(client, client, history_cap=0)
     source = open_source("lewis", split="test")
-    seen = imitation(student, seat_occupant("expert"), Heuristic(), source, Rules(), 0)
+    seen = measure_imitation(student, seat_occupant("expert"), Heuristic(), source, Rules(), 0)
     assert seen.agreement >= 0.95
     assert seen.score >= 0.9
     assert np.isfinite(seen.whole) and seen.acts > 0.8

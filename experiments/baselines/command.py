@@ -1,0 +1,99 @@
+"""Compare arms with equal acts over seeds on the benchmark: PPO on a pool, self-play, a league, and untrained policies.
+
+Every run has its own folder under output_dir. The same command continues a stopped comparison and repeats nothing that
+is finished, so a second roster costs only its games.
+
+examples:
+  dond experiment baselines                      # with baselines.yaml, against the roster dev
+  dond experiment baselines --config ablation.yaml --dry-run
+  dond experiment baselines --config ablation.yaml --seeds 3 --only pool_ppo --only league
+  dond experiment baselines --against test --results docs/results/baselines.jsonl
+  dond experiment baselines --config ablation.yaml --exploited docs/results/exploited.jsonl
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dond_marl.errors import InputError
+from dond_marl.records.files import write_atomically
+from experiments.baselines.plan import BaselinesConfig, plan_jobs
+from experiments.kit import RESULTS, experiment_command, show_sections
+from league.cli.shell import FILE, integer, print_line
+from league.settings.read import load_config
+from partners.rosters import ROSTERS
+
+
+@experiment_command(__doc__, "baselines.yaml", workers=2)
+@click.option("--seeds", type=integer(1, 1000), metavar="N", help="of each arm that learns; overrides comparison.seeds")
+@click.option(
+    "--against",
+    type=click.Choice(ROSTERS),
+    multiple=True,
+    help="a roster to measure on; may be repeated (comparison.against)",
+)
+@click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
+@click.option("--dry-run", is_flag=True, help="print the remaining work and its estimated cost, then stop")
+@click.option(
+    "--exploited",
+    type=FILE,
+    metavar="FILE",
+    help="play nothing: solve exact best responses to the finished runs, and add them to this file",
+)
+def command(
+    config_path: Path,
+    overrides: tuple[str, ...],
+    workers: int,
+    results: Path | None,
+    seeds: int | None,
+    against: tuple[str, ...],
+    only: tuple[str, ...],
+    dry_run: bool,
+    exploited: Path | None,
+) -> None:
+    """Train, measure, and print the table."""
+    from experiments.baselines.exploited import exploited_section, measure_jobs  # loads PyTorch
+    from experiments.baselines.runs import acts_section, forecast_section, read_rows, run_jobs
+    from league.bench.run import opponents_of
+    from league.bench.table import leaderboard
+    from league.report.render import report_html
+    from league.tables.blocks import printable
+    from league.tables.markdown import report_markdown
+
+    options = {"comparison.seeds": seeds, "comparison.against": f"[{', '.join(against)}]" if against else None}
+    overrides = (*overrides, *(f"{key}={value}" for key, value in options.items() if value is not None))
+    config = load_config(config_path, overrides, BaselinesConfig)
+    names = [arm.name for arm in config.arms]
+    for name in only:
+        if name not in names:
+            raise InputError(f"--only {name}: unknown arm; the arms are {', '.join(names)}")
+    folder, comparison = Path(config.output_dir).expanduser(), config.comparison
+    rosters, path = [opponents_of([name]) for name in comparison.against], results or folder / RESULTS
+    jobs = plan_jobs(config, only or names)
+    if dry_run:
+        show_sections(forecast_section(jobs, rosters, read_rows(path)))
+        return
+    if exploited is not None:
+        lines = measure_jobs(jobs, exploited, print_line)
+        if not lines:
+            raise InputError(
+                f"--exploited: under {folder} no run of {', '.join(only or names)} is finished that has an exact best "
+                "response; the same command without --exploited trains them"
+            )
+        reference = comparison.reference if any(line["arm"] == comparison.reference for line in lines) else None
+        show_sections(exploited_section(lines, reference))
+        return
+    print_line(
+        f"{len(jobs)} runs against the roster {' and '.join(comparison.against)}, {workers} at a time, under {folder}"
+    )
+    done = sorted(run_jobs(jobs, rosters, path, workers, print_line), key=lambda result: jobs.index(result.job))
+    reference = comparison.reference if any(result.job.arm.name == comparison.reference for result in done) else None
+    report = leaderboard([row for result in done for row in result.rows], reference)
+    report = report._replace(sections=(*report.sections, acts_section(done, comparison.acts)))
+    show_sections(*report.sections)
+    table = folder / f"table_{'_'.join(comparison.against)}.md"
+    write_atomically(table, report_markdown(report))
+    write_atomically(table.with_suffix(".html"), report_html(printable(report._replace(title="Arms of equal acts"))))
+    print_line(f"written: {path}, {table} and {table.with_suffix('.html').name}")

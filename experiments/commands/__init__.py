@@ -1,1 +1,0 @@
-"""The commands of the experiments, one module each."""

@@ -1,0 +1,356 @@
+r"""Measure the value of hints: the same learner without hints, with random ones, and with weaker and better advisers.
+
+Every *arm* is a hinter, with or without some of its hints withheld during training. A learner without hints has the
+same network, with hint inputs of zero. Learners are measured at intervals by greedy play on held-out views: without
+hints, which is the main measure, and with them. With llm in experiment.hinters a language model gives hints: the one of
+hints.provider and hints.models, by default SmolLM2 after dond get-model smollm2. student is the small model distilled
+from the expert. Learners are cached in output_dir.
+
+examples:
+  dond experiment hints                  # with hint_experiment.yaml
+  dond experiment hints --set experiment.seeds=3 --workers 2 --plot hints.png
+  dond experiment hints --set experiment.hinters=[none,llm,student] --set experiment.seeds=3 \
+      --set hints.options='{cache: runs/hints.sqlite, cache_mode: record}'
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import click
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+
+from dond_marl.errors import DondError, RunFailure
+from dond_marl.occupants import seat_occupant, short_names
+from dond_marl.records.files import write_atomically
+from dond_marl.rollout import OccupantError
+from dond_marl.scenarios.sources import ScenarioSource, open_source
+from dond_marl.seats import Partner
+from dond_marl.yardsticks.adaptive import is_enumerable
+from dond_marl.yardsticks.best_response import exact_by_answers
+from dond_marl.yardsticks.odds import EXACT_TURNS
+from experiments.kit import RESULTS, cache_path, experiment_command, read_cached, show_sections, write_cached
+from hints import HinterError, HintSchedule
+from league.backends.pool import in_processes
+from league.cli.shell import FILE, print_line
+from league.display.plane import check_drawable
+from league.evaluation.evaluate import BOTH, evaluate
+from league.evaluation.matches import Result, Terms, score
+from league.ledger.run_directory import SETTINGS, RunError, new_run
+from league.settings.read import dump, load_config
+from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
+from league.settings.training import HintsConfig, TrainConfig, TrainingConfig
+from league.tables.markdown import section_markdown
+from league.tasks.hinters import hint_provider, load_local_model, no_hint_warning
+from league.tasks.provenance import learner_ancestry
+from league.training.training import Training, begin
+from partners.llm.service import resolve_provider
+from partners.network.partner import NetworkPartner
+from partners.provenance import identity, refuse_test_roster
+
+# Hinters with a name of their own; all others are occupants.
+NO_HINTS, CHANCE, MODEL, STUDENT = "none", "random", "llm", "student"
+WORDS = (NO_HINTS, CHANCE, MODEL, STUDENT)
+PRETRAINED = "smollm2"  # default of MODEL: a model not trained on our expert's answers
+MODEL_OPTIONS = {
+    "prompt": "brief",
+    "dtype": "bfloat16",
+    "sorted_items": True,
+}  # default options of its queries
+
+
+def _parse_hinter(value: object, occupant: ValidatorFunctionWrapHandler) -> object:
+    return value if value in WORDS else occupant(value)
+
+
+Hinter = Annotated[Occupant, WrapValidator(_parse_hinter)]
+
+
+class HintExperimentSection(Section):
+    """Hinters, measurements, and the shares of the best response whose cost is reported.
+
+    A hinter is ``none``, ``random`` (any legal act), ``llm`` (the pretrained language model of ``hints``, by default
+    SmolLM2 on this machine), ``student`` (the project's own small model, distilled from the expert) or an occupant,
+    whose own act is the hint.
+    """
+
+    hinters: tuple[Hinter, ...] = Field(
+        default=("none", "random", "expert"),
+        strict=False,
+        description="a list of none, random, llm, student and occupants",
+    )
+    dropouts: tuple[float, ...] = Field(
+        default=(0.0, 0.5),
+        strict=False,
+        description="a list of numbers in 0..1: shares of hints withheld during training",
+    )
+    seeds: int = Field(default=10, ge=1, le=1000)
+    every: int = Field(default=5_000, ge=1, description="own decisions between measurements")
+    shares: tuple[float, ...] = Field(
+        default=(0.7, 0.8, 0.9), strict=False, description="a list of numbers in 0..1, of the exact best response"
+    )
+
+    @model_validator(mode="after")
+    def _in_range(self) -> HintExperimentSection:
+        for key in ("dropouts", "shares"):
+            if not all(0 <= number <= 1 for number in getattr(self, key)) or not getattr(self, key):
+                raise wrong(f"{key} must be a list of numbers in 0..1", key)
+        if not self.hinters or len(set(self.hinters)) < len(self.hinters):
+            raise wrong("hinters must be a list of hinters, each once", "hinters")
+        return self
+
+
+class HintExperimentConfig(Section):
+    """Settings of the experiment; it varies the hinter and ``hints.dropout``."""
+
+    env: EnvConfig = Field(default_factory=EnvConfig)
+    hints: HintsConfig = Field(default_factory=HintsConfig)
+    training: TrainingConfig = Field(default_factory=TrainingConfig)
+    experiment: HintExperimentSection = Field(default_factory=HintExperimentSection)
+    output_dir: PathText = Field(default="runs/hints", description="the path of a folder")
+
+
+class HintArm(NamedTuple):
+    """A hinter, and the share of its hints withheld during training."""
+
+    hinter: str  # none, random, llm, student or an occupant's spec
+    dropout: float  # share of hints withheld, 0..1
+
+    @property
+    def name(self) -> str:
+        who = short_names([self.hinter]).get(self.hinter, self.hinter)
+        return who + (f", {self.dropout:.0%} withheld" if self.dropout else "")
+
+
+class Measurement(NamedTuple):
+    """One measurement of one learner; shares of the exact best response's points in the same games."""
+
+    arm: HintArm
+    seed: int
+    decisions: int  # own
+    acts: int  # of both seats, in all training games
+    hinted: float  # with its hints
+    alone: float  # without any
+    hinted_deals: float  # share of games
+    alone_deals: float
+
+
+class HintLearner(NamedTuple):
+    """The measurements of one learner, and its counts of hints."""
+
+    marks: list[Measurement]
+    tally: Counter[str]
+
+
+class HintExperiment(NamedTuple):
+    """All measurements."""
+
+    marks: list[Measurement]
+    hinters: dict[str, float]  # points of the hinter's own play, as a share of the best response's
+    tallies: dict[str, Counter[str]]  # by arm: counts of hints in training
+    best: float  # points of ten of the exact best response
+    label: str  # of the scenarios
+
+
+def hint_arms(section: HintExperimentSection) -> list[HintArm]:
+    """Every hinter with every dropout; ``none`` once."""
+    return [
+        HintArm(who, dropout)
+        for who in section.hinters
+        for dropout in (section.dropouts if who != NO_HINTS else (0.0,))
+    ]
+
+
+def run_experiment(
+    config: HintExperimentConfig, report: Callable[[str], None], workers: int = 1, folder: Path | None = None
+) -> HintExperiment:
+    """Train and measure every arm with every seed, ``workers`` learners at a time, which changes no figure.
+
+    Learners are cached in ``folder``. ``report`` gets a line of progress after each. Raises :class:`RunError` if no
+    exact best response is known, and what training raises, such as
+    :class:`partners.provenance.ProvenanceError`.
+    """
+    source = _test_source(config)
+    best = _best_points(config, source)
+    experiment = HintExperiment([], {}, {}, best, source.label)
+    for who in config.experiment.hinters:
+        refuse_test_roster(
+            learner_ancestry(config.env, config.training.init_from, hint_settings(config, who)), "the learner"
+        )
+    for who in config.experiment.hinters:
+        partner = getattr(hint_provider(hint_settings(config, who)), "partner", None)
+        if partner is not None:
+            experiment.hinters[who] = _play(config, partner, source, None).points.mean / best
+    wanted = [(arm, seed) for arm in hint_arms(config.experiment) for seed in range(config.experiment.seeds)]
+    calls = [(config, arm, seed, best, folder) for arm, seed in wanted]
+    learned: dict[int, HintLearner] = {}
+    for number, one in in_processes(_cached_learner_of, calls, workers):
+        learned[number] = one
+        (arm, seed), last = wanted[number], one.marks[-1]
+        report(
+            f"{len(learned)}/{len(wanted)} {arm.name}, seed {seed}: {last.alone:.1%} of the best response without "
+            f"hints after {last.decisions:,} own decisions, {last.hinted:.1%} with them"
+        )
+    for number, (arm, _) in enumerate(wanted):  # in this order, not in the order of completion
+        experiment.marks.extend(learned[number].marks)
+        experiment.tallies.setdefault(arm.name, Counter()).update(learned[number].tally)
+    for arm in hint_arms(config.experiment):
+        if arm.hinter != NO_HINTS and (failed := no_hint_warning(experiment.tallies[arm.name])):
+            report(f"warning: {arm.name}: {failed}")
+    return experiment
+
+
+def _cached_learner_of(
+    config: HintExperimentConfig, arm: HintArm, seed: int, best: float, folder: Path | None
+) -> HintLearner:
+    try:
+        return _cached_learner(config, arm, seed, best, folder)
+    except (DondError, OSError) as error:
+        raise RunFailure(f"{arm.name}, seed {seed}: {error}") from error
+
+
+def _cached_learner(
+    config: HintExperimentConfig, arm: HintArm, seed: int, best: float, folder: Path | None
+) -> HintLearner:
+    """A learner, from the cache or trained. Cache names identify networks by their weights."""
+    if folder is None:
+        return train_learner(config, arm, seed, best)
+    what = {
+        "settings": config.model_dump(mode="json", exclude={"experiment", "output_dir"}),
+        "every": config.experiment.every,
+        "hinter": _hinter_identity(config, arm.hinter),
+        "partner": identity(config.env.partner),
+        "arm": arm,
+        "seed": seed,
+        "best": round(best, 6),
+    }
+    path = cache_path(folder, what)
+    known = read_cached(path)
+    if known is not None:
+        return HintLearner(
+            [Measurement(HintArm(*arm), *rest) for arm, *rest in known["marks"]], Counter(known["tally"])
+        )
+    learned = train_learner(config, arm, seed, best)
+    write_cached(path, learned._asdict())
+    return learned
+
+
+def _hinter_identity(config: HintExperimentConfig, who: str) -> object:
+    """The identity of a hinter, independent of its name; of a language model its settings."""
+    if who in (MODEL, STUDENT):
+        return hint_settings(config, who).model_dump(mode="json")
+    return who if who in WORDS else identity(who)
+
+
+def train_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best: float) -> HintLearner:
+    """Train one learner, and measure it at the start, every ``experiment.every`` decisions, and at the end."""
+    source, training = _test_source(config), _begin_training(config, arm, seed)
+    assert training.hints is not None
+    whole = training.hints.without_dropout() if arm.hinter != NO_HINTS else None
+    marks, due, acts = list[Measurement](), 0, 0
+    while True:
+        decisions = training.learner.decisions
+        if decisions >= due or training.done:
+            due += config.experiment.every * (1 + (decisions - due) // config.experiment.every)
+            player = NetworkPartner(training.learner.network, greedy=True)
+            alone = _play(config, player, source, None)
+            hinted = alone if whole is None else _play(config, player, source, whole)
+            shares = (hinted.points.mean / best, alone.points.mean / best)
+            marks.append(Measurement(arm, seed, decisions, acts, *shares, hinted.deals, alone.deals))
+        if training.done:
+            return HintLearner(marks, Counter(training.hints.tally) if whole is not None else Counter())
+        practiced = training.step().score
+        acts += round(practiced.games * practiced.turns)
+
+
+def hint_settings(config: HintExperimentConfig, who: str) -> HintsConfig:
+    """The hint settings of a hinter; ``none`` has those of ``random`` with all hints withheld."""
+    changed: dict[str, object]
+    if who == STUDENT:
+        changed = {"mode": MODEL, "provider": "hf", "models": config.hints.models.model_copy(update={"hf": None})}
+    elif who == MODEL:
+        changed = {"mode": MODEL}
+        provider = resolve_provider(config.hints.provider)
+        if provider == "hf" and config.hints.models.hf is None:
+            models = config.hints.models.model_copy(update={"hf": PRETRAINED})
+            changed |= {"provider": "hf", "models": models, "options": {**MODEL_OPTIONS, **config.hints.options}}
+    else:
+        changed = {"mode": CHANCE} if who in (NO_HINTS, CHANCE) else {"mode": "expert", "expert": who}
+        changed["privileged"] = False
+    return config.hints.model_copy(update=changed)
+
+
+def _begin_training(config: HintExperimentConfig, arm: HintArm, seed: int) -> Training:
+    """One learner before its training."""
+    hints = hint_settings(config, arm.hinter)
+    training = begin(
+        TrainConfig(env=config.env, hints=hints, training=config.training.model_copy(update={"seed": seed}))
+    )
+    hinter = hint_provider(hints)
+    assert hinter is not None
+    dropout = 1.0 if arm.hinter == NO_HINTS else arm.dropout
+    training.hints = HintSchedule(hinter, hints.cadence_k, dropout=dropout, privileged=hints.privileged)
+    load_local_model(training.hints)
+    return training
+
+
+def _test_source(config: HintExperimentConfig) -> ScenarioSource:
+    return open_source("lewis", split="test") if config.env.scenarios == "lewis" else config.env.open_source()
+
+
+def _play(
+    config: HintExperimentConfig, player: Partner, source: ScenarioSource, whisper: HintSchedule | None
+) -> Result:
+    """Play every scenario in each seat, with the same noise for all players."""
+    assert source.table is not None
+    env = config.env
+    terms = Terms(source, source.table, env.rules(), revealed=env.reveal_partner_utilities)
+    return score(player, seat_occupant(env.partner), terms, whisper)
+
+
+def _best_points(config: HintExperimentConfig, source: ScenarioSource) -> float:
+    """Points of ten of the exact best response on ``source``. Raises :class:`RunError` if none is known."""
+    partner = config.env.partner
+    if source.table is None or config.env.reveal_partner_utilities:
+        raise RunError("the experiment needs enumerable scenarios, such as lewis, and hidden values")
+    unknown = RunError(f"no exact best response to {partner} is known; choose a memoryless partner, such as heuristic")
+    opponent, rules = seat_occupant(partner), config.env.rules()
+    if rules.max_turns > EXACT_TURNS and not exact_by_answers(opponent, rules) and not is_enumerable(opponent, rules):
+        raise unknown  # before anything is played
+    evaluation = evaluate(partner, partner, source, rules)
+    if evaluation.best is None or evaluation.values is None or not all(value.exact for value in evaluation.values):
+        raise unknown
+    return evaluation.best.figures[BOTH].points.mean
+
+
+FIGURE, TABLE, MARKS, LEARNERS = "learning_curves.png", "table.md", "marks.csv", "learners"
+
+
+@experiment_command(__doc__, "hint_experiment.yaml", workers=1, results=False)
+@click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
+def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: Path | None) -> None:
+    """Run the experiment; the folder of the run holds the measurements, the table and the figure."""
+    from experiments.hint_tables import draw_curves, hint_lines, hint_section, write_measurements
+
+    config = load_config(config_path, overrides, HintExperimentConfig)
+    folder = Path(config.output_dir).expanduser()
+    for path in (Path(FIGURE), *([plot] if plot is not None else [])):
+        check_drawable(path)
+    try:
+        experiment = run_experiment(config, print_line, workers, folder / LEARNERS)
+    except OccupantError as error:
+        raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
+    section = hint_section(experiment, config.experiment.shares)
+    with new_run(folder) as directory:
+        write_atomically(directory.path / SETTINGS, dump(config))
+        write_measurements(directory.path / MARKS, experiment)
+        write_atomically(directory.path / RESULTS, hint_lines(experiment))
+        write_atomically(directory.path / TABLE, section_markdown(section) + "\n")
+        for path in (directory.path / FIGURE, *([plot] if plot is not None else [])):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draw_curves(path, experiment)
+    show_sections(section)
+    print_line(f"partner {config.env.partner}{config.hints.privileged_note}; run folder {directory.path}")

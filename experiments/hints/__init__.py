@@ -1,1 +1,0 @@
-"""The hint experiment: what a whispered act is worth to a learner."""

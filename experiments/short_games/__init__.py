@@ -1,1 +1,0 @@
-"""Short games as tests of learning: learners that meet only themselves, beside equilibria, exact."""
