@@ -32,7 +32,6 @@ from league.tables.blocks import (
     Dialogue,
     Figure,
     Report,
-    Section,
     Table,
     TableRow,
     common_n,
@@ -50,12 +49,6 @@ VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 def report_html(report: Report) -> str:
     """The report as the text of an HTML file."""
     return _templates().get_template("page.html.j2").render(report=report, style=style_sheet())
-
-
-def section_html(section: Section) -> Markup:
-    """One section as HTML, for a page that includes :func:`style_sheet`: heading, notes, tables and drawings."""
-    module = _templates().get_template("pieces.html.j2").module
-    return Markup(module.section(section))  # type: ignore[attr-defined]  # a macro of the template  # noqa: S704
 
 
 def report_json(report: Report) -> str:

@@ -98,7 +98,7 @@ class LearnerConfig(Hyperparameters):
 
     A snapshot is due ``snapshot_every`` rounds after the last one (0: never) if the weights have changed since; with
     ``keeps_first`` the first weights join too. With a ``gate`` a snapshot joins once it passes, and with ``novelty``
-    only if it earns what no mixture of the snapshots earns (:mod:`league.rounds.diversity`). After a snapshot the
+    only if its payoffs differ from those of all mixtures of snapshots (:mod:`league.rounds.snapshots`). After it the
     learner restarts with probability ``reset``. With a ``reservoir`` its snapshots and its player are its average
     policy (neural fictitious self-play, NFSP).
     """

@@ -1,4 +1,4 @@
-"""Damage to a run is found, and the run goes back to its last good round or says what is lost."""
+"""Damage to a run is detected, and the run is repaired from its last intact round or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger keeps whole rounds or nothing, and notices damage."""
+"""Ledger: atomic rounds, seals, fingerprints, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where runs live: a start that fails leaves nothing, what never began is skipped, and what there is is named."""
+"""Run folders: failed starts, search for runs, locks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trackers get the figures of a run, step by step: read back from what each library keeps on this machine."""
+"""Experiment trackers: figures read back from each library's own storage."""
 
 from __future__ import annotations
 

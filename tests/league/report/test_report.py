@@ -31,7 +31,7 @@ from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunError, command_line, find_run
 from league.report.collect import collect
-from league.report.render import cell_parts, report_html, section_html, svg_link
+from league.report.render import cell_parts, report_html, svg_link
 from league.standings.history import CurvePoint
 from league.tables.blocks import Curves, Dialogue, Figure, Report, Section, Table, TableRow, number_cell, printable
 from league.tables.figures import format_cell
@@ -652,7 +652,8 @@ def test_n_in_the_caption_or_in_tooltips():
     body = page[page.index("<tbody>") : page.index("</tbody>")]
     assert 'title="n 640"' in body and "n = 12 to 640" in page
     same = table._replace(rows=(TableRow("a", (exact, exact)), TableRow("b", (exact, exact))))
-    assert str(section_html(Section("s", "S", (), (same,)))).count("640") == 1
+    page = report_html(Report("t", "t", 0.95, (Section("s", "S", (), (same,)),)))
+    assert page[page.index("<main>") :].count("640") == 1
 
 
 def test_section_markdown_levels_and_signed_differences():

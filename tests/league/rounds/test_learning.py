@@ -1,4 +1,4 @@
-"""A league that learns: weights are part of what a kill cannot change, and a snapshot never changes at all."""
+"""A league with learners: kills and workers change neither rows nor weights, and snapshots never change."""
 
 from __future__ import annotations
 

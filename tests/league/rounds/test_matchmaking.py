@@ -1,4 +1,4 @@
-"""Whom a learner practices against, how often and why."""
+"""Matchmaking rules and their mixtures: probabilities and reasons of practice opponents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roles, splits, stages and snapshots, as a whole run left them in its ledger; and the rules by themselves."""
+"""Plans of rounds: roles, splits, stages, snapshots, oracles and costs, from a whole run and from the functions."""
 
 from __future__ import annotations
 

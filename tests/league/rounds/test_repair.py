@@ -1,4 +1,4 @@
-"""What exploiters take from a main is practiced while they take it, and verified afterwards."""
+"""Repair: practice against exploiters that gain on a main, and verification afterwards."""
 
 from __future__ import annotations
 

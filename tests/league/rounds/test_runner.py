@@ -1,4 +1,4 @@
-"""The league as a user runs it: the same bytes whatever interrupts it, clear errors, nothing lost."""
+"""League runs from the command line: kills, stops, resumes, errors, determinism."""
 
 from __future__ import annotations
 

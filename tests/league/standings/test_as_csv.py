@@ -1,4 +1,4 @@
-"""The cells of CSV files: whatever a member is called, no spreadsheet computes it, and numbers stay numbers."""
+"""CSV cells: names are never formulas for a spreadsheet, numbers stay numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folds over raw facts: cells, ladder, tables."""
+"""Cross-play, ladder, tables and the league summary from games."""
 
 from __future__ import annotations
 

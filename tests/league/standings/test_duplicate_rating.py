@@ -1,4 +1,4 @@
-"""Duplicate match points: tables, the fit_ratings ratings of all comparisons, and their intervals over scenarios."""
+"""Duplicate rating: sessions, maximum-likelihood ratings, and their intervals over scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a league found out: ratings and meta-game from a real ledger, with intervals, as tables and as files."""
+"""Findings: ratings and meta-game from a real ledger, with intervals, as tables and as files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payoff cells: counts, decay, shrinkage, bounds, and the gate of a snapshot."""
+"""Payoff cells: sums, decay, shrinkage, bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a member takes and leaves, and intervals over scenarios for any rating."""
+"""Take and give, distinctness, and bootstrap intervals."""
 
 from __future__ import annotations
 

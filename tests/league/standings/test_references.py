@@ -1,4 +1,4 @@
-"""References: what is stored is what is computed, of the partners that there are, and is read back as written."""
+"""Best-response references: stored equals computed, file format, responses of a league."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.errors import InputError
+from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios.sources import lewis_space
+from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.scenarios.views import PARTS, view_parts
 from league.evaluation.reference_values import reference_to, references_to_ship, ship_references
+from league.settings.read import parse
 from league.standings.references import (
     STORED,
     Reference,
     Side,
+    exact_responses,
     fingerprint_of,
     part_sizes,
     reference_of,
+    reference_points,
+    responses_of,
     stored_references,
+    stored_responses,
     write_references,
 )
 from partners.provenance import identity
@@ -141,3 +147,58 @@ def test_shipped_references_cover_rosters_and_defaults():
     assert identity("boulware") in every and len(references_to_ship(("linear",))) == 1
     assert len(references_to_ship((), ("dev",))) == len(roster("dev"))
     assert STORED.is_file() and not math.isnan(next(iter(stored_references().values())).seats[0].high)
+
+
+# The third has no exact reference, the fourth none at all.
+SETTINGS = """
+env: {scenarios: lewis, split: train}
+members: [heuristic, {kind: tough, name: my rival}, quantal_response, "boulware(exponent=7)"]
+"""
+
+
+def settings(*lines):
+    return parse(SETTINGS + "\n".join(lines), "settings")
+
+
+def stored(spec):
+    return tuple(side.high for side in reference_of(spec).seats)
+
+
+def test_stored_responses_by_member_name():
+    assert stored_responses(settings()) == {"heuristic": stored("heuristic"), "my rival": stored("tough")}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "env: {scenarios: uniform}",
+        "env: {scenarios: lewis, max_turns: 9}",
+        "env: {scenarios: lewis, disagree: rejects}",
+    ],
+)
+def test_no_stored_responses_under_other_rules(line):
+    config = parse(SETTINGS.replace("env: {scenarios: lewis, split: train}", line), "settings")
+    assert stored_responses(config) == {}
+
+
+def test_exact_adds_missing_responses():
+    exact = settings("league: {responses: exact}")
+    found = responses_of(exact)
+    assert found.keys() == {"heuristic", "my rival", "boulware(exponent=7)"}  # quantal_response gambles
+    first, second = found["boulware(exponent=7)"]
+    assert 6 < first < second < 8
+    assert responses_of(settings()).keys() == {"heuristic", "my rival"}
+
+
+def test_exact_responses_to_partners_with_memory():
+    source = open_source("lewis", split="train")
+    first, second = exact_responses("punisher(patience=2)", source, Rules(6))
+    assert 5 < first < 8 and 5 < second < 8
+    assert exact_responses("punisher(patience=2)", source, Rules(6, "rejects")) is None
+
+
+def test_reference_points_of_a_training():
+    source = open_source("lewis", split="train")
+    found = reference_points("heuristic", source, Rules(), False)
+    assert found.response == pytest.approx(sum(stored("heuristic")) / 2) and found.nash > 5
+    assert reference_points("heuristic", source, Rules(9), False).response != found.response  # nan: nothing is stored

@@ -1,4 +1,4 @@
-"""What a member adds to a population: the distance of what it earns from mixtures of what the others earn."""
+"""Novelty of snapshots: distance from mixtures of earlier ones, and the threshold of a learner."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
+from experiments.baselines.runs import SilentWatcher
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import RunDirectory
+from league.rounds.runner import run_league
 from league.rounds.snapshots import distance_from_mixtures, novelty_of, novelty_over_time
+from league.settings.read import dump, parse
 from league.standings.ratings import Payoffs
 from league.tasks.values import Member
 
@@ -56,3 +62,33 @@ def test_novelty_leaves_out_missing_cells():
     assert adds.cells == 3 and adds.before == 1 and adds.distance == pytest.approx(3 / math.sqrt(3), abs=1e-6)
     nobody = novelty_of(payoffs_of({}, len(members)), members, 5, [3, 4])
     assert nobody.cells == 0 and math.isnan(nobody.distance)
+
+
+torch.set_num_threads(1)
+SETTINGS = """
+env: {{scenarios: lewis, split: train, max_turns: 4}}
+league: {{seed: 1, rounds: 4, block_size: 8, evaluate: false}}
+members: [heuristic, conceder]
+learners:
+  - {{name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100, snapshot_every: 1,
+     novelty: {novelty}}}
+logging: {{tensorboard: false}}
+"""
+
+
+@pytest.mark.parametrize(("novelty", "joined"), [(10.0, ["main@1"]), (1e-9, ["main@1", "main@2", "main@3"])])
+def test_novelty_threshold_of_snapshots(tmp_path, novelty, joined):
+    """The first has nobody to be compared with; ten points of ten are more than any can differ by."""
+    config = parse(SETTINGS.format(novelty=novelty))
+    run_league(config, RunDirectory(tmp_path), SilentWatcher(tmp_path / "practice.jsonl", lambda _: None))
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        assert [member.name for member in ledger.members() if member.role == "snapshot"] == joined
+        second = [decision for decision in ledger.decisions(1) if decision.kind == "snapshot"]
+    assert [decision.taken for decision in second] == [novelty < 1]
+    assert novelty < 1 or (second[0].reason.startswith("nothing new: ") and "10 needed" in second[0].reason)
+
+
+def test_default_novelty_is_not_dumped():
+    assert "novelty" not in dump(parse(SETTINGS.format(novelty=0.0))) and "novelty: 0.5" in dump(
+        parse(SETTINGS.format(novelty=0.5))
+    )

@@ -1,4 +1,4 @@
-"""A ledger as plain tables: what is exported is what was played, and reads back the same from every kind of file."""
+"""Export of a ledger as tables: equal to the played games in every file format."""
 
 from __future__ import annotations
 
