@@ -10,7 +10,7 @@ from PIL import Image
 
 from dond_marl.game import Act, Action, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.record import InexactGame, game_line, record_of
+from dond_marl.records.record import InexactGame, record_of, to_line
 from league.display.session import write_down
 from league.evaluation.analysis import analyse_acts
 from league.web.after_game import analysed, record_address, summary
@@ -84,7 +84,7 @@ def test_describe_act():
 def test_record_number_finds_the_game(tmp_path):
     book = tmp_path / "games.jsonl"
     inexact = InexactGame(SCENARIO, ("human", "human"), (None,), None, "an utterance was not read")
-    book.write_text(f"{game_line(inexact)}\n")
+    book.write_text(f"{to_line(inexact)}\n")
     assert write_down(WASTEFUL, book) == 1
     other = game(Action(Act.DISAGREE), names=("human", 'a "inexact": name'))
     assert write_down(other, book) == 2

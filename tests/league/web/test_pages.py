@@ -57,19 +57,6 @@ def test_game_by_keyboard_on_a_phone(look, folder):
     assert games_in(folder)[-1].outcome.deal
 
 
-def test_illegal_commands_are_refused(look, folder):
-    before, page = len(games_in(folder)), look()
-    begin(page, "heuristic")
-    page.get_by_label("Say it in your own words").fill("a")
-    page.get_by_role("button", name="Say").click()
-    page.get_by_role("alert").filter(has_text="AGREE needs the partner's last act to be PROPOSE or INSIST").wait_for()
-    page.get_by_label("Say it in your own words").fill("p 9 9 9")
-    page.get_by_role("button", name="Say").click()
-    page.get_by_role("alert").filter(has_text="Not legal: there are").wait_for()
-    assert page.locator(".log li").count() == 0
-    assert len(games_in(folder)) == before
-
-
 def test_sentence_is_confirmed_or_dropped(look, folder):
     page = look()
     begin(page, "pushover")
@@ -128,32 +115,6 @@ def test_keys_after_sentences(look, folder):
     assert games_in(folder)[-1].words == (None, "gimme everything", *[None] * 5, "bye")
 
 
-def test_worthless_offer_is_confirmed(look, folder):
-    page = look()
-    begin(page, "boulware", "1", seed="3")  # opens by asking for everything
-    page.locator(".act.agree:enabled").wait_for()
-    assert "primary" not in page.locator(".act.agree").get_attribute("class")
-    page.keyboard.press("a")
-    page.locator(".confirm .no:focus").wait_for()
-    assert page.locator(".log li").count() == 1
-    page.get_by_role("button", name="Yes: accept").click()
-    page.get_by_role("heading", name="Deal! You accepted.").wait_for()
-    assert "You got nothing from this deal." in page.locator(".verdict").inner_text()
-
-
-def test_leaving_and_walking_away(look, folder):
-    before, page = len(games_in(folder)), look()
-    begin(page, "tough")
-    page.get_by_role("button", name="Leave").click()
-    page.get_by_role("button", name="Deal the items").wait_for()
-    assert len(games_in(folder)) == before
-    begin(page, "tough")
-    page.get_by_role("button", name="Walk away").click()
-    page.get_by_role("button", name="Yes: walk away").click()
-    page.get_by_role("heading", name="No deal. You walked away.").wait_for()
-    assert games_in(folder)[-1].outcome.scores == (0, 0)
-
-
 def test_reload_keeps_the_game(look):
     page = look()
     begin(page, "tough")
@@ -163,31 +124,6 @@ def test_reload_keeps_the_game(look):
     page.reload()
     page.locator(".act.propose:enabled").wait_for()
     assert page.locator(".log li").count() == 2
-
-
-def test_hint_is_shown_and_recorded(look, folder):
-    page = look()
-    begin(page, "pushover", Hints="random")
-    page.locator(".hint", has_text="Psst").wait_for()
-    page.get_by_role("button", name="Propose").click()
-    page.get_by_role("heading", name="Deal!").wait_for()
-    assert games_in(folder)[-1].occupants[0] == "human(hints=random)"
-
-
-def test_form_keeps_typed_text(look):
-    page = look()
-    page.get_by_text("Rules and chance").click()
-    page.get_by_label("Seed").fill("12")
-    page.get_by_label("Acts in all").fill("4")
-    page.get_by_text("Stubborn", exact=True).click()
-    page.get_by_label("Who opens").select_option("0")
-    assert page.get_by_label("Seed").input_value() == "12"
-    assert page.get_by_label("Acts in all").input_value() == "4"
-    page.get_by_role("button", name="Deal the items").click()
-    page.get_by_text("4 acts left").wait_for()
-    page.locator(".facts", has_text="with stubborn").wait_for()
-    page.get_by_role("button", name="Leave").click()
-    page.get_by_label("Who opens").wait_for()
 
 
 def test_replay_steps(look, folder):
@@ -349,23 +285,6 @@ def test_axe(look, size, scheme):
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "dark"), (WIDE, "light"), (NARROW, "light")])
 def test_axe_in_other_sizes_and_colors(look, size, scheme):
     accessible(look, size, scheme)
-
-
-def test_message_with_an_act(look, folder):
-    page = look()
-    begin(page, "announcer", Messages_with_acts="text")
-    page.get_by_label("Said with your act").fill("<b>hats</b> \u2013 please")
-    page.get_by_role("checkbox", name=re.compile("hat 1 of")).click()
-    page.get_by_role("button", name="Propose").click()
-    page.locator(".log p.message", has_text="<b>hats</b> - please").first.wait_for()
-    page.locator(".log p.message", has_text="My values: book").first.wait_for()
-    if page.get_by_label("Said with your act").count():  # the announcer has not agreed
-        assert page.get_by_label("Said with your act").input_value() == ""
-        page.get_by_role("button", name="Accept").click()
-    page.get_by_role("heading", name="Deal!").wait_for()
-    record = games_in(folder)[-1]
-    assert record.rules.message_length == 200 and record.messages[0] == "<b>hats</b> - please"
-    assert replay(record).messages == record.messages
 
 
 @pytest.mark.slow
