@@ -47,7 +47,7 @@ def test_two_of_them_earn_what_the_note_of_the_table_says():
     assert (first, second) == pytest.approx(Equilibrium.load(3).values, abs=1e-5)
 
 
-def test_it_draws_what_it_says_by_the_chances_that_it_knows():
+def test_equilibrium_samples_match_probs():
     partner, draws = seat_occupant("equilibrium"), (np.arange(400) + 0.5) / 400
     some = lewis_space().rows(np.zeros(400, dtype=np.int64))
     seen = {}
@@ -91,7 +91,7 @@ def test_what_is_demanded_on_the_second_to_last_turn_is_nearly_all():
 
 
 @pytest.mark.parametrize("turns", [2, 4])
-def test_where_disagree_only_refuses_it_says_what_its_rule_says(turns):
+def test_equilibrium_under_rejects(turns):
     """After every history of acts that matter, against the rule in words; the pool's order of items is the table's."""
     pool = next(pool for pool in lewis_pools() if pool.counts.tolist() == list(POOL))
     tree, view = Tree(pool, turns), pool.values.tolist().index(list(MINE))

@@ -75,14 +75,14 @@ def test_a_mixture_in_a_mixture_draws_for_itself():
 
 
 @pytest.mark.parametrize("uniform", [0.0, 1 - 2.0**-53])
-def test_who_never_plays_does_not_even_at_the_ends_of_the_line(uniform):
+def test_zero_weight_partner_never_plays(uniform):
     mixture = Mixture([Signs(9), *(Signs(n) for n in range(1, 8)), Signs(9)], [0, *[0.1] * 7, 0])
     turns = next(positions(seat_occupant("random"), max_count=4)).turns
     turns = turns._replace(game_noise=np.full((turns.size, 8), uniform))
     assert not (mixture.act(turns).oA[:, 0] == 9).any()
 
 
-def test_each_row_is_answered_by_whoever_plays_it_exactly():
+def test_mixture_rows_match_their_partner():
     mixture = Mixture(THREE)
     for position in positions(mixture, max_count=4, games=24):
         turns = position.turns
@@ -171,7 +171,7 @@ def test_what_mixes_nothing_is_refused_with_what_was_given(of, weights, told):
         seat_occupant({"kind": "mixture", "of": of, **({"weights": weights} if weights is not None else {})})
 
 
-def test_the_best_response_to_a_mixture_says_whom_of_it_it_faces():
+def test_best_response_identifies_member():
     player = BestResponse("mixture(of=[ultimatum, tough], weights=[3, 1])")
     first = turn_of(State(Scenario((1, 2, 3), ((1, 3, 1), (2, 1, 2))), Rules()), prior="lewis")
     before = player.beliefs(first)
@@ -183,7 +183,7 @@ def test_the_best_response_to_a_mixture_says_whom_of_it_it_faces():
     assert BestResponse("tough").beliefs(first).members == ("tough",)
 
 
-def test_whom_a_mixture_draws_can_be_told_from_its_noise():
+def test_drawn_member_is_function_of_noise():
     mixture = Mixture(["tough", Mixture(["linear", "pushover"])], weights=[1, 3])
     noise = np.random.default_rng(0).random((4000, 8))
     who, rest = mixture.draw(noise)
@@ -192,7 +192,7 @@ def test_whom_a_mixture_draws_can_be_told_from_its_noise():
     assert mixture.names[0] == "tough" and mixture.names[1].startswith("Mixture(")
 
 
-def test_who_is_another_one_in_each_seat_plays_as_that_one_alone_would():
+def test_by_seat_plays_its_parts():
     both = BySeat(Mixture([Signs(1), Signs(2)], [1, 3]), Signs(3))
     assert (signs_of(both, games=200, seat=0) == signs_of(Mixture([Signs(1), Signs(2)], [1, 3]), games=200)).all()
     assert (signs_of(both, games=200, seat=1) == 3).all()

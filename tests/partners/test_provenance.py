@@ -66,7 +66,7 @@ def checkpoint(path, past: Ancestry | None = None, seed: int = 0) -> str:
         ("expert(path='nowhere.json', fallback=random)", "random"),
     ],
 )
-def test_one_player_has_one_identity_however_it_is_written(written, same):
+def test_identity_is_canonical(written, same):
     assert identity(written) == identity(same)
 
 
@@ -101,18 +101,18 @@ def test_every_occupant_of_the_catalogue_has_an_identity_and_learned_ones_withou
             assert found.past.unknown == ()
 
 
-def test_what_a_service_answers_with_learned_from_nobody_knows_whom():
+def test_services_have_unknown_past():
     spec = "llm(provider=openai, model=some, base_url='http://127.0.0.1:9/v1')"
     assert ancestry(spec).unknown == (ITSELF,) and "127.0.0.1" not in identity(spec)
 
 
-def test_the_models_of_this_project_descend_from_their_teacher_and_met_its_opponents():
+def test_distilled_models_descend_from_teacher():
     past = ancestry("llm(provider=hf)")
     assert identity("expert") in past.descends_from
     assert {identity("random"), identity("heuristic"), *map(identity, roster(TRAIN))} <= set(past.opponents)
 
 
-def test_occupants_inside_are_met_and_everybody_whom_they_met(tmp_path):
+def test_past_includes_nested_occupants(tmp_path):
     pupil = checkpoint(tmp_path / "pupil.json", NO_PAST.add_opponents([provenance_of("mixture(of=['nice', 'tough'])")]))
     past = NO_PAST.add_opponents([provenance_of(f"mixture(of=['linear', {pupil!r}])")])
     assert {identity(spec) for spec in ("linear", "nice", "tough", pupil)} < set(past.opponents)
@@ -121,7 +121,7 @@ def test_occupants_inside_are_met_and_everybody_whom_they_met(tmp_path):
     assert past.unknown == ()
 
 
-def test_a_note_reads_back_and_one_that_somebody_spoiled_is_not_known():
+def test_damaged_note_gives_unknown_past():
     past = NO_PAST.add_parent(OccupantProvenance("a", Ancestry({"b": ITSELF}, ("c",), (ITSELF,)))).add_opponents(
         [human_dialogues("train")]
     )
@@ -142,12 +142,12 @@ def test_paths_end_even_where_a_note_leads_in_a_circle():
     assert read_past({**NO_PAST.note(), "met": ["a", "b"], "met_through": [1, 0]}).path("a") == ("b", "a")
 
 
-def test_who_is_met_directly_is_named_directly_although_somebody_else_met_it_too():
+def test_direct_opponents_have_direct_paths():
     past = NO_PAST.add_opponents([provenance_of("mixture(of=['tough'])"), provenance_of("tough")])
     assert past.path(identity("tough")) == (identity("tough"),)
 
 
-def test_a_checkpoint_without_a_note_has_a_past_that_nobody_knows(tmp_path):
+def test_checkpoint_without_note_has_unknown_past(tmp_path):
     old = checkpoint(tmp_path / "old.json")
     assert ancestry(old).unknown == (ITSELF,)
     assert NO_PAST.add_opponents([provenance_of(old)]).unknown == (identity(old),)
@@ -165,22 +165,22 @@ def test_a_checkpoint_without_a_note_has_a_past_that_nobody_knows(tmp_path):
         ("expert(path='nowhere.json', fallback=tough)", "main <- tough, which"),
     ],
 )
-def test_whoever_leads_to_the_test_roster_is_refused_with_the_path(spec, path):
+def test_test_roster_refusal_names_path(spec, path):
     with pytest.raises(ProvenanceError, match="Leave out the named partner") as refusal:
         refuse_opponents(["nice", spec], "main", TEST)
     assert path in str(refusal.value)
 
 
-def test_everybody_else_may_be_met():
+def test_other_partners_are_allowed():
     refuse_opponents(["linear", "boulware", "mixture(of=['nice'])", "best_response(to=linear)", "random"], "main", TEST)
     refuse_test_roster(NO_PAST, "main", TEST)
 
 
-def test_the_roster_of_the_package_holds_nobody_of_its_own_train_roster():
+def test_train_roster_is_allowed():
     refuse_opponents(roster(TRAIN))
 
 
-def test_two_steps_back_are_refused_too_and_greedy_or_not_is_the_same_network(tmp_path):
+def test_indirect_test_opponents_are_refused(tmp_path):
     teacher = checkpoint(tmp_path / "teacher.json", NO_PAST.add_opponents([provenance_of("tough")]))
     pupil = checkpoint(tmp_path / "pupil.json", NO_PAST.add_parent(provenance_of(teacher)), seed=1)
     assert ancestry(pupil).descends_from == (identity(teacher),)
@@ -190,7 +190,7 @@ def test_two_steps_back_are_refused_too_and_greedy_or_not_is_the_same_network(tm
         refuse_opponents([pupil], "main", [teacher.replace("')", "', greedy=True)")])
 
 
-def test_who_is_judged_must_be_known_or_declared(tmp_path):
+def test_unknown_past_must_be_declared(tmp_path):
     clean, old = NO_PAST.add_opponents([provenance_of("linear")]), ancestry(checkpoint(tmp_path / "old.json"))
     assert confirm_test_unseen(clean, "mine", test=TEST) == "known: 1 in its past, none of the roster test"
     with pytest.raises(ProvenanceError, match="were not recorded for: mine"):
@@ -200,7 +200,7 @@ def test_who_is_judged_must_be_known_or_declared(tmp_path):
         confirm_test_unseen(clean.add_opponents([provenance_of("tough")]), "mine", "I promise", TEST)
 
 
-def test_a_factory_of_somebody_else_may_tell_whom_its_partner_met():
+def test_declared_provenance_of_foreign_factory():
     @declare_provenance(
         lambda given: OccupantProvenance(f"outside({given['name']})", NO_PAST.add_opponents([provenance_of("tough")]))
     )
@@ -224,7 +224,7 @@ def test_no_network_is_built_and_pytorch_is_not_loaded():
     assert done.stdout.split() == [*identity("expert").split(), "False"]
 
 
-def test_programs_are_those_of_the_classes_and_of_everybody_inside():
+def test_programs_include_nested_occupants():
     (time_based,), (prosocial,) = programs("linear"), programs("prosocial")
     for name in ("boulware(floor=0.6)", "conceder(exponent=0.1, floor=0.6)", "linear(floor=0.35)"):
         assert programs(name) == {time_based}

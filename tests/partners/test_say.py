@@ -38,7 +38,7 @@ class Says:
         return [ModelReply(self.line) for _ in asks]
 
 
-def test_what_a_model_says_reaches_the_other_seat_as_it_may_pass():
+def test_model_message_reaches_other_seat():
     model = Says(LINE % ', "say": "I \\u2014 need\\n the books\\u2026"')
     games = rollout((LLMPartner(model), seat_occupant("tough")), pack([TABLE]), TALK, seed=0, prior="lewis")
     assert games.messages[0, 0] == "I - need the books..."

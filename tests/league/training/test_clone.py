@@ -53,7 +53,7 @@ def quick(data_dir):
     return config, given, network, epochs
 
 
-def test_a_few_epochs_already_say_more_than_the_majority(quick):
+def test_clone_beats_majority_baseline(quick):
     _, given, network, epochs = quick
     assert (given.train.size, given.val.size, given.test.size) == (10833, 1125, 1742)
     assert [epoch.epoch for epoch in epochs] == [1, 2, 3] and epochs[2].best
@@ -104,7 +104,7 @@ def test_it_is_read_from_the_users_cache(cache, monkeypatch):
     assert supervised_path() == Path.home() / ".cache" / "dond-marl" / "supervised.json"
 
 
-def test_a_missing_one_says_how_to_make_it_and_a_stand_in_is_counted(cache):
+def test_missing_supervised_expert(cache):
     with pytest.raises(OccupantNameError, match=r"--algo bc --config configs/bc_config\.yaml .* fallback=heuristic"):
         seat_occupant("expert(kind=supervised)")
     with pytest.raises(OccupantNameError, match="must be one of ppo, supervised; got 'llm'"):
@@ -115,7 +115,7 @@ def test_a_missing_one_says_how_to_make_it_and_a_stand_in_is_counted(cache):
     assert (games.cause[:, ::2][games.act[:, ::2] >= 0] == Cause.MISSING).all()
 
 
-def test_it_plays_and_whispers_once_it_is_there(cache):
+def test_supervised_expert_plays_and_hints(cache):
     some_expert(supervised_path())
     env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner="expert(kind=supervised)")
     for seed in range(5):

@@ -28,7 +28,7 @@ SMALL = ("training.num_train_steps=400", "training.num_envs=8", "training.rollou
     ],
     ids=["hints", "partner", "judge"],
 )  # fmt: skip
-def test_a_dry_run_of_a_training_says_what_is_asked_and_asks_nobody(asks, told, tmp_path, monkeypatch, capsys):
+def test_dry_run_lists_queries(asks, told, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     service = Service(lambda heard, number: completion())
@@ -43,14 +43,14 @@ def test_a_dry_run_of_a_training_says_what_is_asked_and_asks_nobody(asks, told, 
         assert words in said, said
 
 
-def test_a_dry_run_of_a_training_that_asks_nobody_says_nothing_of_questions(tmp_path, monkeypatch, capsys):
+def test_dry_run_without_queries(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert dond("train", "--algo", "reinforce", "--dry-run", overrides=SMALL) == 0
     said = capsys.readouterr().out
     assert "quer" not in said and "400 own decisions" in said and not list(tmp_path.iterdir())
 
 
-def test_hints_are_asked_by_their_cadence_at_least_once_a_game():
+def test_hint_queries_follow_cadence():
     every = hint_queries(HintsConfig(mode="llm"), 100, 300, "for hints", "llm")
     assert (every.expected, every.bound) == (300, 300)
     seldom = hint_queries(HintsConfig(mode="llm", cadence_k=10), 100, 300, "for hints", "llm")
@@ -73,7 +73,7 @@ def test_a_spent_limit_ends_the_hints_where_a_member_has_a_fallback():
     assert hints.endswith(f"{spent}no more hints are given")
 
 
-def test_small_numbers_are_said_as_they_are():
+def test_small_numbers_are_exact():
     assert [spelled_duration(seconds) for seconds in (1, 2, 7_200)] == ["1 second", "2 seconds", "2 hours"]
     told = str(hint_queries(HintsConfig(mode="llm"), 1, 1, "for hints", "llm(provider=groq)"))
     assert " to read, 32 to write; at 1 second a query 1 second" in told

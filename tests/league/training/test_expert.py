@@ -30,7 +30,7 @@ def one_thread():
     torch.set_num_threads(1)
 
 
-def test_it_is_small_and_its_card_tells_how_it_was_trained_and_what_it_scores_against_everybody():
+def test_expert_note_is_complete():
     assert EXPERT.with_suffix(".safetensors").stat().st_size < 1_000_000
     assert CARD["trained"]["settings"]["env"]["split"] == "train" and CARD["trained"]["decisions"] > 0
     for play in ("greedy", "sampled"):
@@ -49,7 +49,7 @@ def test_its_card_is_true_and_it_beats_its_bar_against_the_default_heuristic():
     assert CARD["scores"]["greedy"]["heuristic"]["deals"] >= 0.95
 
 
-def test_it_has_met_the_roster_train_and_nobody_of_the_other_two():
+def test_expert_trained_on_roster_train_only():
     past = ancestry("expert")
     assert set(past.opponents) >= {identity(member) for member in roster("train")} and not past.unknown
     assert not set(past.opponents) & {identity(member) for member in (*roster("dev"), *roster("test"))}
@@ -84,7 +84,7 @@ def test_a_missing_or_damaged_one_is_an_error_unless_a_fallback_is_named(tmp_pat
         assert (fallback.cause[own] == Cause.MISSING).all() and not fallback.cause[~own].any()
 
 
-def test_a_league_with_a_missing_expert_stops_before_it_begins_or_counts_its_stand_in(tmp_path):
+def test_league_with_missing_expert(tmp_path):
     def league(member: str) -> subprocess.CompletedProcess[str]:
         config = tmp_path / "league.yaml"
         config.write_text(

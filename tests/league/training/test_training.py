@@ -191,7 +191,7 @@ def test_a_row_cut_short_by_a_crash_is_written_again(tmp_path):
     assert rows(tmp_path / "cut") == rows(tmp_path / "whole")
 
 
-def test_a_log_of_another_build_or_with_a_damaged_cell_is_kept_beside_the_new_one(tmp_path):
+def test_damaged_log_is_kept(tmp_path):
     path, told = tmp_path / CSV_NAME, list[str]()
     rows = [",".join(["1", str(decisions), *["0"] * (len(COLUMNS) - 2)]) for decisions in (40, 80, 120)]
     whole = "\r\n".join([",".join(COLUMNS), *rows, ""])
@@ -250,7 +250,7 @@ def test_every_checkpoint_can_sit_in_a_seat(tmp_path):
 @pytest.mark.parametrize(
     ("override", "words"), [("env.scenarios=uniform", "'lewis' alone; got uniform"), ("env.max_turns=11", "turns=11")]
 )
-def test_an_equilibrium_in_a_game_without_a_table_is_refused_at_the_door(tmp_path, partner, override, words):
+def test_equilibrium_without_table_is_refused(tmp_path, partner, override, words):
     config = settings(tmp_path, f"env.partner={partner}", "env.split=null", override)
     with pytest.raises(InputError, match=words):
         begin(config)
@@ -275,7 +275,7 @@ def test_where_it_lies_and_what_is_logged_may_change_on_resume(tmp_path):
     assert any(path.name.startswith("events.out.tfevents") for path in (tmp_path / "moved").iterdir())
 
 
-def test_every_mistake_in_the_settings_is_told_at_once_with_its_line(tmp_path, capsys):
+def test_all_setting_mistakes_are_reported(tmp_path, capsys):
     path = tmp_path / "bad.yaml"
     path.write_text(
         "env: {partner: heuristc}\n"
@@ -359,7 +359,7 @@ def start_and_wait(folder: Path, updates: int, *arguments: object) -> subprocess
 
 
 @pytest.mark.parametrize("kills", [(15,), pytest.param((1, 15), marks=pytest.mark.slow)], ids=["once", "twice"])
-def test_a_run_killed_and_resumed_ends_with_the_same_bits(tmp_path, kills):
+def test_killed_run_resumes_exactly(tmp_path, kills):
     whole, folder = tmp_path / "whole", tmp_path / "runs" / "0001"
     path = write_settings(tmp_path, 1200)
     run_until(load_config(path, (), TrainConfig), whole)
@@ -376,7 +376,7 @@ def test_a_run_killed_and_resumed_ends_with_the_same_bits(tmp_path, kills):
     assert [path.name for path in checkpoints(folder)] == [path.name for path in checkpoints(whole)]
 
 
-def test_a_polite_stop_saves_and_says_how_to_go_on(tmp_path):
+def test_signals_save_and_name_resume_command(tmp_path):
     folder, path, arguments = tmp_path / "runs" / "0001", write_settings(tmp_path, 10**9), ["--config"]
     arguments.append(str(path))
     for number, updates in ((signal.SIGINT, 3), (signal.SIGTERM, 8)):

@@ -80,7 +80,7 @@ MEMBERS = ("heuristic", "tough", "nice", "versatile", {"kind": "mixture", "of": 
 
 
 @pytest.mark.parametrize("rules", [Rules(10), Rules(7, "rejects"), Rules(1)], ids=str)
-def test_a_crowd_of_tables_networks_and_others_is_met_as_on_the_host(rules):
+def test_mixed_opponents_match_host(rules):
     members = [
         *map(seat_occupant, MEMBERS),
         NetworkPartner(network(rules, 8)),
@@ -95,7 +95,7 @@ def test_a_crowd_of_tables_networks_and_others_is_met_as_on_the_host(rules):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [Rules(10), Rules(6, "rejects")], ids=str)
-def test_the_whole_training_roster_is_met_as_on_the_host(rules):
+def test_roster_train_matches_host(rules):
     zoo = seat_occupant({"kind": "mixture", "of": "zoo"})
     on_device = played_on_both([Opponent(zoo, 1.0)], plan(rules, games=2000, decisions=2000), network(rules))
     assert sum(on_device.opponent(zoo).census) == len(zoo.partners)
@@ -112,11 +112,11 @@ def test_every_kind_of_network_plays_as_on_the_host(shape):
 @pytest.mark.parametrize(
     "reward", ["svo(45)", "inequity(envy=1, guilt=0.5)", "local_judge(style=stubborn, examples=4)"]
 )
-def test_every_dial_pays_as_on_the_host(reward):
+def test_rewards_match_host(reward):
     played_on_both([Opponent(seat_occupant("heuristic"), 1.0)], plan(reward=reward_of(reward)), network())
 
 
-def test_a_source_without_a_table_and_hints_are_as_on_the_host():
+def test_source_without_table_and_hints_match_host():
     whisper = HintSchedule(RandomHinter())
     learner = network(hints=True)
     opponents = [Opponent(seat_occupant("heuristic"), 1.0)]
@@ -142,7 +142,7 @@ class Says:
         return said._replace(cause=np.where(pool % 3 == 0, np.int8(self.cause), np.int8(0)))
 
 
-def test_of_games_in_which_the_opponent_was_out_of_reach_nothing_is_learned():
+def test_unreached_games_are_left_out():
     opponents = [Opponent(Says(Act.PROPOSE, cause=Cause.UNREACHABLE), 1.0)]
     played_on_both(opponents, plan(unreached=0.9), network())
     played_on_both([Opponent(Says(Act.PROPOSE, cause=Cause.UNPARSABLE), 1.0)], plan(), network())
@@ -160,12 +160,12 @@ def test_of_games_in_which_the_opponent_was_out_of_reach_nothing_is_learned():
         (Says(Act.PROPOSE, claim=4, traits=TABLE), "ValueError: .* claims what its pool does not hold"),
     ],
 )
-def test_what_an_opponent_may_not_say_names_its_seat(opponent, words):
+def test_illegal_opponent_act_names_seat(opponent, words):
     with pytest.raises(OccupantError, match=f"the occupant of seat_. failed: {words}"):
         DevicePractice(plan(), CPU)(network(), [Opponent(opponent, 1.0)], update=0, games_before=0)
 
 
-def test_its_own_noise_is_a_function_of_seed_and_index_and_differs_from_turn_to_turn():
+def test_device_noise_is_function_of_seed_and_index():
     drawn = [DeviceNoise(CPU, 5, (1, 2, 0), 1000) for _ in range(2)]
     other = DeviceNoise(CPU, 5, (1, 2, 1), 1000)
     numbers = [noise.turn_noise(turn) for noise in drawn for turn in (0, 3, 0)]
@@ -185,7 +185,7 @@ def test_its_own_noise_is_a_function_of_seed_and_index_and_differs_from_turn_to_
         assert each.min() >= 0 and each.max() < 1 and abs(float(each.mean()) - 0.5) < 0.02
 
 
-def test_whoever_is_met_no_more_is_forgotten():
+def test_past_opponents_leave_the_cache():
     on_device, learner = DevicePractice(plan(), CPU), network()
     first, second = (seat_occupant(name) for name in ("heuristic", "tough"))
     on_device(learner, [Opponent(first, 1.0)], update=0, games_before=0)
@@ -196,7 +196,7 @@ def test_whoever_is_met_no_more_is_forgotten():
     assert on_device.opponent(first) is not kept
 
 
-def test_learning_is_told_of_the_partner_as_on_the_host():
+def test_privileged_targets_match_host():
     crowd = Mixture(of=["heuristic", "nice", {"kind": "mixture", "of": ["stubborn", "random"]}])
     learner = network(beliefs=True, members=("heuristic", "random"))
     on_device = played_on_both([Opponent(crowd, 1.0)], plan(privileged=True), learner)
@@ -204,7 +204,7 @@ def test_learning_is_told_of_the_partner_as_on_the_host():
     assert experience.targets.shape == (experience.size, 4) and set(experience.targets[:, 3].tolist()) == {-1, 0, 1}
 
 
-def test_who_is_another_one_in_each_seat_is_told_and_played_as_on_the_host():
+def test_by_seat_opponents_match_host():
     """Where the learner opens the second sits opposite, where it answers the first."""
     both = BySeat(Mixture(of=["heuristic", "nice"]), Mixture(of=["random", "tough"]))
     learner = network(beliefs=True, members=("heuristic", "nice", "random", "tough"))
@@ -223,7 +223,7 @@ MOST = {"history": "flat", "head": "joint", "sorted_items": True, "beliefs": Tru
     [({}, {"kl": 0.1}), ({}, {"algo": "reinforce"}), (MOST, {"belief": 0.1, "critic": "both"})],
     ids=str,
 )
-def test_nothing_of_practice_or_update_is_made_anywhere_but_on_the_device(shape, settings):
+def test_all_tensors_are_on_the_device(shape, settings):
     learner = Learner(network(**shape), LearnerSettings(**settings), 3, network(**shape))
     opponents = [Opponent(Mixture(of=[*MEMBERS, NetworkPartner(network(seed=4, **shape))]), 1.0)]
     on_device = DevicePractice(plan(privileged=shape == MOST), CPU)

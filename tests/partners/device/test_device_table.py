@@ -76,7 +76,7 @@ def test_random_legal_play_is_the_same_on_a_device(seed, max_turns, disagree, so
         (7, 0, "first in game 5: act 7"),
     ],
 )
-def test_an_illegal_act_of_one_game_names_it_and_changes_no_game(act, add, words):
+def test_illegal_act_names_its_game(act, add, words):
     scenarios = open_source("lewis").draw(np.random.default_rng(0), 8)
     table = DeviceTable(*to_device(CPU, scenarios))
     acts, oA = torch.zeros(8, dtype=torch.int8), torch.from_numpy(scenarios.counts.T.copy())

@@ -43,10 +43,10 @@ def steps(kind: type[torch.optim.Adam], fused: bool) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("fused", [False, True])
-def test_its_steps_are_those_of_pytorch_to_the_bit(fused):
+def test_adam_equals_pytorch(fused):
     assert torch.equal(steps(Adam, fused), steps(torch.optim.Adam, fused))
 
 
-def test_a_process_that_learns_does_not_load_the_compiler():
+def test_adam_loads_no_compiler():
     done = subprocess.run([sys.executable, "-c", LEARNS], capture_output=True, text=True, env=HERE, check=True)
     assert done.stdout == "False\n"

@@ -34,14 +34,14 @@ def experience() -> Experience:
     return practice(network(), [Opponent(seat_occupant("heuristic"), 1.0)], plan, update=0, games_before=0)[0]
 
 
-def test_the_first_acts_fill_a_reservoir_in_order_and_no_place_is_taken_twice():
+def test_reservoir_fills_in_order():
     places, rows = reservoir_places(10, 0, 7, generator(1, "x"))
     assert places.tolist() == rows.tolist() == [*range(7)]
     places, rows = reservoir_places(10, 7, 500, generator(1, "x"))
     assert len(set(places.tolist())) == len(places) == 10 and rows.max() > 400
 
 
-def test_after_any_number_of_acts_each_was_kept_with_the_same_probability():
+def test_reservoir_is_uniform():
     """Of 60 acts offered in three parts a reservoir of 15 keeps each in a quarter of 4,000 tries."""
     tries, times = 4000, np.zeros(60)
     for number in range(tries):
@@ -64,7 +64,7 @@ def with_act(made: Experience, act: Act) -> Experience:
 MOMENT = ("features", "mask")
 
 
-def test_the_average_is_that_of_all_time_and_not_the_last_responder(experience):
+def test_average_policy_imitates_all_past(experience):
     """Three updates of DISAGREE to one of END, whatever came last: a quarter END, three quarters DISAGREE."""
     average = AveragePolicy(network(), replace(SETTINGS, lr=3e-3), 3, 3000, 0.1)
     acts = [Act.DISAGREE, Act.DISAGREE, Act.DISAGREE, Act.END] * 12
@@ -76,7 +76,7 @@ def test_the_average_is_that_of_all_time_and_not_the_last_responder(experience):
     assert float(chances.log_prob[0].exp().detach()) == pytest.approx(0.25, abs=0.06)
 
 
-def test_what_plays_for_the_learner_is_the_average_and_the_responder_stays_beside_it(experience):
+def test_learner_state_plays_average_policy(experience):
     learner = Learner(network(), SETTINGS, 7, average=AveragePolicy(network(), SETTINGS, 7, 500, 0.1))
     metrics = learner.update(experience)
     assert learner.average is not None and 0 < metrics["average_loss"] < 10
@@ -87,7 +87,7 @@ def test_what_plays_for_the_learner_is_the_average_and_the_responder_stays_besid
     assert any(not torch.equal(value, responds[name]) for name, value in played.items())
 
 
-def test_a_restored_average_goes_on_to_the_same_bits(experience):
+def test_average_policy_restores_exactly(experience):
     def made(seed: int) -> Learner:
         own = replace(SETTINGS, minibatch=32)
         return Learner(network(seed), own, 7, average=AveragePolicy(network(seed), own, 7, 150, 0.1))

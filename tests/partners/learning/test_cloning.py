@@ -53,7 +53,7 @@ def divergence(logits: torch.Tensor, reference: torch.Tensor, mask: torch.Tensor
     return Factored(logits, mask).divergence(Factored(reference, mask))
 
 
-def test_what_is_said_is_the_surprise_at_the_act_and_at_the_split_of_an_offer():
+def test_cross_entropy_of_act_and_offer():
     policy = Factored(*logits_of(PARTS))
     offer = policy.log_probs(torch.tensor([int(Act.INSIST)]), torch.tensor([[1, 2, 0]]))[:2]
     assert [-part.item() for part in offer] == pytest.approx([math.log(4), math.log(4 / 3) + math.log(4)], abs=1e-6)
@@ -61,7 +61,7 @@ def test_what_is_said_is_the_surprise_at_the_act_and_at_the_split_of_an_offer():
     assert [-part.item() for part in end] == pytest.approx([math.log(8), 0], abs=1e-6)
 
 
-def test_the_divergence_is_the_sum_worked_by_hand_and_the_sum_over_every_action():
+def test_divergence_equals_sum_over_actions():
     logits, mask = logits_of(PARTS)
     found = divergence(logits, logits_of(OTHER)[0], mask).item()
     # Act: 1/2 ln 2 + 1/4 ln 1 + 2 * 1/8 ln 1/2 = 1/4 ln 2. An offer (3/4 of the time): book 1/4 ln 1/2 + 3/4 ln 3/2,
@@ -82,7 +82,7 @@ def test_the_divergence_is_the_sum_worked_by_hand_and_the_sum_over_every_action(
 
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=30, deadline=None)
-def test_a_divergence_is_never_negative_and_zero_from_itself(seed):
+def test_divergence_is_nonnegative(seed):
     rng = np.random.default_rng(seed)
     ours, theirs = (torch.from_numpy(rng.normal(0, 3, (8, 4, 5)).astype(np.float32)) for _ in (0, 1))
     mask = torch.from_numpy(rng.random((8, 4, 5)) < 0.6)
@@ -129,7 +129,7 @@ def taught() -> PolicyNetwork:
     return network
 
 
-def test_a_network_says_what_it_was_taught(taught):
+def test_clone_reproduces_its_labels(taught):
     unseen = made_up(1000, 2)
     act, oA = choices(NetworkPartner(taught, greedy=True), unseen)
     assert (act == unseen.act).mean() > 0.88 > 0.7 > (unseen.act == Act.PROPOSE).mean()
@@ -137,7 +137,7 @@ def test_a_network_says_what_it_was_taught(taught):
     assert (oA == unseen.oA)[offers].all(axis=1).mean() > 0.9
 
 
-def test_the_value_head_learns_what_is_known_of_the_end(taught):
+def test_value_head_learns_known_outcomes(taught):
     unseen = made_up(1000, 2)
     seen = encode_examples(unseen, taught)
     known = ~seen.share.isnan()
@@ -145,7 +145,7 @@ def test_the_value_head_learns_what_is_known_of_the_end(taught):
     assert (value - seen.share[known]).square().mean() < 0.75 * seen.share[known].var()
 
 
-def test_the_best_weights_are_kept_and_it_stops_once_nothing_gets_better():
+def test_early_stopping_restores_best_weights():
     # Taught by nobody's rule it learns its few positions by heart, so that others surprise it more and more.
     few, others = made_up(40), made_up(500, 1)
     few = few._replace(act=few.act[::-1].copy(), oA=few.oA * 0)
@@ -160,7 +160,7 @@ def test_the_best_weights_are_kept_and_it_stops_once_nothing_gets_better():
     assert min(epoch.act + epoch.oA for epoch in epochs) == pytest.approx(best.act + best.oA)
 
 
-def test_the_same_lessons_in_the_same_order_make_the_same_bits():
+def test_cloning_is_deterministic():
     made = []
     for _ in (0, 1):
         network = PolicyNetwork(NetworkShape(hidden=(16,)), seed=1)
@@ -169,7 +169,7 @@ def test_the_same_lessons_in_the_same_order_make_the_same_bits():
     assert all(torch.equal(made[0][name], made[1][name]) for name in made[0])
 
 
-def test_rare_acts_weigh_as_much_as_the_balance_says():
+def test_act_weights_follow_balance():
     act = torch.tensor([0] * 8 + [2] * 2)  # PROPOSE 8 of 10, AGREE 2 of 10
     assert act_weights(act, 0.0).tolist() == pytest.approx([1, 0, 1, 0, 0])
     # 1 / 5p is 1/4 and 1: in proportion, with a mean weight of 1 over the ten.
@@ -178,7 +178,7 @@ def test_rare_acts_weigh_as_much_as_the_balance_says():
     assert act_weights(act, 0.5).tolist() == pytest.approx([0.5 / 0.6, 0, 1 / 0.6, 0, 0])
 
 
-def test_a_reluctant_network_is_the_same_but_for_disagree(taught):
+def test_rare_disagree_changes_only_disagree(taught):
     unseen = made_up(200, 3)
     turns = next(turns for _, turns in unseen.turns())
     before, after = (NetworkPartner(each).probs(turns, 4) for each in (taught, with_rare_disagree(taught)))
@@ -198,7 +198,7 @@ def refusing(network: PolicyNetwork) -> PolicyNetwork:
     return made
 
 
-def test_a_clone_refuses_where_that_only_refuses_and_does_not_walk_away_where_it_ends_the_game(taught):
+def test_cloned_partner_depends_on_disagree_rule(taught):
     partner = ClonedPartner(refusing(taught))
     scenarios = open_source("lewis").draw(np.random.default_rng(0), 300)
     pair = (partner, seat_occupant("tough"))
@@ -208,7 +208,7 @@ def test_a_clone_refuses_where_that_only_refuses_and_does_not_walk_away_where_it
 
 
 @pytest.mark.parametrize("greedy", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_a_clone_keeps_to_the_contract(taught, greedy):
+def test_cloned_partner_conforms(taught, greedy):
     partner = ClonedPartner(taught, greedy=greedy)
     check_partner(partner, max_count=4, games=8)
     unseen = made_up(100, 5)

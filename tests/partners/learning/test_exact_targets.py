@@ -47,7 +47,7 @@ def exact(partner: Mixture = CROWD) -> ExactTargets:
     return ExactTargets(partner, RULES, one_pool(), "lewis")
 
 
-def test_whom_it_follows_and_how_often_they_are_met():
+def test_tractable_members_and_shares():
     """A quarter each of the first and of what the inner mixture's first and third have of its half; others gamble."""
     assert [(each.name, each.share) for each in tractable_members(CROWD, RULES)] == [
         ("heuristic", 0.25), ("personas", 0.125), ("tough", 0.125)
@@ -58,7 +58,7 @@ def test_whom_it_follows_and_how_often_they_are_met():
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_what_acts_lose_is_what_the_yardstick_says(seat):
+def test_regrets_equal_yardstick(seat):
     """Whoever plays, over its own turns the losses of what it said add up to what it earns less than the best reply."""
     table, player = one_pool(), seat_occupant("linear")
     partners = [seat_occupant(name) for name in FOLLOWED]
@@ -75,7 +75,7 @@ def test_what_acts_lose_is_what_the_yardstick_says(seat):
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_beliefs_are_the_shares_of_all_games_in_which_the_same_was_seen(seat):
+def test_beliefs_equal_enumeration(seat):
     """By hand: every scenario is played with every persona; rows that look alike are counted by partner and values."""
     table, player = one_pool(), seat_occupant("linear")
     shares = {"heuristic": 0.25, "linear": 0.0, "personas": 0.5, "tough": 0.25}  # one is never met, one is no member
@@ -108,7 +108,7 @@ def test_beliefs_are_the_shares_of_all_games_in_which_the_same_was_seen(seat):
     assert np.unique(some[:, VALUES:].round(4), axis=0).shape[0] > 5
 
 
-def test_every_act_that_is_legal_has_a_loss_and_some_act_has_none():
+def test_legal_acts_have_regrets():
     for each in queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES):
         lost = exact(EQUAL).regrets(each.turns, MOST)
         legal = np.isfinite(lost[:, :-3]).sum(axis=1)
@@ -120,7 +120,7 @@ def test_every_act_that_is_legal_has_a_loss_and_some_act_has_none():
         assert np.array_equal(again[::-1], lost)
 
 
-def test_what_nobody_of_the_crowd_would_have_said_is_not_known():
+def test_impossible_histories_are_nan():
     """Tough never opens with everything for the other; here it does."""
     turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("pushover"), "pushover", one_pool(), RULES)[0].turns
     reply = ExactTargets(seat_occupant("tough"), RULES, one_pool(), "lewis")
@@ -129,7 +129,7 @@ def test_what_nobody_of_the_crowd_would_have_said_is_not_known():
     assert (np.isnan(reply.beliefs(turns, ("absent",))) == ~known[:, :1]).all()
 
 
-def test_nobody_is_taught_by_a_reply_that_is_only_known_within_bounds():
+def test_bounded_best_response_is_refused():
     turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES)[0].turns
     with pytest.raises(InputError, match="3 partners in games of 6 turns is only known within bounds"):
         ExactTargets(EQUAL, RULES, one_pool(), "lewis", effort=1).regrets(turns, MOST)
@@ -137,7 +137,7 @@ def test_nobody_is_taught_by_a_reply_that_is_only_known_within_bounds():
 
 @pytest.mark.parametrize("head", ["factored", "joint"])
 @pytest.mark.parametrize("sorted_items", [True, False])
-def test_log_probabilities_by_number_are_those_that_a_seat_plays_by(head, sorted_items):
+def test_log_probs_by_number_match_play(head, sorted_items):
     network = PolicyNetwork(NetworkShape(hidden=(16,), head=head, sorted_items=sorted_items), seed=3)
     network.head.weight.data.mul_(300)
     turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), Rules())[1].turns
@@ -147,7 +147,7 @@ def test_log_probabilities_by_number_are_those_that_a_seat_plays_by(head, sorted
     assert probs == pytest.approx(NetworkPartner(network).probs(turns, MOST), abs=1e-5) and probs.max() > 0.2
 
 
-def test_the_loss_of_the_taught_by_hand():
+def test_regret_loss_by_hand():
     """Of three acts one loses nothing, one a point of ten, one cannot be said; a second row is not known."""
     lost = torch.tensor([[0.0, 0.1, math.inf], [math.nan] * 3])
     log_probs = torch.tensor([[0.8, 0.5], [0.2, 0.25], [1e-9, 0.25]]).log().requires_grad_()
@@ -159,7 +159,7 @@ def test_the_loss_of_the_taught_by_hand():
     assert log_probs.grad is not None and log_probs.grad.isfinite().all() and not log_probs.grad[:, 1].any()
 
 
-def test_a_network_that_is_taught_comes_to_lose_less():
+def test_exact_targets_reduce_regret():
     """Games with whoever is intractable are learned from rewards, the others from what every act loses."""
     source = ScenarioSource("lewis", "all", one_pool(), MOST)
     plan = Practice(source, RULES, 400, 200, 5, exact=exact())
@@ -178,7 +178,7 @@ def test_a_network_that_is_taught_comes_to_lose_less():
     assert unknown is not None and unknown.isnan().all()
 
 
-def test_beliefs_are_taught_by_the_exact_belief_where_it_is_known():
+def test_posterior_replaces_one_hot_targets():
     """Elsewhere by who it was. What goes on from a saved state, with nothing remembered, comes to the same bits."""
     source, members = ScenarioSource("lewis", "all", one_pool(), MOST), member_names(CROWD)
     shape = NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint", beliefs=True, members=members)
@@ -215,7 +215,7 @@ def test_beliefs_are_taught_by_the_exact_belief_where_it_is_known():
     assert practice(bare, [Opponent(CROWD, 1.0)], plan, update=0, games_before=0)[0].posterior is None
 
 
-def test_in_a_share_of_its_practice_it_plays_its_likeliest_acts():
+def test_greedy_share_of_practice():
     """It is taught on the states that it comes to when it is measured; blocks side by side change nothing."""
     source = ScenarioSource("lewis", "all", one_pool(), MOST)
     network = PolicyNetwork(NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint"), seed=1)
@@ -241,7 +241,7 @@ def test_in_a_share_of_its_practice_it_plays_its_likeliest_acts():
         ("training.past_selves=0.5", "a past self cannot be followed"),
     ],
 )
-def test_likeliest_acts_are_refused_where_rewards_would_teach(wrong, why, tmp_path):
+def test_greedy_practice_needs_exact_targets(wrong, why, tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text("env: {scenarios: lewis, split: train}\ntraining: {exact_reply: 1.0, likeliest: 0.5}\n")
     assert load_config(path, (), TrainConfig).training.likeliest == 0.5
@@ -249,7 +249,7 @@ def test_likeliest_acts_are_refused_where_rewards_would_teach(wrong, why, tmp_pa
         load_config(path, (wrong,), TrainConfig)
 
 
-def test_likeliest_acts_are_refused_where_somebody_cannot_be_followed(tmp_path):
+def test_greedy_practice_needs_tractable_partners(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text(
         "env: {scenarios: lewis, split: train, partner: {kind: mixture, of: [tough, nice]}}\n"
@@ -264,7 +264,7 @@ def test_likeliest_acts_are_refused_where_somebody_cannot_be_followed(tmp_path):
     "wrong",
     ["training.algo=reinforce", "env.disagree=rejects", "training.reward=svo(angle=45)", "training.rollouts=device"],
 )
-def test_settings_under_which_the_best_reply_is_not_known_are_refused(wrong, tmp_path):
+def test_exact_reply_settings_are_checked(wrong, tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text("env: {scenarios: lewis, split: train}\ntraining: {exact_reply: 1.0}\n")
     assert load_config(path, (), TrainConfig).training.learner(10).exact_reply == 1.0

@@ -58,7 +58,7 @@ class Leaves:
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("rules", RULES, ids=str)
-def test_each_game_is_paid_at_the_seats_own_last_decision_and_nowhere_else(rules, seat):
+def test_reward_is_at_last_own_decision(rules, seat):
     games, experience = played(rules, seat)
     if rules.max_turns == 1 and seat == 1:
         assert experience is None
@@ -83,7 +83,7 @@ def test_each_game_is_paid_at_the_seats_own_last_decision_and_nowhere_else(rules
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("rules", RULES[:4], ids=str)
-def test_what_was_seen_and_said_is_what_a_replay_of_the_games_shows(rules, seat):
+def test_experience_matches_replay(rules, seat):
     games, experience = played(rules, seat)
     assert experience is not None
     made = network(rules)
@@ -106,7 +106,7 @@ def test_what_was_seen_and_said_is_what_a_replay_of_the_games_shows(rules, seat)
     assert compared == experience.size
 
 
-def test_the_probabilities_and_values_noted_are_the_networks():
+def test_experience_holds_log_probs_and_values():
     _, experience = played(Rules(), 0)
     assert experience is not None
     made = network()
@@ -118,7 +118,7 @@ def test_the_probabilities_and_values_noted_are_the_networks():
 
 
 @pytest.mark.parametrize("other", ["tough", "nice", "conceder", "random"])
-def test_experience_does_not_depend_on_what_else_lies_in_the_block(other):
+def test_experience_is_independent_of_batch(other):
     _, few = played(Rules(10, "rejects"), 1, other, size=64)
     games, again = played(Rules(10, "rejects"), 1, other, size=64)
     assert few is not None and again is not None
@@ -126,12 +126,12 @@ def test_experience_does_not_depend_on_what_else_lies_in_the_block(other):
     assert few.reward.sum().item() == pytest.approx((games.scores[:, 1] / 10).sum(), abs=1e-4)
 
 
-def test_a_seat_that_never_acted_leaves_nothing_behind():
+def test_no_experience_without_decisions():
     assert played(Rules(), 1, Leaves())[1] is None
     assert played(Rules(1), 1)[1] is None
 
 
-def test_a_seat_that_acted_in_some_games_alone_has_nothing_of_the_others():
+def test_experience_of_games_with_decisions_only():
     games, experience = played(Rules(), 1, "random")  # who opens at random ends many games at once
     assert experience is not None
     silent = games.turns == 1
@@ -139,7 +139,7 @@ def test_a_seat_that_acted_in_some_games_alone_has_nothing_of_the_others():
     assert not experience.played[:, silent].any() and not experience.reward[:, silent].any()
 
 
-def test_joining_keeps_every_decision_in_its_place():
+def test_join_experience_keeps_places():
     parts = [
         part
         for rules, seat, size in ((Rules(7), 0, 30), (Rules(7), 1, 20), (Rules(7, "rejects"), 0, 10))
@@ -177,7 +177,7 @@ def same(one: Experience, two: Experience) -> bool:
 
 
 @pytest.mark.parametrize("games", [2, 3, 64])
-def test_at_least_the_decisions_asked_for_are_collected_in_whole_games_of_both_seats(games):
+def test_practice_collects_enough_decisions(games):
     experience, score = practice(
         network(), opponents("heuristic"), plan(decisions=200, games=games), update=0, games_before=0
     )
@@ -194,7 +194,7 @@ def test_at_least_the_decisions_asked_for_are_collected_in_whole_games_of_both_s
     assert 0 < score.deals < 1 and score.turns > 1
 
 
-def test_practice_is_a_function_of_the_network_the_plan_and_the_counters():
+def test_practice_is_deterministic():
     def collected(update: int, games_before: int, partner: str = "random") -> Experience:
         return practice(network(), opponents(partner), plan(), update=update, games_before=games_before)[0]
 
@@ -204,7 +204,7 @@ def test_practice_is_a_function_of_the_network_the_plan_and_the_counters():
     assert not same(first, collected(4, 640)) and not same(first, collected(3, 704))
 
 
-def test_the_next_update_goes_on_where_the_scenarios_ended():
+def test_next_update_continues_scenarios():
     played_out = plan(decisions=1, games=40)
     counts = []
     for update in range(4):
@@ -220,7 +220,7 @@ def test_the_next_update_goes_on_where_the_scenarios_ended():
 
 
 @pytest.mark.parametrize("names", [("random",), ("random", "zeuthen", "heuristic")])
-def test_blocks_that_are_played_side_by_side_are_the_same_games(names):
+def test_batched_blocks_equal_single_blocks(names):
     """However many are guessed to be needed: fewer, as many, or more than turn out to be."""
 
     def collected(own_turns: float):
@@ -233,7 +233,7 @@ def test_blocks_that_are_played_side_by_side_are_the_same_games(names):
         assert same(one_by_one, experience) and again == score
 
 
-def test_opponents_are_met_by_their_shares():
+def test_opponents_follow_their_shares():
     met = {"tough": 0, "pushover": 0}
 
     @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def test_opponents_are_met_by_their_shares():
     assert met["tough"] / sum(met.values()) == pytest.approx(0.8, abs=0.1)
 
 
-def test_hints_reach_the_learning_seat_alone():
+def test_hints_reach_only_the_learner():
     deaf, _ = practice(network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0)
     whisper = HintSchedule(RandomHinter(), cadence_k=2)
     told, _ = practice(network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0, hints=whisper)

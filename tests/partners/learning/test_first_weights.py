@@ -67,7 +67,7 @@ def same(one: PolicyNetwork, other: PolicyNetwork) -> bool:
 # -- what it starts with ----------------------------------------------------------------------------------------------
 
 
-def test_it_starts_with_a_checkpoint_an_expert_or_its_seed(tmp_path):
+def test_initial_weights_from_checkpoint_expert_or_seed(tmp_path):
     network = saved(tmp_path / "mine.json")
     for given in (str(tmp_path / "mine.json"), f"checkpoint(path='{tmp_path / 'mine.json'}')"):
         assert same(first(given), network)
@@ -76,7 +76,7 @@ def test_it_starts_with_a_checkpoint_an_expert_or_its_seed(tmp_path):
     assert same(first(None), PolicyNetwork(SMALL, seed=1))
 
 
-def test_people_hardly_walk_away_where_that_ends_the_game(tmp_path):
+def test_clone_weights_get_rare_disagree(tmp_path):
     network = saved(tmp_path / "people.json", taught_by=HUMAN_DIALOGUES, disagree="rejects")
     talks = first(str(tmp_path / "people.json"), EnvConfig(disagree="rejects"))
     ends = first(str(tmp_path / "people.json"))
@@ -87,7 +87,7 @@ def test_people_hardly_walk_away_where_that_ends_the_game(tmp_path):
     )
 
 
-def test_room_for_hints_changes_no_answer_while_there_are_none(tmp_path):
+def test_hint_inputs_change_nothing_without_hints(tmp_path):
     network = saved(tmp_path / "mine.json")
     wide = first(str(tmp_path / "mine.json"), hints=True)
     features = torch.rand(64, network.adapter.width)
@@ -100,7 +100,7 @@ def test_room_for_hints_changes_no_answer_while_there_are_none(tmp_path):
 
 
 @pytest.mark.parametrize("hints", [False, True])
-def test_weights_without_a_memory_get_room_for_it_and_say_the_same(tmp_path, hints):
+def test_history_inputs_change_nothing_at_first(tmp_path, hints):
     network = saved(tmp_path / "mine.json")
     wide = first(str(tmp_path / "mine.json"), history="flat", hints=hints)
     assert wide.shape.history == "flat" and wide.shape.hints is hints
@@ -122,13 +122,13 @@ def test_weights_without_a_memory_get_room_for_it_and_say_the_same(tmp_path, hin
         (NetworkShape(hidden=(8,), hints=True), "hints.mode makes it false, the weights have true"),
     ],
 )
-def test_weights_of_another_network_are_refused_with_what_to_set(tmp_path, shape, words):
+def test_weights_of_another_shape_are_refused(tmp_path, shape, words):
     saved(tmp_path / "mine.json", shape)
     with pytest.raises(FirstWeightsError, match=words):
         first(str(tmp_path / "mine.json"))
 
 
-def test_missing_weights_are_told_and_the_supervised_ones_with_how_to_make_them(tmp_path, monkeypatch):
+def test_missing_weights_are_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(FirstWeightsError, match=r"none\.json: no such checkpoint"):
         first("none.json")
@@ -139,12 +139,12 @@ def test_missing_weights_are_told_and_the_supervised_ones_with_how_to_make_them(
 @pytest.mark.parametrize(
     "given", ["heuristic", "runs/here", "", "expert(kind=superb)", "expert(speed=3)", 7, "a\n.json"]
 )
-def test_what_is_no_source_of_weights_is_refused_while_settings_are_read(given):
+def test_invalid_init_from_is_refused(given):
     with pytest.raises(FirstWeightsError):
         init_name(given)
 
 
-def test_what_is_one_is_written_one_way():
+def test_init_from_is_canonical():
     assert init_name("expert( kind = 'supervised' )") == "expert(kind=supervised)"
     assert init_name("runs/a/step.json") == "runs/a/step.json" and init_name("expert.json") == "expert.json"
 
@@ -159,7 +159,7 @@ def practiced(network: PolicyNetwork):
 
 
 @pytest.mark.parametrize("algo", ["ppo", "reinforce"])
-def test_the_pull_is_the_exact_divergence_and_without_any_nothing_changes(tmp_path, algo):
+def test_kl_penalty_is_exact_divergence(tmp_path, algo):
     network, reference = saved(tmp_path / "a.json", seed=1), saved(tmp_path / "b.json", seed=2)
     experience = practiced(network)
     with torch.no_grad():
@@ -181,7 +181,7 @@ def test_the_pull_is_the_exact_divergence_and_without_any_nothing_changes(tmp_pa
 
 
 @pytest.mark.parametrize("algo", ["ppo", "reinforce"])
-def test_a_strong_pull_brings_a_learner_to_the_reference(tmp_path, algo):
+def test_strong_kl_penalty_reaches_reference(tmp_path, algo):
     network, reference = saved(tmp_path / "a.json", seed=1), saved(tmp_path / "b.json", seed=2)
     before = {name: value.clone() for name, value in reference.state_dict().items()}
     learner = Learner(network, LearnerSettings(algo, lr=1e-2, epochs=4, minibatch=100, kl=100.0), 1, reference)
@@ -192,13 +192,13 @@ def test_a_strong_pull_brings_a_learner_to_the_reference(tmp_path, algo):
     assert all(torch.equal(before[name], value) for name, value in reference.state_dict().items())
 
 
-def test_a_pull_toward_nobody_is_a_mistake(tmp_path):
+def test_kl_penalty_requires_reference(tmp_path):
     network = saved(tmp_path / "a.json")
     with pytest.raises(ValueError, match="a KL penalty"):
         Learner(network, LearnerSettings(kl=1.0), 1).update(practiced(network))
 
 
-def test_the_state_of_a_pulled_learner_brings_its_reference(tmp_path):
+def test_state_contains_reference(tmp_path):
     network, reference = saved(tmp_path / "a.json", seed=1), saved(tmp_path / "b.json", seed=2)
     settings = LearnerSettings(kl=0.5, minibatch=100)
     whole = Learner(copy.deepcopy(network), settings, 1, reference)
@@ -241,7 +241,7 @@ def settings(tmp_path: Path, *overrides: str) -> TrainConfig:
     return load_config(path, overrides, TrainConfig)
 
 
-def test_the_reference_is_a_copy_of_what_it_starts_with(tmp_path):
+def test_reference_is_copy_of_initial_weights(tmp_path):
     network = saved(tmp_path / "start.json")
     start = f"training.init_from={tmp_path / 'start.json'}"
     assert begin(settings(tmp_path, start)).learner.reference is None
@@ -250,7 +250,7 @@ def test_the_reference_is_a_copy_of_what_it_starts_with(tmp_path):
 
 
 @pytest.mark.parametrize("algo", ["ppo", "reinforce"])
-def test_a_run_goes_on_to_the_same_bits_when_what_it_started_from_is_gone(tmp_path, algo):
+def test_resume_needs_no_init_file(tmp_path, algo):
     start = tmp_path / "start.json"
     saved(start)
     config = settings(tmp_path, f"training.algo={algo}", f"training.init_from={start}", "training.kl=0.3")
@@ -269,7 +269,7 @@ def test_a_run_goes_on_to_the_same_bits_when_what_it_started_from_is_gone(tmp_pa
     assert "reference_kl" in (tmp_path / "whole" / "progress.csv").read_text().splitlines()[0]
 
 
-def test_the_command_says_what_it_starts_from_or_what_is_wrong_before_it_makes_a_folder(tmp_path, capsys):
+def test_bad_init_from_makes_no_folder(tmp_path, capsys):
     path = tmp_path / "settings.yaml"
     path.write_text(SETTINGS.replace("FOLDER", str(tmp_path / "runs")))
     assert train_command(path, ["training.init_from=none.json"], None) == 2
@@ -293,7 +293,7 @@ def test_settings_that_cannot_be_meant_are_refused(tmp_path, override):
         settings(tmp_path, override)
 
 
-def test_the_expert_that_whispers_can_be_chosen_and_a_missing_one_hints_greedily(tmp_path, monkeypatch):
+def test_hint_expert_can_be_chosen(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for expert, missing in (("expert", 0), ("expert(kind=supervised)", 1), ("boulware", 0)):
         training = begin(settings(tmp_path, "hints.mode=expert", f"hints.expert={expert}"))
@@ -304,5 +304,5 @@ def test_the_expert_that_whispers_can_be_chosen_and_a_missing_one_hints_greedily
         begin(settings(tmp_path, "hints.mode=expert", "hints.expert=expert(kind=superb)"))
 
 
-def test_the_shipped_expert_is_where_it_is_looked_for():
+def test_shipped_expert_path():
     assert EXPERT.is_file() and math.isfinite(float(load_checkpoint(EXPERT)[0]["network.head.bias"].sum()))

@@ -64,7 +64,7 @@ def optimum(scenarios: Scenarios, partner: Modest) -> tuple[float, float]:
     ],
     ids=["ppo", "reinforce"],
 )
-def test_a_learner_reaches_the_known_optimum_of_games_of_one_decision(settings, updates, scenarios):
+def test_learner_finds_optimum_of_one_decision(settings, updates, scenarios):
     few = lewis_space().rows(529 * np.arange(scenarios))
     source, partner = ScenarioSource("few", table=few), Modest()
     plan = Practice(source, ONE_DECISION, decisions=1024, games=1024, seed=1)
@@ -126,7 +126,7 @@ def test_an_update_is_a_function_of_weights_experience_and_seed(settings):
 
 
 @pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
-def test_a_restored_learner_goes_on_to_the_same_bits(settings):
+def test_learner_restores_exactly(settings):
     settings = replace(settings, anneal=True, total_decisions=5000)
     whole = Learner(network(), settings, seed=7)
     whole.update(experience())
@@ -143,7 +143,7 @@ def test_a_restored_learner_goes_on_to_the_same_bits(settings):
     assert not same(whole.state()[0], tensors), "restoring must copy: going on changes no saved tensor"
 
 
-def test_a_learner_restored_to_its_very_beginning_has_no_momentum():
+def test_restored_initial_learner_has_no_momentum():
     fresh, used = Learner(network(), PPO, seed=7), Learner(network(), PPO, seed=7)
     start = {name: value.clone() for name, value in fresh.state()[0].items()}
     used.update(experience())
@@ -154,7 +154,7 @@ def test_a_learner_restored_to_its_very_beginning_has_no_momentum():
 
 
 @pytest.mark.parametrize("minibatch", [2, 7, 64, 10_000])
-def test_the_last_minibatch_may_be_short_and_every_decision_counts_once_per_epoch(minibatch):
+def test_minibatches_cover_every_decision(minibatch):
     learner = Learner(network(), replace(PPO, minibatch=minibatch, epochs=2), seed=7)
     assert experience().size % 7 and experience().size % 64
     metrics = learner.update(experience())
@@ -197,7 +197,7 @@ def test_no_experience_changes_nothing(settings):
 
 
 @pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
-def test_a_single_decision_and_equal_rewards_are_no_trouble(settings):
+def test_single_decision_update_is_finite(settings):
     made = experience()
     row = int(made.place[0])
     single = made._replace(
@@ -212,7 +212,7 @@ def test_a_single_decision_and_equal_rewards_are_no_trouble(settings):
         assert all(torch.isfinite(value).all() for value in learner.network.state_dict().values())
 
 
-def test_weights_outside_the_loss_stay_as_they_are():
+def test_unused_weights_do_not_change():
     # REINFORCE has no value loss: the head's last row, the value, is none of its business.
     learner = Learner(network(), REINFORCE, seed=7)
     learner.update(experience())
@@ -254,7 +254,7 @@ def test_the_seats_do_not_share_a_baseline():
 @pytest.mark.parametrize(
     ("settings", "updates"), [(PPO, 5), (replace(REINFORCE, lr=3e-3), 20)], ids=["ppo", "reinforce"]
 )
-def test_what_paid_more_becomes_likelier(settings, updates):
+def test_rewarded_acts_become_likelier(settings, updates):
     made = experience()
     # END is paid, everything else is not.
     reward = torch.zeros_like(made.reward)
@@ -273,7 +273,7 @@ def test_what_paid_more_becomes_likelier(settings, updates):
     assert ending() > before + 0.05
 
 
-def test_a_magnet_follows_by_its_share_of_the_way_after_each_update():
+def test_magnet_moves_by_its_share():
     """By hand: after two updates m2 = m0 + s (w1 - m0) + s (w2 - m1)."""
     settings = replace(PPO, kl=0.1, magnet=0.25)
     start = network()
@@ -289,7 +289,7 @@ def test_a_magnet_follows_by_its_share_of_the_way_after_each_update():
 
 
 @pytest.mark.parametrize(("magnet", "whose"), [(0.0, "the first"), (1.0, "its own")])
-def test_a_magnet_of_nothing_stays_and_one_of_the_whole_way_is_the_last_iterate(magnet, whose):
+def test_magnet_zero_and_one(magnet, whose):
     start = network()
     learner = Learner(network(), replace(PPO, kl=0.1, magnet=magnet), seed=7, reference=copy_of(start))
     learner.update(experience())
@@ -297,7 +297,7 @@ def test_a_magnet_of_nothing_stays_and_one_of_the_whole_way_is_the_last_iterate(
     assert same(weights(learner.reference), weights(start if whose == "the first" else learner.network))
 
 
-def test_a_stronger_magnet_keeps_self_play_nearer_to_what_it_was():
+def test_kl_penalty_limits_self_play_drift():
     away = []
     for pull in (1e-6, 10.0):
         learner = Learner(network(), replace(PPO, lr=1e-2, kl=pull, magnet=0.1), 7, copy_of(network()))

@@ -53,12 +53,12 @@ def action(act: Act, *oA: int) -> tuple[torch.Tensor, torch.Tensor]:
         (Act.END, (1, 1, 0), 1 / 8),
     ],
 )
-def test_an_action_is_as_likely_as_its_act_and_for_offers_alone_its_items(act, oA, probability):
+def test_log_prob_includes_items_of_offers_only(act, oA, probability):
     policy = Factored(*position()).log_probs(*action(act, *oA))
     assert policy.log_prob.item() == pytest.approx(math.log(probability), abs=1e-6)
 
 
-def test_what_may_not_be_said_has_probability_zero_exactly():
+def test_illegal_choices_have_probability_zero():
     logits, mask = position()
     assert Factored(logits, mask).log_probs(*action(Act.AGREE)).log_prob.exp().item() == 0.0
     assert Factored(logits, mask).log_probs(*action(Act.PROPOSE, 0, 0, 1)).log_prob.exp().item() == 0.0
@@ -67,7 +67,7 @@ def test_what_may_not_be_said_has_probability_zero_exactly():
     assert end.item() == pytest.approx(math.log(1 / 8), abs=1e-6)
 
 
-def test_the_entropy_weighs_that_of_the_items_by_the_probability_of_an_offer():
+def test_entropy_weighs_items_by_offer_probability():
     # Act: 1/2 ln 2 + 1/4 ln 4 + 2 * 1/8 ln 8 = 1.75 ln 2. Book: 1/4 ln 4 + 3/4 ln 4/3. Hats: 1.5 ln 2. Balls: 0.
     # An offer is made with 3/4.
     book = 1 / 4 * math.log(4) + 3 / 4 * math.log(4 / 3)
@@ -83,7 +83,7 @@ def every_action(mask: torch.Tensor) -> list[tuple[int, tuple[int, ...]]]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_probabilities_sum_to_one_and_the_entropy_is_that_of_the_enumerated_actions(seed):
+def test_entropy_equals_enumeration(seed):
     rng = np.random.default_rng(seed)
     logits = torch.tensor(3 * rng.standard_normal((1, 4, 5)), dtype=torch.float64)
     mask = torch.zeros((1, 4, 5), dtype=torch.bool)
@@ -99,7 +99,7 @@ def test_probabilities_sum_to_one_and_the_entropy_is_that_of_the_enumerated_acti
     assert policy.entropy.numpy() == pytest.approx(np.full(size, brute), abs=1e-9)
 
 
-def test_a_position_with_nothing_to_choose_has_entropy_zero_and_no_gradient():
+def test_single_choice_has_zero_entropy():
     logits = torch.full((1, 4, 5), RUBBISH, requires_grad=True)
     mask = torch.zeros((1, 4, 5), dtype=torch.bool)
     mask[0, :, 0] = True  # PROPOSE of nothing, and no more
@@ -109,7 +109,7 @@ def test_a_position_with_nothing_to_choose_has_entropy_zero_and_no_gradient():
     assert logits.grad is not None and not logits.grad.any()
 
 
-def test_the_gradient_of_masked_logits_is_exactly_zero_and_of_others_the_textbooks():
+def test_masked_logits_have_zero_gradient():
     logits, mask = position()
     logits.requires_grad_()
     policy = Factored(logits, mask).log_probs(*action(Act.PROPOSE, 1, 2, 0))
@@ -122,7 +122,7 @@ def test_the_gradient_of_masked_logits_is_exactly_zero_and_of_others_the_textboo
     assert (logits.grad[~mask] == 0).all() and torch.isfinite(logits.grad).all()
 
 
-def test_items_get_no_gradient_from_an_act_that_makes_no_offer():
+def test_items_have_no_gradient_without_offer():
     logits, mask = position()
     logits.requires_grad_()
     Factored(logits, mask).log_probs(*action(Act.END, 1, 2, 0)).log_prob.sum().backward()
@@ -138,7 +138,7 @@ REWARD = torch.tensor([[0, 0, 0.8, 0], [0, 0.3, 0, 0], [1.0, 0, 0, 0]])
 VALUE = torch.tensor([[0.5, 0.2, 0.6, 9.0], [0.6, 0.4, 9.0, 9.0], [0.7, 9.0, 9.0, 9.0]])
 
 
-def test_advantages_of_games_of_different_lengths_are_those_worked_by_hand():
+def test_advantages_of_games_of_different_lengths():
     # The first game, from behind, with deltas r + 0.99 v' - v and 0.99 * 0.95 = 0.9405:
     #   A2 = 1 - 0.7                                      =  0.3
     #   A1 = 0 + 0.99 * 0.7 - 0.6 + 0.9405 * 0.3          =  0.093 + 0.28215          = 0.37515
@@ -165,7 +165,7 @@ def test_with_lambda_zero_the_advantages_are_the_one_step_errors():
     assert advantage.numpy() == pytest.approx(by_hand, abs=1e-6)
 
 
-def test_both_seats_may_lie_side_by_side_and_neither_changes_the_other():
+def test_seats_do_not_mix_in_advantages():
     # Both seats of one game of five acts: seat_0 decided three times, seat_1 twice, each paid at its own last decision.
     reward = torch.tensor([[0, 0], [0, 0.4], [0.6, 0]])
     played = torch.tensor([[True, True], [True, True], [True, False]])
@@ -184,7 +184,7 @@ def test_returns_discount_by_own_decision():
     assert discounted_returns(REWARD, PLAYED, GAMMA).numpy() == pytest.approx(by_hand, abs=1e-6)
 
 
-def test_seats_that_never_acted_have_nothing_to_learn():
+def test_advantages_are_zero_without_decisions():
     advantage, returns = generalized_advantages(
         torch.zeros((2, 3)), torch.ones((2, 3)), torch.zeros((2, 3), dtype=torch.bool), GAMMA, LAM
     )
@@ -208,7 +208,7 @@ def test_seats_that_never_acted_have_nothing_to_learn():
         (0.9, -2.0, 1.8, 1.8),
     ],
 )
-def test_the_surrogate_is_clipped_on_the_side_that_would_gain_and_only_there(ratio, advantage, loss, slope):
+def test_surrogate_clips_gaining_side(ratio, advantage, loss, slope):
     log_prob = torch.tensor([math.log(ratio) - 1.0], requires_grad=True)
     clipped = clipped_surrogate(log_prob, torch.tensor([-1.0]), torch.tensor([advantage]), 0.2)
     assert clipped.item() == pytest.approx(loss, abs=1e-6)

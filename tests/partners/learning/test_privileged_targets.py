@@ -56,7 +56,7 @@ def practiced(network: PolicyNetwork, update: int = 0, partner: object = CROWD, 
     return practice(network, opponents, plan, update=update, games_before=1000 * update)[0]
 
 
-def test_who_it_was_is_who_played_and_its_values_are_the_partners():
+def test_targets_match_drawn_partner():
     scenarios = LEWIS.block(3, 0, 200)
     player = NetworkPartner(PolicyNetwork(SHAPE), greedy=True)
     assert member_names(CROWD) == MEMBERS and member_names(seat_occupant("tough")) == ()
@@ -73,7 +73,7 @@ def test_who_it_was_is_who_played_and_its_values_are_the_partners():
     ).all()
 
 
-def test_every_decision_is_told_of_its_own_game_in_both_seats():
+def test_targets_match_their_games():
     """In this source every pool is worth 10 to both: the pool that was seen, times the values that were told."""
     found = practiced(PolicyNetwork(SHAPE))
     assert found.targets is not None and found.targets.shape == (found.size, 4)
@@ -89,7 +89,7 @@ def test_every_decision_is_told_of_its_own_game_in_both_seats():
     )
 
 
-def test_how_surprised_beliefs_are():
+def test_belief_loss_by_hand():
     values, who = torch.zeros(3, 11, 2), torch.zeros(4, 2)
     values[0, 7, 0] = math.log(10)  # 10 of 20 parts
     told_of = torch.tensor([[7, 0, 1, 2], [0, 0, 0, NO_MEMBER]])
@@ -98,7 +98,7 @@ def test_how_surprised_beliefs_are():
     assert float(belief_loss(values, who[:0], told_of)) == pytest.approx((first - math.log(4) + 3 * math.log(11)) / 2)
 
 
-def test_how_surprised_beliefs_are_where_the_exact_belief_is_known():
+def test_belief_loss_with_posterior():
     """One decision of two is held to a half and a half, in cross-entropy; of the other only what was true is known."""
     values, who = torch.zeros(3, 11, 2), torch.zeros(4, 2)
     values[0, 7], who[1] = math.log(10), math.log(5)  # 10 of 20 parts and 5 of 8
@@ -121,7 +121,7 @@ def test_how_surprised_beliefs_are_where_the_exact_belief_is_known():
     )
 
 
-def test_no_seat_plays_by_what_learning_is_told():
+def test_targets_do_not_change_play():
     """Other values of a partner that ignores them: the same play to the bit, another lesson for beliefs and critic."""
     scenarios = LEWIS.block(3, 0, 300)
     rows = {tuple(counts): [] for counts in scenarios.counts.tolist()}
@@ -151,7 +151,7 @@ def test_no_seat_plays_by_what_learning_is_told():
     assert first["value_loss"] != second["value_loss"] and first["belief_loss"] != second["belief_loss"]
 
 
-def test_a_saved_checkpoint_plays_without_what_learning_was_told(tmp_path):
+def test_checkpoint_plays_without_targets(tmp_path):
     learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
     learner.update(practiced(learner.network))
     tensors, _ = learner.state()
@@ -173,7 +173,7 @@ def test_a_saved_checkpoint_plays_without_what_learning_was_told(tmp_path):
         assert said.members == MEMBERS
 
 
-def test_a_learner_that_is_told_goes_on_to_the_same_bits():
+def test_learner_with_targets_restores_exactly():
     through = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
     through.update(practiced(through.network))
     tensors, counters = through.state()
@@ -204,13 +204,13 @@ def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
     assert NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,)))).beliefs(GameBatch(scenarios).turns()) is None
 
 
-def test_who_learns_from_what_it_was_not_told_hears_of_it():
+def test_missing_targets_are_refused():
     learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
     with pytest.raises(ValueError, match="privileged targets"):
         learner.update(practiced(learner.network)._replace(targets=None))
 
 
-def test_weights_get_a_head_for_beliefs_or_lose_it(tmp_path):
+def test_initial_weights_gain_or_lose_belief_head(tmp_path):
     plain = PolicyNetwork(NetworkShape(hidden=(8,)), seed=4)
     path = tmp_path / "plain.json"
     save_checkpoint(path, {f"network.{name}": value for name, value in plain.state_dict().items()}, network_note(plain))
@@ -224,7 +224,7 @@ def test_weights_get_a_head_for_beliefs_or_lose_it(tmp_path):
     assert first_network(NetworkShape(hidden=(8,)), str(path), disagree="ends", seed=1).belief is None
 
 
-def test_settings_that_say_what_cannot_be_are_refused_in_words():
+def test_contradictory_settings_are_refused():
     with pytest.raises(ValueError, match="reinforce and bc have no critic"):
         Hyperparameters(critic="both", algo="reinforce")
     assert Hyperparameters(belief=0.1).privileged_targets and not Hyperparameters().privileged_targets

@@ -82,21 +82,21 @@ def paid(reward: Reward, earned: object) -> np.ndarray:
         ("partner_seeker", (11, 11)),
     ],
 )
-def test_each_dial_pays_what_its_formula_says(spec, expected):
+def test_rewards_match_their_formulas(spec, expected):
     assert paid(reward_of(spec), [(8, 3)])[0] == pytest.approx(expected)
     assert paid(reward_of(spec), [(3, 8)])[0] == pytest.approx(expected[::-1]), "seats exchanged, pay exchanged"
     assert paid(reward_of(spec), [(0, 0)]) == pytest.approx(0), "no deal pays nothing under every one of these"
 
 
 @given(POINTS)
-def test_no_angle_and_no_weight_is_own_points_to_the_bit(points):
+def test_zero_angle_and_weight_equal_own_points(points):
     earned = np.array(points)
     for spec in ("own", "svo(0)", "inequity(envy=0, guilt=0)", "spite(0)"):
         assert (paid(reward_of(spec), earned) == earned).all()
 
 
 @given(st.floats(0, 10), st.floats(-180, 180), st.floats(0, 10), st.floats(0, 1))
-def test_an_equal_split_is_worth_the_same_to_both_and_costs_neither_envy_nor_guilt(points, angle, envy, guilt):
+def test_equal_split_has_no_inequity(points, angle, envy, guilt):
     split = [(points, points)]
     assert paid(Inequity(envy, guilt), split)[0] == pytest.approx((points, points))
     assert paid(Spite(1), split)[0] == pytest.approx((0, 0))
@@ -114,7 +114,7 @@ def test_pay_stays_finite_and_within_the_documented_range(points, angle, envy, g
 
 
 @pytest.mark.parametrize("reward", DIALS, ids=str)
-def test_a_game_is_paid_by_itself_alone_and_its_points_stay_as_they_are(reward):
+def test_rewards_are_per_game(reward):
     games = some_games(60)
     earned = points_of_ten(games.scores, games.scenarios.pool_values)
     earned.flags.writeable = False
@@ -140,7 +140,7 @@ def test_a_game_is_paid_by_itself_alone_and_its_points_stay_as_they_are(reward):
         ("spite(2)", "spite(weight=2)", Spite(2)),
     ],
 )
-def test_a_reward_has_one_name_however_it_is_written(spec, name, reward):
+def test_reward_names_are_canonical(spec, name, reward):
     assert reward_name(spec) == name and reward_of(spec) == reward
     assert reward_name(name) == name and reward_of(name) == reward
 
@@ -167,7 +167,7 @@ def test_a_reward_has_one_name_however_it_is_written(spec, name, reward):
         ("own" * 1000, "a reward is written"),
     ],
 )
-def test_what_is_no_reward_is_refused_with_what_is_allowed(spec, message):
+def test_unknown_rewards_are_refused(spec, message):
     with pytest.raises(RewardError) as error:
         reward_of(spec)
     assert message in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 300
@@ -195,7 +195,7 @@ def made(reward: Reward) -> tuple[torch.Tensor, object]:
     return experience.reward, score
 
 
-def test_the_same_games_are_paid_otherwise_and_reported_alike():
+def test_rewards_change_pay_not_scores():
     own, own_score = made(Own())
     sought, sought_score = made(PartnerSeeker())
     assert own_score._replace(paid=0) == sought_score._replace(paid=0)
@@ -225,19 +225,19 @@ def test_a_config_names_its_reward_and_own_points_are_the_default(tmp_path):
 
 
 @pytest.mark.parametrize("given", ["svo(450)", "nobody", "style"])
-def test_a_wrong_reward_is_told_with_file_and_key_before_anything_is_played(tmp_path, given):
+def test_wrong_reward_names_file_and_key(tmp_path, given):
     with pytest.raises(ConfigError, match=r"settings.yaml:\d+: training.reward: .*reward"):
         settings(tmp_path, given)
 
 
-def test_a_checkpoint_says_what_its_learner_was_paid(tmp_path):
+def test_checkpoint_notes_reward(tmp_path):
     for reward in ("own", "spite(weight=1.5)"):
         training = begin(settings(tmp_path, reward))
         training.step()
         assert load_checkpoint(training.state().save(tmp_path))[1]["reward"] == reward
 
 
-def test_training_under_a_dial_says_so_beside_every_figure(tmp_path, capsys):
+def test_training_prints_its_reward(tmp_path, capsys):
     def lines(reward: str) -> list[str]:
         settings(tmp_path, reward)
         assert train_command(tmp_path / "settings.yaml", (), None) == 0
@@ -273,7 +273,7 @@ def joint(reward: Reward, steps: int = 60) -> tuple[float, float]:
 
 
 @pytest.mark.slow
-def test_a_learner_that_values_both_alike_raises_the_joint_score():
+def test_prosocial_reward_raises_joint_score():
     own_points, own_joint = joint(Own())
     both_points, both_joint = joint(SocialValue(45))
     _, spite_joint = joint(Spite())

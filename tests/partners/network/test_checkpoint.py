@@ -55,7 +55,7 @@ def same_weights(one: PolicyNetwork, other: PolicyNetwork) -> bool:
     return all(torch.equal(mine, theirs) for mine, theirs in pairs)
 
 
-def test_both_containers_hold_the_same_weights_and_note(tmp_path):
+def test_checkpoint_equals_blob(tmp_path):
     tensors, about = tensors_of(network()), {**network_note(network()), "card": "good"}
     save_checkpoint(tmp_path / "policy.json", tensors, about)
     pair, piece = load_checkpoint(tmp_path / "policy.json"), unpack(pack(tensors, about), tmp_path / "a.safetensors")
@@ -70,14 +70,14 @@ def saved(tmp_path) -> Path:
     return write(tmp_path / "policy.json")
 
 
-def test_what_is_saved_is_loaded_to_the_bit(saved):
+def test_checkpoint_round_trip(saved):
     loaded = load_checkpoint(saved).network()
     assert loaded.shape == SHAPE and same_weights(loaded, network())
     assert load_checkpoint(saved).about["counters"] == {"updates": 3}
     assert sorted(path.name for path in saved.parent.iterdir()) == ["policy.json", "policy.safetensors"]
 
 
-def test_the_note_names_the_checksum_that_anybody_can_compute(saved):
+def test_note_has_sha256_of_tensors(saved):
     content = saved.with_suffix(".safetensors").read_bytes()
     assert json.loads(saved.read_text())["sha256"] == hashlib.sha256(content).hexdigest()
 
@@ -88,7 +88,7 @@ def test_the_same_weights_make_the_same_files(saved, tmp_path):
     assert again.with_suffix(".safetensors").read_bytes() == saved.with_suffix(".safetensors").read_bytes()
 
 
-def test_what_was_loaded_may_be_saved_again_with_other_tensors_and_more_to_say(saved):
+def test_checkpoint_can_be_overwritten(saved):
     tensors, about, _ = load_checkpoint(saved)
     other = tensors_of(network(2))
     save_checkpoint(saved, {**tensors, **other}, {**about, "card": "better"})  # ``about`` holds the old checksums
@@ -96,7 +96,7 @@ def test_what_was_loaded_may_be_saved_again_with_other_tensors_and_more_to_say(s
     assert load_checkpoint(saved).about["card"] == "better"
 
 
-def test_a_checkpoint_sits_in_a_seat_by_its_name(saved):
+def test_checkpoint_occupant(saved):
     partner = seat_occupant(f"checkpoint(path={str(saved)!r}, greedy=True)")
     assert isinstance(partner, NetworkPartner) and partner.greedy and same_weights(partner.network, network())
     expert = seat_occupant({"kind": "checkpoint", "path": str(saved)})
@@ -124,7 +124,7 @@ def test_a_folder_or_the_tensors_in_place_of_the_note_are_refused(saved):
 
 
 @pytest.mark.parametrize("name", ["policy.json", "policy.safetensors"])
-def test_a_file_cut_short_anywhere_is_refused(saved, name):
+def test_truncated_files_are_refused(saved, name):
     path = saved.parent / name
     content = path.read_bytes()
     lengths = {0, 1, 7, 8, 9, len(content) - 1, *random.Random(0).sample(range(len(content)), 60)}
@@ -137,7 +137,7 @@ def test_a_file_cut_short_anywhere_is_refused(saved, name):
 
 
 @pytest.mark.parametrize(("name", "flips"), [("policy.json", 200), ("policy.safetensors", 200)])
-def test_no_flipped_bit_changes_what_is_loaded(saved, name, flips):
+def test_flipped_bits_are_refused(saved, name, flips):
     path, draw = saved.parent / name, random.Random(1)
     content, whole = path.read_bytes(), load_checkpoint(saved)
     refused = 0
@@ -189,19 +189,19 @@ def shape(**changes: object) -> dict[str, object]:
         ({"sha256": None}, "damaged"),
     ],
 )
-def test_an_edited_note_is_refused_with_what_is_wrong(saved, changes, told):
+def test_edited_notes_are_refused(saved, changes, told):
     with pytest.raises(CheckpointError, match=told):
         load_checkpoint(edited_note(saved, **changes)).network()
 
 
 @pytest.mark.parametrize("version", [True, 1.0, "1", [1], "1" * 100_000])
-def test_a_format_that_only_equals_the_known_one_is_refused_in_a_line(saved, version):
+def test_format_type_is_checked(saved, version):
     with pytest.raises(CheckpointError, match="this build reads 1") as refused:
         load_checkpoint(edited_note(saved, format=version))
     assert len(str(refused.value)) < 400 + len(str(saved))
 
 
-def test_of_a_note_without_its_checksum_only_what_the_tensors_bear_out_is_taken(saved):
+def test_note_without_checksum_keeps_network_keys(saved):
     """Who taught it changes how it plays, so nobody may say it who did not save it."""
     changed = edited_note(saved, taught_by="human dialogues", disagree="rejects", counters={"updates": 10**9})
     weights = load_checkpoint(changed)
@@ -298,7 +298,7 @@ KILLED = """
 """
 
 
-def test_a_save_killed_at_any_step_leaves_the_old_one_or_the_new_one_whole(tmp_path):
+def test_killed_save_is_atomic(tmp_path):
     (tmp_path / "kill.py").write_text(textwrap.dedent(KILLED))
     folders = [tmp_path / "saves" / f"{steps:02d}" for steps in range(20)]
     for folder in folders:
@@ -317,7 +317,7 @@ def test_a_save_killed_at_any_step_leaves_the_old_one_or_the_new_one_whole(tmp_p
     assert new == sorted(new) and not new[0] and new[killed - 1] and new[-1], "the last kill comes after the note"
 
 
-def test_what_is_no_regular_file_or_too_large_is_refused_unread(tmp_path):
+def test_irregular_or_large_files_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe.json")
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate(2**40)  # of holes: it takes no room

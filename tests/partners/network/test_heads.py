@@ -72,7 +72,7 @@ def by_hand(logits: torch.Tensor, mask: torch.Tensor, places: torch.Tensor, coun
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_action_has_the_probability_worked_by_hand_and_all_sums_are_over_them(seed):
+def test_joint_head_probabilities_by_hand(seed):
     logits, mask, places, counts = drawn(seed)
     other = drawn(seed + 10)[0]
     said, reference = Joint(logits, mask, places), Joint(other, mask, places)
@@ -93,7 +93,7 @@ def test_every_action_has_the_probability_worked_by_hand_and_all_sums_are_over_t
         assert said.divergence(reference)[row].item() == pytest.approx(away)
 
 
-def test_what_may_not_be_said_gets_no_gradient():
+def test_illegal_choices_get_no_gradient():
     logits, mask, places, counts = drawn(1)
     logits.requires_grad_()
     said = Joint(logits, mask, places)
@@ -121,7 +121,7 @@ def test_it_keeps_to_the_contract(greedy, sorts):
     check_partner(NetworkPartner(network(sorts), greedy=greedy), max_count=4)
 
 
-def test_samples_come_as_often_as_their_probabilities_say():
+def test_joint_samples_match_probabilities():
     source = open_source("lewis", split="train")
     turns = seen(source.block(0, 0, 8), turns=1)
     probs = NetworkPartner(network()).probs(turns, 4)
@@ -136,7 +136,7 @@ def test_samples_come_as_often_as_their_probabilities_say():
 
 
 @pytest.mark.parametrize("history", ["none", "flat"])
-def test_a_permuted_deal_is_played_alike_to_the_bit_by_the_same_noise(history):
+def test_joint_head_permutation_invariance(history):
     """Whole sampled games: the acts are the same, and every offer says the same of the same items."""
     table = open_source("lewis", split="train").table
     assert table is not None
@@ -152,7 +152,7 @@ def test_a_permuted_deal_is_played_alike_to_the_bit_by_the_same_noise(history):
         assert (again.act == games.act).all() and (again.oA == games.oA[:, :, order]).all()
 
 
-def test_a_reluctant_one_says_all_else_in_the_same_proportions():
+def test_rare_disagree_keeps_other_proportions():
     turns = seen(open_source("lewis", split="train").block(0, 0, 32))
     before, after = (NetworkPartner(made).probs(turns, 4) for made in (network(), with_rare_disagree(network())))
     refusal = before.shape[1] - 2
@@ -161,7 +161,7 @@ def test_a_reluctant_one_says_all_else_in_the_same_proportions():
     assert np.delete(after, refusal, axis=1) / (1 - after[:, [refusal]]) == pytest.approx(rest, abs=1e-6)
 
 
-def test_the_gradient_worked_out_by_hand_is_that_of_pytorchs_own_steps():
+def test_split_gradient_equals_autograd():
     logits, mask, places, counts = drawn(4)
     rng = np.random.default_rng(2)
     act = torch.from_numpy(rng.integers(0, 2, SIZE))

@@ -82,7 +82,7 @@ def distinct(made: PolicyNetwork, features: torch.Tensor) -> torch.Tensor:
 # -- the order -------------------------------------------------------------------------------------------------------
 
 
-def test_items_stand_by_value_then_by_count_then_by_what_is_offered():
+def test_item_order_keys():
     """Two deals, and the places of their items.
 
            books  hats  balls            books  hats  balls
@@ -111,7 +111,7 @@ def test_items_stand_by_value_then_by_count_then_by_what_is_offered():
     assert torch.equal(back[0], said[0]) and torch.equal(back[1, :, 0], said[3, :, 0])
 
 
-def test_items_alike_in_everything_keep_their_order_so_that_one_of_them_can_be_asked_for():
+def test_equal_items_keep_turn_order():
     made = network()
     order, features = ItemOrder(made.adapter.pieces), drawn(made, 300, seed=1, levels=1)
     assert order.places(features.t()).t().tolist() == [[0, 1, 2]] * 300
@@ -120,7 +120,7 @@ def test_items_alike_in_everything_keep_their_order_so_that_one_of_them_can_be_a
 
 
 @pytest.mark.parametrize("max_count", [1, 4, 10])
-def test_any_two_items_that_differ_stand_as_their_first_difference_says(max_count):
+def test_item_order_is_lexicographic(max_count):
     """Hints are shares of a cap: the smallest difference between any two numbers of a piece is 1/9 - 1/10."""
     made = PolicyNetwork(NetworkShape(max_count, hidden=(8,), **FULL), seed=None)
     pieces, rng = pieces_of(made), np.random.default_rng(max_count)
@@ -135,7 +135,7 @@ def test_any_two_items_that_differ_stand_as_their_first_difference_says(max_coun
         assert found.tolist() == [sorted(range(3), key=lambda item: items[item]).index(item) for item in range(3)]
 
 
-def test_every_piece_that_tells_of_single_items_is_ordered():
+def test_all_item_features_are_reordered():
     """A piece of three numbers that is forgotten here would stay behind when its item moves."""
     of_items = {name for name, width in network().adapter.pieces if width == 3}
     assert of_items == set(ITEM_PIECES)
@@ -146,7 +146,7 @@ def test_every_piece_that_tells_of_single_items_is_ordered():
 
 
 @pytest.mark.parametrize("size", [1, 64])
-def test_items_alike_in_all_else_stand_as_the_history_says_however_far_back(size):
+def test_item_order_uses_history(size):
     """Thirty comparisons of few levels, so that many are decided late; against Python's own comparison."""
     made = network(history=True)
     rng = np.random.default_rng(size)
@@ -165,7 +165,7 @@ def test_items_alike_in_all_else_stand_as_the_history_says_however_far_back(size
 
 
 @given(st.integers(0, 2**32), st.sampled_from(PERMUTATIONS), st.sampled_from([2, 3, 11]), st.booleans(), st.booleans())
-def test_a_permuted_deal_is_answered_alike_to_the_bit(seed, order, levels, full, history):
+def test_permuted_items_give_same_output(seed, order, levels, full, history):
     """Values to the bit, logits of each item where that item is now; whatever else is seen and was said."""
     made = network(full=full, history=history)
     features = drawn(made, 64, seed, levels)
@@ -178,13 +178,13 @@ def test_a_permuted_deal_is_answered_alike_to_the_bit(seed, order, levels, full,
     assert torch.equal(logits[:, 1:][:, order][rows], after[:, 1:][rows])
 
 
-def test_a_network_that_does_not_sort_is_not_that_fair():
+def test_unsorted_network_depends_on_item_names():
     made = network(sorted_items=False)
     features = drawn(made, 64, 5)
     assert not torch.allclose(made(features)[1], made(permuted(made, features, [1, 0, 2]))[1])
 
 
-def test_values_and_gradients_are_those_of_the_plain_network_on_items_sorted_by_hand():
+def test_sorted_items_equal_manual_sorting():
     sorts, plain = network(), network(sorted_items=False)
     plain.load_state_dict(sorts.state_dict())
     features = drawn(sorts, 192, 7)
@@ -211,7 +211,7 @@ def test_it_keeps_to_the_contract(greedy, full):
     check_partner(NetworkPartner(network(full=full), greedy=greedy), max_count=4)
 
 
-def test_a_row_is_answered_the_same_in_any_company():
+def test_rows_are_independent_of_the_batch():
     made = network()
     features = drawn(made, 500, 11)
     with torch.no_grad():
@@ -221,7 +221,7 @@ def test_a_row_is_answered_the_same_in_any_company():
             torch.testing.assert_close(made(features[mixed])[0], whole[mixed], rtol=0, atol=1e-5)
 
 
-def test_whole_games_earn_the_same_whatever_the_items_are_called():
+def test_games_are_invariant_to_item_permutation():
     """Against the default heuristic, which does not care either; scenarios with items alike are left out."""
     player, partner = NetworkPartner(network(full=False), greedy=True), seat_occupant("heuristic")
     table = open_source("lewis", split="train").table
@@ -249,7 +249,7 @@ def saved(folder: Path, made: PolicyNetwork) -> Path:
 
 
 @pytest.mark.parametrize("sorts", [False, True])
-def test_a_checkpoint_knows_whether_its_network_sorts(tmp_path, sorts):
+def test_checkpoint_notes_sorted_items(tmp_path, sorts):
     made = network(sorted_items=sorts)
     loaded = load_checkpoint(saved(tmp_path, made)).network()
     features = drawn(made, 64, 13)
@@ -257,7 +257,7 @@ def test_a_checkpoint_knows_whether_its_network_sorts(tmp_path, sorts):
     assert torch.equal(loaded(features)[0], made(features)[0])
 
 
-def test_a_checkpoint_from_before_there_was_a_choice_does_not_sort(tmp_path):
+def test_note_without_sorted_items_is_unsorted(tmp_path):
     path = saved(tmp_path, network(sorted_items=False))
     note = json.loads(path.read_text())
     assert "history" not in note["network"], "noted only where there is one: others are the same bytes as before"
@@ -267,7 +267,7 @@ def test_a_checkpoint_from_before_there_was_a_choice_does_not_sort(tmp_path):
 
 
 @pytest.mark.parametrize("told", ["yes", 1, None])
-def test_a_note_that_says_neither_true_nor_false_is_refused(told):
+def test_invalid_sorted_items_is_refused(told):
     made = network()
     about = network_note(made)
     about["network"]["sorted_items"] = told
@@ -276,7 +276,7 @@ def test_a_note_that_says_neither_true_nor_false_is_refused(told):
         Weights(tensors, about, "here").network()
 
 
-def test_a_training_that_sorts_says_so_and_goes_on_from_a_checkpoint_to_the_same_bits(tmp_path):
+def test_sorted_training_resumes_exactly(tmp_path):
     told = {"rollout": 5, "num_envs": 16, "minibatch": 64, "hidden": [16], "sorted_items": True, "epochs": 2}
     config = TrainConfig.model_validate({"env": {"scenarios": "lewis"}, "training": told})
     whole, other = begin(config), begin(config)

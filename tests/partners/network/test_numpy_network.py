@@ -51,7 +51,7 @@ def saved(folder: Path, about: dict | None = None, **shape: object) -> tuple[Pol
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_its_probabilities_are_those_of_the_network_that_it_was_read_from(name, tmp_path):
+def test_numpy_probabilities_match_torch(name, tmp_path):
     made, path = saved(tmp_path, **SHAPES[name])
     plain, _ = load_numpy_network(path)
     for position in positions(Heuristic(), max_count=made.shape.max_count, games=6, seed=5):
@@ -86,7 +86,7 @@ GREEDY_TOO = ("usual", "all at once")  # the others are tried greedily among the
         for greedy in (True, False)
     ],
 )
-def test_it_says_what_the_network_says_with_the_same_probabilities(name, greedy, tmp_path):
+def test_numpy_partner_matches_torch(name, greedy, tmp_path):
     made, path = saved(tmp_path, **SHAPES[name])
     usual, single = NetworkPartner(made, greedy=greedy), NumpyPartner(load_numpy_network(path)[0], greedy=greedy)
     assert usual.traits == single.traits
@@ -102,12 +102,12 @@ def test_it_says_what_the_network_says_with_the_same_probabilities(name, greedy,
 
 
 @pytest.mark.parametrize("greedy", [True, False])
-def test_it_keeps_to_the_contract_of_partners(greedy, tmp_path):
+def test_numpy_partner_conforms(greedy, tmp_path):
     _, path = saved(tmp_path, max_count=10)
     check_partner(checkpoint(str(path), greedy=greedy, one_game=True), max_count=MAX_COUNT)
 
 
-def test_the_shipped_expert_plays_the_same_games_either_way():
+def test_shipped_expert_numpy_equals_torch():
     source = open_source("lewis", split="paper_test")
     both = [seat_occupant("expert"), seat_occupant("expert", one_game=True)]
     assert isinstance(both[1], NumpyPartner)
@@ -115,7 +115,7 @@ def test_the_shipped_expert_plays_the_same_games_either_way():
     assert (one.act == other.act).all() and (one.oA == other.oA).all()
 
 
-def test_what_people_taught_is_as_reluctant_either_way(tmp_path):
+def test_numpy_clone_has_rare_disagree(tmp_path):
     made, path = saved(tmp_path, {"taught_by": "human dialogues", "disagree": "rejects"})
     single = checkpoint(str(path), one_game=True)
     for rules in (Rules(), Rules(disagree="rejects")):
@@ -123,7 +123,7 @@ def test_what_people_taught_is_as_reluctant_either_way(tmp_path):
         assert np.abs(single.probs(turns, 4) - ClonedPartner(made).probs(turns, 4)).max() < 1e-5
 
 
-def test_an_environment_asks_it_so_and_its_user_can_say_otherwise():
+def test_environments_use_numpy_by_default():
     env = deal_or_no_dialog_v0.env
     assert isinstance(SingleAgentView(env(), partner="expert").partner, NumpyPartner)
     assert isinstance(SingleAgentView(env(), partner="expert(one_game=False)").partner, NetworkPartner)
@@ -131,7 +131,7 @@ def test_an_environment_asks_it_so_and_its_user_can_say_otherwise():
 
 
 @pytest.mark.parametrize("change", ["missing", "tensors", "shape", "finite", "layout"])
-def test_a_checkpoint_that_cannot_be_used_says_so_as_it_does_elsewhere(change, tmp_path):
+def test_numpy_refuses_bad_checkpoints(change, tmp_path):
     made, path = saved(tmp_path)
     weights = {f"network.{name}": value.clone() for name, value in made.state_dict().items()}
     about = network_note(made)
@@ -168,6 +168,6 @@ def test_playing_one_game_against_the_expert_loads_no_pytorch():
     assert done.stdout.strip() == "False"
 
 
-def test_the_shipped_expert_is_what_the_measurements_speak_of():
+def test_shipped_expert_shape():
     network, _ = load_numpy_network(EXPERT)
     assert network.shape.hidden == (256, 256)

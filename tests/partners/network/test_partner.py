@@ -54,7 +54,7 @@ FLAT, ALL = {"history": "flat"}, {"partner_utilities": True, "hints": True, "max
         *(pytest.param(*each, marks=pytest.mark.slow) for each in ((FLAT, False), (ALL, True))),
     ],
 )
-def test_a_network_keeps_to_the_contract(shape, greedy):
+def test_network_partner_conforms(shape, greedy):
     check_partner(NetworkPartner(network(**shape), greedy=greedy), max_count=MAX_COUNT)
 
 
@@ -67,7 +67,7 @@ def test_another_process_gets_the_same_answers():
 
 
 @pytest.mark.parametrize("kind", [NetworkPartner, ClonedPartner])
-def test_the_policy_behind_a_greedy_one_samples_as_if_it_had_never_been_greedy(seen, kind):
+def test_sampled_policy_of_greedy_partner(seen, kind):
     made = network()
     sampled, own = kind(made, greedy=True).sampled(), kind(made)
     assert not sampled.traits.deterministic and type(sampled) is kind
@@ -76,7 +76,7 @@ def test_the_policy_behind_a_greedy_one_samples_as_if_it_had_never_been_greedy(s
 
 
 @pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 200])
-def test_a_row_is_answered_the_same_in_any_company(seen, size):
+def test_rows_are_independent_of_the_batch(seen, size):
     partner = NetworkPartner(network())
     turns = many(seen[3], 500)
     whole = partner.choose(turns)
@@ -90,7 +90,7 @@ def test_a_row_is_answered_the_same_in_any_company(seen, size):
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 100.0, 3000.0])
-def test_nothing_illegal_is_ever_said(seen, sharpness):
+def test_network_acts_are_legal(seen, sharpness):
     partner = NetworkPartner(network(sharpness))
     asked = 0
     for number, position in enumerate(seen):
@@ -109,7 +109,7 @@ def test_nothing_illegal_is_ever_said(seen, sharpness):
 
 
 @pytest.mark.parametrize("uniform", [0.0, LARGEST_UNIFORM])
-def test_noise_at_its_ends_says_the_first_and_the_last_that_may_be_said(seen, uniform):
+def test_extreme_noise_gives_first_and_last_legal_choice(seen, uniform):
     partner = NetworkPartner(network(1.0))
     turns = many(seen[5], 300)
     turns.noise[:] = uniform
@@ -118,7 +118,7 @@ def test_noise_at_its_ends_says_the_first_and_the_last_that_may_be_said(seen, un
     assert (said.oA.numpy() == (turns.counts if uniform else 0)).all()
 
 
-def test_a_choice_that_float32_cannot_tell_from_impossible_breaks_nothing(seen):
+def test_tiny_probabilities_are_safe(seen):
     made = network()
     with torch.no_grad():
         made.head.weight.zero_()
@@ -132,7 +132,7 @@ def test_a_choice_that_float32_cannot_tell_from_impossible_breaks_nothing(seen):
         assert torch.isfinite(partner.choose(turns).log_prob).all()
 
 
-def test_what_is_said_is_as_frequent_as_it_is_probable(seen):
+def test_sample_frequencies_match_probabilities(seen):
     partner, size = NetworkPartner(network(60.0)), 20_000
     for number, row in ((2, 0), (3, 7), (20, 3)):
         one = seen[number].rows(np.array([row]))
@@ -150,7 +150,7 @@ def test_what_is_said_is_as_frequent_as_it_is_probable(seen):
 
 
 @pytest.mark.parametrize("greedy", [False, True])
-def test_the_probabilities_are_those_of_the_numbered_acts(seen, greedy):
+def test_probs_match_numbered_acts(seen, greedy):
     partner = NetworkPartner(network(), greedy=greedy)
     for turns in seen:
         probs = partner.probs(turns, MAX_COUNT)
@@ -165,7 +165,7 @@ def test_the_probabilities_are_those_of_the_numbered_acts(seen, greedy):
             assert chosen == pytest.approx(said.confidence, abs=1e-5)
 
 
-def test_greedy_says_the_likeliest_act_and_the_likeliest_number_of_each_item(seen):
+def test_greedy_takes_likeliest_parts(seen):
     made = network()
     greedy, sampled = NetworkPartner(made, greedy=True), NetworkPartner(made)
     for turns in seen:
@@ -190,7 +190,7 @@ def test_the_grid_of_acts_may_be_wider_than_the_network(seen):
     assert (wide[:, action_index(act, oA, 7)] == narrow).all() and wide.sum(axis=1) == pytest.approx(1)
 
 
-def test_a_network_that_reads_hints_answers_to_them_and_one_that_does_not_ignores_them(seen):
+def test_hints_matter_only_to_hint_networks(seen):
     turns = many(seen[3], 50)
     told = turns._replace(hint_features=HintSchedule(RandomHinter()).hint_features(turns).copy())
     hearing, deaf = NetworkPartner(network(hints=True)), NetworkPartner(network())
@@ -198,7 +198,7 @@ def test_a_network_that_reads_hints_answers_to_them_and_one_that_does_not_ignore
     assert (deaf.probs(turns, MAX_COUNT) == deaf.probs(told, MAX_COUNT)).all()
 
 
-def test_whole_numbers_are_spelled_out_as_they_are():
+def test_integers_become_one_hot():
     source = open_source("lewis", split="train")
     made = network()
     partner = NetworkPartner(made)
@@ -214,14 +214,14 @@ def test_whole_numbers_are_spelled_out_as_they_are():
     assert expanded.shape[1] == 15 + 33 + 15 + 11 + 5
 
 
-def test_the_same_seed_makes_the_same_network_and_another_seed_another():
+def test_weights_are_function_of_seed():
     first, same, other = (PolicyNetwork(NetworkShape(), seed=seed) for seed in (1, 1, 2))
     for mine, again, theirs in zip(first.parameters(), same.parameters(), other.parameters(), strict=True):
         assert torch.equal(mine, again)
         assert mine.ndim == 1 or not torch.equal(mine, theirs)
 
 
-def test_a_few_rows_take_one_thread_and_the_others_are_given_back(seen):
+def test_few_rows_use_one_thread(seen):
     made, threads = network(), []
     made.trunk[1].register_forward_hook(lambda *_: threads.append(torch.get_num_threads()))
     before = torch.get_num_threads()

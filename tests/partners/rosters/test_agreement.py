@@ -26,17 +26,17 @@ def test_insist_is_propose_and_a_split_counts_only_in_offers():
 
 
 @pytest.mark.parametrize("name", ["heuristic", "nice_tit_for_tat", "random", "mixture(of=['tough', 'nice'])"])
-def test_everybody_does_the_same_as_itself_with_the_same_noise(name):
+def test_self_agreement_is_one(name):
     assert play(name).share(seat_occupant(name)) == 1.0
 
 
-def test_who_differs_in_insisting_alone_is_a_copy():
+def test_insist_only_difference_is_a_copy():
     # Stubborn never comes down if none but the first of its turns is late: it INSISTs on all that it values, as tough
     # PROPOSEs it, and neither takes less than everything.
     assert play("tough").share(seat_occupant("stubborn(floor=1.0)")) == 1.0
 
 
-def test_an_agreement_is_of_the_games_of_the_one_who_plays():
+def test_agreement_is_asymmetric():
     # All that nice agrees to it agrees to at once, pushover too; pushover's own claims are nobody's but its own.
     nice, pushover = seat_occupant("nice"), seat_occupant("pushover")
     assert play("nice").share(pushover) != play("pushover").share(nice)

@@ -62,7 +62,7 @@ def test_the_shipped_rosters_have_the_sizes_that_were_published():
     assert {name: len(roster(name)) for name in ROSTERS} == SIZES and load_rosters().seed == SEED
 
 
-def test_about_half_of_the_test_roster_is_of_families_that_train_has_nobody_of():
+def test_half_of_test_has_new_families():
     known = {parse_spec(member)[0] for member in roster(TRAIN)}
     strangers = [member for member in roster(TEST) if parse_spec(member)[0] not in known]
     assert len(roster(TEST)) * 0.4 <= len(strangers) <= len(roster(TEST)) * 0.6
@@ -82,7 +82,7 @@ def test_every_member_was_drawn_from_its_family():
             assert member in candidates(rosters.families, parse_spec(member)[0], rosters.seed)
 
 
-def test_the_record_is_of_the_shipped_rosters_and_nobody_in_it_is_a_copy():
+def test_record_matches_shipped_rosters():
     taken = [row for row in RECORD if not row.reason]
     assert [(row.roster, row.member) for row in taken] == [(name, m) for name in ROSTERS for m in roster(name)]
     for row in taken:
@@ -92,7 +92,7 @@ def test_the_record_is_of_the_shipped_rosters_and_nobody_in_it_is_a_copy():
     assert all(row.nearest_train[1] <= row.nearest[1] for row in taken)
 
 
-def test_nobody_whom_the_project_met_before_is_in_the_test_roster():
+def test_test_roster_excludes_used_partners():
     assert not set(USED_BEFORE) & set(roster(TEST))
     assert {parse_spec(member)[0] for member in USED_BEFORE}.isdisjoint(
         f for f, role in load_rosters().roles.items() if role == TEST
@@ -133,18 +133,18 @@ def test_the_published_seed_draws_the_shipped_rosters():
     ("candidate", "like"),
     [("first_acceptable_offer", "heuristic"), ("tough", "heuristic(accept_ratio=0.9, insist_ratio=0.9)")],
 )
-def test_the_copies_that_were_once_among_held_out_members_are_refused(candidate, like, compared):
+def test_known_copies_are_refused(candidate, like, compared):
     found = compared.assess(candidate, DEV, TRAINED_WITH)
     assert found.nearest_train[0] == like and found.nearest_train[1] > 0.93
     assert found.reason == f"{found.nearest_train[1]:.1%} like {like}, in train"
 
 
 @pytest.mark.parametrize("candidate", ["hybrid", "micro", "nash_seeker", "ultimatum", "versatile"])
-def test_those_that_were_no_copies_are_taken(candidate, compared):
+def test_distinct_candidates_are_taken(candidate, compared):
     assert compared.assess(candidate, DEV, TRAINED_WITH).reason == ""
 
 
-def test_one_pair_is_over_the_limit_on_the_games_of_the_member_of_train_as_the_page_says(compared):
+def test_page_states_asymmetric_agreement(compared):
     other = "zeuthen(rationality=0.0)"
     assert "zeuthen" in roster(TRAIN) and other in roster(TEST)
     page = " ".join((FILE.parents[2] / "docs" / "ROSTERS.md").read_text(encoding="utf-8").split())
@@ -152,7 +152,7 @@ def test_one_pair_is_over_the_limit_on_the_games_of_the_member_of_train_as_the_p
     assert f"in its own games it is {compared.share(other, 'zeuthen'):.1%}".replace("%", " %") in page
 
 
-def test_whoever_was_met_before_is_refused_in_test_though_nobody_is_near(compared):
+def test_used_partners_are_refused_in_test(compared):
     nobody = {name: [] for name in ROSTERS}
     assert "met before" in compared.assess("micro", TEST, nobody).reason
     assert compared.assess("micro", DEV, nobody).reason == ""
@@ -220,7 +220,7 @@ def test_the_page_shows_the_table_of_the_record():
     assert admission_markdown(RECORD, programs) in page
 
 
-def test_the_table_tells_whom_of_train_each_is_most_like():
+def test_table_shows_nearest_member_of_train():
     text = admission_markdown(RECORD, programs)
     assert text.count("\n| `") == sum(SIZES.values()) and text.count("###") == 3
     assert "| `heuristic` | yes |" in text
@@ -237,5 +237,5 @@ def test_the_table_tells_whom_of_train_each_is_most_like():
         ("punisher", "no"),
     ],
 )
-def test_a_family_is_met_in_train_by_its_program_whatever_its_name(member, met):
+def test_families_compare_programs(member, met):
     assert f"| `{member}` | {met} |" in admission_markdown(RECORD, programs)

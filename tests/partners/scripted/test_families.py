@@ -33,7 +33,7 @@ def said(partner, games=100, length=11):
         yield decisions.act_type, decisions.oA * (decisions.act_type <= Act.INSIST)[:, None]
 
 
-def test_every_scripted_partner_is_a_family_and_nobody_else():
+def test_every_scripted_partner_is_a_family():
     assert list(FAMILIES) == scripted()
 
 
@@ -139,7 +139,7 @@ DEAF = members("insist_is_propose")
 
 
 @pytest.mark.parametrize("name", DEAF)
-def test_who_says_that_insist_is_propose_to_it_answers_both_alike(name):
+def test_insist_is_propose_trait_holds(name):
     partner, rng = DEAF[name], generator(0, "insisting")
     for taken in range(1, 6):
         turns = histories(taken, 500, rng)

@@ -30,7 +30,7 @@ def test_on_the_last_turn_it_takes_what_is_offered_where_that_is_worth_a_point()
         assert table.games().scores[0, 1] == points  # by AGREE, or by a claim that leaves what the other claimed
 
 
-def test_in_games_of_two_turns_it_comes_as_near_to_the_best_response_as_its_draws_of_the_partners_values_let_it():
+def test_rollouts_approach_best_response():
     rows = np.arange(0, 5295, 7)
     scenarios, rules = lewis_space().rows(rows), Rules(2)
 
@@ -48,7 +48,7 @@ def opening(values: tuple[int, int, int]) -> tuple[int, ...]:
     return tuple(seat_occupant("linear").act(table.turns()).oA[0].tolist())
 
 
-def test_what_the_partner_said_tells_what_it_wants():
+def test_rollouts_infer_values_from_history():
     table = GameBatch(pack([TABLE]), Rules(), prior="lewis")
     table.step(decide(np.array([Act.PROPOSE]), np.array([opening(TABLE.utilities[0])])))
     turns = table.turns(np.full((1, 8), 0.5), np.full((1, 8), 0.5))
@@ -64,7 +64,7 @@ def test_it_keeps_to_the_contract(spec):
     check_partner(seat_occupant(spec), games=4, sources=("lewis",), variants=VARIANTS[1:3])
 
 
-def test_candidates_are_what_its_own_player_would_say():
+def test_candidates_are_sampled_from_own():
     partner = Rollouts("nice", candidates=5, own="linear")
     table = GameBatch(pack([TABLE] * 3), Rules(), prior="lewis")
     luck = generator(0, "test").random((3, 8))
@@ -76,7 +76,7 @@ class Costly(Linear):
     traits = Traits(costly=True)
 
 
-def test_who_is_asked_thousands_of_times_must_cost_nothing():
+def test_rollouts_refuse_costly_models():
     for who in ({"model": Costly()}, {"model": "nice", "own": Costly()}):
         with pytest.raises(ValueError, match="thousands of times"):
             Rollouts(**who)
@@ -85,7 +85,7 @@ def test_who_is_asked_thousands_of_times_must_cost_nothing():
             Rollouts("nice", **wrong)
 
 
-def test_its_past_is_that_of_those_inside_it():
+def test_rollouts_inherit_provenance():
     assert "prosocial" in str(ancestry("rollouts(model=prosocial, own=linear)").note())
 
 

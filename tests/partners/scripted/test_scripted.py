@@ -189,7 +189,7 @@ def test_of_splits_worth_the_same_the_fewest_items_are_kept_then_the_first_is_ta
 # -- reactions ------------------------------------------------------------------------------------------------------
 
 
-def test_naive_tit_for_tat_concedes_what_it_was_conceded():
+def test_naive_tit_for_tat_mirrors_concessions():
     opening, nothing, hat, hats = (P, (1, 2, 0)), (P, POOL), (P, (1, 1, 3)), (P, (1, 0, 3))
     assert says("naive_tit_for_tat") == opening
     # Second turn, forced to give its cheapest item: 10 - 3.
@@ -395,7 +395,7 @@ def test_nice_takes_anything_and_proposes_anything():
 # -- together -------------------------------------------------------------------------------------------------------
 
 
-def test_whoever_gives_way_gets_less():
+def test_conceding_partners_earn_less():
     scenarios = open_source("lewis", split="all").draw(np.random.default_rng(0), 400)
 
     def points(first, second):

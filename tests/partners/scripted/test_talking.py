@@ -32,7 +32,7 @@ def played(first, second, rules=TALK):
     return rollout((seat_occupant(first), seat_occupant(second)), SCENARIOS, rules, seed=0, prior="lewis")
 
 
-def test_what_is_said_is_read_back_and_anything_else_claims_nothing():
+def test_value_sentences_parse_back():
     for values in itertools.product((0, 3, 10), repeat=3):
         assert parse_values(values_sentence(values)) == values
     assert parse_values("they are worth: Books 4; hats = 1, and balls 2") == (4, 1, 2)
@@ -42,11 +42,11 @@ def test_what_is_said_is_read_back_and_anything_else_claims_nothing():
 
 
 @pytest.mark.parametrize("spec", ["announcer", "liar", "listener(trust=0.5)", "announcer(of=listener)"])
-def test_they_keep_the_rules_of_partners_with_and_without_talk(spec):
+def test_talking_partners_conform(spec):
     check_partner(seat_occupant(spec), games=6, sources=("lewis",), variants=VARIANTS)
 
 
-def test_an_announcer_tells_the_truth_and_a_liar_what_pays_and_their_acts_are_the_others():
+def test_announcer_and_liar_messages():
     silent = played("heuristic", "tough")
     for name in ("announcer", "liar"):
         games = played(name, "tough")
@@ -57,7 +57,7 @@ def test_an_announcer_tells_the_truth_and_a_liar_what_pays_and_their_acts_are_th
         assert not any(games.messages[:, 1])  # tough says nothing
 
 
-def test_without_messages_they_say_nothing_and_in_short_ones_no_half_sentence():
+def test_no_partial_sentences():
     assert played("announcer", "liar", Rules()).messages is None
     games = played("announcer", "heuristic", Rules(message_length=10))
     assert games.messages is None or not any(games.messages.ravel())
@@ -83,7 +83,7 @@ def test_what_is_claimed_changes_a_listener_as_far_as_it_trusts():
         assert (not (honest.oA == lying.oA).all()) == differ
 
 
-def test_truth_to_one_who_believes_makes_deals_and_lies_to_one_who_believes_pay_the_liar():
+def test_lies_pay_against_a_listener():
     silent, honest, lying = (played(who, "listener") for who in ("heuristic", "announcer", "liar"))
     assert honest.deal.mean() > silent.deal.mean()
     assert lying.scores[:, 0].mean() > honest.scores[:, 0].mean()
@@ -98,7 +98,7 @@ def test_a_game_with_talk_is_recorded_and_replays():
             assert replay(record).messages == record.messages
 
 
-def test_nothing_but_the_text_reaches_the_other_seat():
+def test_only_text_reaches_the_other_seat():
     """With one text, turns of the listener are the same bytes whatever the speaker values."""
     seen = []
     for scenarios in (SCENARIOS, SCENARIOS._replace(utilities=np.stack(
@@ -112,7 +112,7 @@ def test_nothing_but_the_text_reaches_the_other_seat():
     assert seen[0] == seen[1]
 
 
-def test_text_is_in_no_feature_and_moves_no_partner_that_ignores_it():
+def test_text_changes_no_features():
     """Two texts, one game: the features that learners read are the same bytes, and so are a scripted partner's acts."""
     read, values_sentence = [], []
     for text in ("", "My values: book 9, hat 0, ball 1."):

@@ -197,7 +197,7 @@ def test_a_trembling_hand_says_anything_now_and_then():
     assert chance("trembling(of=nice, rate=0.5)", A, (0, 0, 0), HAT) == pytest.approx(0.5 + 0.5 / 5)
 
 
-def test_a_trembling_hand_is_as_sure_of_its_mistakes_as_of_what_it_means():
+def test_trembling_confidence_hides_mistakes():
     turns = turns_after(HAT, draw=0.05)
     meant = seat_occupant("heuristic").act(turns)
     slip = seat_occupant("trembling").act(turns)
@@ -205,7 +205,7 @@ def test_a_trembling_hand_is_as_sure_of_its_mistakes_as_of_what_it_means():
     assert slip.confidence == meant.confidence
 
 
-def test_a_trembling_hand_is_told_by_whom_it_is():
+def test_trembling_repr_names_partner():
     assert seat_occupant("trembling").traits.memoryless
     learner = seat_occupant("trembling(of=zeuthen)")
     assert not learner.traits.memoryless
@@ -222,7 +222,7 @@ def test_a_trembling_hand_is_told_by_whom_it_is():
 @pytest.mark.parametrize(
     "name", ["quantal_response", "mixed_thresholds", "sniper", "trembling", "trembling(of=sniper)"]
 )
-def test_what_gambles_plays_as_often_as_it_says(name):
+def test_random_partners_match_their_probs(name):
     partner, size = seat_occupant(name), 60_000
     rng = np.random.default_rng(0)
     for talk in ([], [HATS], [(P, (1, 1, 0)), NOTHING, (P, (1, 2, 0)), HAT]):
