@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from league.settings.training import HintsConfig
-from league.tasks.hinters import QueryEstimate, hint_queries, spelled_duration
+from league.tasks.hinters import QueryEstimate, hint_queries
 from tests.command import dond
 from tests.loopback import Service, completion
 
@@ -71,9 +71,3 @@ def test_a_spent_limit_ends_the_hints_where_a_member_has_a_fallback():
     assert str(QueryEstimate("any", "which plays", 5, 50, 50, spec)).endswith(f"{spent}its fallback plays")
     hints = str(hint_queries(HintsConfig(mode="llm"), 10, 40, "for hints", spec))
     assert hints.endswith(f"{spent}no more hints are given")
-
-
-def test_small_numbers_are_exact():
-    assert [spelled_duration(seconds) for seconds in (1, 2, 7_200)] == ["1 second", "2 seconds", "2 hours"]
-    told = str(hint_queries(HintsConfig(mode="llm"), 1, 1, "for hints", "llm(provider=groq)"))
-    assert " to read, 32 to write; at 1 second a query 1 second" in told

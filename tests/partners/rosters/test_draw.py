@@ -215,11 +215,6 @@ def test_the_record_is_read_back_as_it_was_written():
     )
 
 
-def test_the_page_shows_the_table_of_the_record():
-    page = (FILE.parents[2] / "docs" / "ROSTERS.md").read_text(encoding="utf-8")
-    assert admission_markdown(RECORD, programs) in page
-
-
 def test_table_shows_nearest_member_of_train():
     text = admission_markdown(RECORD, programs)
     assert text.count("\n| `") == sum(SIZES.values()) and text.count("###") == 3

@@ -93,10 +93,6 @@ def test_rosters_that_are_written_down_are_read_back_the_same(tmp_path):
     assert rosters_text(load_rosters()) == FILE.read_text()
 
 
-def test_the_file_lies_in_the_package():
-    assert FILE.name == "rosters.yaml" and FILE.is_file()
-
-
 @pytest.mark.parametrize(
     ("spec", "plain"),
     [
