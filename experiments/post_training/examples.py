@@ -74,7 +74,7 @@ def collect_examples(games: GamesSection, reward: str, template: Template, seed:
             earned = points_of_ten(played.scores, table.pool_values)
             paid = pays(played, earned, table)[:, seat]
             acts: list[list[Example]] = [[] for _ in range(table.size)]
-            for turns, said in zip(witness.turns, witness.said, strict=True):
+            for turns, said in zip(witness.turns, witness.decisions, strict=True):
                 rows = np.flatnonzero(played.turns > turns.turns_taken).tolist()
                 texts, legal = template.render(turns), legal_rows(turns)
                 for place, row in enumerate(rows):

@@ -57,7 +57,7 @@ def queried_turns(
     games = rollout(pair, scenarios, rules, seed=NOISE_SEED, index=(noise_index(name),), prior=PRIOR)
     return [
         QueriedTurn(np.flatnonzero(games.turns > turns.turns_taken), turns, decisions)
-        for turns, decisions in zip(witness.turns, witness.said, strict=True)
+        for turns, decisions in zip(witness.turns, witness.decisions, strict=True)
     ]
 
 

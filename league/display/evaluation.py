@@ -118,7 +118,7 @@ def print_probe(console: Console, probed: Probe) -> None:
 
 def _equilibrium_rows(probed: Probe) -> dict[str, list[tuple[float, float]]]:
     """Rows by label: the parts of the exploitability, and the scores of the member and an equilibrium."""
-    equilibrium, parted = probed.beside, probed.split_gains
+    equilibrium, parted = probed.compared, probed.split_gains
     if equilibrium is None or parted is None:
         return {}
     points = {
@@ -136,12 +136,12 @@ def _equilibrium_rows(probed: Probe) -> dict[str, list[tuple[float, float]]]:
 
 def _of_equilibria(probed: Probe) -> Iterator[str]:
     """Notes on the rows of an equilibrium."""
-    if probed.beside is not None:
+    if probed.compared is not None:
         yield (
             "conceded: the seat's gain against any rational partner (an equilibrium) by demanding it; weak: the "
             f"further gain that {probed.member}'s answers and offers concede"
         )
-        if not probed.beside.exact:
+        if not probed.compared.exact:
             yield f"games of {probed.member} and an equilibrium are played, each scenario once in both seats"
 
 
@@ -283,7 +283,7 @@ def _diagnosis_totals(found: Diagnosis) -> list[tuple[str, ...]]:
         ]
     if found.believed is not None:
         believed = found.believed
-        rows += [("stated beliefs, of those queried", f"{believed.answered:,} of {believed.asked:,}")]
+        rows += [("stated beliefs, of those queried", f"{believed.answered:,} of {believed.queried:,}")]
         if believed.answered:
             rows += [("Brier score", _score(believed.brier)), ("  of the exact posterior", _score(believed.floor))]
             rows += [("  of the prior", _score(believed.before))]

@@ -26,7 +26,7 @@ PLAYED = ("points", "left", "deals", "welfare", "nash", "egalitarian", "pareto",
 
 
 def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None = None) -> dict[str, Any]:
-    """The evaluation of a pair, and what could be gained where that was asked for, as plain JSON values."""
+    """The evaluation of a pair, with its probe if there is one, as plain JSON values."""
     values, rules, source = evaluation.values, evaluation.rules, evaluation.source
     return {
         "member": evaluation.member,
@@ -40,7 +40,7 @@ def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None
         "units": UNITS,
         "figures": {
             name: {view: {key: _counted(e) for key, e in of[view]._asdict().items()} for view in VIEWS}
-            for name, of in _with_people(evaluation, human).items()
+            for name, of in _with_humans(evaluation, human).items()
         },
         "best_response_value": None
         if values is None
@@ -59,7 +59,7 @@ def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None
 
 
 def _probe(probed: Probe) -> dict[str, Any]:
-    informed, beside = probed.informed, probed.beside
+    informed, compared = probed.informed, probed.compared
     return {
         "value_of_a_response": [[value.low, value.high] for value in probed.hidden],
         "value_told": None if informed is None else [[value.low, value.high] for value in informed],
@@ -72,15 +72,15 @@ def _probe(probed: Probe) -> dict[str, Any]:
         else {part: [list(bounds) for bounds in pair] for part, pair in probed.split_gains._asdict().items()},
         "safety": {"responder": probed.safety.responder, "points": probed.safety.points},
         "equilibrium": None
-        if beside is None
+        if compared is None
         else {
-            "against_itself": list(beside.values),
-            "value_of_a_response": [list(bounds) for bounds in beside.responses],
-            "member_against_it": list(beside.member),
-            "less_than_it": list(beside.fewer),
-            "it_against_member": list(beside.equilibrium),
-            "more_than_against_itself": list(beside.more),
-            "exact": beside.exact,
+            "against_itself": list(compared.values),
+            "value_of_a_response": [list(bounds) for bounds in compared.responses],
+            "member_against_it": list(compared.member),
+            "less_than_it": list(compared.fewer),
+            "it_against_member": list(compared.equilibrium),
+            "more_than_against_itself": list(compared.more),
+            "exact": compared.exact,
         },
     }
 
@@ -101,7 +101,7 @@ def write_pair(
 
 
 def refused_document(member: str, against: str, error: UnreachedError) -> dict[str, Any]:
-    """What is known of a pair whose evaluation was refused: why, and who answered how often."""
+    """The document of a refused evaluation: the reason, and the answer counts of both players."""
     answers = {name: own.document() for name, own in error.answers.items()}
     return {"member": member, "against": against, "refused": str(error), "answers": answers, "figures": None}
 
@@ -109,7 +109,7 @@ def refused_document(member: str, against: str, error: UnreachedError) -> dict[s
 def write_pair_table(path: Path, evaluation: Evaluation, human: HumanLine) -> None:
     """Every figure of a pair as CSV."""
     rows = [["who", "view", "figure", "mean", "low", "high", "n"]]
-    for name, of in _with_people(evaluation, human).items():
+    for name, of in _with_humans(evaluation, human).items():
         for view in VIEWS:
             rows += [[name, view, key, *_bounds(e), str(e.n)] for key, e in of[view]._asdict().items()]
     for name, shares in evaluation.shares.items():
@@ -154,25 +154,28 @@ def _member(member: MemberEvaluation) -> dict[str, Any]:
         "worst": None
         if worst is None
         else {
-            "opponent": member.meetings[worst[0]].opponent,
+            "opponent": member.matchups[worst[0]].opponent,
             "seat": SEATS[worst[1]],
             "share": interval_json(*near.cells.at(*worst)),
         },
         "agreement": interval_json(*member.agreement),
         "welfare_efficiency": interval_json(*member.welfare),
         "against": {
-            met.opponent: {
-                "played": _line(met.played),
+            matchup.opponent: {
+                "played": _line(matchup.played),
                 "reference": {
                     seat: {"kind": mark.kind, "points": finite_or_none(float(mark.points.mean()))}
-                    for seat, mark in zip(SEATS, met.marks, strict=True)
+                    for seat, mark in zip(SEATS, matchup.marks, strict=True)
                 },
                 "best_known": None
-                if met.known is None
-                else {seat: each._asdict() for seat, each in zip(SEATS, met.known, strict=True)},
+                if matchup.known is None
+                else {
+                    seat: {"who": each.player, "points": each.points}
+                    for seat, each in zip(SEATS, matchup.known, strict=True)
+                },
                 "share": {name: interval_json(*near.cells.at(place, seat)) for seat, name in enumerate(SEATS)},
             }
-            for place, met in enumerate(member.meetings)
+            for place, matchup in enumerate(member.matchups)
         },
         "self_play": _line(member.self_play),
         "exploiters": {
@@ -215,7 +218,7 @@ def _bounds(estimate: Estimate) -> list[str]:
     return format_digits(estimate.mean, estimate.low, estimate.high)
 
 
-def _with_people(evaluation: Evaluation, human: HumanLine) -> dict[str, Mapping[str, Figures]]:
+def _with_humans(evaluation: Evaluation, human: HumanLine) -> dict[str, Mapping[str, Figures]]:
     return {**{line.name: line.figures for line in evaluation.lines}, HUMANS: human_figures(human)}
 
 
@@ -228,24 +231,24 @@ def final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
             yield [name, "", f"proximity, {share.replace('_', ' ')}", "", *format_digits(*getattr(near, share))]
         for figure, rated in (("agreement", member.agreement), ("welfare", member.welfare)):
             yield [name, "", figure, "", *format_digits(*rated)]
-        for place, met in enumerate(member.meetings):
+        for place, matchup in enumerate(member.matchups):
             for number, seat in enumerate(SEATS):
-                yield [name, met.opponent, "share", seat, *format_digits(*near.cells.at(place, number))]
-                mark = met.marks[number]
+                yield [name, matchup.opponent, "share", seat, *format_digits(*near.cells.at(place, number))]
+                mark = matchup.marks[number]
                 mean = float(mark.points.mean())
                 bounds = (mean, mean, mean) if mark.kind == EXACT else (math.nan, math.nan, mean)
-                yield [name, met.opponent, "reference's points", seat, *format_digits(*bounds)]
-                if met.known is not None:
-                    most = met.known[number].points
+                yield [name, matchup.opponent, "reference's points", seat, *format_digits(*bounds)]
+                if matchup.known is not None:
+                    most = matchup.known[number].points
                     yield [
                         name,
-                        met.opponent,
-                        f"best known: {met.known[number].who}",
+                        matchup.opponent,
+                        f"best known: {matchup.known[number].player}",
                         seat,
                         *format_digits(most, most, most),
                     ]
             for view in VIEWS:
-                yield from _figures(name, met.opponent, view, met.played.figures[view])
+                yield from _figures(name, matchup.opponent, view, matchup.played.figures[view])
         for view in VIEWS:
             yield from _figures(name, name, view, member.self_play.figures[view])
         for each in member.exploiters:

@@ -1,9 +1,9 @@
-"""A diagnosis of one member against one partner, by the truth: what each act lost, and what was believed.
+"""Diagnosis of one member against one partner: the exact regret of each act, and scores of stated beliefs.
 
-Where the partner's answers are known, every act has an exact worth, the best response's from there on; what acts lose,
-summed over a game, is in expectation what the member earns less than the best response (Kakade, Langford 2002, lemma
-6.1). The same games are played once more by a second copy of the member with luck of its own: two copies of one prompt
-differ by that much, and less between two members means nothing (the null variant of Kaggle's Game Arena). K games.
+Where the partner's policy is known, every act has an exact value with the best response from there on. The regrets of a
+game sum in expectation to the difference between the best response and the member (Kakade, Langford 2002, lemma 6.1).
+The same games are played again by a second copy of the member with other noise: differences between members that are
+smaller than between two copies mean nothing (the null variant of Kaggle's Game Arena). K games.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import rollout
@@ -28,46 +29,47 @@ from partners.llm.diagnosis import ActValues, StatedBeliefs, belief_client, elic
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
 
-_AGAIN = 1  # the index of the second copy's luck
+_AGAIN = 1  # index of the second copy's noise
 _BINS = 5  # of a calibration
 
 
-class Bin(NamedTuple):
-    """Of all probabilities that were said in one fifth of 0..1: how many, their mean, and the share that was true."""
+_KEYS = {"queried": "asked", "stated": "said"}  # of the JSON document, where they differ from the fields
+
+
+class ForecastBin(NamedTuple):
+    """Stated probabilities in one fifth of 0..1: their number, their mean, and the share that came true."""
 
     number: int
-    said: float
+    stated: float
     true: float
 
 
 class StatedBeliefScores(NamedTuple):
-    """Brier scores of what was said, of the exact posterior and of the prior, on the same turns."""
+    """Brier scores of the stated beliefs, of the exact posterior and of the prior, on the same turns."""
 
-    asked: int
+    queried: int
     answered: int
     brier: Estimate
     floor: Estimate
     before: Estimate
-    calibration: tuple[Bin, ...]
+    calibration: tuple[ForecastBin, ...]
 
 
 class Diagnosis(NamedTuple):
-    """All estimates are over scenarios; points are points of ten."""
+    """A member's regrets, offers and beliefs; estimates are over scenarios, points are points of ten."""
 
     member: str
     against: str
     games: int
     points: Estimate
-    lost: Estimate | None  # by all acts of a game together; None where the partner's answers are not known
-    share: float  # points over points and what was lost: of the best response; nan where that is not known
-    by_act: Mapping[str, tuple[int, float]]  # how often it was said, and what it lost on average
-    demanded: tuple[tuple[int, Estimate], ...]  # by own offer: how many, and the share of its own whole that it kept
-    noise: Estimate  # the points of a second copy less its own, on the same scenarios
-    answers: Mapping[
-        str, float
-    ]  # a game: decisions, re-asks, tokens, dollars, nan where a cache answered; legal, a share
+    lost: Estimate | None  # regret summed over a game; None where the partner's policy is not known
+    share: float  # points / (points + lost): share of the best response; nan where unknown
+    by_act: Mapping[str, tuple[int, float]]  # number and mean regret of each kind of act
+    demanded: tuple[tuple[int, Estimate], ...]  # by own turn: the share of its own whole that an offer keeps
+    noise: Estimate  # points of a second copy - its own, on the same scenarios
+    answers: Mapping[str, float]  # per game: decisions, re-asks, tokens, dollars (nan with a cache); legal is a share
     believed: StatedBeliefScores | None
-    note: str = ""  # why something is not known
+    note: str = ""  # reasons for unknown figures
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -76,34 +78,93 @@ class Diagnosis(NamedTuple):
 
 
 class _BeliefQueries:
-    """What a language model says that it believes, turn by turn; nothing where the exact posterior is not known."""
+    """The stated beliefs of a language model, turn by turn; none where the exact posterior is not known."""
 
     def __init__(self, player: Partner, partner: Partner) -> None:
-        self.partner, self.told, self.groups, self.note = partner, list[StatedBeliefs](), list[Rows](), ""
+        self.partner, self.note = partner, ""
+        self.stated, self.groups = list[StatedBeliefs](), list[Rows]()
         self.client: Client | None = None
         if isinstance(player, LLMPartner):
             self.client = belief_client(player)
         else:
-            self.note = "beliefs are asked of language models alone"
+            self.note = "only language models state beliefs"
 
-    def ask(self, turns: Turns, partner_values: Int8s, groups: Rows) -> None:
-        """From the second turn of each seat on; ``groups`` are those of the rows' scenarios."""
+    def query(self, turns: Turns, partner_values: Int8s, groups: Rows) -> None:
+        """Query the model, from the second turn of each seat on; ``groups`` are those of the rows' scenarios."""
         if self.client is None or turns.turns_taken < 2:
             return
         try:
-            self.told.append(elicit_beliefs(self.client, self.partner, turns, partner_values))
-        except ValueError as unknown:
+            self.stated.append(elicit_beliefs(self.client, self.partner, turns, partner_values))
+        except NotComputable as why:
             self.close()
-            self.client, self.note = None, f"what the partner wants cannot be known, so nobody was asked: {unknown}"
-            self.told.clear()
+            self.client, self.note = None, f"the partner's values have no exact posterior, so none was elicited: {why}"
+            self.stated.clear()
         else:
             self.groups.append(groups)
 
     def close(self) -> None:
-        """End what was opened for asking."""
+        """Close the connection that was opened for the queries."""
         client = None if self.client is None else uncached_client(self.client)
         if isinstance(client, RemoteClient):
             client.close()
+
+
+class _Regrets:
+    """The regrets of a player's acts, by game and by kind of act; none where act values are not known."""
+
+    def __init__(self, partner: Partner, scenarios: Scenarios, rules: Rules, prior: str) -> None:
+        self.scenarios, self.note = scenarios, ""
+        self.by_game = np.zeros((2, scenarios.size))  # by seat
+        self.by_act: dict[str, list[float]] = {}
+        self.values: ActValues | None = None
+        try:
+            self.values = ActValues(partner, rules, prior)
+        except NotComputable as why:
+            self._give_up(why)
+
+    def add(self, seat: int, turns: Turns, decisions: Decisions, rows: Rows) -> None:
+        """Add the regret of each act of the games ``rows`` to its game and to its kind."""
+        if self.values is None:
+            return
+        history, claims = turns.history.act, turns.history.oA
+        try:
+            for place, row in enumerate(rows.tolist()):
+                state = self.values.position(self.scenarios.scenario(row), history[place], claims[place])
+                act, (a, b, c) = Act(int(decisions.act_type[place])), decisions.oA[place].tolist()
+                regret = self.values.regret(state, Action(act, (a, b, c)))
+                self.by_game[seat, row] += regret
+                self.by_act.setdefault(act.name, []).append(regret)
+        except NotComputable as why:
+            self._give_up(why)
+
+    def means(self) -> dict[str, tuple[int, float]]:
+        """The number and the mean regret of each kind of act."""
+        if self.values is None:
+            return {}
+        return {name: (len(regrets), float(np.mean(regrets))) for name, regrets in sorted(self.by_act.items())}
+
+    def _give_up(self, why: NotComputable) -> None:
+        self.values, self.note = None, f"the regret of acts is not known: {why}"
+
+
+class _Offers:
+    """The share of its own whole that each offer of a player keeps, by number of own turns before it."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.by_turn: dict[int, list[Doubles]] = {}  # [K] for each seat, nan without an offer
+
+    def add(self, turns: Turns, decisions: Decisions, rows: Rows) -> None:
+        """Add the offers of the games ``rows``."""
+        kept, offered = np.full(self.size, np.nan), decisions.act_type <= Act.INSIST
+        whole = np.maximum(worth(turns.my_utilities, turns.counts), 1)
+        kept[rows[offered]] = (worth(turns.my_utilities, decisions.oA) / whole)[offered]
+        self.by_turn.setdefault(turns.turns_taken // 2, []).append(kept)
+
+    def means(self, groups: Rows, confidence: float) -> tuple[tuple[int, Estimate], ...]:
+        """The mean share by own turn."""
+        turns = sorted(self.by_turn.items())
+        return tuple((number, _mean_of_known(shares, groups, confidence)) for number, shares in turns)
 
 
 def diagnose(
@@ -119,106 +180,75 @@ def diagnose(
     player: Partner | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
-    """Play ``member`` in both seats of ``scenarios``, twice; ``beliefs``: ask a language model what the partner wants.
+    """Play ``member`` in both seats of ``scenarios``, twice, and score its acts and, with ``beliefs``, its beliefs.
 
-    ``player``: ``member``, where it is seated already and what it may spend is counted on. What is not known, and why,
-    is in the ``note``. Raises what :func:`dond_marl.rollout.rollout` does.
+    Parameters
+    ----------
+    member, against : the occupants; only ``member`` is diagnosed.
+    source : gives the prior of the partner's values.
+    scenarios : K scenarios, each played in both seats.
+    confidence : of all intervals, two-sided, in (0, 1).
+    beliefs : query a language model for the partner's values.
+    player : ``member``, where it is seated already and its budget is counted.
+    report : receives progress messages.
+
+    Unknown figures are explained in the ``note``. Raises what :func:`dond_marl.rollout.rollout` does.
     """
     player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
-    groups, wholes = scenario_groups(scenarios), scenarios.pool_values
+    groups, before = scenario_groups(scenarios), _usage_counts(player)
     report("each act is compared with the best one")
-    before = _usage_counts(player)
-    try:
-        worths, note = ActValues(partner, rules, source.prior), ""
-    except ValueError as unknown:
-        worths, note = None, f"what acts lose is not known: {unknown}"
-    own, lost, acts, offers = [], [], dict[str, list[float]](), dict[int, list[Doubles]]()
-    asked = _BeliefQueries(player, partner) if beliefs else None
+    regrets, offers = _Regrets(partner, scenarios, rules, source.prior), _Offers(scenarios.size)
+    queries = _BeliefQueries(player, partner) if beliefs else None
+
+    def points_of(witness: Partner, index: tuple[int, ...]) -> Doubles:
+        """The points of ten of ``witness`` in seat ``index[0]``, ``[K]``, and the lengths of its games."""
+        pair = (witness, partner) if index[0] == 0 else (partner, witness)
+        games.append(rollout(pair, scenarios, rules, seed=seed, index=index, prior=source.prior))
+        return points_of_ten(games[-1].scores, scenarios.pool_values)[:, index[0]]
+
+    games, own = list[Any](), list[Doubles]()
     for seat in (0, 1):
         witness = Witness(player)
-        pair = (witness, partner) if seat == 0 else (partner, witness)
-        games = rollout(pair, scenarios, rules, seed=seed, index=(seat,), prior=source.prior)
-        own.append(points_of_ten(games.scores, wholes)[:, seat])
-        of_game = np.zeros(scenarios.size)
-        for turns, said in zip(witness.turns, witness.said, strict=True):
-            rows = np.flatnonzero(games.turns > turns.turns_taken)
-            _offers(offers, turns, said, rows, scenarios.size)
-            if worths is not None:
-                try:
-                    _losses(worths, scenarios, turns, said, rows, of_game, acts)
-                except ValueError as unknown:
-                    worths, note = None, f"what acts lose is not known: {unknown}"
-            if asked is not None:
-                asked.ask(turns, scenarios.utilities[rows, 1 - seat], groups[rows])
-        lost.append(of_game)
-    spent = _usage_counts(player)
-    if asked is not None:
-        asked.close()
-        note = "; ".join(filter(None, (note, asked.note)))
-    again = [
-        points_of_ten(games.scores, wholes)[:, seat]
-        for seat, games in enumerate(_second_copy_games(player, partner, scenarios, rules, seed, source.prior))
-    ]
+        own.append(points_of(witness, (seat,)))
+        for turns, decisions in zip(witness.turns, witness.decisions, strict=True):
+            rows = np.flatnonzero(games[-1].turns > turns.turns_taken)
+            offers.add(turns, decisions, rows)
+            regrets.add(seat, turns, decisions, rows)
+            if queries is not None:
+                queries.query(turns, scenarios.utilities[rows, 1 - seat], groups[rows])
+    spent = {name: number - before.get(name, 0) for name, number in _usage_counts(player).items()}
+    if queries is not None:
+        queries.close()
+    # The same occupant with other noise is a second copy: it has no memory of games, and both share one budget.
+    again = [points_of(player, (seat, _AGAIN)) for seat in (0, 1)]
     points = mean_over_scenarios(np.stack(own), groups, confidence)
-    losses = None if worths is None else mean_over_scenarios(np.stack(lost), groups, confidence)
+    lost = None if regrets.values is None else mean_over_scenarios(regrets.by_game, groups, confidence)
+    stated = queries is not None and bool(queries.stated)
     return Diagnosis(
-        member if isinstance(member, str) else repr(member),
-        against if isinstance(against, str) else repr(against),
-        2 * scenarios.size,
-        points,
-        losses,
-        math.nan if losses is None else points.mean / max(points.mean + losses.mean, 1e-9),
-        {} if worths is None else {name: (len(all_), float(np.mean(all_))) for name, all_ in sorted(acts.items())},
-        tuple((number, _offer_share(of, groups, confidence)) for number, of in sorted(offers.items())),
-        mean_over_scenarios(np.stack(again) - np.stack(own), groups, confidence),
-        _usage_per_game({name: spent[name] - before.get(name, 0) for name in spent}, player, 2 * scenarios.size),
-        _score_stated_beliefs(asked.told, np.concatenate(asked.groups), confidence)
-        if asked is not None and asked.told
+        member=member if isinstance(member, str) else repr(member),
+        against=against if isinstance(against, str) else repr(against),
+        games=2 * scenarios.size,
+        points=points,
+        lost=lost,
+        share=math.nan if lost is None else points.mean / max(points.mean + lost.mean, 1e-9),
+        by_act=regrets.means(),
+        demanded=offers.means(groups, confidence),
+        noise=mean_over_scenarios(np.stack(again) - np.stack(own), groups, confidence),
+        answers=_usage_per_game(spent, player, 2 * scenarios.size),
+        believed=_score_stated_beliefs(queries.stated, np.concatenate(queries.groups), confidence)
+        if queries is not None and stated
         else None,
-        note,
+        note="; ".join(filter(None, (regrets.note, "" if queries is None else queries.note))),
     )
 
 
-def _second_copy_games(
-    player: Partner, partner: Partner, scenarios: Scenarios, rules: Rules, seed: int, prior: str
-) -> list[Any]:
-    """The games of a second copy: the same occupant with other luck, as it remembers nothing and has one budget."""
-    pairs = ((player, partner), (partner, player))
-    return [
-        rollout(pair, scenarios, rules, seed=seed, index=(seat, _AGAIN), prior=prior) for seat, pair in enumerate(pairs)
-    ]
-
-
-def _losses(
-    worths: ActValues, scenarios: Scenarios, turns: Turns, said: Decisions, rows: Rows, of_game: Doubles,
-    acts: dict[str, list[float]],
-) -> None:  # fmt: skip
-    """Add what each act lost to its game and to its kind."""
-    history, claims = turns.history.act, turns.history.oA
-    for place, row in enumerate(rows.tolist()):
-        state = worths.position(scenarios.scenario(row), history[place], claims[place])
-        act, (a, b, c) = Act(int(said.act_type[place])), said.oA[place].tolist()
-        cost = worths.regret(state, Action(act, (a, b, c)))
-        of_game[row] += cost
-        acts.setdefault(act.name, []).append(cost)
-
-
-def _offers(offers: dict[int, list[Doubles]], turns: Turns, said: Decisions, rows: Rows, size: int) -> None:
-    """Keep the share of its own whole that each offer keeps, ``[K]`` with ``nan`` where there is none."""
-    of = np.full(size, np.nan)
-    made = said.act_type <= Act.INSIST
-    whole = np.maximum(worth(turns.my_utilities, turns.counts), 1)
-    of[rows[made]] = (worth(turns.my_utilities, said.oA) / whole)[made]
-    offers.setdefault(turns.turns_taken // 2, []).append(of)
-
-
-def _offer_share(of: list[Doubles], groups: Rows, confidence: float) -> Estimate:
-    cells = np.stack(of)
+def _mean_of_known(values: list[Doubles], groups: Rows, confidence: float) -> Estimate:
+    cells = np.stack(values)
     return mean_over_scenarios(np.nan_to_num(cells), groups, confidence, (~np.isnan(cells)).astype(np.float64))
 
 
 def _usage_counts(player: Partner) -> dict[str, int]:
-    """What a language model has counted so far."""
+    """The usage counts of a language model so far."""
     if not isinstance(player, LLMPartner):
         return {}
     client = uncached_client(player.client)
@@ -232,14 +262,14 @@ def _usage_per_game(spent: Mapping[str, float], player: Partner, games: int) -> 
     prompt, completion = spent.get("prompt_tokens", 0), spent.get("completion_tokens", 0)
     client, usd = uncached_client(player.client), 0.0
     if isinstance(client, RemoteClient):
-        of, known = client.settings, list_price(client.settings.url, client.settings.name)
-        first, second = of.prompt_price, of.completion_price
+        settings, known = client.settings, list_price(client.settings.url, client.settings.name)
+        first, second = settings.prompt_price, settings.completion_price
         if first is None and second is None and known is not None:
             first, second = known.price.prompt, known.price.completion
         usd = (
             math.nan if first is None and second is None else (prompt * (first or 0) + completion * (second or 0)) / 1e6
         )
-    if spent.get("cache_hits", 0):  # what those took is counted nowhere
+    if spent.get("cache_hits", 0):  # usage of cached replies is not counted
         prompt = completion = usd = math.nan
     decisions = max(spent.get("decisions", 0), 1)
     return {
@@ -252,23 +282,25 @@ def _usage_per_game(spent: Mapping[str, float], player: Partner, games: int) -> 
     }
 
 
-def _score_stated_beliefs(told: list[StatedBeliefs], asked: Rows, confidence: float) -> StatedBeliefScores:
-    whole = StatedBeliefs(*(np.concatenate(each) for each in zip(*told, strict=True)))
+def _score_stated_beliefs(parts: list[StatedBeliefs], groups: Rows, confidence: float) -> StatedBeliefScores:
+    whole = StatedBeliefs(*(np.concatenate(each) for each in zip(*parts, strict=True)))
     answered = ~np.isnan(whole.stated).any(axis=1)
     some = StatedBeliefs(*(each[answered] for each in whole))
     scores = some.brier()
-    said, floor, before = (mean_over_scenarios(score, asked[answered], confidence) for score in scores)
+    stated, floor, before = (mean_over_scenarios(score, groups[answered], confidence) for score in scores)
     which = np.minimum((some.stated * _BINS).astype(int), _BINS - 1).reshape(-1)
     number = np.bincount(which, minlength=_BINS)
-    sums = [np.bincount(which, of.reshape(-1), _BINS) / np.maximum(number, 1) for of in (some.stated, some.truth)]
-    bins = tuple(Bin(int(n), float(p), float(t)) for n, p, t in zip(number, *sums, strict=True))
-    return StatedBeliefScores(len(whole.stated), int(answered.sum()), said, floor, before, bins)
+    sums = [
+        np.bincount(which, values.reshape(-1), _BINS) / np.maximum(number, 1) for values in (some.stated, some.truth)
+    ]
+    bins = tuple(ForecastBin(int(n), float(p), float(t)) for n, p, t in zip(number, *sums, strict=True))
+    return StatedBeliefScores(len(whole.stated), int(answered.sum()), stated, floor, before, bins)
 
 
 def _plain(value: Any) -> Any:
-    """``value`` as JSON knows it; ``None`` for what is not known."""
+    """``value`` as plain JSON values; ``None`` for unknown numbers."""
     if hasattr(value, "_asdict"):
-        return {name: _plain(each) for name, each in value._asdict().items()}
+        return {_KEYS.get(name, name): _plain(each) for name, each in value._asdict().items()}
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
     if isinstance(value, tuple | list):

@@ -1,9 +1,9 @@
-"""How far a member is from optimal: paired, seat-swapped games, measured against what there was to get.
+"""Evaluation of one member against one partner: paired games in both seats, compared with the best response.
 
 Every scenario is played twice, the member opening once. The exact best response to the same partner plays the same
-games, with the same noise: what the member gets of what it gets is a *paired* comparison, a ratio of two means whose
-interval knows that both come from the same scenarios. The splits that bargaining theory would choose
-(:mod:`dond_marl.yardsticks.solve`) are lines of the same table: what the seat would get if every game ended there.
+games, with the same noise: the member's share of its points is a *paired* comparison, a ratio of two means with an
+interval for the same scenarios. The solutions of bargaining theory (:mod:`dond_marl.yardsticks.solve`) are lines of the
+same table: the points of the seat if every game ended there.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from dond_marl.dialogues.human_line import HumanLine
+from dond_marl.errors import NotComputable
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Partner, expensive_to_query
+from dond_marl.seats import Bools, Partner, expensive_to_query
 from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.solve import solve
@@ -39,17 +40,17 @@ from partners.mixture import Mixture
 
 BOTH = "both seats"
 VIEWS = (BOTH, *SEATS)
-HELDOUT = {"lewis": "test", "dialogues": "test"}  # the split that is evaluated where none is asked for
-ENDLESS = 1_000  # scenarios drawn from a source without a table, where nobody says how many
+HELDOUT = {"lewis": "test", "dialogues": "test"}  # the default split of an evaluation
+ENDLESS = 1_000  # default number of scenarios from a source without a table
 HUMANS = "humans"
 UNKNOWN = Estimate(math.nan, 0, math.nan, math.nan)
 GREEDY, SAMPLED = "greedy", "sampled"
-PROTOCOLS = {  # how a network plays; every output says it, for the figures differ
+PROTOCOLS = {  # how a network plays: stated in every output, because figures depend on it
     GREEDY: "plays its likeliest act every time (greedy)",
     SAMPLED: "samples its acts (sampled; greedy=True in its brackets plays the likeliest)",
 }
-MIXED = "draws who plays each game, a network among them (sampled; greedy=True goes into that network's own brackets)"
-BEST, FOUND = "best response", "best response found"  # the second where nobody can say that there is no better one
+MIXED = "is a mixture that contains a network; the network samples (put greedy=True on the network to change that)"
+BEST, FOUND = "best response", "best response found"  # the second where a better one may exist
 NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
 
 
@@ -71,7 +72,7 @@ HUMAN_NAMES = {  # by figure: its name in the human line
 
 
 class PlayerLine(NamedTuple):
-    """One player, or one point of reference: what it gets in each seat, and its figures by view."""
+    """One player or one point of reference: its outcomes in each seat, and its figures by view."""
 
     name: str
     seats: tuple[Outcomes, Outcomes]
@@ -88,7 +89,7 @@ class Evaluation(NamedTuple):
     rules: Rules
     seed: int
     confidence: float
-    notes: tuple[str, ...]  # what a reader must know of the figures
+    notes: tuple[str, ...]  # remarks for the reader of the figures
     played: PlayerLine
     best: PlayerLine | None  # the best response, in the same games: exact, or the best one found
     values: tuple[Value, Value] | None  # of a best response, by seat, under the source's prior
@@ -117,85 +118,105 @@ def evaluate(
 ) -> Evaluation:
     """Play ``member`` and the best response against ``against`` on ``sample`` scenarios of ``source``, by default all.
 
-    ``confidence`` is two-sided, in (0, 1); ``report`` receives what is being done. ``player``: ``member``, where it is
-    seated already. Raises
-    :class:`~dond_marl.occupants.OccupantNameError`, :class:`PlayError`,
+    ``confidence`` is two-sided, in (0, 1); ``report`` receives progress messages. ``player``: ``member``, where it is
+    seated already. Raises :class:`~dond_marl.occupants.OccupantNameError`, :class:`PlayError`,
     :class:`~league.evaluation.matches.UnreachedError` where one of them could not be reached too often, and
     :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore` where games pay more than there is: a bug. Games in which
-    somebody could not be reached are left out of every line.
+    a player could not be reached are left out of every line.
     """
     player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
     name, opponent = _name(member), _name(against)
-    scenarios = scenarios_of(source, sample, seed)
+    terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence)
     sighted = {name: player, opponent: partner}
-    notes = [f"{who} sees what its seat cannot see" for who, p in sighted.items() if p.traits.privileged]
-    networks = {who: p for who, p in sighted.items() if p.traits.learned and not p.traits.costly}
-    protocols = {who: GREEDY if p.traits.deterministic else SAMPLED for who, p in networks.items()}
-    notes += [
-        f"{who} {MIXED if isinstance(networks[who], Mixture) else PROTOCOLS[played]}"
-        for who, played in protocols.items()
-    ]
-
-    terms = Terms(source, scenarios, rules, seed, confidence)
-
     report(f"{name} plays {opponent}")
-    heard = play_reachable(terms, name, (player, player), opponent, partner)
+    games = play_reachable(terms, name, (player, player), opponent, partner)
+    played = _line(name, games.seats, games.counted, confidence)
+    protocols, notes = _protocols(sighted)
+    reference = _reference(terms, name, player, opponent, partner, games.counted, report)
+    points = points_of_reference(terms.scenarios, rules, confidence)
+    if not all(counted.all() for counted in games.counted):
+        points = tuple(_line(at.name, at.seats, games.counted, confidence) for at in points)
+    costly = {occupant for occupant, each in sighted.items() if expensive_to_query(each.traits)}
+    rivals = [line for line in (reference.best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
+    return Evaluation(
+        member=name,
+        against=opponent,
+        source=source,
+        scenarios=terms.scenarios,
+        rules=rules,
+        seed=seed,
+        confidence=confidence,
+        notes=(*notes, *reference.notes),
+        played=played,
+        best=reference.best,
+        values=reference.values,
+        points=points,
+        shares={rival.name: _shares(played, rival, confidence) for rival in rivals},
+        answers={each: own for each, own in games.answers.items() if own.fallbacks or each in costly},
+        protocols=protocols,
+    )
 
-    def line(who: str, seats: tuple[Outcomes, Outcomes]) -> PlayerLine:
-        """Of the games that count."""
-        opens, answers = (select_games(own, counted) for own, counted in zip(seats, heard.counted, strict=True))
-        return line_of(who, (opens, answers), confidence)
 
-    played, best, values, reply = line(name, heard.seats), None, None, None
+def _protocols(sighted: Mapping[str, Partner]) -> tuple[dict[str, str], list[str]]:
+    """How each network plays, greedy or sampled, and the notes on it and on privileged players."""
+    notes = [f"{name} sees what its seat cannot see" for name, each in sighted.items() if each.traits.privileged]
+    networks = {name: each for name, each in sighted.items() if each.traits.learned and not each.traits.costly}
+    protocols = {name: GREEDY if each.traits.deterministic else SAMPLED for name, each in networks.items()}
+    notes += [
+        f"{name} {MIXED if isinstance(networks[name], Mixture) else PROTOCOLS[protocol]}"
+        for name, protocol in protocols.items()
+    ]
+    return protocols, notes
+
+
+class _Reference(NamedTuple):
+    """The best response that is compared with: its games, its value by seat, and notes on what is not known."""
+
+    best: PlayerLine | None
+    values: tuple[Value, Value] | None
+    notes: tuple[str, ...]
+
+
+def _reference(
+    terms: Terms, name: str, player: Partner, opponent: str, partner: Partner, counted: tuple[Bools, Bools],
+    report: Callable[[str], None],
+) -> _Reference:  # fmt: skip
+    """The best known response to ``partner``, valued and played where that can be done."""
+    best, values, response, notes = None, None, None, list[str]()
     try:
-        reply = best_known_response(partner, source, rules)
-    except ValueError as unknown:
-        notes.append(f"no best response to {opponent} is played: {unknown}")
+        response = best_known_response(partner, terms.source, terms.rules)
+    except NotComputable as why:
+        notes.append(f"no best response to {opponent} is played: {why}")
     report(f"the value of a best response to {opponent}")
     try:
-        candidates = _candidates(name, player, partner, reply)
+        candidates = _candidates(name, player, partner, response)
         opens, answers = (
-            known_response_value(reply, partner, source, rules, seat, candidates[seat]) for seat in (0, 1)
+            known_response_value(response, partner, terms.source, terms.rules, seat, candidates[seat])
+            for seat in (0, 1)
         )
         values = opens, answers
-    except ValueError as unknown:
-        notes.append(f"what a best response to {opponent} is worth is not known: {unknown}")
+    except NotComputable as why:
+        notes.append(f"the value of a best response to {opponent} is not known: {why}")
     exact = values is not None and mean_of_seats(values).exact
-    if reply is not None:
+    if response is not None:
+        label = BEST if exact else FOUND
+        report(f"{label} plays {opponent}")
         try:
-            who = BEST if exact else FOUND
-            report(f"{who} plays {opponent}")
-            best = line(who, play_seats(terms, who, reply.players, opponent, partner))
+            seats = play_seats(terms, label, response.players, opponent, partner)
+            best = _line(label, seats, counted, terms.confidence)
         except PlayError as error:
             if not isinstance(error.cause, OutOfReach | UnreachedError):
                 raise
             notes.append(f"no best response to {opponent} is played: {error.cause}")
     if best is not None and not exact:
         notes.append(f"the response to {opponent} that is played is the best one found: there may be better ones")
-    points = points_of_reference(scenarios, rules, confidence)
-    if not all(counted.all() for counted in heard.counted):
-        points = tuple(line(at.name, at.seats) for at in points)
-    asked = {who for who, p in sighted.items() if expensive_to_query(p.traits)}
-    told = {who: own for who, own in heard.answers.items() if own.fallbacks or who in asked}
-    rivals = [line for line in (best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
-    shares = {rival.name: _shares(played, rival, confidence) for rival in rivals}
-    return Evaluation(
-        name,
-        opponent,
-        source,
-        scenarios,
-        rules,
-        seed,
-        confidence,
-        tuple(notes),
-        played,
-        best,
-        values,
-        points,
-        shares,
-        told,
-        protocols,
-    )
+    return _Reference(best, values, tuple(notes))
+
+
+def _line(name: str, seats: tuple[Outcomes, Outcomes], counted: tuple[Bools, Bools], confidence: float) -> PlayerLine:
+    """The line of the games that count."""
+    opens, answers = (select_games(own, valid) for own, valid in zip(seats, counted, strict=True))
+    return line_of(name, (opens, answers), confidence)
 
 
 def mean_of_seats(values: tuple[Value, Value]) -> Value:
@@ -211,7 +232,7 @@ def ultimatum_seat(rules: Rules) -> int | None:
 
 
 def _candidates(name: str, player: Partner, partner: Partner, reply: ResponsePair | None) -> list[dict[str, Partner]]:
-    """Partners to play, by seat, for a lower bound of a best response's value; none where games cost something."""
+    """Partners to play, by seat, for a lower bound of a best response's value; none where games are costly."""
     if expensive_to_query(player.traits) or expensive_to_query(partner.traits):
         return [{}, {}]
     known = {name: player, **{name: seat_occupant(name) for name in scripted()}}
@@ -232,7 +253,7 @@ def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -
 
 
 def human_figures(line: HumanLine) -> dict[str, Figures]:
-    """The human line as figures by view: who speaks first is ``seat_0``; what was not counted is ``nan``."""
+    """The human line as figures by view: the first speaker is ``seat_0``; figures without data are ``nan``."""
     means = {name: line.figures[human_name] for name, human_name in HUMAN_NAMES.items()}
     all_sides = Figures(**{**dict.fromkeys(Figures._fields, UNKNOWN), **means})
     seats = [
@@ -253,8 +274,8 @@ def line_of(name: str, seats: tuple[Outcomes, Outcomes], confidence: float) -> P
     return PlayerLine(name, seats, {view: figures(outcomes, confidence) for view, outcomes in views})
 
 
-def _shares(own: PlayerLine, of: PlayerLine, confidence: float) -> dict[str, Estimate]:
-    views = zip(VIEWS, (join_seats(own.seats), *own.seats), (join_seats(of.seats), *of.seats), strict=True)
+def _shares(own: PlayerLine, rival: PlayerLine, confidence: float) -> dict[str, Estimate]:
+    views = zip(VIEWS, (join_seats(own.seats), *own.seats), (join_seats(rival.seats), *rival.seats), strict=True)
     return {view: points_ratio(mine, theirs, confidence) for view, mine, theirs in views}
 
 

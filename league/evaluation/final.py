@@ -1,11 +1,11 @@
-"""What a league's main members are worth at the end: on scenarios, and against members, that nobody learned from.
+"""Final evaluation of a league's main members, on held-out scenarios against held-out members.
 
-Each is measured beside what could be had from the same partner on the same scenarios
-(:mod:`league.evaluation.proximity`), in self-play, and by what others can take from it. The reference is a property of
-the partner alone: the exact best response to it, or an upper bound that no policy exceeds; the mains, their snapshots
-and exploiters are never one. Where neither is known there is no share. The best that is known is another column. Both
-are read where they are stored; otherwise they are computed where that is quick (:data:`AFFORDABLE`), and the best
-known is then what a scripted partner, or a response by the partner's odds, earns in the same games.
+Each is compared with a reference for the same partner on the same scenarios (:mod:`league.evaluation.proximity`), in
+self-play, and by its exploitability. The reference is a property of the partner alone: the points of the exact best
+response to it, or an upper bound that no policy exceeds; never those of the mains, their snapshots or exploiters.
+Without either there is no share. The best known points are another column. Both are read where they are stored;
+otherwise they are computed where that is quick (:data:`AFFORDABLE`), and the best known points are then those of a
+scripted partner, or of a response by the partner's answer probabilities, in the same games.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dond_marl.errors import NotComputable
 from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
@@ -36,31 +37,29 @@ from partners.provenance import identity
 
 EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"
 BY_ODDS, ON_FILE = "response by its odds", "stored response"
-AFFORDABLE = (
-    5.0  # seconds of one core: a response that follows a partner's memory is not looked for where it takes more
-)
+AFFORDABLE = 5.0  # seconds of one core: slower responses to partners with memory are not computed
 Games = tuple[Outcomes, Outcomes]  # of one player in each seat
 
 
 class ReferenceMark(NamedTuple):
-    """What could be had from a partner in one seat."""
+    """The reference for a partner in one seat."""
 
     kind: str  # EXACT, BOUND or NONE
     points: Doubles  # [N] of ten in each game, or their mean in every one; nan where nothing is certain
 
 
 class BestKnown(NamedTuple):
-    """The most that somebody was seen to earn against a partner in one seat, who did not learn in this league.
+    """The best known points against a partner in one seat, of a player that did not train in this league.
 
-    A stored one's points are its means over the games of each part of the scenarios.
+    Stored points are means over the games of each part of the scenarios.
     """
 
-    who: str
+    player: str
     points: float  # of ten, mean
 
 
 class Matchup(NamedTuple):
-    """A member against one opponent, what could be had there, and the best that is known."""
+    """A member against one opponent, with the references and the best known points."""
 
     opponent: str
     played: PlayerLine
@@ -69,7 +68,7 @@ class Matchup(NamedTuple):
 
 
 class ExploiterResult(NamedTuple):
-    """What an exploiter does to a member, points of ten."""
+    """An exploiter's gain against a member, points of ten."""
 
     exploiter: str
     gain: tuple[Estimate, Estimate]  # by its seat: its points less the member's own against itself there
@@ -77,21 +76,21 @@ class ExploiterResult(NamedTuple):
 
 
 class MemberEvaluation(NamedTuple):
-    """What one main member is worth."""
+    """The evaluation of one main member."""
 
     member: str
-    meetings: tuple[Matchup, ...]
-    proximity: Proximity  # to what could be had
+    matchups: tuple[Matchup, ...]
+    proximity: Proximity  # to the references
     agreement: Estimates  # share of games with a deal, every opponent and seat weighing alike
     welfare: Estimates  # share of the largest joint points, no deal being 0
     self_play: PlayerLine  # one game per scenario
-    exploiters: tuple[ExploiterResult, ...]  # who gains most first
-    exploitability: tuple[Exploitability, Exploitability] | None  # by the exploiting seat; None where it is not known
-    split_gains: SplitGains | None = None  # what that is made of, where a table of an equilibrium knows the game
+    exploiters: tuple[ExploiterResult, ...]  # largest gain first
+    exploitability: tuple[Exploitability, Exploitability] | None  # by the exploiting seat; None where unknown
+    split_gains: SplitGains | None = None  # its parts, where an equilibrium table holds the game
 
 
 class FinalEvaluation(NamedTuple):
-    """What all main members of a league are worth, and on what it was measured."""
+    """The evaluation of all main members of a league, with its terms."""
 
     members: tuple[MemberEvaluation, ...]
     source: ScenarioSource
@@ -120,23 +119,23 @@ def final_evaluation(
 ) -> FinalEvaluation:
     """Measure ``members`` against ``opponents`` on ``sample`` scenarios of ``source``, by default all.
 
-    ``exploiters`` learned against the members. ``specs`` says of opponents that are given as partners who they are, so
-    that a stored reference is found. ``revealed``: both seats see each other's values. Who breaks down is noted and
-    left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
+    ``exploiters`` trained against the members. ``specs``: the specs of opponents that are given as partners, to find
+    their stored references. ``revealed``: both seats see each other's values. A player that fails is
+    noted and left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
     :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
     """
     mains, partners = _seat_occupants(members), _seat_occupants(opponents)
-    hunters = _seat_occupants(exploiters or {})
-    named = {**{name: who for name, who in opponents.items() if isinstance(who, str | Mapping)}, **(specs or {})}
+    exploiters_by_name = _seat_occupants(exploiters or {})
+    named = {**{name: each for name, each in opponents.items() if isinstance(each, str | Mapping)}, **(specs or {})}
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed)
-    everybody = {**mains, **partners}.items()
-    notes = [f"{who} sees what its seat cannot see" for who, player in everybody if player.traits.privileged]
-    met: dict[str, list[Matchup]] = {name: [] for name in mains}
+    players = {**mains, **partners}.items()
+    notes = [f"{name} sees what its seat cannot see" for name, player in players if player.traits.privileged]
+    matchups: dict[str, list[Matchup]] = {name: [] for name in mains}
     for opponent, partner in partners.items():
         if expensive_to_query(partner.traits):
-            notes.append(f"{opponent} is left out: a reference would ask it thousands of times")
+            notes.append(f"{opponent} is left out: a reference needs thousands of queries to it")
             continue
-        report(f"the best that can be done against {opponent}")
+        report(f"the reference for {opponent}")
         try:
             games = _play_mains(terms, opponent, partner, mains, notes)
             marks, known = _reference_and_best_known(terms, opponent, partner, named.get(opponent), notes, report)
@@ -144,15 +143,17 @@ def final_evaluation(
             notes.append(f"{opponent} is left out: {error}")
             continue
         for name, each in games.items():
-            met[name].append(Matchup(opponent, line_of(name, each, confidence), marks, known))
+            matchups[name].append(Matchup(opponent, line_of(name, each, confidence), marks, known))
     evaluations = []
     for name, player in mains.items():
-        if not met[name]:
-            notes.append(f"{name} is not evaluated: it has met nobody")
+        if not matchups[name]:
+            notes.append(f"{name} is not evaluated: it played no opponent")
             continue
-        report(f"what can be gained against {name}")
+        report(f"the exploitability of {name}")
         try:
-            evaluations.append(_evaluate_member(terms, name, player, tuple(met[name]), hunters, exploitability, notes))
+            evaluations.append(
+                _evaluate_member(terms, name, player, tuple(matchups[name]), exploiters_by_name, exploitability, notes)
+            )
         except PlayError as error:
             notes.append(f"{name} is not evaluated: {error}")
     points = points_of_reference(terms.scenarios, rules, confidence)
@@ -166,15 +167,15 @@ def _play_mains(
 
     Raises :class:`PlayError` where the opponent fails.
     """
-    known = {}
+    games = {}
     for name, player in mains.items():
         try:
-            known[name] = play_seats(terms, name, (player, player), opponent, partner)
+            games[name] = play_seats(terms, name, (player, player), opponent, partner)
         except PlayError as error:
-            if error.who == opponent:
+            if error.player == opponent:
                 raise
-            notes.append(f"{name} does not meet {opponent}: {error}")
-    return known
+            notes.append(f"{name} does not play {opponent}: {error}")
+    return games
 
 
 def _reference_and_best_known(
@@ -185,9 +186,9 @@ def _reference_and_best_known(
     notes: list[str],
     report: Callable[[str], None],
 ) -> tuple[tuple[ReferenceMark, ReferenceMark], tuple[BestKnown, BestKnown] | None]:
-    """What could be had from a partner in each seat and, beside what is not exact, the best that is known.
+    """The reference for a partner in each seat and, unless both are exact, the best known points.
 
-    Read where it is stored. Otherwise one response is computed and played, for both, or none where that takes long.
+    Read where they are stored. Otherwise one response is computed and played for both, or none where that is slow.
     """
     found = _stored(terms, spec)
     if found is not None:
@@ -202,7 +203,7 @@ def _reference_and_best_known(
         response = _played_response(terms, opponent, partner)
     else:
         notes.append(
-            f"no reference is computed for {opponent}: to follow its memory takes minutes, and none is stored for it "
+            f"no reference is computed for {opponent}: with its memory that takes minutes, and none is stored for it "
             f"with these rules and scenarios (`dond ship references` stores those of lewis under the default rules)"
         )
     if response is not None and response[1]:
@@ -213,16 +214,19 @@ def _reference_and_best_known(
 
 
 def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
-    """Whether a response is quick to find, by what the stored ones to its like took: no clock decides."""
+    """Whether a response is quick to compute, by the stored durations for partners of its kind, not by a clock."""
     if exact_by_answers(partner, rules) or not is_enumerable(partner, rules):
         return True
-    who = "" if spec is None else identity(spec)
-    took = {
+    name_of_partner = "" if spec is None else identity(spec)
+    seconds = {
         name: sum(math.inf if side is None else side.seconds for side in each.seats)
         for name, each in stored_references().items()
     }
-    kin = [seconds for name, seconds in took.items() if name.partition("(")[0] == who.partition("(")[0]]
-    return took.get(who, max(kin, default=math.inf)) * rules.max_turns / Rules().max_turns <= AFFORDABLE
+    kind = name_of_partner.partition("(")[0]
+    similar = [duration for name, duration in seconds.items() if name.partition("(")[0] == kind]
+    return (
+        seconds.get(name_of_partner, max(similar, default=math.inf)) * rules.max_turns / Rules().max_turns <= AFFORDABLE
+    )
 
 
 def _played_response(terms: Terms, opponent: str, partner: Partner) -> tuple[Games, bool] | None:
@@ -230,7 +234,7 @@ def _played_response(terms: Terms, opponent: str, partner: Partner) -> tuple[Gam
     try:
         reply = best_known_response(partner, terms.source, terms.rules, revealed=terms.revealed)
         return play_seats(terms, FOUND, reply.players, opponent, partner), reply.exact
-    except ValueError:  # it remembers, or its odds are not known
+    except NotComputable:
         return None
     except PlayError as error:
         if not isinstance(error.cause, OutOfReach):
@@ -260,19 +264,19 @@ def _mark_of_side(terms: Terms, seat: int, side: Side | None) -> ReferenceMark:
     size = terms.scenarios.size
     if side is None:
         return ReferenceMark(NONE, np.full(size, np.nan))
-    # In each game what the reference earns on average in the games of its part.
+    # In each game the reference's mean points over the games of its part.
     return ReferenceMark(EXACT if side.exact else BOUND, np.array(side.high_in)[view_parts(terms.scenarios, seat)])
 
 
 def _best_of_zoo(terms: Terms, opponent: str, partner: Partner, by_odds: Games | None) -> tuple[BestKnown, BestKnown]:
-    """Who earns most against a partner in each seat: the scripted zoo, and a response by its odds if there is one."""
+    """The best points against a partner in each seat: of the scripted zoo, and of a response by its odds."""
     tried: dict[str, Games] = {} if by_odds is None else {BY_ODDS: by_odds}
     for name in zoo():
         try:
             player = seat_occupant(name)
             tried[name] = play_seats(terms, name, (player, player), opponent, partner)
         except PlayError as error:
-            if error.who == opponent:
+            if error.player == opponent:
                 raise
     means = [{name: float(games[seat].own.mean()) for name, games in tried.items()} for seat in (0, 1)]
     first, second = (BestKnown(best := max(of, key=lambda name: of[name]), of[best]) for of in means)
@@ -283,27 +287,27 @@ def _evaluate_member(
     terms: Terms,
     name: str,
     player: Partner,
-    meetings: tuple[Matchup, ...],
-    hunters: Mapping[str, Partner],
+    matchups: tuple[Matchup, ...],
+    exploiters_by_name: Mapping[str, Partner],
     exploitability: bool,
     notes: list[str],
 ) -> MemberEvaluation:
-    own = [each.played.seats for each in meetings]
-    marks = [(each.marks[0].points, each.marks[1].points) for each in meetings]
-    exact = np.array([[mark.kind == EXACT for mark in each.marks] for each in meetings])
+    own = [each.played.seats for each in matchups]
+    marks = [(each.marks[0].points, each.marks[1].points) for each in matchups]
+    exact = np.array([[mark.kind == EXACT for mark in each.marks] for each in matchups])
     opens = play_seats(terms, name, (player, player), name, player)[0]
     alone = opens, opens._replace(own=opens.left, left=opens.own)  # one game per scenario, seen from each seat
     exploited = []
-    for hunter, exploiter in hunters.items():
+    for exploiter_name, exploiter in exploiters_by_name.items():
         try:
-            taken = play_seats(terms, hunter, (exploiter, exploiter), name, player)
-            exploited.append(_exploiter_result(hunter, taken, alone, own, terms.confidence))
+            taken = play_seats(terms, exploiter_name, (exploiter, exploiter), name, player)
+            exploited.append(_exploiter_result(exploiter_name, taken, alone, own, terms.confidence))
         except PlayError as error:
-            notes.append(f"the exploiter {hunter} is left out: {error}")
+            notes.append(f"the exploiter {exploiter_name} is left out: {error}")
     gains = _exploitability(terms, player) if exploitability else None
     return MemberEvaluation(
         name,
-        meetings,
+        matchups,
         proximity(own, marks, exact, seed=terms.seed, confidence=terms.confidence),
         over_cells("deal", own, seed=terms.seed, confidence=terms.confidence),
         over_cells("welfare", own, seed=terms.seed, confidence=terms.confidence),
@@ -314,7 +318,9 @@ def _evaluate_member(
     )
 
 
-def _exploiter_result(hunter: str, taken: Games, alone: Games, own: list[Games], confidence: float) -> ExploiterResult:
+def _exploiter_result(
+    exploiter_name: str, taken: Games, alone: Games, own: list[Games], confidence: float
+) -> ExploiterResult:
     """``taken``: the exploiter's games by seat; ``alone``, ``own``: the member's with itself and with opponents."""
 
     def over_scenarios(difference: Doubles) -> Estimate:
@@ -323,11 +329,11 @@ def _exploiter_result(hunter: str, taken: Games, alone: Games, own: list[Games],
     gain = [over_scenarios(taken[seat].own - alone[seat].own) for seat in (0, 1)]
     usual = [np.mean([games[seat].own for games in own], axis=0) for seat in (0, 1)]
     drop = [over_scenarios(usual[seat] - taken[1 - seat].left) for seat in (0, 1)]
-    return ExploiterResult(hunter, (gain[0], gain[1]), (drop[0], drop[1]))
+    return ExploiterResult(exploiter_name, (gain[0], gain[1]), (drop[0], drop[1]))
 
 
 def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Exploitability] | None:
-    """What a best response in each seat gains over the member against itself, under the source's prior."""
+    """The gain of a best response in each seat over the member against itself, under the source's prior."""
     if terms.revealed or expensive_to_query(player.traits):
         return None
     try:
@@ -335,7 +341,7 @@ def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Expl
         alone = self_play_values(player, terms.source, terms.rules)
         tried = [{"itself": player, FOUND: found} for found in reply.players]
         values = [known_response_value(reply, player, terms.source, terms.rules, seat, tried[seat]) for seat in (0, 1)]
-    except ValueError:  # it remembers, its odds are not known, or the distribution is out of reach
+    except NotComputable:
         return None
     return Exploitability(values[0], alone[0]), Exploitability(values[1], alone[1])
 

@@ -1,6 +1,6 @@
-"""Games of a member in both seats of the same scenarios, and what it scores in them.
+"""Games of a member in both seats of the same scenarios, and its scores.
 
-Every scenario is played once in each seat, with the same noise whoever plays. K = scenarios.
+Every scenario is played once in each seat, with the same noise for all players. K = scenarios.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ MEMBER, PARTNER = "the member", "its partner"  # as a score's answers name them
 
 
 class PlayError(RunFailure):
-    """An occupant failed while it was evaluated: ``who`` it is and its ``cause``; the message adds the seat."""
+    """An occupant failed during an evaluation; ``player`` is its name, and the message adds the seat."""
 
-    def __init__(self, who: str, seat: int, cause: BaseException) -> None:
-        super().__init__(f"{who} failed as {SEATS[seat]}: {error_line(cause)}")
-        self.who, self.cause = who, cause
+    def __init__(self, player: str, seat: int, cause: BaseException) -> None:
+        super().__init__(f"{player} failed as {SEATS[seat]}: {error_line(cause)}")
+        self.player, self.cause = player, cause
 
 
 class UnreachedError(RunFailure):
-    """Somebody could not be reached in too many games, in which a fallback played for it; ``answers`` by who it is."""
+    """A player could not be reached in too many games, where its fallback played; ``answers`` by player."""
 
-    def __init__(self, who: str, why: str, answers: Mapping[str, Answers]) -> None:
-        super().__init__(f"no figures for {who}, they would be its fallback's: {why}")
-        self.who, self.answers = who, answers
+    def __init__(self, player: str, why: str, answers: Mapping[str, Answers]) -> None:
+        super().__init__(f"no figures for {player}, they would be its fallback's: {why}")
+        self.player, self.answers = player, answers
 
 
 class Terms(NamedTuple):
-    """What all games of an evaluation have in common."""
+    """The settings that all games of an evaluation share."""
 
     source: ScenarioSource
     scenarios: Scenarios  # of the source
@@ -80,22 +80,22 @@ class Terms(NamedTuple):
 
 
 class Witness:
-    """Keeps the turns on which somebody is asked, and what it says."""
+    """A player that records the turns of its queries and its decisions."""
 
     def __init__(self, player: Partner) -> None:
         self.player, self.traits = player, player.traits
         self.turns: list[Turns] = []
-        self.said: list[Decisions] = []
+        self.decisions: list[Decisions] = []
 
     def act(self, turns: Turns) -> Decisions:
         decisions = self.player.act(turns)
         self.turns.append(turns)
-        self.said.append(decisions)
+        self.decisions.append(decisions)
         return decisions
 
 
 def heldout_terms(rules: Rules = Rules(), seed: int = 0) -> Terms:
-    """The held-out scenarios: those of the default source with a view that nobody learns on (split ``test``)."""
+    """The held-out scenarios: those of the default source with a view that is held out of training (split ``test``)."""
     source = open_source("lewis", split="test")
     assert source.table is not None
     return Terms(source, source.table, rules, seed)
@@ -108,11 +108,11 @@ class Result(NamedTuple):
     as_seat: tuple[Estimate, Estimate]
     deals: float
     turns: float  # acts of both seats per game
-    answers: Mapping[str, Answers] = MappingProxyType({})  # of whoever did not always answer
+    answers: Mapping[str, Answers] = MappingProxyType({})  # of players with fallback acts
 
 
 class Scores(NamedTuple):
-    """The same over several opponents."""
+    """A member's scores over several opponents."""
 
     points: Estimate  # mean over the opponents
     deals: float
@@ -129,12 +129,12 @@ def score(member: Partner, against: Partner, terms: Terms, whisper: HintSource |
         as_seat=(first, second),
         deals=float(np.mean([each.deal[each.valid].mean() for each in games])),
         turns=float(np.mean([each.turns[each.valid].mean() for each in games])),
-        answers={who: own for who, own in answers.items() if own.fallbacks},
+        answers={name: own for name, own in answers.items() if own.fallbacks},
     )
 
 
 def collect_games(played: Iterable[Games], player: str, opponent: str) -> tuple[list[Games], dict[str, Answers]]:
-    """The games of both seats, ``player`` in seat_0 first, and who answered how often.
+    """The games of both seats, ``player`` in seat_0 first, and the answer counts of both players.
 
     Raises :class:`UnreachedError` where one of them was not reached in more than ``UNREACHED_BOUND`` of the games; once
     that is sure, the other seat is not played.
@@ -157,9 +157,9 @@ def collect_games(played: Iterable[Games], player: str, opponent: str) -> tuple[
 def scores(
     member: Partner, opponents: Sequence[str], terms: Terms, report: Callable[[str], None] = lambda _: None
 ) -> Scores:
-    """Play ``member`` against each of ``opponents``, named as in the catalogue; ``report`` receives whom it plays.
+    """Play ``member`` against each of ``opponents``, named as in the catalogue.
 
-    Raises :class:`UnreachedError`.
+    ``report`` receives each opponent's name. Raises :class:`UnreachedError`.
     """
     groups, deals, points = scenario_groups(terms.scenarios), [], []
     for name in opponents:
@@ -179,16 +179,16 @@ def scores(
 
 
 def _own_points(games: Sequence[Games], terms: Terms) -> Doubles:
-    """Points of ten of the player who sat in seat_0 of the first games and in seat_1 of the second, ``[2, K]``.
+    """Points of ten of the player in seat_0 of the first games and in seat_1 of the second, ``[2, K]``.
 
-    ``nan`` in games that count for nobody.
+    ``nan`` in invalid games.
     """
     points = [points_of_ten(each.scores, terms.scenarios.pool_values)[:, seat] for seat, each in enumerate(games)]
     return np.where([each.valid for each in games], np.stack(points), np.nan)
 
 
 class SeatGames(NamedTuple):
-    """Outcomes by seat of one player against one partner, which games count, and who answered how often."""
+    """Outcomes by seat of one player against one partner, the valid games, and the answer counts."""
 
     seats: tuple[Outcomes, Outcomes]  # of all games
     counted: tuple[Bools, Bools]
@@ -200,24 +200,24 @@ def play_seats(
 ) -> tuple[Outcomes, Outcomes]:
     """The outcomes of ``players[seat]`` in each seat against ``partner``; ``player`` and ``opponent`` are their names.
 
-    Raises :class:`PlayError`, also where somebody was not reached in a single game, and
+    Raises :class:`PlayError`, also where a player was not reached in a single game, and
     :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
     """
     try:
         played = play_reachable(terms, player, players, opponent, partner)
     except UnreachedError as error:
-        raise PlayError(error.who, 0, error) from error
+        raise PlayError(error.player, 0, error) from error
     for seat, counted in enumerate(played.counted):
         if not counted.all():
-            who = max(played.answers, key=lambda name: played.answers[name].left_out)
-            raise PlayError(who, seat, UnreachedError(who, f"it {played.answers[who]}", played.answers))
+            name = max(played.answers, key=lambda name: played.answers[name].left_out)
+            raise PlayError(name, seat, UnreachedError(name, f"it {played.answers[name]}", played.answers))
     return played.seats
 
 
 def play_reachable(
     terms: Terms, player: str, players: tuple[Partner, Partner], opponent: str, partner: Partner
 ) -> SeatGames:
-    """The same where somebody may be out of reach now and then. Raises :class:`UnreachedError` too."""
+    """As :func:`play_seats`, but some games may be invalid; raises :class:`UnreachedError` too."""
     games, answers = _attributed_games(terms, player, players, opponent, partner)
     first, second = (outcomes_of(each, seat) for seat, each in enumerate(games))
     for each in (first, second):
@@ -232,7 +232,7 @@ class Repeated(NamedTuple):
     error at all.
     """
 
-    points: Doubles  # [2, R, N] the player's points of ten; nan in games that count for nobody, and so the next three
+    points: Doubles  # [2, R, N] the player's points of ten; nan in invalid games, and so the next three
     left: Doubles  # the partner's
     deal: Doubles  # 1 with a deal, else 0
     welfare: Doubles  # share of the largest joint points, no deal being 0
@@ -242,23 +242,23 @@ class Repeated(NamedTuple):
 def play_repeatedly(
     terms: Terms, name: str, player: Partner, opponent: str, partner: Partner, times: int, index: tuple[int, ...] = ()
 ) -> Repeated:
-    """Play all scenarios in both seats of ``player``, ``times`` over where either of the two reads noise, else once.
+    """Play all scenarios in both seats of ``player``, ``times`` over if one of the two is stochastic, else once.
 
-    ``index`` names the noise besides the terms' seed; whoever plays the same index has the same noise. Raises
+    ``index`` names the noise besides the terms' seed; all players have the same noise at one index. Raises
     :class:`PlayError` and :class:`UnreachedError`.
     """
     chance = not (player.traits.deterministic and partner.traits.deterministic)
-    kept: list[list[Doubles]] = [[], [], [], []]
+    measures: list[list[Doubles]] = [[], [], [], []]
     answers: dict[str, Answers] = {}
     for number in range(times if chance else 1):
-        games, heard_of = _attributed_games(terms, name, (player, player), opponent, partner, (*index, number))
-        answers = {who: answers.get(who, Answers()) + own for who, own in heard_of.items()}
+        games, new_answers = _attributed_games(terms, name, (player, player), opponent, partner, (*index, number))
+        answers = {each: answers.get(each, Answers()) + own for each, own in new_answers.items()}
         outcomes = [outcomes_of(each, seat) for seat, each in enumerate(games)]
         counted = [each.valid for each in games]
-        for measure, values in zip(kept, ("own", "left", "deal", "welfare"), strict=True):
+        for measure, values in zip(measures, ("own", "left", "deal", "welfare"), strict=True):
             got = np.stack([getattr(each, values).astype(np.float64) for each in outcomes])
             measure.append(np.where(counted, got, np.nan))
-    points, left, deal, welfare = (np.stack(measure, axis=1) for measure in kept)
+    points, left, deal, welfare = (np.stack(measure, axis=1) for measure in measures)
     return Repeated(points, left, deal, welfare, answers)
 
 
@@ -270,7 +270,7 @@ def _attributed_games(
     partner: Partner,
     index: tuple[int, ...] = (),
 ) -> tuple[list[Games], dict[str, Answers]]:
-    """What :func:`heard` hears; whoever fails is named, in a :class:`PlayError`."""
+    """What :func:`heard` collects; raises a :class:`PlayError` that names the player that failed."""
     begun = 0
 
     def one_by_one() -> Iterator[Games]:
@@ -282,5 +282,5 @@ def _attributed_games(
     try:
         return collect_games(one_by_one(), player, opponent)
     except OccupantError as error:
-        who = player if error.seat == begun else opponent
-        raise PlayError(who, error.seat, error.__cause__ or error) from error
+        failed = player if error.seat == begun else opponent
+        raise PlayError(failed, error.seat, error.__cause__ or error) from error

@@ -1,4 +1,4 @@
-"""The final evaluation of a run: its main members against held-out members, on scenarios that nobody learned on."""
+"""The final evaluation of a run: its main members against held-out members, on held-out scenarios."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from partners.learning.rewards import OWN
 from partners.provenance import Ancestry, held_out_sources, label, roster_test_members
 from partners.rosters import DEV, roster
 
-APART = 2**62  # added to the run's seed: what is drawn for an evaluation was not drawn for the league
+APART = 2**62  # added to the run's seed, so that evaluation and league draw different noise
 EXPLOITERS = ("main_exploiter", "league_exploiter")
 
 
@@ -39,11 +39,11 @@ def evaluate_run(
 ) -> FinalEvaluation:
     """Evaluate the main members of a run, which may be in progress, as they stand in its ledger.
 
-    They play their likeliest acts, or as they practiced where ``sampling``. Opponents are the members of the split
-    ``heldout`` or, where there is none, those of the roster dev; whom of them a main or somebody in its past has met is
-    noted. Scenarios are the held-out part of the run's source, all of it where it has none. The settings are the run's
-    own unless a ``config`` is given. Raises
-    :class:`NothingToEvaluate` and what opening the ledger raises.
+    They play their likeliest acts, or sample as in practice with ``sampling``. Opponents are the members of the split
+    ``heldout`` or, where there is none, those of the roster dev; a note lists the opponents that a main, or an ancestor
+    of it, has trained with. Scenarios are the held-out part of the run's source, all of it where it has none. The
+    settings are the run's own unless a ``config`` is given. Raises :class:`NothingToEvaluate` and what opening the
+    ledger raises.
     """
     if not directory.ledger.is_file():
         raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
@@ -59,18 +59,22 @@ def evaluate_run(
 
     mains = {m.name: partner(m) for m in members if m.role == "main"}
     if not mains:
-        raise NothingToEvaluate("the run has no main member: nobody in it learns for itself")
-    hunters = {m.name for m in members if m.role in EXPLOITERS}
-    last = {m.parent: m for m in members if m.role == "snapshot"}  # an exploiter may have started over since
-    exploiters = {m.name: partner(m) for m in members if m.name in hunters or m in [last.get(each) for each in hunters]}
-    held = {m.name: SEATING.partner(Entrant(m, m.blob), place) for m in members if m.split == "heldout"}
-    specs = {m.name: m.spec for m in members if m.name in held and m.spec is not None}
-    if not held:
+        raise NothingToEvaluate("the run has no main member")
+    exploiter_names = {m.name for m in members if m.role in EXPLOITERS}
+    last = {m.parent: m for m in members if m.role == "snapshot"}  # an exploiter may have been reset since
+    exploiters = {
+        m.name: partner(m)
+        for m in members
+        if m.name in exploiter_names or m in [last.get(each) for each in exploiter_names]
+    }
+    heldout = {m.name: SEATING.partner(Entrant(m, m.blob), place) for m in members if m.split == "heldout"}
+    specs = {m.name: m.spec for m in members if m.name in heldout and m.spec is not None}
+    if not heldout:
         specs = {name: name for name in roster(DEV)}
     env, league = config.env, config.league
     evaluation = final_evaluation(
         mains,
-        held or specs,
+        heldout or specs,
         env.model_copy(update={"split": HELDOUT.get(env.scenarios, env.split)}).open_source(),
         env.rules(),
         exploiters=exploiters,
@@ -83,28 +87,29 @@ def evaluate_run(
     )
     how = "samples its acts, as in practice (sampled)" if sampling else PROTOCOLS[GREEDY]
     pasts = {name: blob_ancestry(read_blob(place.blobs, states[name].blob).about, config, name) for name in mains}
-    notes = [f"a network of the league {how}", *_rewards(config, mains), *_met_before(pasts, specs)]
-    if not held:
-        notes.append("nobody is held out of this league, so the opponents are the roster dev")
+    notes = [f"a network of the league {how}", *_rewards(config, mains), *_provenance_notes(pasts, specs)]
+    if not heldout:
+        notes.append("no member is held out of this league, so the opponents are the roster dev")
     return evaluation._replace(notes=(*notes, *evaluation.notes))
 
 
-def _met_before(pasts: Mapping[str, Ancestry], specs: Mapping[str, Spec]) -> Iterator[str]:
-    """A note for each main of which a reader must know: it met opponents (``specs``), or views that are held out."""
+def _provenance_notes(pasts: Mapping[str, Ancestry], specs: Mapping[str, Spec]) -> Iterator[str]:
+    """Notes on mains that trained with opponents (``specs``), on held-out views, or with unknown provenance."""
     for name, past in pasts.items():
-        met = [opponent for opponent, spec in specs.items() if roster_test_members(past, [spec])]
-        if met:
-            yield f"{name} has met {', '.join(met)} before, itself or through somebody that it learned from"
-        if seen := held_out_sources(past):
-            yield f"{name} is of a line that practiced on views that are held out, in {' and '.join(seen)}"
+        seen = [opponent for opponent, spec in specs.items() if roster_test_members(past, [spec])]
+        if seen:
+            yield f"{name}, or an ancestor of it, has trained with {', '.join(seen)}"
+        if views := held_out_sources(past):
+            yield f"{name}, or an ancestor of it, has trained on held-out views, in {' and '.join(views)}"
         if past.unknown:
-            yield f"{name} has met {', '.join(map(label, past.unknown))}, and nobody wrote down whom these had met"
+            unknown = ", ".join(map(label, past.unknown))
+            yield f"{name} has trained with {unknown}, whose own training opponents are not recorded"
 
 
 def _rewards(config: Config, mains: Collection[str]) -> Iterator[str]:
-    """A note for each main member that practiced for another reward than its own points."""
+    """Notes on main members that trained on other rewards than their own points."""
     for learner in config.learners:
         changed = (stage.learner(learner) for stage in config.curriculum)
-        paid = sorted({learner.reward, *(each.reward for each in changed if each is not None)} - {OWN})
-        if learner.name in mains and paid:
-            yield f"{learner.name} was paid {', '.join(paid)} in practice, not only its own points"
+        rewards = sorted({learner.reward, *(each.reward for each in changed if each is not None)} - {OWN})
+        if learner.name in mains and rewards:
+            yield f"{learner.name} was rewarded by {', '.join(rewards)} in training, not only by its own points"

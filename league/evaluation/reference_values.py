@@ -1,7 +1,7 @@
 """Computing references: the best response to a partner, played over the whole legal space, or a certified bound.
 
 An exact response plays every scenario once, so that what it earns in a part of the scenarios is a sum over that part's
-games. Where the response is not exact the reference is an upper bound: the seat is told more than it can know
+games. Where the response is not exact the reference is an upper bound: the seat has more information than it can have
 (:mod:`dond_marl.yardsticks.odds`, :mod:`dond_marl.yardsticks.adaptive`), in each part by itself.
 """
 
@@ -43,7 +43,7 @@ RULES = Rules()
 
 
 def reference_to(partner: Partner, *, effort: int = EFFORT) -> Reference:
-    """What could have been had against ``partner`` in each seat; ``effort`` bounds what is looked at for a pool."""
+    """The reference against ``partner`` in each seat; ``effort`` bounds the beliefs of a pool."""
     if expensive_to_query(partner.traits):
         return Reference((None, None), "")
     first, second = (_side(partner, seat, effort) for seat in (0, 1))
@@ -60,19 +60,19 @@ def ship_references(
 ) -> None:
     """Compute the references for ``specs`` and add each to ``target`` as soon as it is known.
 
-    Those that are there already and whose partner still plays as it did are left as they are, unless ``again``.
+    Existing ones whose partner still plays the same are kept, unless ``again``.
     """
     for spec in specs:
         name, partner = identity(spec), seat_occupant(spec)
-        held = stored_references(target).get(name)
-        if held is None or again or held.fingerprint != fingerprint_of(partner):
-            held = reference_to(partner, effort=effort)
-            write_references(target, {**stored_references(target), name: held})
-        report(name, held)
+        current = stored_references(target).get(name)
+        if current is None or again or current.fingerprint != fingerprint_of(partner):
+            current = reference_to(partner, effort=effort)
+            write_references(target, {**stored_references(target), name: current})
+        report(name, current)
 
 
 def references_to_ship(partners: Iterable[Spec], rosters: Iterable[str] = ()) -> list[Spec]:
-    """Whom the package ships references for: the given ones, else all rosters and the catalogue; the quickest first."""
+    """The partners to ship references for: the given ones, else all rosters and the catalogue; the quickest first."""
     chosen, named = list(partners), list(rosters)
     if not chosen and not named:
         named, chosen = list(ROSTERS), _freely_queried_occupants()
@@ -83,7 +83,7 @@ def references_to_ship(partners: Iterable[Spec], rosters: Iterable[str] = ()) ->
 
 
 def _freely_queried_occupants() -> list[Spec]:
-    """Every occupant of the catalogue that needs no parameters and can be asked freely."""
+    """Every occupant of the catalogue that needs no parameters and is free to query."""
     found: list[Spec] = []
     for name in PARTNERS:
         try:
@@ -123,10 +123,10 @@ def _side(partner: Partner, seat: int, effort: int) -> Side | None:
 
 
 def _by_enumeration(partner: Partner, seat: int, effort: int) -> tuple[bool, str, Doubles, float, list[float]]:
-    """Pool by pool: what the response earns in each scenario, and the bounds over all and by part."""
+    """Pool by pool: the response's points in each scenario, and the bounds over all and by part."""
     space, which = lewis_space(), view_parts(lewis_space(), seat)
     _, pool_of = np.unique(space.counts, axis=0, return_inverse=True)
-    earned, told = np.zeros(space.size), np.zeros(space.size)
+    earned, revealed = np.zeros(space.size), np.zeros(space.size)
     total, exact = 0.0, True
     for pool in range(int(pool_of.max()) + 1):
         rows = np.flatnonzero(pool_of.reshape(-1) == pool)
@@ -137,14 +137,14 @@ def _by_enumeration(partner: Partner, seat: int, effort: int) -> tuple[bool, str
         total, exact = total + value * len(rows), exact and sure
         solved = game.pool(0)
         earned[rows] = _by_scenario(game, solved.response_points(), table, seat)
-        told[rows] = _by_scenario(game, solved.values_if_revealed(), table, seat)
+        revealed[rows] = _by_scenario(game, solved.values_if_revealed(), table, seat)
     assert not exact or abs(earned.mean() - total / space.size) < SAME
-    bounds = [float(told[which == part].mean()) for part in range(len(PARTS))]
+    bounds = [float(revealed[which == part].mean()) for part in range(len(PARTS))]
     return exact, "expectimax over beliefs" if exact else "told in the end", earned, total / space.size, bounds
 
 
 def _by_scenario(game: Adaptive, worth: Doubles, table: Scenarios, seat: int) -> Doubles:
-    """Values by context and mind ``[C, M]`` of one pool's scenarios, expected over who sits opposite: ``[N]``."""
+    """Values by context and policy ``[C, M]`` as expectations over personas in each of a pool's scenarios, ``[N]``."""
     pool = game.pool(0)
     mine, theirs = table.utilities[:, seat], table.utilities[:, 1 - seat]
     views = pool.automaton.views.utilities
@@ -170,7 +170,7 @@ def _by_probabilities(partner: Partner, seat: int) -> tuple[bool, str, Doubles, 
 
 
 def _part_of(contexts: Contexts, space: Scenarios, seat: int) -> Index:
-    """The part in which a seat's context meets each type, ``[C, K]``; -1 where it does not."""
+    """The part of the scenarios of each context and type, ``[C, K]``; -1 where there is none."""
     part = view_parts(space, seat)
     place: dict[bytes, int] = {}
     for row in range(space.size):
@@ -185,7 +185,7 @@ def _part_of(contexts: Contexts, space: Scenarios, seat: int) -> Index:
 
 
 def _response_points(response: Partner, partner: Partner, table: Scenarios, seat: int, number: int) -> Doubles:
-    """What the response earns in each scenario, ``[N]`` points of ten."""
+    """The response's points of ten in each scenario, ``[N]``."""
     pair = (response, partner) if seat == 0 else (partner, response)
     games = rollout(pair, table, RULES, seed=0, index=(number, seat), prior=PRIOR)
     points: Doubles = points_of_ten(games.scores, table.pool_values)[:, seat]

@@ -95,21 +95,21 @@ def told(answer: str):
 
 def test_beliefs_are_scored_beside_the_exact_posterior_and_beside_who_has_heard_nothing():
     even = told('{"books": 0.3333, "hats": 0.3333, "balls": 0.3334}')
-    assert even.answered == even.asked > 0
+    assert even.answered == even.queried > 0
     assert even.floor.mean < even.before.mean < even.brier.mean
     sure = told('{"books": 1.0, "hats": 0.0, "balls": 0.0}')
     assert sure.brier.mean > even.brier.mean
-    assert [each.number for each in sure.calibration] == [2 * sure.asked, 0, 0, 0, sure.asked]
+    assert [each.number for each in sure.calibration] == [2 * sure.queried, 0, 0, 0, sure.queried]
     assert sure.calibration[0].true + sure.calibration[-1].true < 1
     unread = told("The hats, I think.")
-    assert (unread.answered, unread.asked) == (0, even.asked)
+    assert (unread.answered, unread.queried) == (0, even.queried)
 
 
 def test_where_no_belief_can_be_asked_or_compared_the_note_says_so():
     asked = diagnose(LLMPartner(Answers(lambda _: "?")), "micro", TEST, some(3), Rules(6), beliefs=True)
-    assert asked.believed is None and "wants cannot be known" in asked.note
+    assert asked.believed is None and "no exact posterior" in asked.note
     scripted = diagnose("linear", "heuristic", TEST, some(3), Rules(6), beliefs=True)
-    assert scripted.believed is None and "language models alone" in scripted.note
+    assert scripted.believed is None and "only language models" in scripted.note
 
 
 def test_a_service_is_asked_about_beliefs_without_the_games_form_and_its_tokens_are_not_the_games(monkeypatch):
@@ -121,7 +121,7 @@ def test_a_service_is_asked_about_beliefs_without_the_games_form_and_its_tokens_
     try:
         found = diagnose(LLMPartner(client), "heuristic", TEST, some(3), Rules(4), beliefs=True)
         apart = [heard.body for heard in service.heard if "Do not act now" in heard.prompt]
-        assert found.believed.answered == found.believed.asked > 0 and apart
+        assert found.believed.answered == found.believed.queried > 0 and apart
         assert all("response_format" not in body for body in apart)
         assert all(body["messages"][0]["content"] == SYSTEM for body in apart)
         games = len(service.heard) - len(apart)  # of the first copy, and none of the second, whose client is the same

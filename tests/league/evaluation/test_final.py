@@ -73,7 +73,7 @@ def by_hand():
 def test_shares_of_the_exact_best_response_by_hand(by_hand):
     # As seat_0 it gets 6 and 8 where 10 could be had, as seat_1 2 and 1 as anybody would.
     (one,) = by_hand.members
-    (met,) = one.meetings
+    (met,) = one.matchups
     assert [mark.kind for mark in met.marks] == [EXACT, EXACT] and met.known is None
     assert [mark.points.mean() for mark in met.marks] == [10, 1.5]
     assert one.proximity.cells.value == pytest.approx(np.array([[0.7, 1.0]]))
@@ -120,13 +120,13 @@ def test_where_nothing_is_certain_there_is_no_share_and_the_best_known_is_no_mem
         exploitability=False,
     )
     (one,) = found.members
-    for met in one.meetings:
+    for met in one.matchups:
         assert [mark.kind for mark in met.marks] == [NONE, NONE]
         assert all(np.isnan(mark.points).all() for mark in met.marks)
-        assert met.known is not None and {each.who for each in met.known}.isdisjoint({"main", "greedy"})
-    remembers, gambles = (met.known for met in one.meetings)
+        assert met.known is not None and {each.player for each in met.known}.isdisjoint({"main", "greedy"})
+    remembers, gambles = (met.known for met in one.matchups)
     assert remembers[0].points == pytest.approx(10)  # somebody of the zoo asks for all
-    assert any(each.who == BY_ODDS for each in gambles)
+    assert any(each.player == BY_ODDS for each in gambles)
     assert np.isnan(one.proximity.cells.value).all() and np.isnan(one.proximity.mean.value)
     assert one.proximity.worst() is None and one.exploitability is None
     assert final_document(found)["members"]["main"]["worst"] is None
@@ -137,7 +137,7 @@ def test_stored_references_hold_where_the_rules_are_theirs():
     boulware, quantal = "boulware(floor=0.6)", "mixed_thresholds(ask=0.3, high=0.6, low=0.5)"
     assert reference_of(boulware).exact and not reference_of(quantal).exact
     found = final_evaluation({"main": "linear"}, {"a": boulware, "b": quantal}, source, exploitability=False)
-    first, second = found.members[0].meetings
+    first, second = found.members[0].matchups
     assert [mark.kind for mark in first.marks] == [EXACT, EXACT] and first.known is None
     assert [mark.kind for mark in second.marks] == [BOUND, BOUND]
     for met, seat in ((first, 0), (second, 1)):
@@ -149,7 +149,7 @@ def test_stored_references_hold_where_the_rules_are_theirs():
         )
         assert met.known is None or met.known[seat].points <= side.over(seat, (1, 2))[1] + 0.05  # chance in the games
     played = final_evaluation({"main": "linear"}, {"a": boulware}, source, Rules(9), exploitability=False, sample=50)
-    assert [mark.kind for mark in played.members[0].meetings[0].marks] == [EXACT, EXACT]  # computed for these rules
+    assert [mark.kind for mark in played.members[0].matchups[0].marks] == [EXACT, EXACT]  # computed for these rules
 
 
 class Counted:
@@ -188,7 +188,7 @@ def test_no_response_is_computed_where_references_are_stored():
     assert responses == [] and found.notes == ()
     # Asked once a turn at most in the games with the member, in two seats: for nothing else.
     assert asked <= 2 * Rules().max_turns * len(roster(DEV))
-    of_dev = {met.opponent: met for met in found.members[0].meetings}
+    of_dev = {met.opponent: met for met in found.members[0].matchups}
     for name, met in of_dev.items():
         reference = reference_of(name)
         assert (met.known is None) == reference.exact
@@ -202,7 +202,7 @@ def test_under_other_rules_one_response_is_computed_for_each_whose_like_was_quic
     found, asked, responses = computed_against((quick, gambles, slow), Rules(8))
     assert len(responses) == 2 and not any("hybrid" in line for line in responses)
     assert asked > 2 * 8 * 3  # a response is found by asking
-    kinds = [[mark.kind for mark in met.marks] for met in found.members[0].meetings]
+    kinds = [[mark.kind for mark in met.marks] for met in found.members[0].matchups]
     assert kinds == [[EXACT, EXACT], [NONE, NONE], [NONE, NONE]]
     assert len(found.notes) == 1 and "hybrid(middle=0.9)" in found.notes[0] and "ship references" in found.notes[0]
 
@@ -210,7 +210,7 @@ def test_under_other_rules_one_response_is_computed_for_each_whose_like_was_quic
 def test_who_breaks_down_is_noted_and_left_out():
     players = {"main": Agrees((1, 0, 0)), "broken main": Broken()}
     found = final_evaluation({"main": players["main"]}, {"usual": Agrees(), "broken": Broken()}, BY_HAND, Rules(2))
-    assert [met.opponent for met in found.members[0].meetings] == ["usual"]
+    assert [met.opponent for met in found.members[0].matchups] == ["usual"]
     assert found.notes == ("broken is left out: broken failed as seat_1: RuntimeError: lost my notes",)
     found = final_evaluation(
         {"main": players["main"]}, {"usual": Agrees()}, BY_HAND, Rules(2), exploiters={"thief": Broken()}
@@ -226,7 +226,7 @@ class Paid(Broken):
 
 def test_who_costs_something_to_ask_is_not_asked():
     found = final_evaluation({"main": Agrees((1, 0, 0))}, {"usual": Agrees(), "paid": Paid()}, BY_HAND, Rules(2))
-    assert [met.opponent for met in found.members[0].meetings] == ["usual"]
+    assert [met.opponent for met in found.members[0].matchups] == ["usual"]
     assert found.notes == ("paid is left out: a reference would ask it thousands of times",)
 
 
@@ -242,7 +242,7 @@ def test_revealed_values_are_seen_by_the_references_too():
         final_evaluation({"main": "heuristic"}, {"linear": "linear"}, BY_HAND, Rules(4), revealed=revealed)
         for revealed in (False, True)
     )
-    marks = [found.members[0].meetings[0].marks for found in (hidden, seen)]
+    marks = [found.members[0].matchups[0].marks for found in (hidden, seen)]
     assert {mark.kind for each in marks for mark in each} == {EXACT}
     means = [sum(mark.points.mean() for mark in each) for each in marks]
     assert means[1] >= means[0] - 1e-9
@@ -281,7 +281,7 @@ def evaluated(folder):
 
 def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evaluated):
     (one,) = evaluated.members
-    assert one.member == "main" and [met.opponent for met in one.meetings] == ["tough", "micro"]
+    assert one.member == "main" and [met.opponent for met in one.matchups] == ["tough", "micro"]
     assert evaluated.source.label == "lewis, split test" and evaluated.scenarios.size == 20
     # An exploiter that has started over is measured by what it left behind, too.
     assert {each.exploiter for each in one.exploiters} == {"hunter", "hunter@1"}
@@ -310,7 +310,7 @@ def test_the_tables_tell_everything_a_reader_needs(evaluated, width):
     for expected in ("agreement ", "welfare efficiency ", "main against itself", "ultimatum", "hunter@1", "gain as"):
         assert expected in words
     (member,) = evaluated.members
-    for met in member.meetings:
+    for met in member.matchups:
         points = met.played.figures[BOTH].points
         assert any(line.startswith(met.opponent) and f"{points.mean:.2f}" in line for line in text.splitlines())
 
@@ -408,5 +408,5 @@ def test_an_evaluation_writes_nothing_into_a_ledger(tmp_path):
 @pytest.mark.slow  # the roster dev has members whose best responses take long
 def test_where_nobody_is_held_out_the_opponents_are_the_roster_dev(tmp_path):
     found = evaluate_run(tiny_league(tmp_path, members=["heuristic"]), sample=4)
-    assert [met.opponent for met in found.members[0].meetings] == list(roster(DEV))
+    assert [met.opponent for met in found.members[0].matchups] == list(roster(DEV))
     assert found.notes[1] == "nobody is held out of this league, so the opponents are the roster dev"
