@@ -1,6 +1,6 @@
-"""Our occupants among the negotiators of NegMAS, and our scenarios among its scenarios.
+"""Our partners as negotiators of NegMAS, and our scenarios as its scenarios.
 
-NegMAS is AGPL: it is loaded by this file alone, in the process of whoever runs NegMAS and asks for it.
+NegMAS is AGPL: in this package only this file imports it, in the process of a user who runs NegMAS.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ except ModuleNotFoundError as error:
     raise (missing_library(error, "a negotiator of NegMAS") or error) from error
 
 NEAR = 1e-6  # of a utility
-MOST_WHOLE = 120  # points that a pool may be worth: 4 of each of three types, 10 points each
+MOST_POOL_VALUE = 120  # points: 4 of each of three types, 10 points each
 LONGEST = 100  # acts of a game
 
 
 def scenarios_of(scenarios: Scenarios) -> list[Scenario]:
     """Our scenarios as NegMAS scenarios, the first utility function that of seat_0."""
-    found = []
+    converted = []
     for number, (counts, utilities) in enumerate(
         zip(scenarios.counts.tolist(), scenarios.utilities.tolist(), strict=True)
     ):
         ufuns = tuple(ufun_of(counts, utilities[seat], seat) for seat in (0, 1))
-        found.append(Scenario(make_os(issues_of(counts), name=f"deal{number}"), ufuns, name=f"deal{number}"))
-    return found
+        converted.append(Scenario(make_os(issues_of(counts), name=f"deal{number}"), ufuns, name=f"deal{number}"))
+    return converted
 
 
 class OurNegotiator(SAOCallNegotiator):  # type: ignore[misc]
-    """An occupant of ours as a negotiator of NegMAS: ``mechanism.add(OurNegotiator("expert"), preferences=ufun)``.
+    """One of our partners as a negotiator of NegMAS: ``mechanism.add(OurNegotiator("expert"), preferences=ufun)``.
 
-    The negotiation must be one of ours (:func:`scenarios_of`): three issues of whole numbers from 0, and a utility
+    The negotiation must have the form of :func:`scenarios_of`: three issues of whole numbers from 0, and a utility
     function that is linear in each; the values are read from it. ``n_steps`` of 1 to 50 rounds is a game of twice as
     many acts; with ``one_offer_per_step`` a step is an act. PROPOSE and INSIST are offers, AGREE accepts, DISAGREE and
-    END end the negotiation. An offer of exactly what is on the table accepts it, and so does END after such an offer:
-    in our game two claims that add up are a deal at the end, in NegMAS they are not. A partner that refuses without an
-    offer is heard as insisting on its last one, or on everything; who agrees to that offers it back.
+    END end the negotiation. An offer equal to the one on the table accepts it, and so does END after such an offer: in
+    our game two claims that add up are a deal at the end, in NegMAS they are not. A refusal without an offer is shown
+    to our partner as INSIST on the other's last offer, or on everything; if our partner agrees, it is offered back.
 
     - ``occupant``: a name, a mapping with ``kind``, or a partner.
     - ``seed``: of its noise.
 
-    Raises :class:`~dond_marl.errors.InputError` in a negotiation that is not one of ours.
+    Raises :class:`~dond_marl.errors.InputError` in a negotiation of another form.
     """
 
-    def __init__(self, occupant: Spec | Partner = "expert", seed: int = 0, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, occupant: Spec | Partner = "expert", seed: int = 0, **settings: Any) -> None:
+        super().__init__(**settings)
         self._occupant, self._seed = seat_occupant(occupant, one_game=True), seed
         self._table: GameBatch | None = None
         self._claim: tuple[int, ...] | None = None
@@ -79,16 +79,16 @@ class OurNegotiator(SAOCallNegotiator):  # type: ignore[misc]
         table = self._table
         assert table is not None
         if not (self._opens and table.turns_taken == 0):
-            table.step(self._heard(offer))
+            table.step(self._as_decision(offer))
         decisions = self._occupant.act(
             observe_turns(table, self._noise, deterministic=self._occupant.traits.deterministic)
         )
-        act, kept = int(decisions.act_type[0]), decisions.oA[0].tolist()
-        if act == Act.AGREE and offer is None:  # to what is no longer on the table: offered back
-            act, kept = Act.PROPOSE, [c - k for c, k in zip(self._counts, self._theirs, strict=True)]
-            decisions = decide(np.array([act]), np.array([kept]))
+        act, oA = int(decisions.act_type[0]), decisions.oA[0].tolist()
+        if act == Act.AGREE and offer is None:  # the offer is no longer on the table: offer it back
+            act, oA = Act.PROPOSE, [c - k for c, k in zip(self._counts, self._theirs, strict=True)]
+            decisions = decide(np.array([act]), np.array([oA]))
         if act in (Act.PROPOSE, Act.INSIST):
-            self._claim = self._outcome(kept)
+            self._claim = self._outcome(oA)
         complementary = offer is not None and self._claim == tuple(offer)
         if act == Act.AGREE or (act in (Act.PROPOSE, Act.INSIST, Act.END) and complementary):
             return SAOResponse(ResponseType.ACCEPT_OFFER, offer)
@@ -111,42 +111,42 @@ class OurNegotiator(SAOCallNegotiator):  # type: ignore[misc]
         if turns is None or not 1 <= turns <= LONGEST:
             raise InputError(f"{self.name} plays games of at most {LONGEST} acts, two a step; got n_steps {steps}")
         utilities = self._utilities()
-        known = np.array([[utilities, utilities]], dtype=np.int8)  # the other's values are not known, and not shown
-        scenario = Scenarios(np.array([self._counts], dtype=np.int8), known)
+        both = np.array([[utilities, utilities]], dtype=np.int8)  # the other's values are unknown and not shown
+        scenario = Scenarios(np.array([self._counts], dtype=np.int8), both)
         self._table = GameBatch(scenario, Rules(turns), prior="lewis")
         self._noise = Noise(self._seed, (), 1)
         self._claim = None
         self._theirs: list[int] = list(self._counts)
 
     def _utilities(self) -> list[int]:
-        """The value of one item of each type, read from the utility function; says which way the issues run."""
+        """The value of one item of each type, from the utility function; also sets the direction of the issues."""
         nothing, everything = [0] * 3, self._counts
         gains = []
         for item in range(3):
             one = [*nothing]
             one[item] = min(1, everything[item])
             gains.append(float(self.ufun(tuple(one))) - float(self.ufun(tuple(nothing))))
-        self._given_up = min(gains) < -NEAR  # the issues say what the other gets
-        if self._given_up and max(gains) > NEAR:
+        self._reversed = min(gains) < -NEAR  # the issues are the other seat's items
+        if self._reversed and max(gains) > NEAR:
             raise InputError(f"{self.name} wants more of everything, or less of everything; got {gains} an item")
         worth = [abs(gain) for gain in gains]
         whole = sum(each * count for each, count in zip(worth, everything, strict=True))
         if whole < NEAR:
             raise InputError(f"{self.name} values nothing of the pool {everything}")
-        for points in (10, *range(1, MOST_WHOLE + 1)):
+        for points in (10, *range(1, MOST_POOL_VALUE + 1)):
             scaled = [each / whole * points for each in worth]
             if all(abs(each - round(each)) < 1e-3 and each < 10.5 for each in scaled):
                 return [round(each) for each in scaled]
         raise InputError(f"{self.name} plays where an item is worth 0 to 10 points; got utilities of {worth} an item")
 
-    def _outcome(self, kept: Sequence[int]) -> tuple[int, ...]:
-        return tuple(c - k if self._given_up else k for k, c in zip(kept, self._counts, strict=True))
+    def _outcome(self, oA: Sequence[int]) -> tuple[int, ...]:
+        return tuple(c - k if self._reversed else k for k, c in zip(oA, self._counts, strict=True))
 
-    def _heard(self, offer: Any) -> Decisions:
-        """What the other seat said, from what is on the table."""
+    def _as_decision(self, offer: Any) -> Decisions:
+        """The other seat's act, from the offer on the table."""
         act = Act.INSIST
         if offer is not None:
             act = Act.PROPOSE
-            mine = self._outcome([int(value) for value in offer])  # the same the other way round
+            mine = self._outcome([int(value) for value in offer])  # the mapping is its own inverse
             self._theirs = [c - k for k, c in zip(mine, self._counts, strict=True)]
         return decide(np.array([act]), np.array([self._theirs]))

@@ -1,4 +1,7 @@
-"""The worker of this room, started with a Python of the user's choice and spoken to over pipes."""
+"""Negotiators of NegMAS as partners, ``negmas(agent='negmas_genius_agents.HardHeaded')``, and their worker process.
+
+The worker (:mod:`dond_marl.envs.negmas_worker`) runs in a Python of the user's choice, connected by pipes.
+"""
 
 from __future__ import annotations
 
@@ -24,31 +27,31 @@ from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Traits, Turns
 
 WORKER = Path(__file__).with_name("negmas_worker.py")
-PATIENCE = 60.0  # times the limit of an act that one is waited for, by the clock; the worker ends it long before
-READY = 300.0  # seconds by the clock that are waited for at least, and for an agent to load: some load TensorFlow
-TAIL = 2000  # the last characters of what a worker wrote to standard error
+PATIENCE = 60.0  # real time to wait for an act, as a multiple of its limit; the worker stops it long before
+READY = 300.0  # seconds of real time to wait at least, and for an agent to load: some import TensorFlow
+TAIL = 2000  # the last characters of the worker's standard error
 NEEDS = (
     "give the dotted path of a negotiator's class, and the Python of an environment that has NegMAS and its package: "
     "docs/FIELD.md"
 )
-AgentAct = tuple[int, list[int], str]  # act, what its speaker would keep, and what went wrong, "" for nothing
+AgentAct = tuple[int, list[int], str]  # act, items that its seat would keep, reason of a forfeit or ""
 
 
 class NegMASAgent(NamedTuple):
-    """A negotiator of NegMAS: the dotted path of its class, and what it is made with, as JSON."""
+    """A negotiator of NegMAS: the dotted path of its class, and its parameters as JSON."""
 
     path: str
     parameters: str = "{}"
 
 
 class WorkerDied(RunFailure):
-    """The worker ended, or said nothing for too long."""
+    """The worker process ended, or did not answer in time."""
 
 
 class NegMASWorker:
-    """One process; it is started when it is first asked, and again after it died.
+    """One worker process, started on the first request, and again after it died.
 
-    It ends with whoever holds it. One lock: two threads may hold the same worker.
+    It ends when this object is deleted. A lock makes it safe for several threads.
     """
 
     def __init__(self, python: str) -> None:
@@ -59,32 +62,28 @@ class NegMASWorker:
         self._lock = threading.Lock()
 
     def load(self, agent: NegMASAgent) -> dict[str, str]:
-        """The versions of NegMAS and of the agent's package. Raises :class:`InputError` where it does not load."""
-        with self._turn():
-            try:
-                self._send({"do": "load", "agent": agent.path, "parameters": json.loads(agent.parameters)})
-                answer = self._line(READY)
-            except WorkerDied as error:
-                raise InputError(f"{agent.path} cannot be loaded with {self.python}: {error}") from error
-        if "error" in answer:
-            raise InputError(f"{agent.path} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
-        versions: dict[str, str] = answer["versions"]
-        return versions
+        """The versions of NegMAS and of the agent's package. Raises :class:`InputError` if it does not load."""
+        request = {"do": "load", "agent": agent.path, "parameters": json.loads(agent.parameters)}
+        return dict(self._request(request, agent.path)["versions"])
 
     def agents(self, package: str) -> dict[str, str]:
         """The modules of the negotiators of a package, by dotted path. Raises :class:`InputError`."""
+        return dict(self._request({"do": "agents", "package": package}, package)["agents"])
+
+    def _request(self, request: dict[str, Any], name: str) -> dict[str, Any]:
+        """The worker's answer to a request to load ``name``. Raises :class:`InputError`."""
         with self._turn():
             try:
-                self._send({"do": "agents", "package": package})
-                answer = self._line(READY)
+                self._send(request)
+                answer: dict[str, Any] = self._line(READY)
             except WorkerDied as error:
-                raise InputError(f"{package} cannot be loaded with {self.python}: {error}") from error
+                raise InputError(f"{name} cannot be loaded with {self.python}: {error}") from error
         if "error" in answer:
-            raise InputError(f"{package} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
-        return dict(answer["agents"])
+            raise InputError(f"{name} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
+        return answer
 
     def cpu_seconds(self) -> float:
-        """The processor time of the worker so far, where the system tells it; 0 where it does not."""
+        """The processor time of the worker so far, from ``/proc``; 0 where the system has none."""
         if self._process is None:
             return 0.0
         try:
@@ -96,24 +95,24 @@ class NegMASWorker:
     def act(
         self, agent: NegMASAgent, max_turns: int, limit: float, rows: Sequence[dict[str, Any]]
     ) -> tuple[list[AgentAct], int]:
-        """What the agent says in each row, and how many of the rows the worker died of.
+        """The agent's act in each row, and the number of rows at which the worker died.
 
-        ``rows`` as the worker takes them. A row that it died of is a forfeit; the rows after it are asked anew.
+        ``rows``: in the worker's format. A row at which the worker died is a forfeit; later rows are sent again.
         """
-        said: list[AgentAct] = []
+        acts: list[AgentAct] = []
         deaths = 0
-        asked = {"do": "act", "agent": agent.path, "parameters": json.loads(agent.parameters)}
+        request = {"do": "act", "agent": agent.path, "parameters": json.loads(agent.parameters)}
         with self._turn():
-            while len(said) < len(rows):
+            while len(acts) < len(rows):
                 try:
-                    self._send({**asked, "max_turns": max_turns, "limit": limit, "rows": rows[len(said) :]})
-                    while len(said) < len(rows):
-                        act, kept, trouble = self._line(max(READY, PATIENCE * limit))
-                        said.append((act, kept, trouble))
+                    self._send({**request, "max_turns": max_turns, "limit": limit, "rows": rows[len(acts) :]})
+                    while len(acts) < len(rows):
+                        act, oA, trouble = self._line(max(READY, PATIENCE * limit))
+                        acts.append((act, oA, trouble))
                 except WorkerDied as error:
-                    said.append((4, [0, 0, 0], f"its process died: {error}"))
+                    acts.append((int(Act.END), [0, 0, 0], f"its process died: {error}"))
                     deaths += 1
-        return said, deaths
+        return acts, deaths
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -123,15 +122,13 @@ class NegMASWorker:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """One request at a time; whoever is interrupted in one leaves no answers behind for the next."""
+        """The context of one request at a time; an interrupted request ends the process, with its pending answers."""
         with self._lock:
-            whole = False
             try:
                 yield
-                whole = True
-            finally:
-                if not whole:
-                    self.close()
+            except BaseException:
+                self.close()
+                raise
 
     def _send(self, request: dict[str, Any]) -> None:
         if self._process is not None and self._process.poll() is not None:
@@ -145,7 +142,7 @@ class NegMASWorker:
             raise WorkerDied(self._last_words(f"it ended: {error}")) from error
 
     def _line(self, seconds: float) -> Any:
-        """The next line of the worker. Raises :class:`WorkerDied` where none comes in ``seconds``."""
+        """The next line of the worker. Raises :class:`WorkerDied` if none comes in ``seconds``."""
         assert self._process is not None and self._process.stdout is not None
         pipe = self._process.stdout.fileno()
         while b"\n" not in self._rest:
@@ -181,7 +178,7 @@ class NegMASWorker:
         return self._process
 
     def _last_words(self, why: str) -> str:
-        """``why`` with the last line of standard error; the process is ended."""
+        """End the process; returns ``why`` with the last line of its standard error."""
         last = ""
         if self._log is not None:
             size = self._log.seek(0, os.SEEK_END)
@@ -198,7 +195,7 @@ def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
         if pipe is not None:
             try:
                 pipe.close()
-            except OSError:  # what was not written is not missed
+            except OSError:  # unwritten data is not needed
                 continue
     process.wait()
 
@@ -207,34 +204,34 @@ _WORKERS: weakref.WeakValueDictionary[str, NegMASWorker] = weakref.WeakValueDict
 
 
 def worker_of(python: str | None) -> NegMASWorker:
-    """The worker of a Python, ``None`` for this one; who asks for the same one while it lives gets the same worker."""
+    """The shared worker of a Python, ``None`` for this one; it is reused while a reference to it exists."""
     python = python or sys.executable
-    found = _WORKERS.get(python)
-    if found is None:
-        found = _WORKERS[python] = NegMASWorker(python)
-    return found
+    worker = _WORKERS.get(python)
+    if worker is None:
+        worker = _WORKERS[python] = NegMASWorker(python)
+    return worker
 
 
 LEAST, MOST = 0.01, 3600  # seconds for one act
-DEATHS = 3  # after which a worker is not started again for an agent: it forfeits the rest
+DEATHS = 3  # deaths of the worker after which an agent forfeits all further acts
 
 
 class NegMASPartner:
-    """Asks a negotiator of NegMAS, in a process of its own, what it would say in a negotiation of three issues.
+    """A negotiator of NegMAS as a partner; it runs in another process, in a negotiation of three issues.
 
     Source: NegMAS (Mohammad, Nakadai, Greenwald 2021, PRIMA, "NegMAS: A Platform for Automated Negotiations") and any
-    class of its negotiators; AGPL, of which nothing is in this package and nothing is loaded by this process.
+    class of its negotiators; AGPL, so no code of it is in this package and none is loaded by this process.
 
-    The issues are how many books, hats and balls seat_0 gets; its utility is its points divided by what the pool is
-    worth to it, no deal is worth 0, and it does not know the other seat's. A game of T turns has T/2 rounds, rounded
-    up. What it offers is PROPOSE, accepting is AGREE, ending the negotiation is END, and an answer with words alone
-    DISAGREE. It is told PROPOSE and INSIST as offers, DISAGREE as a refusal with no offer. Its random numbers come from
-    the seat's noise, and an agent that follows them answers as its turns say. An agent that raises, offers what is not
-    there, agrees to nothing, takes more than ``limit`` or whose process dies forfeits the game (END, cause FORFEIT or
-    ILLEGAL), and ``forfeits`` counts why.
+    The issues are the numbers of books, hats and balls that seat_0 gets; the agent's utility is its points divided by
+    the pool's value to it, no deal is worth 0, and the other seat's utility is unknown. A game of T turns has T/2
+    rounds, rounded up. Its offers are PROPOSE, accepting is AGREE, ending the negotiation is END, a response with text
+    only is DISAGREE. It receives PROPOSE and INSIST as offers, DISAGREE as a refusal without an offer. Its random
+    numbers come from the seat's noise. An agent that raises, makes an impossible offer, agrees without an offer, takes
+    more than ``limit`` or whose process dies forfeits the game (END, cause FORFEIT or ILLEGAL); ``forfeits`` counts the
+    reasons.
 
     - ``agent``: the dotted path of a class, such as ``negmas_genius_agents.HardHeaded``.
-    - ``parameters``: a mapping of what it is made with.
+    - ``parameters``: a mapping of its constructor's parameters.
     - ``python``: the Python of an environment with NegMAS and the agent's package; by default this one.
     - ``limit``: seconds of processor time for one act.
     """
@@ -258,12 +255,12 @@ class NegMASPartner:
         return {**self.__dict__, "_worker": None}
 
     def act(self, turns: Turns) -> Decisions:
-        """One decision per row; the games of one batch go on in the worker side by side."""
-        said = self._ask(_rows(turns), turns.rules.max_turns)
+        """One decision per row; the worker holds one negotiation for each game."""
+        acts = self._query(_rows(turns), turns.rules.max_turns)
         act_type = np.zeros(turns.size, dtype=np.int8)
         oA = np.zeros((turns.size, 3), dtype=np.int8)
         cause = np.zeros(turns.size, dtype=np.int8)
-        for row, (act, kept, trouble) in enumerate(said):
+        for row, (act, items, trouble) in enumerate(acts):
             if not trouble and not turns.act_mask[row, act]:
                 act, trouble, cause[row] = Act.END, f"{Act(act).name} where it is not legal", Cause.ILLEGAL
             elif trouble:
@@ -271,17 +268,17 @@ class NegMASPartner:
             if trouble:
                 self.forfeits[trouble] += 1
                 act = next(each for each in (Act.END, Act.DISAGREE, Act.PROPOSE) if turns.act_mask[row, each])
-                kept = turns.counts[row].tolist()
+                items = turns.counts[row].tolist()
             act_type[row] = act
-            oA[row] = kept if act == Act.PROPOSE else 0
+            oA[row] = items if act == Act.PROPOSE else 0
         return Decisions(act_type, oA, np.ones(turns.size, dtype=np.float32), cause)
 
-    def _ask(self, rows: list[dict[str, Any]], max_turns: int) -> list[AgentAct]:
+    def _query(self, rows: list[dict[str, Any]], max_turns: int) -> list[AgentAct]:
         if self._deaths >= DEATHS:
             return [(int(Act.END), [0, 0, 0], f"its process died {self._deaths} times")] * len(rows)
-        said, deaths = self._worker_now().act(self.agent, max_turns, self.limit, rows)
+        acts, deaths = self._worker_now().act(self.agent, max_turns, self.limit, rows)
         self._deaths += deaths
-        return said
+        return acts
 
     def _worker_now(self) -> NegMASWorker:
         if self._worker is None:
@@ -290,7 +287,7 @@ class NegMASPartner:
 
 
 def _rows(turns: Turns) -> list[dict[str, Any]]:
-    """What each game is for the worker; the seat's own noise names it and seeds its random numbers."""
+    """Each game in the worker's format; its key and seed are derived from the seat's own noise."""
     acts, offers, seat = turns.history.act.tolist(), turns.history.oA.tolist(), turns.seat
     counts, values = turns.counts.tolist(), turns.my_utilities.tolist()
     rows = []
@@ -303,7 +300,7 @@ def _rows(turns: Turns) -> list[dict[str, Any]]:
                 "counts": counts[row],
                 "values": values[row],
                 "seed": int(key[:15], 16),
-                "history": [list(said) for said in zip(acts[row], offers[row], strict=True)],
+                "history": [list(act) for act in zip(acts[row], offers[row], strict=True)],
             }
         )
     return rows
