@@ -206,11 +206,11 @@ DATA_LICENCES = {
 PUBLISHED = ("self_play", "dialogues")  # sources of scenarios that are published files
 
 
-def write_transcripts(run: Path, folder: Path, name: str, tell: Callable[[str], None]) -> int:
+def write_transcripts(run: Path, folder: Path, name: str, notify: Callable[[str], None]) -> int:
     """Write the folder of the data set ``name``; returns its number of games.
 
-    ``tell`` receives a sentence on games that cannot be replayed and are left out: those of language models and people.
-    Raises :class:`league.ledger.ledger.LedgerError`, and what :func:`ours` raises.
+    ``notify`` receives a sentence on games that cannot be replayed and are left out: those of language models and
+    people. Raises :class:`league.ledger.ledger.LedgerError`, and what :func:`ours` raises.
     """
     check_folder(folder, DATA_FILES)
     count, missing, members = 0, 0, set[str]()
@@ -226,7 +226,7 @@ def write_transcripts(run: Path, folder: Path, name: str, tell: Callable[[str], 
                     games = replay_leg(config, ledger, directory.blobs, number, order, leg)
                     if isinstance(games, str):
                         missing += len(leg.facts)
-                        tell(f"the games of {leg.seats[0]} and {leg.seats[1]} in round {number + 1} {games}")
+                        notify(f"the games of {leg.seats[0]} and {leg.seats[1]} in round {number + 1} {games}")
                         continue
                     members |= {*leg.seats}
                     for record in records_of(games, leg.seats):

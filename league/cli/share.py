@@ -95,9 +95,9 @@ def push(source: str, transcripts: bool, out: Path | None, sample: int | None, d
         _upload(folder, to, token, "dataset" if transcripts else "model")
 
 
-def _print_left_out(what: str, sentences: list[str]) -> None:
+def _print_left_out(subject: str, sentences: list[str]) -> None:
     for sentence in sentences[:SHOWN]:
-        print_line(f"{what}: {sentence}", "yellow")
+        print_line(f"{subject}: {sentence}", "yellow")
     if len(sentences) > SHOWN:
         print_line(f"and {len(sentences) - SHOWN:,} more", "yellow")
 
@@ -181,7 +181,7 @@ def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool,
     from league.evaluation.reference_values import references_to_ship, ship_references
     from league.standings.references import STORED, Reference
 
-    def tell(name: str, reference: Reference) -> None:
+    def print_reference(name: str, reference: Reference) -> None:
         for seat, side in zip(SEATS, reference.seats, strict=True):
             if side is None:
                 print_line(f"{name:40} as {seat}: no bound")
@@ -189,7 +189,7 @@ def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool,
             value = f"{side.high:6.3f}" if side.exact else f"at most {side.high:6.3f}, earned {side.low:6.3f}"
             print_line(f"{name:40} as {seat}: {value} ({side.how}, {side.seconds:.0f} s)")
 
-    ship_references(references_to_ship(partners, rosters), out or STORED, again=again, report=tell)
+    ship_references(references_to_ship(partners, rosters), out or STORED, again=again, report=print_reference)
     print_line(f"written: {out or STORED}")
 
 

@@ -258,7 +258,7 @@ def diagnosis_section(found: Diagnosis) -> Section:
         ]  # fmt: skip
         blocks.append(_diagnosis_table("what its offers keep", ("offers", "share of its own points"), offers))
     if found.believed is not None and found.believed.answered:
-        bins = [(f"{said:.2f}", f"{number:,}", f"{true:.2f}") for number, said, true in found.believed.calibration]
+        bins = [(f"{stated:.2f}", f"{number:,}", f"{true:.2f}") for number, stated, true in found.believed.calibration]
         blocks.append(_diagnosis_table("stated probability", ("times", "true"), bins))
     return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(found)), tuple(blocks))
 

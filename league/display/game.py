@@ -111,9 +111,9 @@ class Terminal:
         else:
             grave = warning(choices[0], view)
             self.write(f"read as {described(choices[0], view)}{f'. {grave}' if grave else ''}")
-            asked = bool(grave) or isinstance(reading, AmbiguousLine)
-            answer = self._read(f"say that? {'[y/N]' if asked else '[Y/n]'} ")
-            yes, no = (("y", "yes"), no) if asked else (("", "y", "yes"), ("n", "no"))
+            unsure = bool(grave) or isinstance(reading, AmbiguousLine)
+            answer = self._read(f"say that? {'[y/N]' if unsure else '[Y/n]'} ")
+            yes, no = (("y", "yes"), no) if unsure else (("", "y", "yes"), ("n", "no"))
         plain = answer.strip().lower()
         if plain in yes:
             return choices[0]
@@ -174,10 +174,10 @@ def table_now(view: View) -> Table:
 def described(action: Action, view: View) -> str:
     """An act, and its worth to the person."""
     act = action.act_type
-    kept = selection(view.state, view.seat, action) if view.state.claiming else action.oA if act.is_offer else None
-    if kept is not None:
-        left = rest(view.counts, kept)
-        mine = f"you keep {describe_items(kept)} ({points(worth(view.values, kept))})"
+    share = selection(view.state, view.seat, action) if view.state.claiming else action.oA if act.is_offer else None
+    if share is not None:
+        left = rest(view.counts, share)
+        mine = f"you keep {describe_items(share)} ({points(worth(view.values, share))})"
         return f"{act.name}: {mine}, they get {describe_items(left)}"
     if view.state.claiming:
         return f"{act.name}: you claim nothing"
@@ -202,10 +202,10 @@ def warning(action: Action, view: View) -> str:
 
 
 def _risk_of_claiming(action: Action, view: View) -> str:
-    kept = selection(view.state, view.seat, action)
-    if kept is None:
+    share = selection(view.state, view.seat, action)
+    if share is None:
         return "This claims nothing: no deal, nothing for both."
-    return "" if worth(view.values, kept) else "This claims what is worth nothing to you."
+    return "" if worth(view.values, share) else "This claims what is worth nothing to you."
 
 
 def talk_would_end(view: View) -> str:
@@ -263,9 +263,9 @@ def frontier_table(splits: Sequence[Triple], state: State, seat: int) -> Table:
     for heading in (*ITEMS, "you", "they"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
-    for scores, kept in sorted(lines.items(), reverse=True):
+    for scores, share in sorted(lines.items(), reverse=True):
         here = scores == landed
-        cells = ["-"] * 3 if here and not outcome.deal else [str(number) for number in kept]
+        cells = ["-"] * 3 if here and not outcome.deal else [str(number) for number in share]
         table.add_row(*cells, *map(str, scores), note if here else "", style=style if here else "")
     return table
 
@@ -280,7 +280,7 @@ def _urgency(state: State) -> str:
     if state.claiming:
         return " · your secret claim"
     if state.rules.secret_claims:
-        return " · talk that binds nobody"
+        return " · talk that does not bind"
     if state.turns_remaining == 1:
         return " · the last act of all: agree, or claim exactly what they leave you"
     return " · your last act" if state.turns_remaining == 2 else ""
@@ -320,7 +320,7 @@ class Step(NamedTuple):
     state: State
     action: Action | None
     words: str | None = None  # what a person typed for the act, where they did
-    message: str = ""  # what was said beside it
+    message: str = ""  # the message with it
 
     @property
     def number(self) -> int:
@@ -369,7 +369,7 @@ def protocol(rules: Rules) -> str:
     if not rules.secret_claims:
         return ""
     talk = rules.talk_turns
-    first = "" if not talk else f"The first {f'{talk} acts are' if talk > 1 else 'act is'} talk that binds nobody. "
+    first = "" if not talk else f"The first {f'{talk} acts are' if talk > 1 else 'act is'} talk that does not bind. "
     return (
         f"{first}{'Then each' if talk else 'Each'} of you makes one secret claim, which the other does not see. If "
         f"both claims add up to exactly the pool, that is the deal; otherwise both get nothing."

@@ -167,8 +167,8 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
             f"{with_margin(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
             f"n = {result.points.n:,} games{_dial(training)}{training.config.hints.privileged_note}",
         )
-        for who, answers in result.answers.items():
-            prose(console, answers.sentence(training.config.env.partner if who == PARTNER else who), "yellow")
+        for name, answers in result.answers.items():
+            prose(console, answers.sentence(training.config.env.partner if name == PARTNER else name), "yellow")
     hintless = "" if training.hints is None else " without hints"
     for name, share in shares.items():
         prose(console, f"{share_line(name, share, f'sampled play{hintless}')}{_dial(training)}")

@@ -2,8 +2,8 @@
 
 A stage changes practice only. Matches are always played by the league's own rules, so that payoffs of all rounds are
 comparable and every stage is judged by the league's own game. A predicate that ends a stage, ``my_file.py:Name``, is
-called after every round with :class:`league.rounds.curriculum.SoFar`, in the planning process only; it has to be a pure
-function, as a resumed run calls it again.
+called after every round with :class:`league.rounds.curriculum.StageHistory`, in the planning process only; it has to be
+a pure function, as a resumed run calls it again.
 """
 
 from __future__ import annotations
@@ -270,5 +270,5 @@ def predicate_of(name: str) -> Predicate:
     except Exception as error:  # user code may raise anything
         raise PredicateError(f"the predicate {kind} cannot be made: {error_line(error)}") from error
     if not callable(predicate):
-        raise PredicateError(f"the predicate {kind} must make a function of SoFar; it made {quote(predicate)}")
+        raise PredicateError(f"the predicate {kind} must make a function of StageHistory; it made {quote(predicate)}")
     return cast("Predicate", predicate)

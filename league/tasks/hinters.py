@@ -120,10 +120,10 @@ def describe_hints(hints: HintsConfig) -> str:
 
 def hint_summary(tally: Mapping[str, int]) -> str:
     """One line on the hints of a run; ``tally``: number of hints by outcome."""
-    asked, available = tally.get("asked", 0), tally.get("available", 0)
-    share = f" ({available / asked:.1%})" if asked else ""
+    requested, available = tally.get("asked", 0), tally.get("available", 0)
+    share = f" ({available / requested:.1%})" if requested else ""
     causes = "".join(f", {tally[cause]:,} {cause}" for cause in UNAVAILABLE if tally.get(cause))
-    return f"{asked:,} requested, {available:,} available{share}{causes}"
+    return f"{requested:,} requested, {available:,} available{share}{causes}"
 
 
 def no_hint_warning(tally: Mapping[str, int]) -> str | None:
