@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from partners.learning.cloning import Epoch
 
 Settings = Mapping[str, object]
-Notify = Callable[[str], None]
+Report = Callable[[str], None]
 NO_SETTINGS: Settings = {}
 MOST_WORKERS = 4_096
 MOST_SAMPLE = 1_000_000  # scenarios of an evaluation
@@ -251,11 +251,11 @@ def clone_people(
     config: TrainConfig,
     opened: Callable[[RunDirectory, HumanPositions], None],
     epoch_ended: Callable[[Epoch], None],
-    notify: Notify = _silent,
+    report: Report = _silent,
 ) -> tuple[CloneReport, HumanPositions, Path]:
-    """Clone people's acts in a new run folder; the report, the data, and the file of the expert.
+    """Clone people's acts in a new run folder; the clone_report, the data, and the file of the expert.
 
-    ``opened`` is called before the first epoch, ``epoch_ended`` after each, ``notify`` during the examination. The
+    ``opened`` is called before the first epoch, ``epoch_ended`` after each, ``report`` during the examination. The
     expert is written where ``expert(kind=supervised)`` reads it. Raises :class:`dond_marl.scenarios.data.DataError`
     before a folder is made, and :class:`league.ledger.run_directory.RunError`.
     """
@@ -272,11 +272,11 @@ def clone_people(
         network, epochs = train_clone(config, data, epoch_ended)
         rows = [[f"{value:.6g}" if isinstance(value, float) else str(value) for value in epoch] for epoch in epochs]
         write_csv(directory.path / CSV_NAME, [Epoch._fields, *rows])
-        report = measure_clone(network, data, notify)
-        write_atomically(directory.path / REPORT, json.dumps(report_json(report), indent=1) + "\n")
+        clone_report = measure_clone(network, data, report)
+        write_atomically(directory.path / REPORT, json.dumps(report_json(clone_report), indent=1) + "\n")
         for path in (directory.path / CLONE, expert_target(config)):
-            save(path, network, config, epochs, report)
-    return report, data, expert_target(config)
+            save(path, network, config, epochs, clone_report)
+    return clone_report, data, expert_target(config)
 
 
 # --- Leagues --------------------------------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ class Pair:
     seed: int
     confidence: float
 
-    def evaluate(self, notify: Notify = _silent) -> Evaluation:
+    def evaluate(self, report: Report = _silent) -> Evaluation:
         """Play the pair, and the best response. Raises what :func:`league.evaluation.evaluate.evaluate` raises."""
         from dond_marl.yardsticks.efficiency import ImpossibleScore
         from league.evaluation.evaluate import evaluate
@@ -381,7 +381,7 @@ class Pair:
         try:
             return evaluate(
                 self.member, self.against, self.source, self.rules, sample=self.sample, seed=self.seed,
-                confidence=self.confidence, report=notify, player=self.player,
+                confidence=self.confidence, report=report, player=self.player,
             )  # fmt: skip
         except ImpossibleScore as error:
             raise RunFailure(f"a bug of the game or of the measure: {error}") from error
@@ -394,13 +394,13 @@ class Pair:
             raise InputError("a probe needs names or specs for both members")
         return probe(self.member, self.against, self.source, self.rules)
 
-    def diagnose(self, evaluation: Evaluation, *, beliefs: bool = False, notify: Notify = _silent) -> Diagnosis:
+    def diagnose(self, evaluation: Evaluation, *, beliefs: bool = False, report: Report = _silent) -> Diagnosis:
         """The regret of each act, the offers, the noise of a second run, and with ``beliefs`` a model's stated ones."""
         from league.evaluation.diagnosis import diagnose
 
         return diagnose(
             self.member, self.against, self.source, evaluation.scenarios, self.rules, seed=self.seed,
-            confidence=self.confidence, beliefs=beliefs, report=notify,
+            confidence=self.confidence, beliefs=beliefs, report=report,
             player=self.player if self.player.traits.remote else None,  # its limits hold for all of it
         )  # fmt: skip
 
@@ -492,7 +492,7 @@ def evaluate_league(
     sampling: bool = False,
     confidence: float = 0.95,
     sample: int | None = None,
-    notify: Notify = _silent,
+    report: Report = _silent,
 ) -> EvaluatedLeague:
     """Evaluate the main members of a league (or of the newest in folder ``run``) against its held-out members.
 
@@ -503,7 +503,7 @@ def evaluate_league(
     from league.evaluation.of_run import evaluate_run
 
     directory = find_run(Path(run).expanduser())
-    final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, report=notify)
+    final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, report=report)
     return EvaluatedLeague(final, render(lambda to: print_final(to, final)))
 
 
@@ -559,7 +559,7 @@ def benchmark(
     results: str | Path | None = None,
     replicates: int | None = None,
     workers: int = 1,
-    notify: Notify = _silent,
+    report: Report = _silent,
     **terms: Any,
 ) -> BenchmarkResult:
     """Measure a policy against a roster of partners under the benchmark's protocol, and append the row to ``results``.
@@ -569,7 +569,7 @@ def benchmark(
     results: results file (JSON lines), by default ``runs/bench.jsonl``; it is checked before the first game.
     replicates: games per scenario, seat and partner where one of them acts at random.
     workers: processes; they change no figure.
-    notify: receives progress messages.
+    report: receives progress messages.
     terms: ``run``, ``name``, ``seed``, ``declare``, ``beyond`` (pools that no roster and no training uses) and
         ``sample`` (number of scenarios, for expensive members), as for :func:`check_benchmark`.
 
@@ -588,7 +588,7 @@ def benchmark(
     submission, opponents = check_benchmark(member, against, **terms)
     row = measure(
         submission, opponents, beyond=terms.get("beyond", False), sample=terms.get("sample"),
-        replicates=replicates or REPLICATES, workers=workers, report=notify,
+        replicates=replicates or REPLICATES, workers=workers, report=report,
     )  # fmt: skip
     append(path, row)
     return BenchmarkResult(row, render(lambda to: print_section(to, result_section(row))))

@@ -116,7 +116,7 @@ def command(context: click.Context, /, run: Path | None, sampling: bool, **optio
 def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[str, Any]) -> None:
     with console.status("") as status:  # shown on a terminal only
         final = evaluate_league(
-            run, sampling=sampling, confidence=options["confidence"], sample=options["sample"], notify=status.update
+            run, sampling=sampling, confidence=options["confidence"], sample=options["sample"], report=status.update
         ).evaluation
     print_in_short(console, final_in_short(final))
     print_final(console, final)
@@ -153,7 +153,7 @@ def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> Non
             write_pair(json, evaluation, human, gains)
     if options["diagnose"] or options["beliefs"]:
         with console.status("") as status:
-            diagnosis = pair.diagnose(evaluation, beliefs=options["beliefs"], notify=status.update)
+            diagnosis = pair.diagnose(evaluation, beliefs=options["beliefs"], report=status.update)
         print_section(console, diagnosis_section(diagnosis))
         if json is not None:
             write_pair(json, evaluation, human, gains, diagnosis)
