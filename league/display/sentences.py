@@ -230,8 +230,8 @@ def strip_politeness(line: str) -> str:
 
 def phrase_as_claims(line: str) -> str:
     """Rewrite lists ("me: hats, you: rest") and remarks on worthless items as claims in the annotator's words."""
-    for said, meant in _REWRITES:
-        line = said.sub(meant, line)
+    for pattern, claim in _REWRITES:
+        line = pattern.sub(claim, line)
     line = line.strip()
     wanted = strip_politeness(line)
     return f"i want {wanted}" if _WANTED.fullmatch(wanted) else line
@@ -289,8 +289,8 @@ _REASONS = {
     "does not add up": "it does not add up to what is on the table",
     "the rest of what": "it does not say of what the rest is",
     "the rest for both": "it gives the rest to both",
-    "none for whom": "it does not say for whom there is none",
-    "a trade of whose items": "it does not say whose items are traded",
+    "none for whom": "it does not say which side gets none",
+    "a trade of whose items": "it does not say which items are traded",
 }
 
 
@@ -404,8 +404,8 @@ def _addition(line: str, view: View) -> Meaning | None:
     base = view.mine if gives else rest(view.counts, view.theirs or (0, 0, 0))
     if base is None:
         return None
-    kept = tuple(held - n if gives else held + n for held, n in zip(base, named, strict=True))
-    wanted = kept[0], kept[1], kept[2]
+    changed = tuple(number - n if gives else number + n for number, n in zip(base, named, strict=True))
+    wanted = changed[0], changed[1], changed[2]
     if not all(0 <= n <= count for n, count in zip(wanted, view.counts, strict=True)):
         return Misread(f"there are only {describe_items(view.counts)} on the table", unread=True)
     offer = Action(Act.PROPOSE, wanted)

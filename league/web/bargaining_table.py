@@ -17,7 +17,7 @@ from dond_marl.records.transcript import describe_items, describe_secret_act, ph
 from league.display.game import protocol, talk_would_end, warning
 from league.display.svg.markup import Markup, element, joined, points
 from league.display.typed_lines import MAX_CHARACTERS
-from league.web.frame import Attribute, form, problem
+from league.web.frame import form
 from league.web.live_game import Hint
 from partners.human import View
 
@@ -279,7 +279,6 @@ def game_section(
     typed: Mapping[int, str] | None = None,
     thinking: bool = False,
     working: str = "",
-    **attributes: Attribute,
 ) -> Markup:
     """The page of one game: status line, conversation, and the person's ``hand`` (table and buttons, or the result).
 
@@ -306,13 +305,13 @@ def game_section(
         "data_acts": str(rules.max_turns),
     }
     spoken = conversation(state, seat, partner, typed, thinking)
-    hand_ = element("div", *hand, class_="hand")
+    own_side = element("div", *hand, class_="hand")
     named = {"id": "game", "class_": "game", "tabindex": "-1", "aria_label": "The game"}
-    return element("section", status, spoken, hand_, **{**named, **known, **attributes})
+    return element("section", status, spoken, own_side, **named, **known)
 
 
 def turn_marks(state: State, seat: int) -> Markup:
-    """The turns of the game as marks: whose each was, and how many are left; nothing for long games."""
+    """The turns of the game as marks: taken by either side, or left; nothing for long games."""
     taken, most = len(state.history), state.rules.max_turns
     if most > MAX_PIPS:
         return Markup("")
@@ -535,8 +534,3 @@ def really(
     no = element("a", "No", class_="button small primary no", href=back, autofocus=True, data_part=part)
     yes = confirm_form(f"Yes: {label.lower()}", action, act, hidden, part=part)
     return confirmation(f"{warning(act, view)} Really?", no, yes, safe=False)
-
-
-def problem_line(text: str) -> Markup | None:
-    """A message below the table; nothing for no text."""
-    return problem(text) if text else None

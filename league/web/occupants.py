@@ -43,7 +43,6 @@ HINT_LABELS = {
     "llm": "A language model: Groq's with GROQ_API_KEY, else a small one that is made here in minutes",
     SOLVED: "What an equilibrium would do",
 }
-TYPED = "typed"  # key of an occupant whose name is typed
 MAX_RUNS = 12  # leagues whose members are listed, the ones written last
 UNSEATABLE = ("human",)  # occupants that need a terminal
 # Partners for a first game, described for readers who know none of them.

@@ -65,7 +65,7 @@ def test_axe_on_all_pages(server, browser, size, scheme):
         if page.get_by_text("Waiting for another person").count():
             look("waiting")
             continue
-        if page.get_by_text("is thinking").count():
+        if page.locator("h1", has_text="is thinking").count():
             look("theirs")
             continue
         look("game")
