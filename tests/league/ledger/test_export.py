@@ -59,19 +59,19 @@ def test_games_table_equals_the_ledger(run, files):
 
 def test_acts_lead_to_the_points(files):
     games = {(g["round"], g["seat_0"], g["seat_1"], g["game"]): g for g in rows_of(files, "games")}
-    said: dict[tuple, list[dict]] = {}
+    acts_by_game: dict[tuple, list[dict]] = {}
     for act in rows_of(files, "acts"):
-        said.setdefault((act["round"], act["seat_0"], act["seat_1"], act["game"]), []).append(act)
-    assert said.keys() == games.keys()
+        acts_by_game.setdefault((act["round"], act["seat_0"], act["seat_1"], act["game"]), []).append(act)
+    assert acts_by_game.keys() == games.keys()
     deals = 0
-    for key, acts in said.items():
+    for key, acts in acts_by_game.items():
         assert [a["turn"] for a in acts] == list(range(1, games[key]["turns"] + 1))
         assert [a["member"] for a in acts] == [games[key][f"seat_{a['seat']}"] for a in acts]
         if acts[-1]["act"] == "AGREE":
             deals += 1
             offer, speaker = acts[-2], acts[-2]["seat"]
-            kept = sum(offer[i] * games[key][f"value_{speaker}_{i}"] for i in ("books", "hats", "balls"))
-            assert kept == games[key][f"points_{speaker}"] and games[key]["deal"]
+            points = sum(offer[i] * games[key][f"value_{speaker}_{i}"] for i in ("books", "hats", "balls"))
+            assert points == games[key][f"points_{speaker}"] and games[key]["deal"]
     assert deals > 20
 
 
@@ -154,6 +154,6 @@ def test_messages_are_exported_with_acts(tmp_path, files):
     acts = rows_of(tmp_path, "acts")
     assert {act["member"] for act in acts} == {"announcer", "listener", "tough"}
     for act in acts:
-        said = act["message"]
-        assert said.startswith("My values: book ") if act["member"] == "announcer" else said == ""
+        acts_by_game = act["message"]
+        assert acts_by_game.startswith("My values: book ") if act["member"] == "announcer" else acts_by_game == ""
     assert all(act["message"] is None for act in rows_of(files, "acts"))  # of a league without messages

@@ -65,8 +65,8 @@ def test_every_damage_to_rows_is_detected(damage, places, whole, prefixes, tmp_p
     for place in rng.integers(0, len(content) * (8 if damage == "flipped" else 1), size=places).tolist():
         path.write_bytes(flipped(content, place) if damage == "flipped" else content[:place])
         found = after_mending(path, whole / "blobs")
-        for beside in ("ledger.sqlite-wal", "ledger.sqlite-shm"):
-            (tmp_path / beside).unlink(missing_ok=True)
+        for companion in ("ledger.sqlite-wal", "ledger.sqlite-shm"):
+            (tmp_path / companion).unlink(missing_ok=True)
         refused += found is None
         assert found is None or found in prefixes, place
     assert refused > 0

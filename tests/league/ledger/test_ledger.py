@@ -164,7 +164,7 @@ def test_other_schema_is_refused(path):
         Ledger(path)
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are told by /proc")
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
 @pytest.mark.parametrize("damage", ["schema", "text"])
 def test_unreadable_ledger_is_closed(path, damage):
     if damage == "text":

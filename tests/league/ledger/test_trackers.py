@@ -83,8 +83,8 @@ tracked("wandb", Path({str(folder)!r}))
     env = {name: value for name, value in HERE.items() if not name.startswith("WANDB_")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    (kept,) = folder.glob("wandb/offline-run-*/run-*.wandb")
-    content = kept.read_bytes()
+    (file,) = folder.glob("wandb/offline-run-*/run-*.wandb")
+    content = file.read_bytes()
     assert all(word in content for word in (b"train/points", b"2.5", b"train/deals", b"0.25", b"quick/0001"))
 
 
@@ -119,14 +119,14 @@ class Fails:
     """A tracker whose library fails at one of its calls."""
 
     def __init__(self, at: str) -> None:
-        self.at, self.heard = at, []
+        self.at, self.calls = at, []
 
     def __call__(self, folder, first):
         self.reached("open")
         return self
 
     def reached(self, call: str) -> None:
-        self.heard.append(call)
+        self.calls.append(call)
         if call == self.at:
             raise ConnectionError("no route\nto the host")
 
@@ -137,15 +137,15 @@ class Fails:
         self.reached("close")
 
 
-@pytest.mark.parametrize(("at", "heard"), [("open", 1), ("write", 2), ("close", 4)])
-def test_failing_tracker_is_dropped_with_one_warning(tmp_path, monkeypatch, at, heard):
+@pytest.mark.parametrize(("at", "calls"), [("open", 1), ("write", 2), ("close", 4)])
+def test_failing_tracker_is_dropped_with_one_warning(tmp_path, monkeypatch, at, calls):
     failing, sound = Fails(at), Fails("never")
     monkeypatch.setitem(TRACKERS, "wandb", failing)
     monkeypatch.setitem(TRACKERS, "mlflow", sound)
-    with pytest.warns(Notice, match=r"^the tracker wandb failed .*: no route to the host\.") as told:
+    with pytest.warns(Notice, match=r"^the tracker wandb failed .*: no route to the host\.") as notices:
         tracked_by(["wandb", "mlflow"], tmp_path)
-    assert len(told) == 1
-    assert (len(failing.heard), sound.heard) == (heard, ["open", "write", "write", "close"])
+    assert len(notices) == 1
+    assert (len(failing.calls), sound.calls) == (calls, ["open", "write", "write", "close"])
 
 
 def test_unwritable_events_do_not_stop_the_run(tmp_path):
@@ -160,8 +160,8 @@ def test_training_continues_without_a_failed_tracker(tmp_path, monkeypatch):
     monkeypatch.setitem(TRACKERS, "wandb", Fails("write"))
     sizes = ("training.num_train_steps=60", "training.rollout=8", "training.num_envs=4", "env.partner=linear")
     settings = (word for one in ("logging.trackers=[wandb]", *sizes) for word in ("--set", one))
-    with pytest.warns(Notice, match="the tracker wandb failed") as told:
+    with pytest.warns(Notice, match="the tracker wandb failed") as notices:
         done = in_process("train", "--config", "ppo_config.yaml", *settings)
-    assert (done.returncode, len(told)) == (0, 1), done.stderr
+    assert (done.returncode, len(notices)) == (0, 1), done.stderr
     (log,) = (tmp_path / "runs").rglob("progress.csv")
     assert len(log.read_text().splitlines()) > 2

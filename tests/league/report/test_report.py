@@ -166,10 +166,10 @@ def test_meta_game_equals_the_run_files(document, played):
 
 def test_evaluation_equals_the_run_file_and_includes_people(document, played):
     own = json.loads((played / "evaluation.json").read_text())
-    met = {row["against"]: row for row in table(document, "evaluation", 1)}
-    assert set(met) == set(own["members"]["main"]["against"]) == {"boulware"}
+    opponents = {row["against"]: row for row in table(document, "evaluation", 1)}
+    assert set(opponents) == set(own["members"]["main"]["against"]) == {"boulware"}
     scenarios = own["scenarios"]["number"]
-    for name, row in met.items():
+    for name, row in opponents.items():
         shown = own["members"]["main"]["against"][name]
         assert row["points of ten"]["value"] == shown["played"]["both seats"]["points"]["value"]
         assert row["points of ten"]["n"] == 2 * scenarios
@@ -269,11 +269,11 @@ def test_provenance_seed_hashes_seals(document, played):
 def test_provenance_start_of_run(document, played):
     shown = {row["what"]: row["value"] for row in table(document, "provenance", -1)}
     with Ledger(played / "ledger.sqlite") as ledger:
-        kept = json.loads(ledger.notes()["origin"])
-    assert shown["date"] == kept["started"] and shown["date"].endswith(" UTC")
-    assert shown["command line"] == kept["command"] == command_line(sys.argv)
+        cached = json.loads(ledger.notes()["origin"])
+    assert shown["date"] == cached["started"] and shown["date"].endswith(" UTC")
+    assert shown["command line"] == cached["command"] == command_line(sys.argv)
     assert shown["package version"] == __version__ and int(shown["cores"]) >= 1
-    assert shown.get("git commit", "None").split(",")[0] == str(kept["commit"])
+    assert shown.get("git commit", "None").split(",")[0] == str(cached["commit"])
 
 
 def test_command_line_omits_the_program_folder():
@@ -329,18 +329,18 @@ def test_damaged_versions_note(played, tmp_path):
 
 
 class Checked(HTMLParser):
-    """Every element closed in its order; what is asked for, and the cells of every row of a table."""
+    """Every element closed in its order; requested addresses, and the cells of every row of a table."""
 
     def __init__(self):
         super().__init__()
-        self.open, self.asked, self.tags, self.ids, self.rows, self.cell = [], [], set(), [], [], None
+        self.open, self.requested, self.tags, self.ids, self.rows, self.cell = [], [], set(), [], [], None
 
     def handle_starttag(self, tag, attributes):
         self.tags.add(tag)
         for name, value in attributes:
             assert not name.startswith("on"), (tag, name)
             if name in ("src", "href", "xlink:href", "action", "data", "poster", "srcset"):
-                self.asked.append((tag, name, value))
+                self.requested.append((tag, name, value))
             if name == "id":
                 self.ids.append(value)
         if tag == "tr":
@@ -374,7 +374,7 @@ def checked(html):
 
 
 def test_page_is_self_contained(checked, html):
-    links = [value for _, _, value in checked.asked if not value.startswith("data:image/svg+xml;base64,")]
+    links = [value for _, _, value in checked.requested if not value.startswith("data:image/svg+xml;base64,")]
     assert all(value.startswith("#") and value[1:] in checked.ids for value in links)
     assert len(links) >= 10 and len(set(checked.ids)) == len(checked.ids)
     assert not checked.tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
@@ -566,9 +566,9 @@ def test_model_calls_tokens_and_fallbacks_by_class(tmp_path, monkeypatch):
         )  # fmt: skip
     assert decisions["fallbacks"]["value"] == fallen > 0
     assert decisions["share of fallbacks"]["n"] == decisions["decisions"]["value"] == classes["decisions"]
-    with closing(sqlite3.connect(cache)) as kept:
-        (known, tokens) = kept.execute("SELECT count(*), sum(prompt_tokens) FROM replies").fetchone()
-        (refused,) = kept.execute("SELECT count(*) FROM replies WHERE failure = 'refused'").fetchone()
+    with closing(sqlite3.connect(cache)) as cached:
+        (known, tokens) = cached.execute("SELECT count(*), sum(prompt_tokens) FROM replies").fetchone()
+        (refused,) = cached.execute("SELECT count(*) FROM replies WHERE failure = 'refused'").fetchone()
     assert (calls["all"]["calls"]["value"], calls["all"]["prompt tokens"]["value"]) == (known, tokens)
     assert calls["no reply: refused"]["calls"]["value"] == refused > 0
     assert sum(times for name, times in classes.items() if name.startswith("fallback played")) == fallen
@@ -578,9 +578,9 @@ def test_model_calls_tokens_and_fallbacks_by_class(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "kept", [pytest.param(True, marks=pytest.mark.slow), False], ids=["both keep answers", "one does"]
+    "cached", [pytest.param(True, marks=pytest.mark.slow), False], ids=["both keep answers", "one does"]
 )
-def test_classes_of_a_model_need_no_query_of_another(kept, tmp_path, monkeypatch):
+def test_classes_of_a_model_need_no_query_of_another(cached, tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     service = Service(lambda heard, number: completion())
     model = {"kind": "llm", "provider": "openai", "base_url": service.url, "model": "m", "in_flight": 1}
@@ -591,7 +591,7 @@ def test_classes_of_a_model_need_no_query_of_another(kept, tmp_path, monkeypatch
         "members": [
             "heuristic",
             {**model, **caches[0], "name": "one"},
-            {**model, **(caches[1] if kept else {}), "name": "other"},
+            {**model, **(caches[1] if cached else {}), "name": "other"},
         ],
         "logging": {"output_dir": "runs"},
     }
@@ -601,14 +601,14 @@ def test_classes_of_a_model_need_no_query_of_another(kept, tmp_path, monkeypatch
         assert done.returncode == 0, done.stderr
         with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
             assert any(set(leg.seats) == {"one", "other"} for leg in ledger.legs(0))
-        asked = len(service.heard)
+        requested = len(service.heard)
         shown = json.loads(FORMATS["json"](collect(tmp_path / "runs")))["sections"]["models"]
-        assert len(service.heard) == asked > 0
+        assert len(service.heard) == requested > 0
     finally:
         service.close()
     classes = [block["table"] for block in shown["blocks"] if block["table"].startswith("Decisions of")]
-    assert classes == (["Decisions of one, by class", "Decisions of other, by class"] if kept else [])
-    assert any("other would be queried" in note for note in shown["notes"]) != kept
+    assert classes == (["Decisions of one, by class", "Decisions of other, by class"] if cached else [])
+    assert any("other would be queried" in note for note in shown["notes"]) != cached
 
 
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -619,10 +619,10 @@ def test_browser_loads_nothing_and_axe_finds_nothing_serious(html, tmp_path):
     with browsing() as browser:
         for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
             context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
-            page, asked = context.new_page(), []
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page, requested = context.new_page(), []
+            page.on("request", lambda request, requested=requested: requested.append(request.url))
             page.goto((tmp_path / "report.html").as_uri())
-            assert asked == [(tmp_path / "report.html").as_uri()]
+            assert requested == [(tmp_path / "report.html").as_uri()]
             assert page.evaluate("window.pwned") is None
             assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
             found = Axe().run(page).response["violations"]

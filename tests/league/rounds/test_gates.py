@@ -88,8 +88,8 @@ def test_wins_gate_leaves_out_unreached_opponents():
         three = (np.insert(points, place, silent[0], axis=0) for points in (own, theirs, before))
         verdict = judge(gate, *three, GROUPS_OF_BLOCK, rounds=1)
         assert not verdict.passed and verdict.gain.mean == 0.5 and "wins 50% against" in verdict.reason
-    nobody = judge(gate, silent, silent, silent, GROUPS_OF_BLOCK, rounds=1)
-    assert not nobody.passed and nobody.reason == "no opponent of its gate was reached in any game"
+    unreached = judge(gate, silent, silent, silent, GROUPS_OF_BLOCK, rounds=1)
+    assert not unreached.passed and unreached.reason == "no opponent of its gate was reached in any game"
     late = judge(gate, silent, silent, silent, GROUPS_OF_BLOCK, rounds=gate.timeout)
     assert late.passed and late.reason.startswith("time-out after ")
 
@@ -149,7 +149,7 @@ def test_levels_of_tests_decrease():
 
 
 def test_regression_test_is_corrected_for_many_opponents():
-    """Of forty opponents whom it scores .45 less against, within what is allowed, one looks worse by chance."""
+    """With .45 points less against each of forty opponents, within the allowance, one looks worse by chance."""
     rng = np.random.default_rng(8)
     more = np.full((41, 2, K), -0.45) + rng.normal(0, 2, (41, 2, K))
     more[0] += 60  # so that it is better on the whole

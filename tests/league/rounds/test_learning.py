@@ -147,7 +147,7 @@ def test_workers_do_not_change_a_league_with_repair(tmp_path):
 
 @pytest.fixture(scope="module")
 def ten_rounds(tmp_path_factory) -> tuple[str, Path]:
-    """What a league of ten rounds said, and the folder of its run."""
+    """The output of a league of ten rounds, and the folder of its run."""
     folder = tmp_path_factory.mktemp("ten_rounds")
     done = run("--config", write_settings(folder, 10))
     assert done.returncode == 0, done.stderr
@@ -155,8 +155,8 @@ def ten_rounds(tmp_path_factory) -> tuple[str, Path]:
 
 
 def test_ten_rounds_with_snapshots_and_decisions(ten_rounds):
-    said, folder = ten_rounds
-    assert "Points of ten against heuristic" in said and "main@4" in said
+    output, folder = ten_rounds
+    assert "Points of ten against heuristic" in output and "main@4" in output
     assert (folder / "learning.csv").read_text().count("\n") == 1 + 2 * 11  # ten rounds of practice, and after the last
     with Ledger(folder / "ledger.sqlite") as ledger:
         members = {member.name: member for member in ledger.members()}
@@ -241,7 +241,7 @@ class StopsAfter:
     """Watches a league and stops it, as a person would, once so many rounds are committed."""
 
     def __init__(self, rounds: float) -> None:
-        self.left, self.told = rounds, ""
+        self.left, self.messages = rounds, ""
 
     def opened(self, *_: object) -> None: ...
     def finishing(self, _: str) -> None: ...
@@ -249,8 +249,8 @@ class StopsAfter:
     def played(self, *_: object) -> None: ...
     def trained(self, *_: object) -> None: ...
 
-    def warned(self, told: str) -> None:
-        self.told += told
+    def warned(self, messages: str) -> None:
+        self.messages += messages
 
     def committed(self, *_: object) -> None:
         self.left -= 1
@@ -272,8 +272,8 @@ def test_mixtures_reservoirs_and_magnets_survive_stops(tmp_path):
     with Ledger(tmp_path / "whole" / "ledger.sqlite") as ledger:
         waited = [number for number in range(5) if not any(row[2] == "oracle" for row in trained(ledger, number))]
         assert waited == [2, 4]
-        met = {row[3] for row in trained(ledger, 3) if row[2] == "oracle"}
-        assert met == {"heuristic", "random", "oracle@2", "average@0", "average", "pulled"}
+        opponents = {row[3] for row in trained(ledger, 3) if row[2] == "oracle"}
+        assert opponents == {"heuristic", "random", "oracle@2", "average@0", "average", "pulled"}
 
 
 def test_lost_reservoir_is_rebuilt(tmp_path):
@@ -290,7 +290,7 @@ def test_lost_reservoir_is_rebuilt(tmp_path):
     newest.unlink()
     watcher = StopsAfter(math.inf)
     run_league(config, stopped, watcher)
-    assert "missing" in watcher.told and "round 1 to round 3 are played again" in watcher.told
+    assert "missing" in watcher.messages and "round 1 to round 3 are played again" in watcher.messages
     assert final(stopped.path) == final(tmp_path / "whole") and len(reservoirs(stopped.blobs)) == 1
 
 

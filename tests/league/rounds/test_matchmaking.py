@@ -177,7 +177,7 @@ def test_unknown_opponents_have_full_regret():
 
 
 def test_learning_progress_by_hand():
-    # The first opponent is learned (2, then 6), the second forgotten as fast, the third met once, the fourth settled.
+    # The first opponent is learned (2, then 6), the second forgotten as fast, the third new, the fourth settled.
     rounds = np.array([[2, 6, np.nan, 5], [6, 2, np.nan, 5], [np.nan, np.nan, 4, 5]])
     moved = weights(learning_progress, 4, rounds=rounds)
     assert moved[0] == pytest.approx((0.3 - 0.05) * 4 / 10) and moved[1] == pytest.approx(moved[0])
@@ -250,7 +250,7 @@ def test_mixtures_of_branches_add_up(data):
 
 
 def test_main_agent_branches_by_hand():
-    # 35 % itself, 65 % by regret among snapshots, against one of whom twice as much is left to gain; and a floor.
+    # 35 % itself, 65 % by regret among snapshots, one of them with twice as much left to gain; and a floor.
     figures = known(
         4,
         kinds=("self", "past_self", "snapshot", "fixed"),
@@ -284,16 +284,16 @@ def test_latest():
 
 
 def test_main_exploiter_turns_to_snapshots_of_a_strong_main():
-    """AlphaStar's 20 %: of 8 points that somebody takes from the main, 1.6 are a fifth; unknown counts as enough."""
+    """AlphaStar's 20 %: of 8 points that some member takes from the main, 1.6 are a fifth; unknown counts as enough."""
     branches = [Branch("within_reach", 0.5, "mains"), Branch("uniform", 0.5, "snapshots")]
 
-    def met(points: float) -> list[float]:
+    def probabilities(points: float) -> list[float]:
         scored, reachable = both([points, 0.0, 0.0]), both([8.0, 8.0, 8.0])
         figures = known(3, kinds=("main", "snapshot", "snapshot"), scored=scored, reachable=reachable)
         return meetings(branches, figures, floor=0.0).chances.tolist()
 
-    assert met(1.6) == met(np.nan) == [0.5, 0.25, 0.25]
-    assert met(1.59) == met(0.0) == [0, 0.5, 0.5]
+    assert probabilities(1.6) == probabilities(np.nan) == [0.5, 0.25, 0.25]
+    assert probabilities(1.59) == probabilities(0.0) == [0, 0.5, 0.5]
 
 
 def test_within_reach_for_wins():
@@ -329,7 +329,7 @@ def test_past_selves_meta_mixture_and_live():
 def test_prospects_from_cells():
     scenarios = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 40)
     rng, cells = np.random.default_rng(0), Cells(4)
-    scores = {(0, 1): 2, (1, 0): 3, (2, 1): 8, (1, 2): 3, (2, 0): 5}  # what seat_0 gets, about; member 3 met nobody
+    scores = {(0, 1): 2, (1, 0): 3, (2, 1): 8, (1, 2): 3, (2, 0): 5}  # what seat_0 gets, about; member 3 has no games
     for (a, b), points_ in scores.items():
         pair = np.column_stack([points_ + rng.integers(-1, 2, 40), 9 - points_ + rng.integers(-1, 2, 40)])
         cells.add(scenarios, [(a, b)], [facts(pair)])

@@ -62,13 +62,13 @@ def ledger(folder):
 
 
 def practiced(ledger: Ledger, number: int) -> dict[str, dict[str, float]]:
-    """Whom each learner met in the practice of a round, and how often."""
-    met: dict[str, dict[str, float]] = {}
+    """Probabilities of each learner's opponents in the practice of a round."""
+    meetings: dict[str, dict[str, float]] = {}
     for _, kind, member, opponent, probability, reason in ledger.meetings(number):
         assert reason
         if kind == "train":
-            met.setdefault(member, {})[opponent] = probability
-    return met
+            meetings.setdefault(member, {})[opponent] = probability
+    return meetings
 
 
 def test_splits_in_practice_and_matches(ledger):
@@ -76,14 +76,14 @@ def test_splits_in_practice_and_matches(ledger):
     played = {name for number in range(8) for leg in ledger.legs(number) for name in leg.seats}
     assert "conceder" in played and "tough" not in played
     for number in range(8):
-        for met in practiced(ledger, number).values():
-            assert not {"conceder", "tough"} & met.keys() and abs(sum(met.values()) - 1) < 1e-9
-            assert all(0 < probability <= 1 for probability in met.values())
+        for meetings in practiced(ledger, number).values():
+            assert not {"conceder", "tough"} & meetings.keys() and abs(sum(meetings.values()) - 1) < 1e-9
+            assert all(0 < probability <= 1 for probability in meetings.values())
 
 
 def test_main_exploiter_opponents(ledger):
-    met = {name for number in range(8) for name in practiced(ledger, number).get("exploiter", {})}
-    assert "main" in met and all(name.startswith("main") for name in met)
+    meetings = {name for number in range(8) for name in practiced(ledger, number).get("exploiter", {})}
+    assert "main" in meetings and all(name.startswith("main") for name in meetings)
 
 
 def test_snapshot_before_reset(ledger):
@@ -151,7 +151,7 @@ def test_history_from_the_ledger(ledger):
 def test_explain_round(folder):
     done = run("explain", "--run", folder, "--round", "4")
     assert done.returncode == 0, done.stderr
-    for told in (
+    for message in (
         "stage rest",
         "main practiced against",
         "regret: scores",
@@ -159,7 +159,7 @@ def test_explain_round(folder):
         "floor",
         "gate: what the learner",
     ):
-        assert told in done.stdout, done.stdout
+        assert message in done.stdout, done.stdout
     assert (
         "its ledger holds no round 9; it holds 1 to 7, and the closing measurement as 8"
         in run("explain", "--run", folder, "--round", "9").stderr
@@ -200,10 +200,10 @@ def test_dry_run_makes_no_queries():
         cost, first = estimate(league_of(f"league: {{block_size: 2}}\nmembers: [{spec}, heuristic]"))
         matches = [task for task in first.matches if "paid" in (seat.name for seat in task.members)]
         assert cost.matches and matches and not service.heard
-        (asked,) = cost.queries
+        (query,) = cost.queries
         played = 2 * 2 * len(matches) * 10  # two scenarios in both seats, in each round
-        assert asked.name == "paid" and asked.games == played and played <= asked.expected <= asked.bound == 5 * played
-        assert "tokens" in str(asked) and "at 1 second a query" in str(asked)
+        assert query.name == "paid" and query.games == played and played <= query.expected <= query.bound == 5 * played
+        assert "tokens" in str(query) and "at 1 second a query" in str(query)
     finally:
         service.close()
 
@@ -223,9 +223,9 @@ def test_dry_run_of_practice_makes_no_queries(asks, monkeypatch):
     try:
         cost, _ = estimate(league_of(learners + asks.replace("URL", service.url)))
         assert cost.seconds > 0 and not service.heard
-        (asked,) = cost.queries
-        assert asked.name == "a language model" and "main" in asked.role
-        assert asked.expected <= asked.bound and asked.games <= cost.decisions
+        (query,) = cost.queries
+        assert query.name == "a language model" and "main" in query.role
+        assert query.expected <= query.bound and query.games <= cost.decisions
     finally:
         service.close()
 
@@ -271,20 +271,20 @@ def test_pairs_are_unique_and_within_budget(size, seed):
     assert len({frozenset(pair[:2]) for pair in pairs}) == len(pairs)
     assert sum(reason.startswith("coverage") for *_, reason in pairs) <= 11
     assert sum("main" in pair[:2] and pair[2].startswith("a learner") for pair in pairs) <= 2 * 7
-    met = {name for pair in pairs for name in pair[:2] if "main" in pair[:2]}
-    assert {history.members[place].name for place in gate_pool(config, history.members)} <= met
+    meetings = {name for pair in pairs for name in pair[:2] if "main" in pair[:2]}
+    assert {history.members[place].name for place in gate_pool(config, history.members)} <= meetings
 
 
 def test_gate_pool():
-    def asked(text: str) -> tuple[list[str], int]:
+    def gate_of(text: str) -> tuple[list[str], int]:
         config = league_of(text + "\nlearners: [{name: main, gate: {}}]")
         members = members_of(config)
         return [members[place].name for place in gate_pool(config, members)], len(members)
 
-    assert asked("members: [heuristic, tough, expert]\ngate: [tough, boulware]") == (["tough", "boulware"], 5)
-    assert asked("members: [heuristic, tough, expert]") == (["heuristic", "tough"], 4)
-    assert asked("members: [expert, 'linear(floor=0.9)']") == (["expert", "linear(floor=0.9)"], 3)
-    whole = asked("members: [heuristic, expert]\ngate: zoo")
+    assert gate_of("members: [heuristic, tough, expert]\ngate: [tough, boulware]") == (["tough", "boulware"], 5)
+    assert gate_of("members: [heuristic, tough, expert]") == (["heuristic", "tough"], 4)
+    assert gate_of("members: [expert, 'linear(floor=0.9)']") == (["expert", "linear(floor=0.9)"], 3)
+    whole = gate_of("members: [heuristic, expert]\ngate: zoo")
     assert whole[0] == ["heuristic", *(name for name in roster(TRAIN) if name != "heuristic")] and whole[1] == 26
 
 
@@ -303,7 +303,7 @@ ORACLE = (
 
 
 def oracle_of(solver: str) -> tuple[Config, History]:
-    """An oracle whose snapshot, of the third round, has met two fixed members in a fourth; what seats get differs."""
+    """An oracle whose snapshot, of round 3, has played two fixed members in round 4; the seats' points differ."""
     config = league_of(ORACLE.replace("SOLVER", solver))
     history = History(members_of(config), 0.5, oracles_of(config))
     for _ in range(3):
@@ -312,9 +312,9 @@ def oracle_of(solver: str) -> tuple[Config, History]:
     return config, history
 
 
-def met_by_seat(config: Config, history: History) -> dict[str, tuple[float, float]]:
-    met = meetings_of(config, config.learners[0], history, seats_of(history))
-    return {m.opponent.name: m.by_seat or (m.probability, m.probability) for m in met}
+def probabilities_by_seat(config: Config, history: History) -> dict[str, tuple[float, float]]:
+    meetings = meetings_of(config, config.learners[0], history, seats_of(history))
+    return {m.opponent.name: m.by_seat or (m.probability, m.probability) for m in meetings}
 
 
 # What who opens gets against who answers: a game in which seat_0 is best as heuristic whatever seat_1 does, and seat_1
@@ -336,13 +336,15 @@ def test_oracle_target_mixture_is_fixed():
     """The game's one equilibrium is heuristic opening and random answering: that is who sits opposite, seat by seat."""
     for solver in ("replicator", "max_gini", "max_gini_ce", "max_welfare", "nash_bargaining"):
         config, history = oracle_of(solver)
-        before = met_by_seat(config, history)
+        before = probabilities_by_seat(config, history)
         assert before["heuristic"] == before["random"] == pytest.approx((0.5, 0.5)), "no snapshot has played yet"
         history.add_round(0, few(4), first_matches(OPENING), [])
-        met = met_by_seat(config, history)
-        assert met["heuristic"] == pytest.approx((1, 0), abs=0.01) and met["random"] == pytest.approx((0, 1), abs=0.01)
+        meetings = probabilities_by_seat(config, history)
+        assert meetings["heuristic"] == pytest.approx((1, 0), abs=0.01) and meetings["random"] == pytest.approx(
+            (0, 1), abs=0.01
+        )
         history.add_round(0, few(4), first_matches(dict.fromkeys(OPENING, (0, 9, 9))), [])
-        assert met_by_seat(config, history) == met, "its life is not over"
+        assert probabilities_by_seat(config, history) == meetings, "its life is not over"
 
 
 def test_oracle_waits_for_matches_of_its_snapshot():
@@ -379,8 +381,8 @@ def test_first_weights_as_snapshots():
         assert [pair[:2] for pair in with_itself] == [(name, name) for name in new]
         history.add_round(0, few(4), [], [])
         history.add_members(end_of_round(config, history, before, after, first, few(4), []).born)
-    kept = {member.name: member.blob for member in history.members if member.role == "snapshot"}
-    assert kept == {"seed@0": "0", "seed@3": "3", "seed@5": "5"}
+    stored = {member.name: member.blob for member in history.members if member.role == "snapshot"}
+    assert stored == {"seed@0": "0", "seed@3": "3", "seed@5": "5"}
     assert [rounds_of_practice(config, learner) for learner in config.learners] == [3, 5]
 
 
@@ -390,8 +392,8 @@ def test_meetings_for_any_population(members):
     fixed = [Member(f"m{number}", "random") for number in range(members)]
     history = History((*members_of(config)[:2], *fixed), 0.5)
     for learner in config.learners:
-        met = meetings_of(config, learner, history, seats_of(history))
-        assert abs(sum(m.probability for m in met) - 1) < 1e-9 and len(met) >= members
+        meetings = meetings_of(config, learner, history, seats_of(history))
+        assert abs(sum(m.probability for m in meetings) - 1) < 1e-9 and len(meetings) >= members
 
 
 def test_stage_time_out():
@@ -426,7 +428,7 @@ def test_stage_rules_apply_to_practice_only():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("stages: [{name: a}, {name: b}]", r"stages\[0\]: it never ends"),
         ("stages: [{name: a, learners: {ann: {}}}]", "no learner is called ann; there are main"),
@@ -439,13 +441,13 @@ def test_stage_rules_apply_to_practice_only():
         ("heldout: [{kind: tough, name: main}]", "the name 'main' is taken"),
     ],
 )
-def test_inconsistent_settings(text, told):
-    with pytest.raises(ConfigError, match=told):
+def test_inconsistent_settings(text, message):
+    with pytest.raises(ConfigError, match=message):
         league_of(f"members: [heuristic]\nlearners: [{{name: main}}]\n{text}")
 
 
 @pytest.mark.parametrize(
-    ("matchmaking", "told"),
+    ("matchmaking", "message"),
     [
         ("{}", "a rule, or rules with their shares"),
         ("best", "a branch is a rule"),
@@ -453,8 +455,8 @@ def test_inconsistent_settings(text, told):
         ("{regret: 0}", "the share of regret is a number above 0"),
     ],
 )
-def test_invalid_matchmaking(matchmaking, told):
-    with pytest.raises(ConfigError, match=told):
+def test_invalid_matchmaking(matchmaking, message):
+    with pytest.raises(ConfigError, match=message):
         league_of(f"members: [heuristic]\nlearners: [{{name: main, matchmaking: {matchmaking}}}]")
 
 
@@ -511,10 +513,10 @@ def test_costly_members_play_most_informative_matches():
     )
     history, scenarios = History(members_of(config), 0.5), few(2)
     person = config.members[1].name
-    met = [pair for pair in pairs_of(config, history) if person in pair[:2]]
-    assert len(met) == 1 and met[0][2].startswith("information:")
+    meetings = [pair for pair in pairs_of(config, history) if person in pair[:2]]
+    assert len(meetings) == 1 and meetings[0][2].startswith("information:")
     history.add_round(0, scenarios, played([(person, "main", 5), (person, "heuristic", 5)], scenarios), [])
     (pair,) = [pair for pair in pairs_of(config, history) if person in pair[:2]]
-    assert "random" in pair[:2]  # of whom least is known
+    assert "random" in pair[:2]  # with the fewest games
     practice = meetings_of(config, config.learners[0], history, seats_of(history))
     assert {meeting.opponent.name for meeting in practice} == {"main", "heuristic", "random"}

@@ -71,7 +71,7 @@ def test_repair_is_against_exploiters_only():
 
 
 def played(history: History, points: dict[tuple[str, str], tuple[int, int]]) -> None:
-    """A round on scenarios that are worth 10 to each seat, in which each leg comes out as said."""
+    """A round on scenarios that are worth 10 to each seat, with the given points in each leg."""
     tables = [
         ((1, 1, 3), ((4, 3, 1), (1, 3, 2))),
         ((2, 1, 1), ((2, 3, 3), (1, 4, 4))),
@@ -106,14 +106,16 @@ def test_repair_share_and_other_rules():
     assert made is not None and made.share == pytest.approx(0.25)
     place = made.members.index("hunter")
     assert made.open[place] and made.lost[place, 1] > 0.3 and made.chances[place] == pytest.approx(0.25)
-    met = {m.opponent.name: m for m in meetings_of(config, config.learners[0], history, seats, made)}
+    meetings = {m.opponent.name: m for m in meetings_of(config, config.learners[0], history, seats, made)}
     without = {m.opponent.name: m for m in meetings_of(config, config.learners[0], history, seats)}
-    assert sum(meeting.probability for meeting in met.values()) == pytest.approx(1)
-    assert met["heuristic"].probability == pytest.approx(0.75 * without["heuristic"].probability)
-    assert met["hunter"].probability == pytest.approx(0.25 + 0.75 * without["hunter"].probability)
-    assert met["hunter"].reason.startswith("25.0% repair:")
-    kept = made.decision("main")
-    assert kept.taken and kept.reason.startswith("25.0% of practice with hunter (") and kept.kind == "repair"
+    assert sum(meeting.probability for meeting in meetings.values()) == pytest.approx(1)
+    assert meetings["heuristic"].probability == pytest.approx(0.75 * without["heuristic"].probability)
+    assert meetings["hunter"].probability == pytest.approx(0.25 + 0.75 * without["hunter"].probability)
+    assert meetings["hunter"].reason.startswith("25.0% repair:")
+    decision = made.decision("main")
+    assert (
+        decision.taken and decision.reason.startswith("25.0% of practice with hunter (") and decision.kind == "repair"
+    )
 
 
 def test_reachable_points(tmp_path):
@@ -138,8 +140,10 @@ def test_repair_off():
 def test_exploits_one_main():
     config = settings()
     history = found_out(config)
-    met = {meeting.opponent.name for meeting in meetings_of(config, config.learners[1], history, seats_of(history))}
-    assert met == {"main"}
+    meetings = {
+        meeting.opponent.name for meeting in meetings_of(config, config.learners[1], history, seats_of(history))
+    }
+    assert meetings == {"main"}
 
 
 @pytest.mark.parametrize(

@@ -361,7 +361,7 @@ def test_failing_foreign_partner_forfeits(tmp_path, plugged):
     assert alone.returncode == 0
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
         assert len(ledger.at_fault(0)) == 2 * 4 + 4 + 3 + 2 + 1
-        kept = {leg.seats: leg.facts for leg in ledger.legs(1)}
+        facts_by_leg = {leg.seats: leg.facts for leg in ledger.legs(1)}
     with Ledger(tmp_path / "alone" / "0001" / "ledger.sqlite") as ledger:
         for leg in ledger.legs(1):
-            assert (kept[leg.seats] == leg.facts).all()
+            assert (facts_by_leg[leg.seats] == leg.facts).all()

@@ -21,7 +21,7 @@ FIXED = [Member("heuristic", "heuristic"), Member("conceder", "conceder"), Membe
 
 
 def payoffs_of(rows: dict[int, tuple[float, float, float, float]], members: int) -> Payoffs:
-    """What members earn from the first two, as seat_0 and seat_1; nobody has met anybody else."""
+    """Payoffs of members against the first two, as seat_0 and seat_1; no other games."""
     mean = np.full((members, 2, members), np.nan)
     for place, row in rows.items():
         mean[place][:, :2] = np.reshape(row, (2, 2))
@@ -60,8 +60,8 @@ def test_novelty_leaves_out_missing_cells():
     rows = {3: (4, 4, 4, 4), 4: (9, np.nan, 9, 9), 5: (4, 7, 4, np.nan)}
     adds = novelty_of(payoffs_of(rows, len(members)), members, 5, [3, 4])
     assert adds.cells == 3 and adds.before == 1 and adds.distance == pytest.approx(3 / math.sqrt(3), abs=1e-6)
-    nobody = novelty_of(payoffs_of({}, len(members)), members, 5, [3, 4])
-    assert nobody.cells == 0 and math.isnan(nobody.distance)
+    empty = novelty_of(payoffs_of({}, len(members)), members, 5, [3, 4])
+    assert empty.cells == 0 and math.isnan(empty.distance)
 
 
 torch.set_num_threads(1)
@@ -78,7 +78,7 @@ logging: {{tensorboard: false}}
 
 @pytest.mark.parametrize(("novelty", "joined"), [(10.0, ["main@1"]), (1e-9, ["main@1", "main@2", "main@3"])])
 def test_novelty_threshold_of_snapshots(tmp_path, novelty, joined):
-    """The first has nobody to be compared with; ten points of ten are more than any can differ by."""
+    """The first is compared with none; ten points of ten exceed every possible distance."""
     config = parse(SETTINGS.format(novelty=novelty))
     run_league(config, RunDirectory(tmp_path), SilentWatcher(tmp_path / "practice.jsonl", lambda _: None))
     with Ledger(tmp_path / "ledger.sqlite") as ledger:

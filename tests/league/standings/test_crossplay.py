@@ -63,7 +63,7 @@ def test_shares_of_response_and_nash():
     # A best response to bob earns 8 as seat_0 and 4 as seat_1; of ann's own there, which is 6.5 and 3.5.
     rows = {row.member: row for row in ladder_of(cross, 0.95, {"bob": (8.0, 4.0), "nobody": (1.0, 1.0)})}
     assert rows["ann"].of_response.mean == pytest.approx(10 / 12) and rows["ann"].of_response.n == 4
-    # Bob himself and eve have met nobody to whom a best response is known: their own does not count.
+    # Bob and eve have no opponent with a known best response; that to bob himself does not count.
     assert math.isnan(rows["bob"].of_response.mean) and math.isnan(rows["eve"].of_response.mean)
     nash = solve(SCENARIOS).nash.point.mean(axis=0)
     cells = [6.5, 3.5, 9.0]  # ann as seat_0 to bob, as seat_1 to bob, as seat_0 to eve
@@ -168,10 +168,10 @@ def test_league_summary_with_a_tie():
     cross = CrossPlay(["ann", "bob"])
     assert league_summary(cross, ladder_of(cross, 0.95), 0.95, ["ann"]) == "No games were played yet."
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
-    told = league_summary(cross, ladder_of(cross, 0.95), 0.95, ["bob"])
-    assert told.startswith("ann and bob do not differ significantly: 5.00 ") and "1.25 (" in told
-    assert "gets the most" not in told
-    assert "bob is number 2 of 2 with 3.75" in told
+    summary = league_summary(cross, ladder_of(cross, 0.95), 0.95, ["bob"])
+    assert summary.startswith("ann and bob do not differ significantly: 5.00 ") and "1.25 (" in summary
+    assert "gets the most" not in summary
+    assert "bob is number 2 of 2 with 3.75" in summary
 
 
 def test_league_summary_with_a_lead():
@@ -179,8 +179,8 @@ def test_league_summary_with_a_lead():
     cross.add_round(
         SCENARIOS, [leg("ann", "bob", [(8, 3), (20, 0)]), leg("bob", "ann", [(3, 8), (0, 20)])], at_fault=[]
     )
-    told = league_summary(cross, ladder_of(cross, 0.5), 0.5, ["ann"])
-    assert told.startswith("ann gets the most from all others, ") and "more than bob" in told
+    summary = league_summary(cross, ladder_of(cross, 0.5), 0.5, ["ann"])
+    assert summary.startswith("ann gets the most from all others, ") and "more than bob" in summary
 
 
 def test_league_summary_of_failed_matches():
@@ -188,5 +188,5 @@ def test_league_summary_of_failed_matches():
     cross.add_round(SCENARIOS, [], at_fault=["eve", "eve"])
     assert league_summary(cross, ladder_of(cross, 0.95), 0.95, ["eve"]) == "No member has a rank: all 2 matches failed."
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
-    told = league_summary(cross, ladder_of(cross, 0.95), 0.95, ["eve"])
-    assert told.endswith("; eve has no rank: all its matches failed (2).")
+    summary = league_summary(cross, ladder_of(cross, 0.95), 0.95, ["eve"])
+    assert summary.endswith("; eve has no rank: all its matches failed (2).")

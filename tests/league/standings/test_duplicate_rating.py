@@ -44,7 +44,7 @@ def rated(rounds: list[list[Session]], members: int, live: tuple[int, ...] = (),
 
 @cache
 def played_for_real() -> tuple[tuple[Scenarios, tuple[Leg, ...]], ...]:
-    """Three rounds in which six scripted partners met each other in both seats, on 24 scenarios each."""
+    """Three rounds of matches between six scripted partners in both seats, on 24 scenarios each."""
     rounds = []
     for number in range(3):
         scenarios = open_source("lewis").block(1, number, 24)
@@ -63,7 +63,7 @@ def test_sessions_by_seat_block_and_partner():
     legs = [
         leg("ann", "eve", [(8, 2), (6, 4)]),
         leg("bob", "eve", [(5, 5), (7, 3)]),
-        leg("eve", "ann", [(9, 1), (9, 1)]),  # nobody else met ann in seat_0, or eve in seat_1
+        leg("eve", "ann", [(9, 1), (9, 1)]),  # no other member played ann in seat_0, or eve in seat_1
     ]
     (only,) = sessions(pack([SCENARIO, OTHER]), legs, place)
     assert only.entrants == (0, 1) and only.points.tolist() == [[8, 6], [5, 7]]
@@ -97,11 +97,11 @@ def test_ratings_equal_a_general_optimizer(seed, members):
         return float((won * np.logaddexp(0, -apart)).sum() + prior)
 
     found = fit_ratings(won)
-    met = (won + won.T).any(axis=1)
-    assert (np.isnan(found) == ~met).all()
+    compared = (won + won.T).any(axis=1)
+    assert (np.isnan(found) == ~compared).all()
     best = minimize(unlikely, np.zeros(members), method="BFGS", options={"gtol": 1e-8})
     assert unlikely(np.nan_to_num(found)) <= best.fun + 1e-9
-    assert found[met] == pytest.approx(best.x[met], abs=1e-4)
+    assert found[compared] == pytest.approx(best.x[compared], abs=1e-4)
 
 
 @settings(max_examples=30)
@@ -115,8 +115,8 @@ def test_ratings_equal_choix(seed, members):
     table = np.pad(won, (0, 1), constant_values=PRIOR / 2)
     table[-1, -1] = 0
     fit = ilsr_pairwise_dense(table, max_iter=100_000, tol=1e-11)
-    met = (won + won.T).any(axis=1)
-    assert fit_ratings(won)[met] == pytest.approx((fit[:-1] - fit[-1])[met], abs=1e-5)
+    compared = (won + won.T).any(axis=1)
+    assert fit_ratings(won)[compared] == pytest.approx((fit[:-1] - fit[-1])[compared], abs=1e-5)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12))
@@ -155,8 +155,8 @@ def test_ratings_do_not_depend_on_order(rng, live):
     order, mixed = rng.sample(names, len(names)), []
     for scenarios, legs in [*rng.sample(rounds[:-1], 2), rounds[-1]]:
         rows = np.array(rng.sample(range(scenarios.size), scenarios.size))
-        kept = rng.sample(legs, len(legs))
-        mixed.append((scenarios.rows(rows), [own._replace(facts=own.facts[rows]) for own in kept]))
+        sample = rng.sample(legs, len(legs))
+        mixed.append((scenarios.rows(rows), [own._replace(facts=own.facts[rows]) for own in sample]))
     second = found(order, mixed, shuffle=True)
     for one, other in zip(first, second, strict=True):
         assert np.abs(one - other).max() <= 1e-9
@@ -167,7 +167,7 @@ def test_live_members_count_by_their_last_round():
     played = [[strong], [strong], [strong], [weak]]
     fixed, learns, only = rated(played, 3), rated(played, 3, live=(0,)), rated([[weak]], 3)
     assert learns.value[0] < 0 < fixed.value[0]
-    assert learns.value[0] == pytest.approx(only.value[0], abs=0.7)  # the others have met more often
+    assert learns.value[0] == pytest.approx(only.value[0], abs=0.7)  # the others have more games
     away = rated([[strong], [session([[1] * 4, [5] * 4], (1, 2))]], 3, live=(0,))
     assert away.value[0] > 0  # its last round is the last in which it sat
 

@@ -89,12 +89,12 @@ def test_ratings_lie_within_their_intervals(found):
 
 
 def test_clones_do_not_change_ratings(folder):
-    """``linear`` plays the same under another name, for nobody here gambles."""
+    """``linear`` plays the same under another name, because no member here is random."""
     cloned, unique = found_in(folder, ("random",)), found_in(folder, ("random", "linear's clone"))
-    kept = [cloned.members.index(member) for member in unique.members]
+    columns = [cloned.members.index(member) for member in unique.members]
     for name, most in (("take", 0.02), ("give", 0.02), ("deviation", 1e-6)):
         both, alone = (getattr(each, name).value for each in (cloned, unique))
-        assert np.abs(both[..., kept] - alone).max() <= most
+        assert np.abs(both[..., columns] - alone).max() <= most
         clone = cloned.members.index("linear's clone"), cloned.members.index("linear")
         assert both[..., clone[0]] == pytest.approx(both[..., clone[1]], abs=most)
 

@@ -323,7 +323,7 @@ def test_max_gini_cce_is_the_projection(seed):
 
 
 def test_max_gini_ce_of_chicken_by_hand():
-    """From the even split only "told to dare, I give way" gains, so p(dare, give way) = 2 p(dare, dare) binds."""
+    """From the even split only "drawn to dare, I give way" gains, so p(dare, give way) = 2 p(dare, dare) binds."""
     assert max_gini_ce(CHICKEN).chances == pytest.approx(np.array([[5, 10], [10, 9]]) / 34, abs=1e-6)
     assert max_gini_ce(CHICKEN).values == pytest.approx([(2 * 10 + 7 * 10 + 6 * 9) / 34] * 2, abs=1e-5)
 
@@ -339,12 +339,12 @@ def test_dominated_members_only_in_coarse_equilibria():
 def test_max_gini_ce_is_the_projection(seed):
     rng = np.random.default_rng(seed)
     drawn = MetaGame(10 * rng.random((3, 4)), 10 * rng.random((3, 4)))
-    gains = []  # of every "told this, play that", written out
+    gains = []  # of every "drawn this, play that", written out
     for seat, table in enumerate(drawn):
         own = np.moveaxis(table, seat, 0)
-        for told, instead in np.ndindex(len(own), len(own)):
+        for recommended, instead in np.ndindex(len(own), len(own)):
             row = np.zeros_like(own)
-            row[told] = own[instead] - own[told]
+            row[recommended] = own[instead] - own[recommended]
             gains.append(np.moveaxis(row, 0, seat).ravel())
     inside = np.vstack([-np.array(gains) / 10, np.eye(12), np.ones((1, 12))])
     equations = np.vstack([inside.T, np.append(np.zeros(len(inside) - 1), 1.0)])

@@ -107,7 +107,7 @@ def test_repeated_leg_counts_twice():
 def test_decay():
     cells = Cells(3)
     add(cells, pack([SCENARIO]), {pair: [(8, 2)] for pair in itertools.product(range(3), repeat=2)})
-    cells.decay([0, 1], 0.5)  # both live; where they met, games count half, not a quarter
+    cells.decay([0, 1], 0.5)  # both live; games between them count half, not a quarter
     add(cells, pack([SCENARIO]), {pair: [(2, 8)] for pair in itertools.product(range(3), repeat=2)})
     payoffs = cells.payoffs()
     assert payoffs.mean[2, 0, 2] == 5 and payoffs.games[2, 0, 2] == 2
@@ -154,7 +154,7 @@ def test_shrink_by_hand():
 
 
 def test_unplayed_cells_get_the_prediction():
-    # Member 0 takes 3 more than the others; nobody has seen it against member 3.
+    # Member 0 takes 3 more than the others; it has no games against member 3.
     rng, take = np.random.default_rng(0), np.array([3.0, 0, 0, 0])
     mean = 4 + take[:, None, None] + rng.normal(0, 0.1, (4, 2, 4))
     games = np.full((4, 2, 4), 100.0)
@@ -186,8 +186,8 @@ def test_shrunk_cells_have_smaller_errors():
         games = rng.integers(0, 40, (8, 2, 8)).astype(float)
         mean = truth + rng.normal(0, 3, truth.shape) / np.sqrt(np.maximum(games, 1))
         shrunk = shrink(payoffs_of(mean, games, variance=9.0))
-        met = games > 0
-        errors.append([np.square(estimate - truth)[met].mean() for estimate in (shrunk.mean, mean)])
+        played = games > 0
+        errors.append([np.square(estimate - truth)[played].mean() for estimate in (shrunk.mean, mean)])
     ours, bare = np.mean(errors, axis=0)
     assert ours < 0.7 * bare
 
@@ -238,7 +238,7 @@ def test_decay_resets_best_reached():
 
 
 def test_payoffs_are_cached_until_a_change():
-    """Everybody who plans a round shares one table, which nobody can write into."""
+    """All callers share one read-only table."""
     cells = Cells(3)
     changes = [
         lambda: add(cells, pack([SCENARIO, OTHER]), {(0, 1): [(4, 1), (6, 1)], (1, 2): [(5, 2), (2, 9)]}),
