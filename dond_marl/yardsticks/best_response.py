@@ -124,7 +124,7 @@ class Moves:
         """The results of every act that is answered, block by block, with ``left`` turns left, at least 2."""
         offers = np.arange(2 * self.width)
         if left not in self._codes_cache:
-            self._codes_cache[left] = self._codes(left - 1, np.arange(self.replies.hearable))
+            self._codes_cache[left] = self._codes(left - 1, np.arange(self.replies.query_count))
         codes = self._codes_cache[left]
         size = max(BLOCK // (len(offers) * len(self._bits)), 1)
         for start in range(0, states.size, size):

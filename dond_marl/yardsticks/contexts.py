@@ -1,4 +1,4 @@
-"""Private views: what a seat knows when it sits down, and which values its partner may then have.
+"""Private views of a seat, and the possible values of its partner given a view.
 
 A *view* is a pool and a seat's own values. A *context* is a view together with the partner's possible values and their
 probabilities under the scenario prior. Many scenarios share one context: the 5,295 legal ones have 438.
@@ -52,13 +52,13 @@ class Views(NamedTuple):
 
 @dataclass(frozen=True)
 class Contexts:
-    """C contexts of one seat, and the views of the partners that may sit opposite."""
+    """C contexts of one seat, and the possible views of its partner."""
 
     own: Views  # [C]
     theirs: Views  # [V] every view that a partner may have
     types: Index  # [C, K] the partner's view, by its place in ``theirs``; 0 where the weight is 0
     weights: Doubles  # [C, K] probability of each; rows sum to 1
-    shares: Doubles  # [C] how often each context comes up; sums to 1
+    shares: Doubles  # [C] probability of each context; sums to 1
 
     @property
     def size(self) -> int:
@@ -76,7 +76,7 @@ class Contexts:
         return points
 
     def certain(self) -> Contexts:
-        """The same seat told its partner's values: one context for each possible pair of views."""
+        """The contexts with the partner's values revealed: one for each possible pair of views."""
         context, kind = np.nonzero(self.weights)
         return Contexts(
             Views(self.own.counts[context], self.own.utilities[context]),
@@ -98,7 +98,7 @@ def splits_of(counts: Int8s) -> Splits:
 
 
 def contexts_of(prior: str, counts: Int8s, utilities: Int8s) -> Contexts:
-    """The contexts of views ``[C, 3]`` that a seat may hold under the prior of that name, equally often each."""
+    """The contexts of views ``[C, 3]`` that are equally likely under the prior of that name."""
     believed = beliefs(prior, counts, utilities)
     filled = believed.weights > 0
     context, place = np.nonzero(filled)
@@ -113,23 +113,23 @@ def contexts_in(scenarios: Scenarios, seat: int) -> Contexts:
     """The contexts of a seat where every scenario of a table is equally likely."""
     mine, theirs = scenarios.utilities[:, seat], scenarios.utilities[:, 1 - seat]
     own, which = distinct_views(scenarios.counts, mine)
-    opposite, kind = distinct_views(scenarios.counts, theirs)
-    pairs, number = np.unique(which * opposite.size + kind, return_counts=True)
-    context, kind = np.divmod(pairs, opposite.size)
+    partners, kind = distinct_views(scenarios.counts, theirs)
+    pairs, number = np.unique(which * partners.size + kind, return_counts=True)
+    context, kind = np.divmod(pairs, partners.size)
     in_context = np.bincount(context)
     column = np.arange(len(pairs)) - np.repeat(np.cumsum(in_context) - in_context, in_context)
     types = np.zeros((own.size, int(in_context.max())), dtype=np.int64)
     weights = np.zeros(types.shape)
     types[context, column], weights[context, column] = kind, number
     total = weights.sum(axis=1)
-    return Contexts(own, opposite, types, weights / total[:, None], total / total.sum())
+    return Contexts(own, partners, types, weights / total[:, None], total / total.sum())
 
 
 def prior_table(source: ScenarioSource) -> Scenarios | None:
-    """The scenarios that a seat believes in, each equally likely; ``None`` for the uniform source, which is endless.
+    """The scenarios of the prior, each equally likely; ``None`` for the uniform source, which is endless.
 
-    A source's own, but every split of ``lewis`` has the whole space. The part that happens to be evaluated is never the
-    prior: who knows that nearly knows the partner's values.
+    A source's own, but every split of ``lewis`` has the whole space: the evaluated part would nearly reveal the
+    partner's values.
     """
     return lewis_space() if source.name == "lewis" else source.table
 

@@ -1,6 +1,6 @@
-"""What played games reach of what their scenarios had to give (:mod:`dond_marl.yardsticks.solve`).
+"""Efficiency of played games: outcomes relative to the best of their scenarios (:mod:`dond_marl.yardsticks.solve`).
 
-Only scores are needed, not who got which item: splits that pay the same are equally good. Each game has its own
+Only scores are needed, not the allocation of items: splits that pay the same are equally good. Each game has its own
 optimum, so its own ratio to it. Three measures of a deal, each over the largest value that any split of the scenario
 gives it (the utilitarian, Nash and egalitarian collective utility of Chevaleyre et al. 2006, *Issues in Multiagent
 Resource Allocation*, section 5):
@@ -136,10 +136,10 @@ def _split_that_pays(solutions: Solutions, rows: Rows, scores: NDArray[np.int16]
     paid, splits = split_scores(solutions.scenarios, solutions.max_count)
     scenario, place = np.nonzero(splits)
     known = _outcome(scenario, paid[0][splits], paid[1][splits])
-    asked = _outcome(rows, *scores.T.astype(np.int64))
+    scored = _outcome(rows, *scores.T.astype(np.int64))
     by_outcome = np.argsort(known)
-    match = by_outcome[np.minimum(np.searchsorted(known, asked, sorter=by_outcome), len(known) - 1)]
-    if (wrong := known[match] != asked).any():
+    match = by_outcome[np.minimum(np.searchsorted(known, scored, sorter=by_outcome), len(known) - 1)]
+    if (wrong := known[match] != scored).any():
         row = int(wrong.argmax())
         raise ImpossibleScore(
             f"{int(wrong.sum())} deals pay what no split does; first game {int(games[row])}: {scores[row].tolist()} "

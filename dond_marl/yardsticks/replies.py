@@ -1,12 +1,12 @@
-"""What a memoryless partner says to everything that it can hear: the table that exact yardsticks are computed from.
+"""The answer table of a memoryless partner: its act for every query, from which exact values are computed.
 
-A memoryless partner answers by its view, the last act and offer that it heard, and the turns left. What it can *hear*
-and what it can *say* are numbered, per view with its N splits (:mod:`dond_marl.yardsticks.contexts`):
+A memoryless partner answers by its view, the last act and offer of the other seat, and the turns left. Queries and
+answers are numbered, per view with its N splits (:mod:`dond_marl.yardsticks.contexts`):
 
 ===================  ======================================================================================
-heard h              0..N-1 PROPOSE and N..2N-1 INSIST of the speaker keeping split ``h % N``; 2N nothing yet;
+query h              0..N-1 PROPOSE and N..2N-1 INSIST of the speaker keeping split ``h % N``; 2N before any act;
                      2N+1+j DISAGREE after a claim of split j, 3N+1 DISAGREE before any (``rejects`` only)
-said x               0..N-1 PROPOSE and N..2N-1 INSIST of keeping split ``x % N``; 2N AGREE, 2N+1 DISAGREE, 2N+2 END
+answer x             0..N-1 PROPOSE and N..2N-1 INSIST of keeping split ``x % N``; 2N AGREE, 2N+1 DISAGREE, 2N+2 END
 ===================  ======================================================================================
 """
 
@@ -34,13 +34,13 @@ from dond_marl.seats import (
 from dond_marl.splits import action_count, action_index, grid_size
 from dond_marl.yardsticks.contexts import Index, Views, splits_of
 
-BLOCK = 1 << 17  # rows that a partner is asked at once
-PROBABLE_BLOCK = 1 << 13  # fewer where each row answers with hundreds of probabilities
+BLOCK = 1 << 17  # rows that a partner is queried for in one call
+PROBABLE_BLOCK = 1 << 13  # the same where each row has hundreds of probabilities
 
 
 @runtime_checkable
 class Probable(Protocol):
-    """A partner that knows its probabilities."""
+    """A partner with known act probabilities."""
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
@@ -48,7 +48,7 @@ class Probable(Protocol):
 
 
 class Replies:
-    """A partner's answers on one of its turns, asked once and kept."""
+    """A partner's answers by turn, queried once and cached."""
 
     def __init__(self, partner: Partner, rules: Rules, views: Views, prior: str) -> None:
         self.partner, self.rules, self.views, self.prior = partner, rules, views, prior
@@ -61,15 +61,15 @@ class Replies:
         return int(self.splits.oA.shape[1])
 
     @property
-    def hearable(self) -> int:
-        """How many numbers there are for what is heard."""
+    def query_count(self) -> int:
+        """The number of queries."""
         return 3 * self.width + 2 if self.rules.disagree == "rejects" else 2 * self.width + 1
 
     def codes(self, left: int) -> NDArray[np.int16]:
-        """What a deterministic partner says with ``left`` turns left, ``[V, H]``; -1 for what it cannot hear then."""
+        """The answers of a deterministic partner with ``left`` turns left, ``[V, H]``; -1 for impossible queries."""
         if left not in self._codes:
-            views, numbers = self._hearable(left)
-            codes = np.full((self.views.size, self.hearable), -1, dtype=np.int16)
+            views, numbers = self._queries(left)
+            codes = np.full((self.views.size, self.query_count), -1, dtype=np.int16)
             for start in range(0, len(views), BLOCK):
                 view, number = views[start : start + BLOCK], numbers[start : start + BLOCK]
                 codes[view, number] = self._number(view, self.partner.act(self.turns(view, number, left)))
@@ -77,29 +77,29 @@ class Replies:
         return self._codes[left]
 
     def probs(self, left: int, views: Index) -> Doubles:
-        """The probability of everything that it can say, ``[views, H, 2N + 3]``; zeros for what it cannot hear."""
+        """The probability of every answer, ``[views, H, 2N + 3]``; zeros for impossible queries."""
         if self.partner.traits.deterministic:
             codes = self.codes(left)[views]
             certain: Doubles = (codes[:, :, None] == np.arange(2 * self.width + 3)).astype(np.float64)
             return certain
         if not isinstance(self.partner, Probable):
-            raise TypeError(f"{self.partner!r} gambles and does not know its probabilities (probs)")
+            raise TypeError(f"{self.partner!r} is stochastic without known probabilities (probs)")
         max_count, place = int(self.views.counts.max()), np.full(self.views.size, -1)
         place[views] = np.arange(len(views))
-        every_view, every_number = self._hearable(left)
-        asked = np.flatnonzero(place[every_view] >= 0)
-        table = np.zeros((len(views), self.hearable, 2 * self.width + 3))
-        numbers = self._said_numbers(max_count)
+        every_view, every_number = self._queries(left)
+        requested = np.flatnonzero(place[every_view] >= 0)
+        table = np.zeros((len(views), self.query_count, 2 * self.width + 3))
+        numbers = self._answer_numbers(max_count)
         fits = np.hstack([np.tile(self._fits, 2), np.ones((self.views.size, 3), dtype=bool)])
-        for start in range(0, len(asked), PROBABLE_BLOCK):
-            rows = asked[start : start + PROBABLE_BLOCK]
+        for start in range(0, len(requested), PROBABLE_BLOCK):
+            rows = requested[start : start + PROBABLE_BLOCK]
             view, number = every_view[rows], every_number[rows]
             probs = self.partner.probs(self.turns(view, number, left), max_count)
             table[place[view], number] = np.take_along_axis(probs, numbers[view], axis=1) * fits[view]
         return table
 
     def turns(self, view: Index, number: Index, left: int) -> Turns:
-        """The turns on which partners with the views ``view[R]`` hear ``number[R]``."""
+        """The turns of partners with the views ``view[R]`` after the queries ``number[R]``."""
         n, size, taken = self.width, len(view), self.rules.max_turns - left
         counts, revealed = self.views.counts[view], self.views.partner_utilities
         offer, nothing, refusal = number < 2 * n, number == 2 * n, number > 2 * n
@@ -126,10 +126,10 @@ class Replies:
         )
 
     def _history(self, view: Index, act: Int8s, kept: Int8s, taken: int) -> History:
-        """A history that ends with what is heard.
+        """A history that ends with the query.
 
-        Where the partner opened and this is its second act, it begins with what it said then, so that in games of at
-        most three turns the history is true. In longer ones it is made up: a memoryless partner does not look at it.
+        Where the partner opened and this is its second act, it begins with its opening, so that in games of at most
+        three turns the history is true. In longer ones it is a placeholder: a memoryless partner does not read it.
         """
         acts = np.zeros((taken, len(act)), dtype=np.int8)
         offers = np.zeros((taken, 3, len(act)), dtype=np.int8)
@@ -144,25 +144,25 @@ class Replies:
 
     @property
     def _fits(self) -> Bools:
-        """Which splits are some of the pool's, ``[V, N]``."""
+        """Whether each split is one of the pool's, ``[V, N]``."""
         return np.arange(self.width) < self.splits.number[:, None]
 
-    def _hearable(self, left: int) -> tuple[Index, Index]:
-        """Everything that can be heard with ``left`` turns left: which view ``[R]`` hears which number ``[R]``."""
+    def _queries(self, left: int) -> tuple[Index, Index]:
+        """The possible queries with ``left`` turns left: views ``[R]`` and their query numbers ``[R]``."""
         n, first = self.width, left == self.rules.max_turns
-        makes_sense = np.zeros((self.views.size, self.hearable), dtype=bool)
-        makes_sense[:, 2 * n] = first
+        possible = np.zeros((self.views.size, self.query_count), dtype=bool)
+        possible[:, 2 * n] = first
         if not first:
             fits = self._fits
-            makes_sense[:, : 2 * n] = np.tile(fits, 2)
+            possible[:, : 2 * n] = np.tile(fits, 2)
             if self.rules.disagree == "rejects":
-                makes_sense[:, 2 * n + 1 :] = np.hstack([fits, np.ones((self.views.size, 1), dtype=bool)])
-        view, number = np.nonzero(makes_sense)
+                possible[:, 2 * n + 1 :] = np.hstack([fits, np.ones((self.views.size, 1), dtype=bool)])
+        view, number = np.nonzero(possible)
         return view, number
 
     def _number(self, view: Index, decisions: Decisions) -> NDArray[np.int16]:
         max_count = int(self.views.counts.max())
-        numbers = self._said_numbers(max_count)
+        numbers = self._answer_numbers(max_count)
         back = np.full((self.views.size, action_count(max_count)), -1, dtype=np.int16)
         columns = np.arange(numbers.shape[1])[::-1]  # backwards, so that padding gives way to the split that it repeats
         back[np.arange(self.views.size)[:, None], numbers[:, ::-1]] = columns
@@ -171,8 +171,8 @@ class Replies:
             raise ValueError(f"{self.partner!r} claims what its pool does not hold")
         return codes
 
-    def _said_numbers(self, max_count: int) -> Index:
-        """The number of :mod:`dond_marl.splits` of everything that can be said, ``[V, 2N + 3]``."""
+    def _answer_numbers(self, max_count: int) -> Index:
+        """The number of every answer in :mod:`dond_marl.splits`, ``[V, 2N + 3]``."""
         base = max_count + 1
         offers = self.splits.oA.astype(np.int64) @ np.array([base * base, base, 1])
         rest = np.broadcast_to(2 * grid_size(max_count) + np.arange(3), (self.views.size, 3))

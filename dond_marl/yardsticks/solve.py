@@ -1,4 +1,4 @@
-"""What a scenario has to give: its Pareto set and the splits that bargaining theory would choose, by enumeration.
+"""Solution concepts of bargaining theory by enumeration: the Pareto set and the chosen splits of a scenario.
 
 Both seats' values are known here (full information) and no deal pays 0/0. Everything is in points of ten
 (:func:`dond_marl.statistics.points_of_ten`), so that pools worth 10 and pools worth 120 compare. A pool has few
@@ -154,7 +154,7 @@ def measures(scores: Integers, wholes: Integers) -> Measures:
 
 
 def _solve_table(counts: bytes, utilities: bytes, max_count: int) -> Solutions:
-    scenarios = Scenarios(  # arrays from bytes are read-only, and nobody else's
+    scenarios = Scenarios(  # arrays from bytes are read-only and not shared
         np.frombuffer(counts, dtype=np.int8).reshape(-1, 3), np.frombuffer(utilities, dtype=np.int8).reshape(-1, 2, 3)
     )
     rows = BLOCK_CELLS // grid_size(max_count)

@@ -1,1 +1,1 @@
-"""How good somebody is: both seats played over scenarios, against partners and exact best responses."""
+"""Evaluation of members: games in both seats over scenarios, against partners and exact best responses."""

@@ -1,10 +1,10 @@
-"""A finished game act by act, as chess sites do it: what each act was worth, and what would have been worth more.
+"""Analysis of a finished game, act by act: the value of each act and of better ones.
 
-An act is worth the points that the seat can expect from it if it plays on as well as can be, against the partner that
-it met and knowing no more than it could know then: the values of the exact best response
-(:meth:`partners.best_response.BestResponse.worths`). Where no distribution of the partner's values is within reach of
-that, the best response is told them, which the game's end has revealed. Where the partner gambles, or is a person, no
-act has an exact value, and the acts of an expert stand beside those that were played.
+The value of an act is the expected points of the seat with the best response from there on, against the same partner
+and with the information that the seat had: the values of the exact best response
+(:meth:`partners.best_response.BestResponse.worths`). Where no distribution of the partner's values is
+tractable, the best response uses the true ones, which the game's end has revealed. Where the partner is stochastic or a
+person, no act has an exact value, and the acts of an expert are shown next to those played.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules, State, Triple, apply, worth
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Partner
@@ -24,13 +25,13 @@ from dond_marl.yardsticks.contexts import Contexts, Views
 from partners.best_response import BestResponse
 
 ALTERNATIVES = 3
-LONGEST = 12  # turns of a game against a partner that remembers; with more the search takes minutes
+LONGEST = 12  # turns of a game against a partner with memory; with more the search takes minutes
 BEST = 0.05  # points; an act that costs less is a best one
 GOOD = 0.5  # points; an act that costs no more is a good one
 
 
 class ValuedAct(NamedTuple):
-    """An act, and the points to be expected from it, 0..whole pool; ``nan`` where that is not known."""
+    """An act and its expected points, 0..whole pool; ``nan`` where unknown."""
 
     action: Action
     points: float
@@ -45,31 +46,26 @@ class JudgedAct(NamedTuple):
     state: State  # before the act
     played: ValuedAct
     best: tuple[ValuedAct, ...]
-    expert: ValuedAct | None  # what the expert would have said
+    expert: ValuedAct | None  # the expert's act
 
     @property
     def cost(self) -> float:
-        """The points that it gave away, ``nan`` where that is not known."""
+        """The points given away, ``nan`` where unknown."""
         return max(self.best[0].points - self.played.points, 0.0) if self.best else math.nan
 
 
 class Analysis(NamedTuple):
-    """A seat's acts, and what they are compared with, in a sentence; ``exact``: every value is."""
+    """A seat's acts, a sentence on the comparison, and whether every value is ``exact``."""
 
     acts: tuple[JudgedAct, ...]
     compared: str
     exact: bool
 
-    @property
-    def given_away(self) -> float:
-        """The points of all acts together, ``nan`` where they are not known."""
-        return sum(act.cost for act in self.acts)
-
 
 def analyse_acts(record: GameRecord, seat: int, partner: Partner | None, expert: Partner | None) -> Analysis:
-    """The acts of ``seat`` in a game against ``partner``, ``None`` for somebody who cannot be asked.
+    """The analysed acts of ``seat`` in a game against ``partner``, ``None`` for one that cannot be queried.
 
-    ``expert``, ``None`` for nobody, says what it would have said. Takes seconds against partners that remember.
+    ``expert``: gives its own act at every state. Takes seconds against partners with memory.
     """
     prior, name = (record.source or "").split(",")[0], record.occupants[1 - seat]
     states = _states_of_seat(record, seat)
@@ -78,18 +74,18 @@ def analyse_acts(record: GameRecord, seat: int, partner: Partner | None, expert:
     if best is not None:
         try:
             values = [best.worth_of_acts(state, prior) for state in states]
-        except (ValueError, OutOfReach) as error:
-            compared = f"No act has an exact value here: {error}. {_BESIDE}"
+        except (NotComputable, OutOfReach) as error:
+            compared = f"No act has an exact value here: {error}. {_EXPERT}"
     acts = []
     for number, state in enumerate(states):
-        played, known = record.actions[len(state.history)], values[number] if values else {}
-        asked = None if expert is None else only_action(expert.act(turn_of(state, prior=prior)))
+        played, act_values = record.actions[len(state.history)], values[number] if values else {}
+        advised = None if expert is None else only_action(expert.act(turn_of(state, prior=prior)))
         acts.append(
             JudgedAct(
                 state,
-                ValuedAct(played, known.get(_plain(played), math.nan)),
-                _alternatives(known, _plain(played), state),
-                None if asked is None else ValuedAct(asked, known.get(_plain(asked), math.nan)),
+                ValuedAct(played, act_values.get(_plain(played), math.nan)),
+                _alternatives(act_values, _plain(played), state),
+                None if advised is None else ValuedAct(advised, act_values.get(_plain(advised), math.nan)),
             )
         )
     return Analysis(tuple(acts), compared, bool(values))
@@ -103,46 +99,46 @@ def judgement(judged: JudgedAct) -> str:
         return "best"
     if judged.cost <= GOOD:
         return "good"
-    told = f"{judged.cost:.1f}".removesuffix(".0")
-    return f"gave away {told} point{'' if told == '1' else 's'}"
+    points = f"{judged.cost:.1f}".removesuffix(".0")
+    return f"gave away {points} point{'' if points == '1' else 's'}"
 
 
-_BESIDE = "Beside your acts stand those of the expert."
+_EXPERT = "The expert's acts are shown next to yours."
 
 
 def _best_response(partner: Partner | None, state: State, name: str, prior: str) -> tuple[BestResponse | None, str]:
-    """Who is compared with, told in a sentence."""
+    """The best response that acts are compared with, and a sentence on it."""
     if partner is None:
-        return None, f"No act has an exact value here: nobody knows how {name} would have answered. {_BESIDE}"
+        return None, f"No act has an exact value here: the answers of {name} cannot be computed. {_EXPERT}"
     if state.rules.secret_claims:
-        return None, f"No act has an exact value here: nothing binds before the secret claims. {_BESIDE}"
+        return None, f"No act has an exact value here: nothing binds before the secret claims. {_EXPERT}"
     if (why := _why_unknown(partner, state.rules)) is not None:
-        return None, f"No act has an exact value here: {name} {why}. {_BESIDE}"
-    told = f"Expected is what the best response to {name} gets on average from that act on, knowing how {name} answers"
+        return None, f"No act has an exact value here: {name} {why}. {_EXPERT}"
+    basis = f"Expected is what the best response to {name} gets on average from that act on, knowing how {name} answers"
     if prior != "uniform":
         try:
             response = BestResponse(partner)
             response.act(turn_of(state, prior=prior))
-        except (ValueError, OutOfReach):
+        except (NotComputable, OutOfReach):
             pass
         else:
-            return response, f"{told}, but not what it values. One game may end with more or less."
+            return response, f"{basis}, but not what it values. One game may end with more or less."
     if not exact_by_answers(partner, state.rules):  # with so many splits it takes minutes
-        return None, f"No act has an exact value here: {name} remembers, and there are too many splits. {_BESIDE}"
-    return BestResponse(partner, _certain(state)), f"{told} and, as the game is over, what it values."
+        return None, f"No act has an exact value here: {name} has memory, and there are too many splits. {_EXPERT}"
+    return BestResponse(partner, _certain(state)), f"{basis} and, as the game is over, what it values."
 
 
 def _why_unknown(partner: Partner, rules: Rules) -> str | None:
-    """Why the best response to ``partner`` is not looked for, ``None`` if it is."""
+    """The reason for not computing the best response to ``partner``, ``None`` without one."""
     if partner.traits.costly or partner.traits.remote:
-        return "takes long to ask"
+        return "is slow to query"
     if exact_by_answers(partner, rules):
         return None
     if not (partner.traits.deterministic and is_enumerable(partner, rules)):
         if partner.traits.deterministic and rules.message_length:
-            return "may be moved by what is said"
-        return "gambles, or remembers more than can be followed"
-    return f"remembers, and games of more than {LONGEST} acts are too long" if rules.max_turns > LONGEST else None
+            return "may react to messages"
+        return "is stochastic, or has too much memory"
+    return f"has memory, and games of more than {LONGEST} acts are too long" if rules.max_turns > LONGEST else None
 
 
 def _certain(state: State) -> Contexts:
@@ -171,7 +167,7 @@ def _plain(action: Action) -> Action:
 
 
 def _alternatives(values: dict[Action, float], played: Action, state: State) -> tuple[ValuedAct, ...]:
-    """The best other acts, one a split; of equal ones those that ask for more, and beside a good act a worse one."""
+    """The best other acts, one a split; of equal ones those that claim more, and after a good act a worse one."""
     mine = state.scenario.utilities[state.mover]
 
     def rank(action: Action) -> tuple[float, float, int]:

@@ -95,7 +95,7 @@ class Evaluation(NamedTuple):
     values: tuple[Value, Value] | None  # of a best response, by seat, under the source's prior
     points: tuple[PlayerLine, ...]  # of reference
     shares: Mapping[str, Mapping[str, Estimate]]  # of own points, by the line they are a share of and by view
-    answers: Mapping[str, Answers]  # by name: of whoever costs something to ask, or did not always answer
+    answers: Mapping[str, Answers]  # by name: of costly players, and of those with fallback acts
     protocols: Mapping[str, str]  # how each network among the two plays: greedy or sampled
 
     @property

@@ -1,6 +1,6 @@
-"""How closely a policy speaks as people do: at their positions, its acts compared with theirs.
+"""Human-likeness of a policy: its acts compared with those of people at the same positions.
 
-Everything is measured on positions that nothing was taught from (``test``), with intervals over scenarios. Accuracy
+All figures are measured on held-out positions (``test``), with intervals over scenarios. Accuracy
 looks at the likeliest act alone, cross-entropy and divergence at whole distributions: the divergence is exact, that of
 all acts with all splits (:func:`partners.learning.learners.divergence`).
 """
@@ -27,15 +27,15 @@ BINS = 10  # of the reliability table, equally wide (Guo et al. 2017, arXiv 1706
 
 
 class Accuracy(NamedTuple):
-    """The share of positions at which a policy's guess is what people said."""
+    """The share of positions at which a policy's likeliest act is that of people."""
 
     everywhere: Estimate  # the act
-    replies: Estimate  # the act, where the partner had spoken before
-    offers: Estimate  # where people made an offer: all of what they would keep
+    replies: Estimate  # the act, where the partner had acted before
+    offers: Estimate  # where people made an offer: all items of it
 
 
 class ActCount(NamedTuple):
-    """One act: how often it was said and expected, and how often both."""
+    """One act: how often people took it, how often it was predicted, and how often both."""
 
     act: str
     said: int
@@ -50,7 +50,7 @@ class ReliabilityBin(NamedTuple):
     high: float
     n: int
     confidence: float  # mean probability of the likeliest act; NaN where there is none
-    accuracy: float  # how often it was said
+    accuracy: float  # how often it was taken
 
 
 class Likeness(NamedTuple):
@@ -58,7 +58,7 @@ class Likeness(NamedTuple):
 
     accuracy: Accuracy  # of its likeliest act and split
     acts: tuple[ActCount, ...]
-    act_nats: Estimate  # cross-entropy of what people said: the act
+    act_nats: Estimate  # cross-entropy of people's acts
     oA_nats: Estimate  # what they would keep, where they made an offer
     calibration_error: float  # expected, of the act: the mean distance of confidence and accuracy
     reliability: tuple[ReliabilityBin, ...]
@@ -77,24 +77,24 @@ def accuracy(act: Int8s, oA: Int8s, positions: Positions) -> Accuracy:
 
 
 def majority(taught: Positions) -> Act:
-    """The act that people said most often."""
+    """The most frequent act of people."""
     return Act(int(np.bincount(taught.act, minlength=len(Act)).argmax()))
 
 
 def always(act: Act, positions: Positions) -> Accuracy:
-    """The accuracy of saying ``act`` every time, and of keeping everything in an offer."""
+    """The accuracy of always taking ``act``, and of keeping everything in an offer."""
     return accuracy(np.full(positions.size, act, dtype=np.int8), positions.counts, positions)
 
 
 def gain(act: Int8s, other: Int8s, positions: Positions) -> tuple[Estimate, Estimate]:
-    """How much more often ``act[N]`` is right than ``other[N]``, paired: everywhere, and in replies."""
+    """Accuracy of ``act[N]`` - accuracy of ``other[N]``, paired: everywhere, and in replies."""
     more = (act == positions.act).astype(np.int8) - (other == positions.act)
     return mean_over_positions(more, positions), mean_over_positions(more, positions, positions.replies)
 
 
 @torch.no_grad()
 def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
-    """Compare ``network`` with what people said at ``positions``."""
+    """Compare ``network`` with the acts of people at ``positions``."""
     seen = encode_examples(positions, network)
     act_log, oA_log, _ = _distribution(network, seen).log_probs(seen.act, seen.oA)
     act, oA, confidence = likeliest(network, positions)
@@ -113,9 +113,9 @@ def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
 def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8s, Doubles]:
     """The likeliest act ``[N]``, the likeliest ``oA`` of an offer ``[N, 3]``, and the act's probability ``[N]``."""
     seen = encode_examples(positions, network)
-    said = _distribution(network, seen)
-    act, oA, _ = said.sample(None)
-    confidence = said.log_probs(act, oA).act.exp()
+    distribution = _distribution(network, seen)
+    act, oA, _ = distribution.sample(None)
+    confidence = distribution.log_probs(act, oA).act.exp()
     return act.cpu().numpy().astype(np.int8), oA.cpu().numpy().astype(np.int8), _array(confidence)
 
 
@@ -139,8 +139,8 @@ def reliability(confidence: Doubles, right: Bools) -> tuple[ReliabilityBin, ...]
     for number in range(BINS):
         here = place == number
         n = int(here.sum())
-        sure, said = (float(values[here].mean()) if n else float("nan") for values in (confidence, right))
-        bins.append(ReliabilityBin(number / BINS, (number + 1) / BINS, n, sure, said))
+        sure, right_share = (float(values[here].mean()) if n else float("nan") for values in (confidence, right))
+        bins.append(ReliabilityBin(number / BINS, (number + 1) / BINS, n, sure, right_share))
     return tuple(bins)
 
 

@@ -270,7 +270,7 @@ def _attributed_games(
     partner: Partner,
     index: tuple[int, ...] = (),
 ) -> tuple[list[Games], dict[str, Answers]]:
-    """What :func:`heard` collects; raises a :class:`PlayError` that names the player that failed."""
+    """What :func:`collect_games` returns; raises a :class:`PlayError` that names the player that failed."""
     begun = 0
 
     def one_by_one() -> Iterator[Games]:

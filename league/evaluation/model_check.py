@@ -24,7 +24,7 @@ from partners.scripted.time_based import Boulware
 
 
 class TriedPosition(NamedTuple):
-    """One position, and what came of asking about it."""
+    """One position, with the model's reply to it."""
 
     turns: Turns  # one row
     reply: ModelReply
@@ -34,7 +34,7 @@ class TriedPosition(NamedTuple):
 
 
 class CheckSummary(NamedTuple):
-    """What all positions came to; ``nan`` where no reply came."""
+    """The summary of all positions; ``nan`` where no reply came."""
 
     tried: int
     legal: int
@@ -44,12 +44,12 @@ class CheckSummary(NamedTuple):
 
 
 def client_of(partner: LLMPartner) -> Client:
-    """Its client, without the cache before it: a check asks."""
+    """The client of a partner without its cache: a check sends every query."""
     return partner.client.client if isinstance(partner.client, CachedClient) else partner.client
 
 
 def positions(number: int) -> list[Turns]:
-    """``number`` positions of held-out scenarios, one row each: answers to an opening offer and openings, by turns."""
+    """The first ``number`` positions of held-out scenarios, one row each: answers to an opening and openings in turn."""
     scenarios = open_source("lewis", split="test").block(0, 0, number)
     table = GameBatch(scenarios)
     openings = table.turns()
@@ -59,53 +59,53 @@ def positions(number: int) -> list[Turns]:
 
 
 def try_positions(partner: LLMPartner, number: int) -> Iterator[TriedPosition]:
-    """Ask about one position after another. Raises what the client raises."""
+    """Query the model about one position after another. Raises what the client raises."""
     client = client_of(partner)
     for turns in positions(number):
-        ask = _query(partner, turns)
+        query = _query(partner, turns)
         before = client.last_request if isinstance(client, RemoteClient) else None
         began = time.monotonic()
-        (reply,) = client.complete([ask])
+        (reply,) = client.complete([query])
         seconds = time.monotonic() - began
         latest = client.last_request if isinstance(client, RemoteClient) else None
         latest = None if latest is before else latest  # nothing was sent
         status = None if latest is None else latest.status
         yield TriedPosition(
-            turns, reply, partner.read(ask, reply), seconds if latest is None else latest.seconds, status
+            turns, reply, partner.read(query, reply), seconds if latest is None else latest.seconds, status
         )
 
 
 class Pace(NamedTuple):
-    """What a model on this machine takes, in CPU seconds of this process on one thread."""
+    """The speed of a model on this machine, in CPU seconds of this process on one thread."""
 
     load_s: float  # reading the weights
-    alone_s: float  # a decision, asked one at a time
-    together_s: float  # a decision, in batches
-    memory_mb: float  # the most that the process had taken by then (2^20 bytes), Python and its libraries included
+    alone_s: float  # per decision, one at a time
+    together_s: float  # per decision, in batches
+    memory_mb: float  # peak memory of the process (2^20 bytes), Python and its libraries included
 
 
 class UnconstrainedReplies(NamedTuple):
-    """What a model writes where nothing holds it to the legal acts, read as a service's replies are."""
+    """Unconstrained replies of a model, read as a service's replies are."""
 
     strict: Estimate  # share of legal acts among the replies, with Wilson's interval
     lenient: Estimate
-    refused: dict[str, int]  # replies that are not legal to the strict reader, by why
+    refused: dict[str, int]  # illegal replies of the strict reader, by reason
     examples: tuple[str, ...]  # the first replies
 
 
 def measure_pace(partner: LocalLLMPartner, number: int) -> Pace:
-    """Load the model, then ask about ``number`` positions, an eighth of them one at a time; none is asked twice."""
+    """Load the model, then query ``number`` distinct positions, an eighth of them one at a time."""
     import resource  # of POSIX alone
 
     local, began = partner.local, time.process_time()
     local.load()
     loaded = time.process_time() - began
-    asks = list(dict.fromkeys(_query(partner, turns) for turns in positions(number)))
-    local.complete(asks[:2])  # reads what all prompts begin with
-    alone, rest = asks[2 : 2 + max(number // 8, 1)], asks[2 + max(number // 8, 1) :]
+    queries = list(dict.fromkeys(_query(partner, turns) for turns in positions(number)))
+    local.complete(queries[:2])  # reads what all prompts begin with
+    alone, rest = queries[2 : 2 + max(number // 8, 1)], queries[2 + max(number // 8, 1) :]
     began = time.process_time()
-    for ask in alone:
-        local.complete([ask])
+    for query in alone:
+        local.complete([query])
     between = time.process_time()
     local.complete(rest)
     ended = time.process_time()
@@ -114,14 +114,14 @@ def measure_pace(partner: LocalLLMPartner, number: int) -> Pace:
 
 
 def unconstrained_replies(partner: LocalLLMPartner, number: int) -> UnconstrainedReplies:
-    """Let the model write what it likes about ``number`` positions. Raises :class:`SetupError`."""
-    asks = [_query(partner, turns) for turns in positions(number)]
-    replies = partner.local.complete_unconstrained(asks)
+    """Generate unconstrained replies to ``number`` positions. Raises :class:`SetupError`."""
+    queries = [_query(partner, turns) for turns in positions(number)]
+    replies = partner.local.complete_unconstrained(queries)
 
     def read(reading: Reading) -> list[LegalReply | Reason]:
         return [
-            read_reply(reply.text, ask.legal, finished=reply.finished, reading=reading)
-            for ask, reply in zip(asks, replies, strict=True)
+            read_reply(reply.text, query.legal, finished=reply.finished, reading=reading)
+            for query, reply in zip(queries, replies, strict=True)
         ]
 
     strict, lenient = read("strict"), read("lenient")
@@ -134,19 +134,19 @@ def unconstrained_replies(partner: LocalLLMPartner, number: int) -> Unconstraine
 
 
 def _query(partner: LLMPartner, turns: Turns) -> Query:
-    told = sort_by_value(turns)[0] if partner.sorted_items else turns
-    (prompt,), (legal,) = partner.template.render(told, partner.history_cap), legal_rows(told)
+    shown = sort_by_value(turns)[0] if partner.sorted_items else turns
+    (prompt,), (legal,) = partner.template.render(shown, partner.history_cap), legal_rows(shown)
     return Query(prompt, legal)
 
 
 def summarise(tried: list[TriedPosition]) -> CheckSummary:
-    """What the positions came to."""
-    answered = [one for one in tried if one.reply.failure is None]
-    usage = [one.reply.usage for one in answered]
+    """The summary of tried positions."""
+    replied = [trial for trial in tried if trial.reply.failure is None]
+    usage = [trial.reply.usage for trial in replied]
     return CheckSummary(
         len(tried),
-        sum(isinstance(one.result, LegalReply) for one in tried),
-        median([one.seconds for one in answered] or [np.nan]),
+        sum(isinstance(trial.result, LegalReply) for trial in tried),
+        median([trial.seconds for trial in replied] or [np.nan]),
         mean([used.prompt_tokens for used in usage] or [np.nan]),
         mean([used.completion_tokens for used in usage] or [np.nan]),
     )

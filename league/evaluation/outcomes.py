@@ -22,9 +22,9 @@ from dond_marl.yardsticks.solve import Concept, Solutions, measures, split_score
 
 
 class Outcomes(NamedTuple):
-    """N games of one player in one seat, or what a concept's splits pay there on average, one entry per scenario.
+    """N games of one player in one seat, or the mean points of a concept's splits there, one entry per scenario.
 
-    ``nan`` where a measure says nothing: a ratio to an optimum of 0, the turns of a split that nobody played for.
+    ``nan`` where a measure says nothing: a ratio to an optimum of 0, the turns of a split that was not played.
     """
 
     groups: Rows  # [N] the scenario's group, for intervals

@@ -1,7 +1,7 @@
-"""How close a member comes to what could be had from each partner: shares of a reference's points.
+"""Shares of the reference's points that a member gets from each partner.
 
 A share is a member's mean own points over the reference's, against one partner in one seat on the same scenarios. A
-reference is exact or an upper bound that no policy exceeds; where neither is known there is no share. What is told of
+reference is exact or an upper bound that no policy exceeds; where neither is known there is no share. The summary of
 the shares is their mean, the mean of those against exact references alone, the mean over the tenth of the partners
 where they are worst, and the worst: robustness shows where a member does badly, so nothing is left out (as ZSC-Eval
 does: Wang et al. 2024, section 4). Intervals are Bayesian bootstraps over groups of scenarios, and of the mean another
@@ -23,7 +23,7 @@ from league.evaluation.outcomes import Outcomes
 from league.standings.ratings import Table, scenario_weights, with_interval
 
 REPLICATES = 1_000
-LEAST = 1e-9  # points of ten; of a reference that gets no more nobody can have a share
+LEAST = 1e-9  # points of ten; a reference below it has no shares
 
 
 class Proximity(NamedTuple):

@@ -185,7 +185,7 @@ class Equilibrium:
         if odd.any():
             row = int(np.flatnonzero(odd)[0])
             raise InputError(
-                f"in a game of {self.turns} turns somebody has claimed when fewer than {self.turns} are left, and not "
+                f"in a game of {self.turns} turns a claim was made when fewer than {self.turns} are left, and not "
                 f"before; got left={int(left[row])} and claim={tuple(np.asarray(claim)[row].tolist())}"
             )
         named = np.argsort(counts, axis=1, kind="stable")

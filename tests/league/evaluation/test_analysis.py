@@ -96,7 +96,7 @@ def test_an_act_that_gives_points_away_is_told_and_so_is_what_was_better():
     assert found.compared.startswith("Expected is what the best response to pushover gets on average from that act on")
     assert act.played.points == pytest.approx(9)
     assert judgement(act) == "gave away 1 point"
-    assert found.given_away == pytest.approx(1)
+    assert sum(act.cost for act in found.acts) == pytest.approx(1)
     assert act.best[0].action == Action(Act.PROPOSE, (1, 2, 2))
     assert act.best[0].points == pytest.approx(10)
     assert len({each.action.oA for each in act.best}) == 3
@@ -122,7 +122,7 @@ def test_against_whom_nothing_is_exact_the_experts_acts_stand_alone_and_it_is_sa
         assert why in found.compared
         assert found.acts[0].expert.action == Action(Act.PROPOSE, (1, 2, 2))
         assert math.isnan(found.acts[0].cost)
-        assert math.isnan(found.given_away)
+        assert math.isnan(sum(act.cost for act in found.acts))
         assert judgement(found.acts[0]) == ""
 
 
