@@ -49,7 +49,7 @@ def client_of(partner: LLMPartner) -> Client:
 
 
 def positions(number: int) -> list[Turns]:
-    """The first ``number`` positions of held-out scenarios, one row each: answers to an opening and openings in turn."""
+    """``number`` positions of held-out scenarios, one row each: answers to an opening and openings in turn."""
     scenarios = open_source("lewis", split="test").block(0, 0, number)
     table = GameBatch(scenarios)
     openings = table.turns()
