@@ -136,11 +136,13 @@ def play_cell(
     return rollout(both, scenarios, Rules(max_turns), seed=seed, index=(seat, block), prior=SOURCE)
 
 
-def summarise_cell(who: str, ours: str, seat: int, games: Games, forfeits: dict[str, int], cpu_ms: float) -> AnacCell:
+def summarise_cell(
+    player: str, ours: str, seat: int, games: Games, forfeits: dict[str, int], cpu_ms: float
+) -> AnacCell:
     """The figures of these games."""
     opens, closes, offered = claimed_shares(games, seat)
     return AnacCell(
-        who,
+        player,
         ours,
         seat,
         games.scores[:, seat].tolist(),
@@ -261,7 +263,7 @@ def run_experiment(
     complete = [merge_blocks(blocks) for (path, _, _), blocks in found.items() if path not in refused]
     cells = [*_own_cells(config, ours, scenarios), *complete]
     years = {path: _competition_year(path, module) for path, module in modules.items() if path not in refused}
-    identities = {name: what for name, (_, what) in ours.items()}
+    identities = {name: exact for name, (_, exact) in ours.items()}
     day = date.today().isoformat()
     return AnacExperiment(config, tuple(ours), identities, cells, years, cache.versions, refused, day, scenarios)
 
@@ -277,14 +279,14 @@ class _CellCache:
         self.refused: dict[str, str] = {}  # agents that did not load, by reason
 
     def block_cell(
-        self, path: str, name: str, partner: Partner, what: str, seat: int, first: int, rows: Scenarios
+        self, path: str, name: str, partner: Partner, identity_of: str, seat: int, first: int, rows: Scenarios
     ) -> AnacCell | None:
         """An agent against an occupant on the scenarios ``rows``; ``None`` for no scenarios or an agent that fails."""
         if not rows.size or path in self.refused:
             return None
         config = self._config
         same = {"seed": config.seed, "max_turns": config.max_turns, "limit": config.limit}
-        place_of = {"agent": path, "ours": what, "seat": seat, "first": first, "scenarios": rows.size}
+        place_of = {"agent": path, "ours": identity_of, "seat": seat, "first": first, "scenarios": rows.size}
         file = cache_path(self._folder, {**place_of, **same})
         document = read_cached(file)
         if document is None:

@@ -149,22 +149,22 @@ class PayoffTables:
         n, every = self.width, np.arange(len(self._view[0]))
         shape = len(first), len(second), len(every)
         sides = [np.arange(shape[0])[:, None, None], np.arange(shape[1])[None, :, None]]
-        said, before = np.full(shape, 2 * n), np.full(shape, n)  # last act, and the split that the mover claims
+        code, before = np.full(shape, 2 * n), np.full(shape, n)  # last act, and the split that the mover claims
         open_, deal = np.ones(shape, dtype=bool), np.full(shape, -1)  # split that seat_0 gets
         for turn in range(self.rules.max_turns):
             seat, left = turn % 2, self.rules.max_turns - turn
             table = np.stack([member.codes[left] for member in (first, second)[seat]])
-            answer = table[sides[seat], self._view[seat], said].astype(np.int64)
-            theirs = said % n if turn else np.full(shape, n)
+            answer = table[sides[seat], self._view[seat], code].astype(np.int64)
+            theirs = code % n if turn else np.full(shape, n)
             agreed = answer == 2 * n
             mine = np.where(answer < 2 * n, answer % n, before)
             stops = (answer == 2 * n + 2) | ((answer < 2 * n) & (left == 1))
             matched = (theirs < n) & (mine == self._rest[np.minimum(theirs, n - 1)])
             done = open_ & (agreed | (stops & matched))
-            kept = theirs if seat else self._rest[np.minimum(theirs, n - 1)]
-            deal = np.where(done, kept, deal)
+            share = theirs if seat else self._rest[np.minimum(theirs, n - 1)]
+            deal = np.where(done, share, deal)
             open_ &= answer < 2 * n
-            said, before = np.where(open_, answer, said), theirs
+            code, before = np.where(open_, answer, code), theirs
         struck, safe = deal >= 0, np.maximum(deal, 0)
         points = [self._worth[0][every, safe] * struck, self._worth[1][every, self._rest[safe]] * struck]
         return np.stack([each.mean(axis=2) for each in points], axis=2)
@@ -208,16 +208,16 @@ class TabularPolicy:
             view = np.searchsorted(self._numbers, numbers_of(turns.counts[rows], turns.my_utilities[rows]))
             counts, last = turns.counts[rows].astype(np.int64), turns.last_partner_act[rows].astype(np.int64)
             claim = _split_index(counts, counts - turns.last_partner_offer_for_me[rows])
-            said = self.codes[left][view, np.where(last <= Act.INSIST, last * n + claim, 2 * n)].astype(np.int64)
-            offer = said < 2 * n
-            act[rows] = np.where(offer, said // n, said - 2 * n + Act.AGREE)
-            oA[rows] = self._splits.oA[view, np.where(offer, said % n, 0)] * offer[:, None]
+            code = self.codes[left][view, np.where(last <= Act.INSIST, last * n + claim, 2 * n)].astype(np.int64)
+            offer = code < 2 * n
+            act[rows] = np.where(offer, code // n, code - 2 * n + Act.AGREE)
+            oA[rows] = self._splits.oA[view, np.where(offer, code % n, 0)] * offer[:, None]
         return decide(act, oA)
 
 
-def _split_index(counts: Index, kept: Index) -> Index:
+def _split_index(counts: Index, claims: Index) -> Index:
     """The index ``[R]`` of each claim among the splits of its pool, in lexicographic order."""
-    number: Index = (kept[:, 0] * (counts[:, 1] + 1) + kept[:, 1]) * (counts[:, 2] + 1) + kept[:, 2]
+    number: Index = (claims[:, 0] * (counts[:, 1] + 1) + claims[:, 1]) * (counts[:, 2] + 1) + claims[:, 2]
     return number
 
 

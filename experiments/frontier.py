@@ -1,7 +1,7 @@
 """Table of public games of large models, rescored, next to occupants of this project on the same item tables.
 
 The protocol is *talk, then secret proposals*, as in clembench's ``dond`` (Hakimov et al. 2025, *The Price of Thought*,
-arXiv 2510.08098). The rows are archived (docs/ARCHIVE.md): the games have no licence, so the scoring code is not kept.
+arXiv 2510.08098). The rows are archived (docs/ARCHIVE.md): the games have no licence, and the scoring code is removed.
 """
 
 from __future__ import annotations

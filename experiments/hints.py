@@ -121,8 +121,8 @@ class HintArm(NamedTuple):
 
     @property
     def name(self) -> str:
-        who = short_names([self.hinter]).get(self.hinter, self.hinter)
-        return who + (f", {self.dropout:.0%} withheld" if self.dropout else "")
+        hinter = short_names([self.hinter]).get(self.hinter, self.hinter)
+        return hinter + (f", {self.dropout:.0%} withheld" if self.dropout else "")
 
 
 class Measurement(NamedTuple):
@@ -158,9 +158,9 @@ class HintExperiment(NamedTuple):
 def hint_arms(section: HintExperimentSection) -> list[HintArm]:
     """Every hinter with every dropout; ``none`` once."""
     return [
-        HintArm(who, dropout)
-        for who in section.hinters
-        for dropout in (section.dropouts if who != NO_HINTS else (0.0,))
+        HintArm(hinter, dropout)
+        for hinter in section.hinters
+        for dropout in (section.dropouts if hinter != NO_HINTS else (0.0,))
     ]
 
 
@@ -176,14 +176,14 @@ def run_experiment(
     source = _test_source(config)
     best = _best_points(config, source)
     experiment = HintExperiment([], {}, {}, best, source.label)
-    for who in config.experiment.hinters:
+    for hinter in config.experiment.hinters:
         refuse_test_roster(
-            learner_ancestry(config.env, config.training.init_from, hint_settings(config, who)), "the learner"
+            learner_ancestry(config.env, config.training.init_from, hint_settings(config, hinter)), "the learner"
         )
-    for who in config.experiment.hinters:
-        partner = getattr(hint_provider(hint_settings(config, who)), "partner", None)
+    for hinter in config.experiment.hinters:
+        partner = getattr(hint_provider(hint_settings(config, hinter)), "partner", None)
         if partner is not None:
-            experiment.hinters[who] = _play(config, partner, source, None).points.mean / best
+            experiment.hinters[hinter] = _play(config, partner, source, None).points.mean / best
     wanted = [(arm, seed) for arm in hint_arms(config.experiment) for seed in range(config.experiment.seeds)]
     calls = [(config, arm, seed, best, folder) for arm, seed in wanted]
     learned: dict[int, HintLearner] = {}
@@ -238,11 +238,11 @@ def _cached_learner(
     return learned
 
 
-def _hinter_identity(config: HintExperimentConfig, who: str) -> object:
+def _hinter_identity(config: HintExperimentConfig, hinter: str) -> object:
     """The identity of a hinter, independent of its name; of a language model its settings."""
-    if who in (MODEL, STUDENT):
-        return hint_settings(config, who).model_dump(mode="json")
-    return who if who in WORDS else identity(who)
+    if hinter in (MODEL, STUDENT):
+        return hint_settings(config, hinter).model_dump(mode="json")
+    return hinter if hinter in WORDS else identity(hinter)
 
 
 def train_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best: float) -> HintLearner:
@@ -266,19 +266,19 @@ def train_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best: f
         acts += round(practiced.games * practiced.turns)
 
 
-def hint_settings(config: HintExperimentConfig, who: str) -> HintsConfig:
+def hint_settings(config: HintExperimentConfig, hinter: str) -> HintsConfig:
     """The hint settings of a hinter; ``none`` has those of ``random`` with all hints withheld."""
     changed: dict[str, object]
-    if who == STUDENT:
+    if hinter == STUDENT:
         changed = {"mode": MODEL, "provider": "hf", "models": config.hints.models.model_copy(update={"hf": None})}
-    elif who == MODEL:
+    elif hinter == MODEL:
         changed = {"mode": MODEL}
         provider = resolve_provider(config.hints.provider)
         if provider == "hf" and config.hints.models.hf is None:
             models = config.hints.models.model_copy(update={"hf": PRETRAINED})
             changed |= {"provider": "hf", "models": models, "options": {**MODEL_OPTIONS, **config.hints.options}}
     else:
-        changed = {"mode": CHANCE} if who in (NO_HINTS, CHANCE) else {"mode": "expert", "expert": who}
+        changed = {"mode": CHANCE} if hinter in (NO_HINTS, CHANCE) else {"mode": "expert", "expert": hinter}
         changed["privileged"] = False
     return config.hints.model_copy(update=changed)
 

@@ -267,11 +267,11 @@ def train_goal_learner(
     network, model = copy_of(likelihood), NetworkPartner(copy_of(likelihood))
     learner = Learner(network, settings, seed, copy_of(likelihood) if pull else None)
     play = partial(practice, plan=training.practice(env, env.open_source(), seed))
-    curve, kept = list[CurveStep](), -1
+    curve, last = list[CurveStep](), -1
     for update in train_until(learner, play, [Opponent(model, 1.0)], games=training.games):
         score, games = update.score, update.games - update.score.games  # before this update
-        if games * points // training.games > kept:
-            kept = games * points // training.games
+        if games * points // training.games > last:
+            last = games * points // training.games
             curve.append(CurveStep(games, score.points, score.deals, score.turns))
     return GoalLearner(network, curve, learner.decisions)
 
@@ -289,17 +289,17 @@ def run_experiment(config: PublishedConfig, report: Callable[[str], None]) -> Pu
         makers = _PlayerMaker(config, seed)
         for player, task in makers.tasks():
             path = cache_path(Path(config.output_dir).expanduser(), {"who": player, "seed": seed, **task})
-            kept = read_cached(path)
+            cached = read_cached(path)
             try:
                 row = (
-                    row_from_json(kept)
-                    if kept is not None
+                    row_from_json(cached)
+                    if cached is not None
                     else makers.play(player)._replace(**provenance_now("numpy", "torch"))
                 )
             except (DondError, OSError) as error:
                 kind = InputError if isinstance(error, InputError) else RunFailure
                 raise kind(f"{player}, seed {seed}: {error}") from error
-            if kept is None:
+            if cached is None:
                 write_cached(path, row_to_json(row))
             rows.append(row)
             points = row.measures

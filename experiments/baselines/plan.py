@@ -152,8 +152,8 @@ def plan_jobs(config: BaselinesConfig, names: Collection[str] | None = None) -> 
             if arm.occupant is None:
                 jobs.append(Job(arm, seed, folder / f"{seed:04d}", _arm_config(arm, seed, config.comparison.acts)))
             elif seed == 1:
-                who = best_of_train() if arm.occupant == BEST_OF_TRAIN else arm.occupant
-                jobs.append(Job(arm, seed, folder, None, who))
+                spec = best_of_train() if arm.occupant == BEST_OF_TRAIN else arm.occupant
+                jobs.append(Job(arm, seed, folder, None, spec))
     return jobs
 
 

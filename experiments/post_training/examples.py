@@ -55,7 +55,7 @@ class CollectedExamples(NamedTuple):
 
     examples: list[Example]
     games: int
-    kept: int  # selected games
+    selected: int  # games
     least: float  # lowest reward among them
 
 
@@ -74,15 +74,15 @@ def collect_examples(games: GamesSection, reward: str, template: Template, seed:
             earned = points_of_ten(played.scores, table.pool_values)
             paid = pays(played, earned, table)[:, seat]
             acts: list[list[Example]] = [[] for _ in range(table.size)]
-            for turns, said in zip(witness.turns, witness.decisions, strict=True):
+            for turns, decisions in zip(witness.turns, witness.decisions, strict=True):
                 rows = np.flatnonzero(played.turns > turns.turns_taken).tolist()
                 texts, legal = template.render(turns), legal_rows(turns)
                 for place, row in enumerate(rows):
-                    act, (a, b, c) = Act(int(said.act_type[place])), said.oA[place].tolist()
+                    act, (a, b, c) = Act(int(decisions.act_type[place])), decisions.oA[place].tolist()
                     action = Action(act, (a, b, c)) if act.is_offer else Action(act)
                     own, pay = float(earned[row, seat]), float(paid[row])
-                    who = spec_name(name), spec_name(other), seat
-                    acts[row].append(Example(texts[place], action, legal[place], *who, own, pay))
+                    players = spec_name(name), spec_name(other), seat
+                    acts[row].append(Example(texts[place], action, legal[place], *players, own, pay))
             of_kind.setdefault((other, seat), []).extend(range(len(found), len(found) + table.size))
             found += zip(paid.tolist(), acts, strict=True)
     best: list[int] = []

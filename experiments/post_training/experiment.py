@@ -129,15 +129,15 @@ def claim_folder(config: PostTrainingConfig, folder: Path) -> None:
     if config.gradient.steps:
         gradient = config.gradient.model_dump(mode="json", exclude={"steps"})
         folders[GRADIENT] = {**folders[config.arms[0].name], "gradient": gradient}
-    for name, what in folders.items():
-        kept = read_cached(folder / name / _MADE_BY)
-        if kept is not None and kept != what:
-            changed = ", ".join(sorted(key for key in what if kept.get(key) != what[key]))
+    for name, inputs in folders.items():
+        cached = read_cached(folder / name / _MADE_BY)
+        if cached is not None and cached != inputs:
+            changed = ", ".join(sorted(key for key in inputs if cached.get(key) != inputs[key]))
             raise InputError(
                 f"{folder / name} was made with another value of {changed}: name another output_dir, or remove it"
             )
-    for name, what in folders.items():
-        write_cached(folder / name / _MADE_BY, what)
+    for name, inputs in folders.items():
+        write_cached(folder / name / _MADE_BY, inputs)
 
 
 def _adapter_folder(arm_folder: Path, step: int) -> Path:
@@ -148,29 +148,29 @@ def arm_examples(
     config: PostTrainingConfig, arm: ArmSection, arm_folder: Path, tell: Callable[[str], None]
 ) -> tuple[list[Example], PostTrainingRow]:
     """The examples of an arm, from ``arm_folder`` or played and written there; and their selection."""
-    path, kept = arm_folder / EXAMPLES, read_cached(arm_folder / _NAMES)
-    if kept is None or not path.is_file():
+    path, cached = arm_folder / EXAMPLES, read_cached(arm_folder / _NAMES)
+    if cached is None or not path.is_file():
         found = collect_examples(config.games, arm.reward, load_template(shipped=config.prompt), config.seed)
         write_examples(path, found.examples)
-        kept = {"games": found.games, "kept": found.kept, "least": found.least, "examples": len(found.examples)}
-        write_cached(arm_folder / _NAMES, kept)
+        cached = {"games": found.games, "kept": found.selected, "least": found.least, "examples": len(found.examples)}
+        write_cached(arm_folder / _NAMES, cached)
     tell(
-        f"{arm.name}: {kept['examples']:,} acts out of {kept['kept']:,} of {kept['games']:,} games, "
-        f"with a reward of at least {kept['least']:.1f}"
+        f"{arm.name}: {cached['examples']:,} acts out of {cached['kept']:,} of {cached['games']:,} games, "
+        f"with a reward of at least {cached['least']:.1f}"
     )
-    return read_examples(path), kept
+    return read_examples(path), cached
 
 
 def _measured_row(
     config: PostTrainingConfig, folder: Path, arm: str, step: int, adapter: Path | None, tell: Callable[[str], None],
     *, raw: int = 0,
 ) -> PostTrainingRow:  # fmt: skip
-    what = {
+    inputs = {
         "model": config.model, "adapter": None if adapter is None else fingerprint(adapter / DONE),
         "prompt": config.prompt, "dtype": config.dtype, "seed": config.seed, "turns": config.games.max_turns,
         "held_out": config.held_out.model_dump(mode="json"), "raw": raw,
     }  # fmt: skip
-    path = cache_path(folder / MEASURED, what)
+    path = cache_path(folder / MEASURED, inputs)
     found = read_cached(path)
     if found is None:
         found = measure_model(config, adapter, raw)

@@ -21,7 +21,7 @@ class GamesSection(Section):
         default=("linear", "tough", "hybrid", "frequency_model", "heuristic", "nice_tit_for_tat"),
         strict=False,
         min_length=1,
-        description="a list of occupants, whose acts in well-paid games are cloned",
+        description="a list of occupants, cloned in games with a high reward",
     )
     partners: tuple[Occupant, ...] = Field(
         default=("linear", "heuristic", "nice", "micro", "zeuthen"),

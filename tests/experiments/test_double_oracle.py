@@ -58,7 +58,7 @@ def written(table, rules, names=NAMES):
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4])
 def test_tabular_policies_equal_their_partners(turns):
-    """In the engine the tables play as who they were made of; and the games in lock-step are the engine's games."""
+    """In the engine a table plays like its partner, and games in lock-step equal the engine's."""
     rules = Rules(turns)
     contexts, sides = written(SMALL, rules)
     payoffs = PayoffTables(SMALL, contexts, rules).payoffs(*sides)
@@ -127,9 +127,9 @@ def test_pool_kinds():
 
 
 def test_rows_replace_older_ones(tmp_path):
-    told: list[str] = []
-    row = solve_pools(KINDS[-2:], NAMES[:2], 2, "max_welfare", 1, told.append)
-    assert len(told) == 2 and "pool 2 2 2,   1: points" in told[0]
+    text: list[str] = []
+    row = solve_pools(KINDS[-2:], NAMES[:2], 2, "max_welfare", 1, text.append)
+    assert len(text) == 2 and "pool 2 2 2,   1: points" in text[0]
     assert means_over_pools(row, "values")[0] == pytest.approx(
         np.average([pool["values"][0] for pool in row["pools"]], weights=[share for _, share in KINDS[-2:]]), abs=1e-5
     )

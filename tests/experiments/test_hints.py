@@ -1,4 +1,4 @@
-"""The hint experiment: who is compared, what is counted, and what is written."""
+"""The hint experiment: arms, measurements, tables, cache and command."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TELLS, MIXED, NOBODY = HintArm("expert", 0.0), HintArm("expert", 0.5), HintArm("
 def test_language_model_and_student_settings(monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     config = load_config(CONFIG, ("experiment.hinters=[llm,student]",), HintExperimentConfig)
-    asked, taught = (llm_spec(hint_settings(config, who)) for who in ("llm", "student"))
+    asked, taught = (llm_spec(hint_settings(config, player)) for player in ("llm", "student"))
     assert asked["model"] == "smollm2" and asked["provider"] == "hf" and asked["sorted_items"]
     assert taught["model"] is None and taught["provider"] == "hf" and "sorted_items" not in taught
     named = load_config(CONFIG, ("hints.models.hf=mine", "hints.options={prompt: short}"), HintExperimentConfig)
@@ -55,21 +55,21 @@ def mark(decisions: int, hinted: float, alone: float = 0.0, arm: HintArm = TELLS
 
 def test_hint_arms():
     config = load_config(CONFIG, (), HintExperimentConfig)
-    told = [arm.name for arm in hint_arms(config.experiment)]
-    assert told[:3] == ["none", "random", "random, 50% withheld"] and len(told) == 9
-    assert [name.split("(")[0] for name in told[3::2]] == ["trembling", "expert", "best_response"]
-    assert all(name.endswith(", 50% withheld") for name in told[4::2])
+    text = [arm.name for arm in hint_arms(config.experiment)]
+    assert text[:3] == ["none", "random", "random, 50% withheld"] and len(text) == 9
+    assert [name.split("(")[0] for name in text[3::2]] == ["trembling", "expert", "best_response"]
+    assert all(name.endswith(", 50% withheld") for name in text[4::2])
 
 
 def test_arm_without_hints_has_the_same_network():
     config = small()
-    learners = {who: _begin_training(config, HintArm(who, 0.0), 0) for who in ("none", "heuristic")}
+    learners = {player: _begin_training(config, HintArm(player, 0.0), 0) for player in ("none", "heuristic")}
     shapes = [training.learner.network.shape for training in learners.values()]
     assert shapes[0] == shapes[1] and shapes[0].hints
     first, second = (training.learner.network.state_dict() for training in learners.values())
     assert all(torch.equal(first[name], second[name]) for name in first)
     learners["none"].step()
-    tally = learners["none"].whisper.tally
+    tally = learners["none"].hints.tally
     assert tally["withheld"] > 0 and not tally["asked"]
 
 
@@ -171,24 +171,24 @@ def test_command_writes_table_and_figure(tmp_path, capsys):
 
 
 def test_test_roster_hinters_are_refused():
-    whispering = roster("test")[-1]
-    config = small(**{"experiment.hinters": f'["{whispering}"]'})
+    hinter = roster("test")[-1]
+    config = small(**{"experiment.hinters": f'["{hinter}"]'})
     with pytest.raises(ProvenanceError, match="in the roster test"):
         run_experiment(config, print)
 
 
 def test_learners_are_cached(tmp_path):
     config = small(**{"experiment.hinters": "[none,heuristic]", "experiment.dropouts": "[0.5]"})
-    said: list[str] = []
-    first = run_experiment(config, said.append, folder=tmp_path)
+    messages: list[str] = []
+    first = run_experiment(config, messages.append, folder=tmp_path)
     files = sorted(tmp_path.glob("*.json"))
     assert len(files) == 4
     files[0].write_text("{")
     times = [path.stat().st_mtime_ns for path in files]
-    assert run_experiment(config, said.append, folder=tmp_path) == first
+    assert run_experiment(config, messages.append, folder=tmp_path) == first
     assert [path.stat().st_mtime_ns == time for path, time in zip(files, times, strict=True)] == [False, *[True] * 3]
     other = config.model_copy(update={"training": config.training.model_copy(update={"lr": 0.5})})
-    assert run_experiment(other, said.append, folder=tmp_path) != first and len(list(tmp_path.glob("*.json"))) == 8
+    assert run_experiment(other, messages.append, folder=tmp_path) != first and len(list(tmp_path.glob("*.json"))) == 8
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.occupants import PEOPLE
+from partners.network.occupants import HUMAN_DIALOGUES
 from partners.rosters import TEST, roster
 from tests.command import dond
 
@@ -34,7 +34,7 @@ def saved(path, seed: int = 3) -> PolicyNetwork:
     with torch.no_grad():
         network.head.weight.mul_(100)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-    save_checkpoint(path, tensors, {**network_note(network), "taught_by": PEOPLE, "disagree": "rejects"})
+    save_checkpoint(path, tensors, {**network_note(network), "taught_by": HUMAN_DIALOGUES, "disagree": "rejects"})
     return network
 
 
@@ -85,14 +85,14 @@ def test_command(settings, data_dir, tmp_path, capsys):
 
 
 def test_evaluation_set_and_majority(data_dir):
-    """Where DISAGREE ends the game 211 of 1,742 positions are none of it, and PROPOSE is said more often."""
+    """Where DISAGREE ends the game 211 of 1,742 positions are none of it, and PROPOSE is more frequent."""
     ends, rejects = (human_positions("test", Rules(10, kind), data_dir) for kind in ("ends", "rejects"))
-    told, whole = summarise_positions(ends, rejects), summarise_positions(rejects, rejects)
-    assert (told.positions, told.refusals, whole.positions, whole.refusals) == (1531, 211, 1742, 0)
-    assert told.most_said == whole.most_said == "PROPOSE"
-    assert told.majority.everywhere.mean == pytest.approx((ends.act == Act.PROPOSE).mean())
-    assert told.majority.replies.mean > whole.majority.replies.mean == pytest.approx(0.494, abs=5e-4)
-    assert told.replies == int(ends.replies.sum()) < told.positions
+    output, whole = summarise_positions(ends, rejects), summarise_positions(rejects, rejects)
+    assert (output.positions, output.refusals, whole.positions, whole.refusals) == (1531, 211, 1742, 0)
+    assert output.most_said == whole.most_said == "PROPOSE"
+    assert output.majority.everywhere.mean == pytest.approx((ends.act == Act.PROPOSE).mean())
+    assert output.majority.replies.mean > whole.majority.replies.mean == pytest.approx(0.494, abs=5e-4)
+    assert output.replies == int(ends.replies.sum()) < output.positions
 
 
 def test_distance_and_likeness(data_dir, tmp_path):
@@ -100,15 +100,15 @@ def test_distance_and_likeness(data_dir, tmp_path):
     one, other = saved(tmp_path / "a.json", 1), saved(tmp_path / "b.json", 2)
     assert distance(one, one, positions).mean == pytest.approx(0, abs=1e-6)
     assert distance(one, other, positions).mean > 0.01 and distance(one, other, positions).n == positions.size
-    told = likeness(one, positions)
-    assert told.act_nats.n == positions.size and told.oA_nats.n == int((positions.act <= 1).sum())
+    output = likeness(one, positions)
+    assert output.act_nats.n == positions.size and output.oA_nats.n == int((positions.act <= 1).sum())
 
 
 def test_variants(settings):
     config = load_config(settings, [], TrainConfig)
-    told = [(one.training.init_from, one.training.kl) for _, one in variants(config, [0.1, 0.3])]
+    output = [(one.training.init_from, one.training.kl) for _, one in variants(config, [0.1, 0.3])]
     start = config.training.init_from
-    assert told == [(None, 0), (start, 0), (start, 0.1), (start, 0.3)]
+    assert output == [(None, 0), (start, 0), (start, 0.1), (start, 0.3)]
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_invalid_options(settings, tmp_path, capsys):
     assert command("--config", settings, "--data-dir", tmp_path / "nothing") == 2
     assert command("--config", settings, "--kl", -1.0) == 2
     assert command("--config", settings, overrides=["training.init_from=none.json"]) == 2
-    told = capsys.readouterr().err
-    assert "no such data file" in told and "a KL penalty is a number above 0" in told
+    output = capsys.readouterr().err
+    assert "no such data file" in output and "a KL penalty is a number above 0" in output
 
 
 def test_unknown_provenance_excludes_the_test_roster(settings, tmp_path, capsys):
     assert command("--config", settings, "--against", roster(TEST)[0], "--data-dir", tmp_path / "nothing") == 2
-    told = capsys.readouterr().err
-    assert "nobody wrote down whom these met: the learner <- checkpoint" in told and "no such data file" not in told
+    output = capsys.readouterr().err
+    assert "the learner <- checkpoint" in output and "no such data file" not in output
 
 
 def test_unwritable_file(tmp_path, capsys):

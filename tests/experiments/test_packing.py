@@ -14,7 +14,7 @@ from partners.llm.reply import Legal
 from tests.tiny_models import tiny_model
 
 ASKS = (
-    Query("Pool 2,1,1. Your values 2,3,3. The partner said nothing.", Legal((2, 1, 1), (0, 1, 3, 4))),
+    Query("Pool 2,1,1. Your values 2,3,3. The partner messages nothing.", Legal((2, 1, 1), (0, 1, 3, 4))),
     Query("Pool 2,1,1. Your values 0,4,6. Its offer is worth 6, take it?", Legal((2, 1, 1), (0, 1, 2, 3, 4))),
     Query("Pool 1,1,3.", Legal((1, 1, 3), (2, 3))),
 )

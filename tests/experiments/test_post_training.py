@@ -26,7 +26,7 @@ def collected(reward: str = "own", **changes):
 
 def test_examples_are_acts_of_the_best_games():
     everything, best = collected(keep=1.0), collected()
-    assert (best.games, best.kept) == (2 * 2 * 2 * 12, 24)
+    assert (best.games, best.selected) == (2 * 2 * 2 * 12, 24)
     assert np.mean([each.points for each in best.examples]) > np.mean([each.points for each in everything.examples])
     for each in best.examples:
         read = read_reply(each.reply, each.legal)
@@ -105,8 +105,8 @@ def test_training_resumes_to_the_same_weights(model, tmp_path):
             config_of(model, tmp_path / "other", gradient={"steps": 1, "partners": ["random"]}), messages.append
         )
     write_rows(tmp_path / "rows.jsonl", config, rows)
-    again, kept = read_rows(tmp_path / "rows.jsonl")
-    assert post_training_section(again, kept) == post_training_section(config, rows)
+    again, stored = read_rows(tmp_path / "rows.jsonl")
+    assert post_training_section(again, stored) == post_training_section(config, rows)
     (table,) = post_training_section(config, rows).blocks
     assert [(row.label.split(",")[0], row.cells[0]) for row in table.rows] == [(arm, str(step)) for arm, step in marks]
     assert "at the end own " in post_training_svg(config, rows)

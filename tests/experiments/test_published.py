@@ -181,8 +181,8 @@ def test_command_resumes(data_dir, tmp_path):
     first = (tmp_path / "results.jsonl").read_text()
     assert parse_published(first.splitlines()).players == ["likelihood", "rl", "both"]
     assert all(row.date and row.versions for row in parse_published(first.splitlines()).rows)
-    [kept] = [path for path in (tmp_path / "kept").iterdir() if '"who": "both"' in path.read_text()]
-    kept.unlink()
+    [stored] = [path for path in (tmp_path / "kept").iterdir() if '"who": "both"' in path.read_text()]
+    stored.unlink()
     assert dond(*words, overrides=settings) == 0
     assert (tmp_path / "results.jsonl").read_text() == first
 

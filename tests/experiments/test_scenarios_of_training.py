@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from dond_marl.scenarios.sources import SPLITS, TO_TRAIN_ON, Scenarios, ScenarioSource, open_source
-from dond_marl.scenarios.views import HELD_OUT_VIEWS, may_be_trained_on, view_numbers
+from dond_marl.scenarios.views import HELD_OUT_VIEWS, is_trainable, view_numbers
 from experiments import published
 from experiments.distill import DistillConfig
 from experiments.hints import HintExperimentConfig
@@ -81,7 +81,7 @@ def of_recipe(recipe: Recipe) -> Iterator[ScenarioSource]:
 def held_out(source: ScenarioSource) -> int:
     """Number of scenarios not permitted for training; of an infinite source, among those drawn."""
     table = source.block(0, 0, DRAWN) if source.table is None else source.table
-    return int((~may_be_trained_on(table)).sum())
+    return int((~is_trainable(table)).sum())
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_configs_train_on_permitted_scenarios(path):
 def test_cloning_skips_held_out_views(data_dir):
     """People's dialogues cover every view, so those with held-out views are left out."""
     given = load_positions(load_config(BY_PEOPLE, [f"env.data_dir={data_dir}"], TrainConfig))
-    for positions in (given.taught, given.others):
+    for positions in (given.train, given.val):
         seen = Scenarios(positions.counts, np.repeat(positions.my_utilities[:, None], 2, axis=1))
         assert positions.size > 1000 and not np.isin(view_numbers(seen), HELD_OUT_VIEWS).any()
 
@@ -114,9 +114,9 @@ def test_short_games_store_no_weights(tmp_path):
     short = ["comparison.turns=[2]", "comparison.seeds=1", "arms=[{name: a}]", "training.num_train_steps=10"]
     small = ["training.num_envs=16", "training.minibatch=16", "training.hidden=[4]", f"output_dir={tmp_path}"]
     assert dond("experiment", "short-games", "--config", ALL_SCENARIOS, overrides=[*short, *small]) == 0
-    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(kept) == 2 and all(path.suffix in (".json", ".jsonl") for path in kept)
-    assert all(path.stat().st_size < 1000 for path in kept)  # a network has thousands of weights
+    stored = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(stored) == 2 and all(path.suffix in (".json", ".jsonl") for path in stored)
+    assert all(path.stat().st_size < 1000 for path in stored)  # a network has thousands of weights
 
 
 def test_held_out_scenarios_are_detected():
@@ -128,7 +128,7 @@ def test_held_out_scenarios_are_detected():
 
 def test_own_model_and_judges_use_permitted_scenarios():
     assert [source.label for source in of_recipe(Recipe()) if held_out(source)] == []
-    assert may_be_trained_on(scripted_games(0, 1000).scenarios).all()
+    assert is_trainable(scripted_games(0, 1000).scenarios).all()
 
 
 @pytest.mark.parametrize(("name", "split"), [(name, split) for name in SPLITS for split in (*SPLITS[name], None)])

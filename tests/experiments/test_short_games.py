@@ -77,7 +77,7 @@ def test_parts_sum_to_exploitability(player):
 
 
 def test_taker_concedes_everything():
-    """At two turns the best offer to who takes what is worth something earns 8.79; who gives nothing leaves nothing."""
+    """Two turns: the best offer to a player that accepts any value earns 8.79; claiming everything leaves nothing."""
     own, rational = measure_gap(Taker(), 2), equilibrium(2)
     assert own.values == (0.0, 0.0) and own.responses == (pytest.approx(8.79, abs=0.005), 0.0)
     assert own.conceded(rational) == pytest.approx(rational.responses)
@@ -117,9 +117,9 @@ def test_command_resumes(tmp_path, capsys):
     rows = [json.loads(line) for line in (tmp_path / "found.jsonl").read_text().splitlines()]
     assert rows[0]["arms"]["williams"] == {"algo": "reinforce", "lr": 0.01}
     assert [row.get("arm") for row in rows[1:]] == [None, "plain", "williams"]
-    kept = next((tmp_path / "runs" / "learners").iterdir())
-    document = json.loads(kept.read_text())
-    kept.write_text(json.dumps({**document, "decisions": 12345}))
+    stored = next((tmp_path / "runs" / "learners").iterdir())
+    document = json.loads(stored.read_text())
+    stored.write_text(json.dumps({**document, "decisions": 12345}))
     assert dond(*words) == 0
     again = (tmp_path / "runs" / "results.jsonl").read_text()
     assert "12345" in again and len(again.splitlines()) == len(rows)

@@ -64,15 +64,15 @@ def command(folder: Path, *overrides: str, workers: int = 1, judges_only: bool =
 
 
 def test_json_needs_judges_only(tmp_path, capsys):
-    """A whole comparison has a run's folder; that its user's file stays unwritten is not told after hours."""
+    """A full comparison writes into its run's folder."""
     assert dond("experiment", "styles", "--json", tmp_path / "judges.json") == 2
     assert "--judges-only" in capsys.readouterr().err
 
 
 def test_agreement_by_hand():
-    said = np.array([1, 1, 1, 0, 0, 0, 0, -1, -1], dtype=np.int8)
+    messages = np.array([1, 1, 1, 0, 0, 0, 0, -1, -1], dtype=np.int8)
     so = np.array([True, True, False, True, False, False, False, True, False])
-    found = count_agreement(said, so)
+    found = count_agreement(messages, so)
     assert found == Agreement(yes_yes=2, yes_no=1, no_yes=1, no_no=3, unjudged=2)
     assert found.judged == 7 and found.accuracy == pytest.approx(5 / 7) and found.majority == pytest.approx(4 / 7)
     chance = (3 * 3 + 4 * 4) / 49
@@ -91,9 +91,9 @@ def test_agreement_at_its_ends():
 
 @given(st.lists(st.tuples(st.sampled_from([-1, 0, 1]), st.booleans()), max_size=30))
 def test_agreement_counts_and_range_of_kappa(pairs):
-    said = np.array([verdict for verdict, _ in pairs], dtype=np.int8)
-    found = count_agreement(said, np.array([label for _, label in pairs], dtype=bool))
-    assert sum(found) == len(pairs) and found.unjudged == (said == Verdict.NONE).sum()
+    messages = np.array([verdict for verdict, _ in pairs], dtype=np.int8)
+    found = count_agreement(messages, np.array([label for _, label in pairs], dtype=bool))
+    assert sum(found) == len(pairs) and found.unjudged == (messages == Verdict.NONE).sum()
     assert math.isnan(found.kappa) or -1 <= found.kappa <= found.accuracy
 
 
@@ -115,7 +115,7 @@ def test_reward_model_learns_a_style():
 
 
 def test_episode_tensors_follow_the_seat():
-    """seat_0's game and the same game told with the seats exchanged are one sequence, but for who begins."""
+    """A game and the same game with exchanged seats are one sequence, except for the first mover."""
     scenarios = open_source("lewis", split="train").block(1, 0, 30)
     games = rollout((seat_occupant("tough"), seat_occupant("random")), scenarios, Rules(6, "rejects"), seed=1)
     first, lengths = episode_tensors(games, 0)
@@ -200,8 +200,8 @@ def test_counted_reward_is_transparent():
         style, tally = Style.STUBBORN, Counter()
 
         def verdicts(self, games, seat):
-            said = shows_style(Style.STUBBORN, games)[:, seat].astype(np.int8)
-            return np.where(np.arange(games.size) % 3 == 0, Verdict.NONE, said).astype(np.int8)
+            messages = shows_style(Style.STUBBORN, games)[:, seat].astype(np.int8)
+            return np.where(np.arange(games.size) % 3 == 0, Verdict.NONE, messages).astype(np.int8)
 
     games = scripted_games(3, 90)
     earned = np.zeros((90, 2))
@@ -258,9 +258,9 @@ def test_command_writes_figures_and_checkpoints(tmp_path, capsys):
     assert all(0 <= row["rate"]["mean"] <= 1 and row["rate"]["n"] == 2 * 1977 for row in written["learners"])
     assert written["learners"][1]["labels_in_practice"]["accuracy"] == 1
     assert [row["labels"]["unjudged"] for row in written["judges"]] == [0] * 4
-    kept = run_folder / "checkpoints" / "stubborn_rules_0.json"
-    assert json.loads(kept.read_text())["reward"] == "rules: stubborn"
-    assert seat_occupant(f"checkpoint(path='{kept}')").traits.learned
+    stored = run_folder / "checkpoints" / "stubborn_rules_0.json"
+    assert json.loads(stored.read_text())["reward"] == "rules: stubborn"
+    assert seat_occupant(f"checkpoint(path='{stored}')").traits.learned
     assert load_config(run_folder / "config.yaml", (), StylesConfig) == tiny(tmp_path)
 
 
