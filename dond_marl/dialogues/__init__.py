@@ -1,1 +1,1 @@
-"""What people said in the published dialogues, read as acts, and what they got."""
+"""The published human dialogues: utterances read as acts, games, positions, and people's results."""

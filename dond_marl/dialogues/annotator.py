@@ -1,16 +1,16 @@
-"""What people wrote, as coarse dialogue acts: PROPOSE, INSIST, AGREE, DISAGREE, END, or nothing that is certain.
+"""The annotator: reads utterances of people as dialogue acts (PROPOSE, INSIST, AGREE, DISAGREE, END), or as no act.
 
 The reduction of words to acts is that of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), with rules of our own:
 
-* Items belong to the person last named before them; what an offer does not name goes to the other side. An offer that
-  names something of both sides and leaves a type out is unclear, and so is one with alternatives or bounds.
-* A list without a person is what the speaker wants, unless it lies within what the partner asked for.
-* An offer of the speaker's own latest split is INSIST, and so is one that says "I insist".
+* Items belong to the person last named before them; items that an offer does not name go to the other side. An offer
+  that names items for both sides and leaves a type out is unclear, and so is one with alternatives or bounds.
+* A list without a person is for the speaker, unless it lies within the partner's claim.
+* An offer of the speaker's own latest split is INSIST, and so is one with the words "I insist".
 * A yes that names no other split than the one on the table is AGREE; a refusal that names no split is DISAGREE. A bare
   yes or no counts only as an answer to an act, not to any question.
-* What cannot be read is marked, never guessed: ``action`` is ``None`` and ``why`` says the reason.
+* Unreadable utterances are marked, never guessed: ``action`` is ``None`` and ``why`` gives the reason.
 
-The words alone are read, with the pool and what was said before; nobody's values and no outcome are looked at.
+Input is the text, the pool and the earlier utterances only; values and outcomes are not used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dond_marl.dialogues.clauses import (
     EVERYTHING,
     HALF,
     ME,
-    NOBODY,
+    NO_ONE,
     OTHERS,
     REST,
     YOU,
@@ -53,7 +53,7 @@ class Utterance(NamedTuple):
 
 
 class ActReading(NamedTuple):
-    """One utterance as an act, or ``None``: then ``why`` says the reason, and ``unclear`` that it may have been one."""
+    """One utterance as an act, or ``None`` with the reason ``why``; ``unclear``: it may have been an act."""
 
     action: Action | None
     why: str = ""
@@ -61,11 +61,11 @@ class ActReading(NamedTuple):
 
 
 class TalkState(NamedTuple):
-    """What the talk has come to when a speaker opens their mouth."""
+    """The state of the dialogue before an utterance."""
 
     mine: Triple | None = None  # the speaker's latest claim
-    theirs: Triple | None = None  # the partner's
-    answers: Act | None = None  # what the partner just said, if it was read
+    theirs: Triple | None = None  # the partner's latest claim
+    answers: Act | None = None  # the partner's latest utterance as an act, if it was read
 
 
 NO_TALK = TalkState()
@@ -116,7 +116,7 @@ def utterances(dialogue: Dialogue) -> tuple[Utterance, ...]:
 
 
 def on_the_table(talk: Sequence[Utterance], readings: Sequence[ActReading], counts: Triple) -> Triple | None:
-    """What speaker 0 keeps by the last proposal on the table; ``None`` if there is none, or it is not certain.
+    """The items of speaker 0 by the last proposal on the table; ``None`` if there is none, or it is not certain.
 
     A refusal takes the partner's proposal off the table and leaves the speaker's own; AGREE puts the partner's back. An
     unclear utterance makes the table uncertain until the next proposal.
@@ -135,14 +135,14 @@ def on_the_table(talk: Sequence[Utterance], readings: Sequence[ActReading], coun
             owner = speaker if standing[speaker] is not None else None
         elif act is Act.AGREE and standing[1 - speaker] is not None and not agreed:
             owner, agreed = 1 - speaker, True
-    kept = standing[owner] if owner is not None else None
-    if kept is None or not certain:
+    claim = standing[owner] if owner is not None else None
+    if claim is None or not certain:
         return None
-    return kept if owner == 0 else rest(counts, kept)
+    return claim if owner == 0 else rest(counts, claim)
 
 
 def _takes(answer: Tone, split: Triple, mentioned: Claims, counts: Triple, said: TalkState) -> bool:
-    """Whether an utterance that names items only says yes to what is on the table."""
+    """Whether an utterance that names items only accepts the offer on the table."""
     if said.theirs is not None:
         offered = rest(counts, said.theirs)
         if (answer >= Tone.YES and split == offered) or (answer is Tone.ACCEPTS and fits(mentioned, counts, offered)):
@@ -151,7 +151,7 @@ def _takes(answer: Tone, split: Triple, mentioned: Claims, counts: Triple, said:
 
 
 def _answer(answer: Tone, names_items: bool, answers: Act | None) -> ActReading:
-    """An utterance that claims nothing: a yes, a no, or talk."""
+    """The act of an utterance without a claim: a yes, a no, or no act."""
     if answer is Tone.ACCEPTS or (answer is Tone.YES and answers in (Act.PROPOSE, Act.INSIST, Act.AGREE)):
         return ActReading(Action(Act.AGREE))
     if answer is Tone.REFUSES or (answer is Tone.NO and answers in (Act.PROPOSE, Act.INSIST, Act.DISAGREE)):
@@ -163,11 +163,11 @@ def _answer(answer: Tone, names_items: bool, answers: Act | None) -> ActReading:
     return ActReading(None, "speaks of items and claims none" if names_items else "no act", unclear=names_items)
 
 
-Half = list[int | None]  # what one side is said to get of each type, None where nothing is said
+Half = list[int | None]  # the items of one side by type, None where the utterance names none
 
 
 class Unclear(InputError):
-    """Claims that come to no split, or to more than one. The message says why."""
+    """Claims that describe no split, or more than one. The message gives the reason."""
 
 
 class _DoesNotAddUp(Unclear):
@@ -175,7 +175,7 @@ class _DoesNotAddUp(Unclear):
 
 
 def split_of(mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Triple | None) -> Triple | None:
-    """What the speaker would keep; ``None`` if nothing is claimed. Raises :class:`Unclear`.
+    """The items that the speaker would keep; ``None`` without a claim. Raises :class:`Unclear`.
 
     ``mine`` and ``theirs`` are the latest claims of the speaker and of the partner, ``None`` before the first.
     """
@@ -201,33 +201,33 @@ def split_of(mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Tri
 
 
 def fits(mentioned: Claims, counts: Triple, share: Triple) -> bool:
-    """Whether nothing that is named contradicts the speaker's keeping ``share``."""
+    """Whether all named items are consistent with the speaker keeping ``share``."""
     for mention in mentioned.mentions:
         if mention.kind == EVERYTHING or (mention.kind == EACH and share != (1, 1, 1)):
             return False
         if mention.kind < EVERYTHING and mention.amount not in (OTHERS, HALF):
             count = counts[mention.kind]
             held = count - share[mention.kind] if mention.owner == YOU else share[mention.kind]
-            named = {BARE: max(held, 1), ALL: count, BOTH: count}.get(mention.amount, mention.amount)
-            if named != held:
+            amount = {BARE: max(held, 1), ALL: count, BOTH: count}.get(mention.amount, mention.amount)
+            if amount != held:
                 return False
     return True
 
 
 def _owned(mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Triple | None) -> tuple[Mention, ...]:
-    """The mentions, those of nobody given to the side that they must be for."""
-    if all(mention.owner != NOBODY for mention in mentioned.mentions):
+    """The mentions with an owner each: mentions without a person are assigned to the side that they must be for."""
+    if all(mention.owner != NO_ONE for mention in mentioned.mentions):
         return mentioned.mentions
-    named = {mention.owner for mention in mentioned.mentions} - {NOBODY}
+    named = {mention.owner for mention in mentioned.mentions} - {NO_ONE}
     owner = YOU if named == {ME} else ME
     if not named and not any(mention.kind == REST for mention in mentioned.mentions):
         wanted = _split([mention._replace(owner=ME) for mention in mentioned.mentions], counts)
         if theirs is not None and all(a <= b for a, b in zip(wanted, theirs, strict=True)):
-            owner = YOU  # part of what the partner asked for: "one hat" to "I want the hats"
+            owner = YOU  # part of the partner's claim: "one hat" as the answer to "I want the hats"
         elif mentioned.suggests or (theirs and mine and _apart(wanted, theirs) < _apart(wanted, mine)):
-            raise Unclear("a list for nobody named")
+            raise Unclear("a list without a person")
     return tuple(
-        mention._replace(owner=owner) if mention.owner == NOBODY else mention for mention in mentioned.mentions
+        mention._replace(owner=owner) if mention.owner == NO_ONE else mention for mention in mentioned.mentions
     )
 
 
@@ -236,13 +236,13 @@ def _apart(first: Triple, second: Triple) -> int:
 
 
 def _complete(mentions: Sequence[Mention]) -> bool:
-    """Whether the mentions by themselves say what becomes of every type."""
+    """Whether the mentions alone determine every item type."""
     kinds = {mention.kind for mention in mentions}
     return (REST in kinds and len(kinds) > 1) or {0, 1, 2} <= kinds or bool(kinds & {EVERYTHING, EACH})
 
 
 def _bare_rest(mentions: Sequence[Mention], counts: Triple, mine: Triple | None, theirs: Triple | None) -> Triple:
-    """The rest of what the partner wants, or of what the speaker wants."""
+    """The split of a bare "the rest": what the partner's claim leaves, or what the speaker's claim leaves."""
     owners = {mention.owner for mention in mentions}
     base = theirs if owners == {ME} else mine
     if base is None or len(owners) > 1:
@@ -251,7 +251,7 @@ def _bare_rest(mentions: Sequence[Mention], counts: Triple, mine: Triple | None,
 
 
 def _split(mentions: Sequence[Mention], counts: Triple) -> Triple:
-    """What the speaker keeps if every mention holds."""
+    """The items that the speaker keeps if every mention holds."""
     got: tuple[Half, Half] = ([None, None, None], [None, None, None])
     rests = {mention.owner for mention in mentions if mention.kind == REST}
     named = {mention.owner for mention in mentions if mention.kind != REST}
@@ -265,8 +265,8 @@ def _split(mentions: Sequence[Mention], counts: Triple) -> Triple:
             got[mention.owner][:] = share
         elif mention.kind != REST:
             got[mention.owner][mention.kind] = _amount(mention, counts, got[1 - mention.owner])
-    kept = tuple(_kept(kind, counts[kind], got, rests, named) for kind in range(3))
-    return kept[0], kept[1], kept[2]
+    oA = tuple(_speaker_amount(kind, counts[kind], got, rests, named) for kind in range(3))
+    return oA[0], oA[1], oA[2]
 
 
 def _amount(mention: Mention, counts: Triple, others: Half) -> int:
@@ -286,7 +286,7 @@ def _amount(mention: Mention, counts: Triple, others: Half) -> int:
     return number
 
 
-def _kept(kind: int, count: int, got: tuple[Half, Half], rests: set[int], named: set[int]) -> int:
+def _speaker_amount(kind: int, count: int, got: tuple[Half, Half], rests: set[int], named: set[int]) -> int:
     mine, yours = got[ME][kind], got[YOU][kind]
     if mine is not None and yours is not None and mine + yours != count:
         raise _DoesNotAddUp("does not add up")
@@ -297,5 +297,5 @@ def _kept(kind: int, count: int, got: tuple[Half, Half], rests: set[int], named:
     if rests:
         return count if ME in rests else 0
     if len(named) > 1 and count:
-        raise Unclear("one type is nobody's")
+        raise Unclear("one type has no owner")
     return count if named == {YOU} else 0

@@ -1,9 +1,9 @@
-"""What an utterance claims: who would get how many of which items.
+"""The claims in an utterance: how many of which items the speaker or the listener would get.
 
-Tags are read from left to right. The one idea: items belong to the person last named before them ("I will give *you*
-the hats"), a verb of parting turns that over ("*I* can part with the hats"), and "for me" or "to you" settles it for
-the items just named. What is only told ("the hats are worthless") or asked ("do you want both hats?") claims nothing.
-Nothing here knows the pool or what was said before; see :mod:`dond_marl.dialogues.annotator`.
+Tags are read from left to right. Items belong to the person last named before them ("I will give *you* the hats"); a
+verb of parting reverses the owner ("*I* can part with the hats"); "for me" or "to you" sets it for the items just
+named. Statements ("the hats are worthless") and questions ("do you want both hats?") claim nothing. The pool and the
+earlier utterances are not used here; see :mod:`dond_marl.dialogues.annotator`.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import NamedTuple
 
 from dond_marl.dialogues.words import tags
 
-ME, YOU, BOTH_SIDES, NOBODY = 0, 1, 2, 3  # owners: the speaker, the listener, each of the two, nobody named
-EVERYTHING, REST, EACH = 3, 4, 5  # kinds beside the item types 0..2: the whole pool, what is left, one of each type
+ME, YOU, BOTH_SIDES, NO_ONE = 0, 1, 2, 3  # owners: the speaker, the listener, each of the two, no person named
+EVERYTHING, REST, EACH = 3, 4, 5  # kinds after the item types 0..2: the whole pool, the remaining items, one of each
 ALL, OTHERS, HALF, BARE, BOTH = -1, -2, -3, -4, -5  # amounts that need the pool: see _AMOUNTS and _ITEMS
 
 
 class Mention(NamedTuple):
-    """That ``owner`` would get ``amount`` of ``kind``."""
+    """A claim that ``owner`` would get ``amount`` of ``kind``."""
 
-    owner: int  # ME, YOU or NOBODY
+    owner: int  # ME, YOU or NO_ONE
     kind: int  # an item type 0..2, or EVERYTHING, REST, EACH
     amount: int  # how many, or one of the amounts that need the pool
-    sentence: int  # which sentence of the utterance says so, from 0
+    sentence: int  # the sentence of the utterance, from 0
 
 
 class Claims(NamedTuple):
-    """What one utterance claims, in order, and what makes it unclear."""
+    """The claims of one utterance, in order, and the reasons why it is unclear."""
 
     mentions: tuple[Mention, ...]
     doubts: tuple[tuple[int, str], ...]  # a sentence, and why it cannot be read
-    names_items: bool  # whether items are spoken of at all, be it only to ask about them
+    names_items: bool  # whether items are mentioned at all, even in a question
     suggests: bool  # "how about" a list, which may be for either side
 
 
@@ -62,7 +62,7 @@ _SUGGESTS = re.compile(r"\b(?:how|what) ?'?(?:a?bout|bot)\b")
 
 
 def claims(text: str) -> Claims:
-    """What ``text``, one utterance, claims."""
+    """The claims of one utterance."""
     reader = _Reader()
     words = tags(text)
     if words[:1] in (["and"], ["plus"]) or "add" in words:
@@ -70,14 +70,15 @@ def claims(text: str) -> Claims:
     for here, word in enumerate(words):
         reader.read(word, words[here - 1] if here else "STOP", words[here + 1 : here + 3])
     reader.close_sentence("STOP")
-    return Claims(tuple(reader.kept), tuple(reader.doubts), reader.names_items, bool(_SUGGESTS.search(text.lower())))
+    mentions, doubts = tuple(reader.mentions), tuple(reader.doubts)
+    return Claims(mentions, doubts, reader.names_items, bool(_SUGGESTS.search(text.lower())))
 
 
 class _Reader:
-    """The state of reading one utterance: whose items come next, how many, and whether they are claimed at all."""
+    """The state of reading one utterance: owner and amount of the next items, and whether they are claimed at all."""
 
     def __init__(self) -> None:
-        self.kept: list[Mention] = []
+        self.mentions: list[Mention] = []
         self.doubts: list[tuple[int, str]] = []
         self.names_items = False
         self._sentence = 0
@@ -85,13 +86,13 @@ class _Reader:
         self._unclear: list[str] = []  # in this clause
         self._clause = 0  # where in the sentence's mentions those of this clause begin
         self._group = 0  # where those of the person last named begin
-        self._begin_sentence(NOBODY)
+        self._begin_sentence(NO_ONE)
 
     def _begin_sentence(self, owner: int) -> None:
         self._owner = owner
-        self._giving = self._negated = self._asking = self._told = self._alternative = False
-        self._amount: int | None = None  # said already, for the items to come
-        self._loose = ""  # a number or a "them" that waits for its items
+        self._giving = self._negated = self._asking = self._stating = self._alternative = False
+        self._amount: int | None = None  # already read, for the next items
+        self._loose = ""  # a number or a "them" still without its items
 
     def doubt(self, why: str) -> None:
         self._unclear.append(why)
@@ -107,7 +108,7 @@ class _Reader:
             self._person(word, before)
         elif word == "GIVE":
             self._giving = True
-            if self._owner == NOBODY:  # "give me the hats" is the listener's to do, "not giving up ..." the speaker's
+            if self._owner == NO_ONE:  # the listener gives in "give me the hats", the speaker in "not giving up ..."
                 self._owner = ME if self._negated else YOU
         elif word == "SPLIT":
             self._close_clause()
@@ -130,42 +131,42 @@ class _Reader:
         elif word == "ASK":
             self._asking = True
         elif word == "INFO":
-            self._told = True
+            self._stating = True
         elif word == "or":
-            self._alternative = bool(self._mentions or self.kept or self._amount is not None)
+            self._alternative = bool(self._mentions or self.mentions or self._amount is not None)
         elif word in _VAGUE:
             self.doubt(f"{word.lower()!r} names no number")
         elif word in _LOOSE:
             self._loose = self._loose or word
-        elif word in ("take", "keep") and self._owner == NOBODY and before in _BEFORE_COMMANDS:
+        elif word in ("take", "keep") and self._owner == NO_ONE and before in _BEFORE_COMMANDS:
             self._owner = YOU  # a command
 
     def _person(self, word: str, before: str) -> None:
-        who = _PERSONS[word]
-        if (before in ("for", "to", "with") and who != BOTH_SIDES) or word in ("mine", "yours"):
-            start = self._group if self._owner == NOBODY else max(self._group, self._clause)
+        person = _PERSONS[word]
+        if (before in ("for", "to", "with") and person != BOTH_SIDES) or word in ("mine", "yours"):
+            start = self._group if self._owner == NO_ONE else max(self._group, self._clause)
             if self._mentions and self._mentions[-1].kind == REST:
                 start = len(self._mentions) - 1  # "I need two books, the rest to you"
             if start < len(self._mentions):  # "two books for me"
-                self._mentions[start:] = [mention._replace(owner=who) for mention in self._mentions[start:]]
-                self._owner, self._giving, self._group = NOBODY, False, len(self._mentions)
+                self._mentions[start:] = [mention._replace(owner=person) for mention in self._mentions[start:]]
+                self._owner, self._giving, self._group = NO_ONE, False, len(self._mentions)
                 return
-            if before == "with" or self._owner != NOBODY:
+            if before == "with" or self._owner != NO_ONE:
                 return
         if word == "I" or (word == "YOU" and not self._giving and before != "let"):
             self._close_clause()
-        self._owner, self._amount, self._giving, self._group = who, None, False, len(self._mentions)
+        self._owner, self._amount, self._giving, self._group = person, None, False, len(self._mentions)
 
     def _holder(self) -> int:
-        """Who would get what is named next; who can *not* part with it keeps it."""
+        """The owner of the next items: a verb of parting reverses it, unless it is negated."""
         turned = self._giving and not self._negated and self._owner in (ME, YOU)
         return 1 - self._owner if turned else self._owner
 
     def _item(self, kind: int, without_number: int) -> None:
         self.names_items = True
         amount = without_number if self._amount is None else self._amount
-        if amount == 0 and self._owner == NOBODY:
-            self.doubt("none for whom")
+        if amount == 0 and self._owner == NO_ONE:
+            self.doubt("none without a person")
         self._add(kind, amount)
 
     def _whole(self, word: str) -> None:
@@ -176,10 +177,10 @@ class _Reader:
             self.doubt("half of what is left")
         else:
             self._add(_WHOLES[word], 0 if word == "NOTHING" else ALL)
-        if word == "RESTBUT":  # what follows is the other side's
+        if word == "RESTBUT":  # the following items are the other side's
             self._loose = "but"
             holder = self._holder()
-            self._owner, self._giving = 1 - holder if holder in (ME, YOU) else NOBODY, False
+            self._owner, self._giving = 1 - holder if holder in (ME, YOU) else NO_ONE, False
             self._group = len(self._mentions)
 
     def _add(self, kind: int, amount: int) -> None:
@@ -198,14 +199,14 @@ class _Reader:
         if word == "no" and not (after and after[0] in _ITEMS):
             return
         if after[:1] in (["/"], ["INFO"]):  # points
-            self._told = True
+            self._stating = True
             return
         self._amount = int(word) if word.isdigit() else _AMOUNTS[word]
         if word in _LOOSE:
             self._loose = word
 
     def _trade(self, word: str, after: list[str]) -> None:
-        """The hats *for* the balls: what follows is the other side's."""
+        """"The hats *for* the balls": the items after "for" are the other side's."""
         named = any(w in _ITEMS or w in _WHOLES or w in _AMOUNTS or w.isdigit() for w in after)
         person = bool(after) and after[0] in ("ME", "YOU")
         if self._group == len(self._mentions) or not (word == "FOR" or named) or person:
@@ -216,7 +217,7 @@ class _Reader:
         self._owner, self._giving, self._group = 1 - self._holder(), False, len(self._mentions)
 
     def _each(self) -> None:
-        """Two hats *each*: the other side gets as many."""
+        """"Two hats *each*": the other side gets as many."""
         if self._mentions and self._owner != BOTH_SIDES and self._mentions[-1].owner in (ME, YOU):
             last = self._mentions[-1]
             self._mentions.append(last._replace(owner=1 - last.owner))
@@ -224,19 +225,19 @@ class _Reader:
     def _close_clause(self) -> None:
         if self._loose and not self._asking:
             self.doubt(f"{self._loose!r} of what")
-        if self._told:
+        if self._stating:
             del self._mentions[self._clause :]
             self._group = min(self._group, len(self._mentions))
         else:
             self.doubts += [(self._sentence, why) for why in self._unclear]
         self._unclear, self._clause = [], len(self._mentions)
-        self._negated = self._asking = self._told = False
+        self._negated = self._asking = self._stating = False
         self._loose = ""
 
     def close_sentence(self, following: str) -> None:
-        """End a sentence; one that begins with "and" goes on about the same person."""
+        """End a sentence; one that begins with "and" continues with the same person."""
         self._close_clause()
-        self.kept += self._mentions
+        self.mentions += self._mentions
         self._mentions, self._clause, self._group = [], 0, 0
-        self._begin_sentence(self._owner if following in ("and", "plus") else NOBODY)
+        self._begin_sentence(self._owner if following in ("and", "plus") else NO_ONE)
         self._sentence += 1

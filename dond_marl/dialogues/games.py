@@ -1,13 +1,13 @@
-"""The published dialogues as games: who said which act, and which of the talks are exact games of these rules.
+"""The published dialogues as games.
 
-Most negotiations are in the files twice, once from each side; here each is one, ``seat_0`` being who spoke first. What
-people wrote is read by :mod:`dond_marl.dialogues.annotator`. A refusal of theirs refuses and talks on, and nobody
-counts their turns, so they play by ``HUMAN_RULES``. A talk is an exact game if every utterance up to its end was read
-as an act that those rules allow, and if replaying it leads to what people selected. Any other talk is marked with the
-reason, and what could not be read stays unread: nothing is guessed.
+Most negotiations are in the files twice, once from each side; here each is one game, with the first speaker in
+``seat_0``. The utterances are read by :mod:`dond_marl.dialogues.annotator`. People's refusals do not end their talks
+and there was no turn limit, so the games have ``HUMAN_RULES``. A dialogue is an exact game if every utterance up to its
+end was read as a legal act, and if replaying the acts leads to the split that people selected. Any other dialogue
+becomes an inexact game with the reason; nothing is guessed.
 
-The closing click is an act as well: AGREE if the partner's last act was an offer and the one who clicks selected
-what that offer leaves; otherwise it says END. Nothing of anybody's text is in what comes out of here.
+The closing click is an act too: AGREE if the partner's last act was an offer and the person selected the items that it
+leaves, otherwise END. No text of the dialogues is in the games.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ class Negotiation(NamedTuple):
     """One negotiation between people."""
 
     scenario: Scenario
-    talk: tuple[Utterance, ...]  # speakers are seats, 0 first, strictly in turn; the last is the closing click
-    selected: Triple | None  # what seat_0 got; None without a deal
-    tag: str  # the output of a talk without a deal, as published; empty with one
+    talk: tuple[Utterance, ...]  # speakers are seats, 0 first, strictly alternating; the last is the closing click
+    selected: Triple | None  # items of seat_0; None without a deal
+    tag: str  # the published output of a dialogue without a deal; empty with one
     line: int  # of the file, from 1: the first of its two
 
     @property
     def cut_off(self) -> bool:
-        """Whether a side was disconnected, so that nobody knows how it would have ended."""
+        """Whether a side was disconnected, so that the outcome is unknown."""
         return self.tag not in ("", NO_DEAL, TWO_MINDS)
 
 
 def negotiations(split: str, data_dir: str | Path | None = None) -> tuple[Negotiation, ...]:
     """Every negotiation of ``train``, ``val`` or ``test``, once. Raises :class:`dond_marl.scenarios.data.DataError`."""
-    known: dict[tuple[Scenario, tuple[Utterance, ...]], Negotiation] = {}
+    unique: dict[tuple[Scenario, tuple[Utterance, ...]], Negotiation] = {}
     for line, row in enumerate(load_dialogues(split, data_dir), start=1):
         negotiation = _negotiation(row, line)
-        known.setdefault((negotiation.scenario, negotiation.talk), negotiation)
-    return tuple(known.values())
+        unique.setdefault((negotiation.scenario, negotiation.talk), negotiation)
+    return tuple(unique.values())
 
 
 def acts(negotiation: Negotiation) -> tuple[ActReading, ...]:
-    """Every utterance as an act, or as unread with the reason; the closing click by what was selected with it."""
+    """Every utterance as an act, or as no act with the reason; the closing click by the items selected with it."""
     counts = negotiation.scenario.counts
     readings = annotate(negotiation.talk, counts)
     return (*readings[:-1], _closing(negotiation, readings))
 
 
 def game_of(negotiation: Negotiation, source: str | None = None) -> GameRecord | InexactGame:
-    """The talk as a game that replays exactly, or marked with why it is none."""
+    """The dialogue as a game that replays exactly, or as an inexact game with the reason."""
     readings = acts(negotiation)
     state = State(negotiation.scenario, HUMAN_RULES)
     why = ""
@@ -77,12 +77,12 @@ def game_of(negotiation: Negotiation, source: str | None = None) -> GameRecord |
         if why:
             break
     share = negotiation.selected
-    kept = None if share is None else (share, rest(negotiation.scenario.counts, share))
-    if not why and (state.outcome is None or state.outcome.allocation != kept):
+    selected = None if share is None else (share, rest(negotiation.scenario.counts, share))
+    if not why and (state.outcome is None or state.outcome.allocation != selected):
         why = "the acts lead to another outcome than people selected"
     if why:
         actions = tuple(reading.action for reading in readings)
-        return InexactGame(negotiation.scenario, PEOPLE, actions, kept, why, source)
+        return InexactGame(negotiation.scenario, PEOPLE, actions, selected, why, source)
     return record_of(state, PEOPLE, source=source)
 
 
@@ -115,5 +115,5 @@ def _closing(negotiation: Negotiation, readings: tuple[ActReading, ...]) -> ActR
         return ActReading(None, "what was selected is not known")
     seat = negotiation.talk[-1].speaker
     counts, share = negotiation.scenario.counts, negotiation.selected
-    own = share if share is None or seat == 0 else rest(counts, share)
-    return ActReading(Action(Act.AGREE)) if own == rest(counts, before.oA) else click
+    selected = share if share is None or seat == 0 else rest(counts, share)
+    return ActReading(Action(Act.AGREE)) if selected == rest(counts, before.oA) else click

@@ -1,9 +1,9 @@
-"""The human line: what people came to in the published dialogues of Lewis et al. 2017, with intervals.
+"""The human line: results of people in the published dialogues of Lewis et al. 2017, with intervals.
 
 Every row of ``train.txt``, ``val.txt`` and ``test.txt`` is one perspective of one negotiation, and most negotiations
 are there from both; together they are the rows of the published ``data.txt``. A row is a deal if both selections were
-made and add up to the pool; otherwise both sides get 0. Scores are raw points, of ten for each side. As with games
-between partners, the scenario is the unit of doubt: see :mod:`dond_marl.statistics`.
+made and add up to the pool; otherwise both sides get 0. Scores are raw points, of ten for each side. As in games
+between partners, intervals are clustered by scenario: see :mod:`dond_marl.statistics`.
 
 The figures are stored beside this file (``human_line.json``: numbers only), so that a report can show them without the
 data; ``dond data humans --store`` computes them again from the files.
@@ -58,7 +58,7 @@ MEANINGS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class HumanLine:
-    """The figures by name (see ``MEANINGS``), and what they were computed from."""
+    """The figures by name (see ``MEANINGS``), and their source files."""
 
     figures: Mapping[str, Estimate]
     files: Mapping[str, str]  # SHA-256 of each file
@@ -76,7 +76,7 @@ def human_line(data_dir: str | Path | None = None) -> HumanLine:
 
 
 def stored_human_line() -> HumanLine:
-    """The figures that are part of the package."""
+    """The figures stored in the package."""
     value = json.loads(STORED.read_text(encoding="utf-8"))
     figures = {name: Estimate(**fields) for name, fields in value["figures"].items()}
     return HumanLine(figures, value["files"], value["perspectives"], value["source"])
@@ -93,7 +93,7 @@ def to_json(line: HumanLine) -> dict[str, Any]:
 
 
 def as_lines(line: HumanLine) -> list[str]:
-    """The figures as a table for people."""
+    """The figures as lines of a plain-text table."""
     lines = [f"{line.perspectives:,} perspectives of negotiations between people ({line.source})"]
     for name, figure in line.figures.items():
         scale, unit = (100, " %") if MEANINGS[name].startswith("share") else (1, "")
@@ -109,7 +109,7 @@ def store(line: HumanLine, path: Path = STORED) -> None:
 
 
 def selection(row: Dialogue) -> Triple | None:
-    """What the row's own side gets in the deal; ``None`` without one."""
+    """The items of the row's own side in the deal; ``None`` without a deal."""
     if not all(part.startswith("item") for part in row.output):
         return None
     numbers = [int(part.partition("=")[2]) for part in row.output]
@@ -133,8 +133,8 @@ def _figures(rows: Sequence[Dialogue]) -> dict[str, Estimate]:
     product = points[:, 0] * points[:, 1]
     opens = np.array([row.words[0] == "YOU:" for row in rows])
     turns = np.array([sum(word in ("YOU:", "THEM:") for word in row.words) for row in rows])
-    # Who opens is compared with who answers in the same rows: rows are lost unevenly, so that those with the opener's
-    # perspective and those with the other's do not hold the same negotiations.
+    # First and second speakers are compared within the same rows: some negotiations have one perspective only, so the
+    # rows of first speakers and those of second speakers do not hold the same negotiations.
     by_turn = np.where(opens[:, None], points, points[:, ::-1])  # [N, 2] the first speaker's, the second's
 
     def mean(values: NDArray[Any], of: NDArray[np.bool_] | None = None) -> Estimate:

@@ -1,13 +1,12 @@
-"""Positions: what a person had in front of them when they spoke, and which act they said.
+"""Positions of human dialogues: a person's observation before an utterance, and the act of that utterance.
 
-They are what a policy is taught people's play from, and what its likeness to people is measured on. A position is taken
-from a talk where its own act was read, and where what its seat saw of the partner is certain: the partner's last
-utterance was read as an act, and no later utterance of theirs can have moved the claim that stands. What a seat itself
-had said before is not looked at, so the occupants that are asked at a position must be memoryless. After an AGREE the
-game is over; what people then say belongs to no position.
+They are the data for behaviour cloning and for the measure of human likeness. A dialogue gives a position where the
+utterance was read as an act and the observation of the partner is certain: the partner's last utterance was read as an
+act, and no later utterance can have changed the partner's claim. The seat's own earlier acts are not included, so only
+memoryless occupants can be queried at a position. Utterances after an AGREE give no positions.
 
-People's refusals only refuse. Under rules where DISAGREE ends the game nobody in the talks said such a thing, so there
-the positions in which somebody refuses, or has just been refused, are left out.
+People's refusals do not end their dialogues. Under rules where DISAGREE ends the game, positions with a refusal, or
+directly after one, are left out.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ class Positions(NamedTuple):
 
     rules: Rules
     counts: Int8s  # [N, 3]
-    my_utilities: Int8s  # [N, 3] of whoever speaks
+    my_utilities: Int8s  # [N, 3] of the speaker
     last_partner_act: Int8s  # [N] END for none yet, as in :class:`dond_marl.seats.Turns`
     last_partner_offer_for_me: Int8s  # [N, 3]
     turns_remaining: Int8s  # [N]
-    act: Int8s  # [N] what the person said
-    oA: Int8s  # [N, 3] what they would keep; zeros where they made no offer
-    share: Doubles  # [N] of their whole pool, what they got in the end; NaN where it is not known
+    act: Int8s  # [N] the person's act
+    oA: Int8s  # [N, 3] items that they would keep; zeros where the act is no offer
+    share: Doubles  # [N] their final points divided by the pool's value to them; NaN where unknown
     group: Rows  # [N] of the scenario, in 0..GROUPS - 1: the unit of doubt, see :mod:`dond_marl.statistics`
 
     @property
@@ -51,7 +50,7 @@ class Positions(NamedTuple):
 
     @property
     def replies(self) -> Bools:
-        """Where the partner has spoken before, ``[N]``; in an opening there is hardly a choice of act."""
+        """Mask of positions after an act of the partner, ``[N]``; in an opening there is hardly a choice of act."""
         replied: Bools = self.last_partner_act != NO_ACT_YET
         return replied
 
@@ -59,7 +58,7 @@ class Positions(NamedTuple):
         return self._replace(**{name: getattr(self, name)[index] for name in self._fields if name != "rules"})
 
     def in_every_order(self) -> Positions:
-        """Six times as many: the rules know no type of item by its name, so any order of the types is as good."""
+        """The positions in all six orders of the item types, ``[6 N]``: the rules are symmetric in the types."""
         orders = [list(order) for order in itertools.permutations(range(3))]
         by_type = {
             name: np.concatenate([getattr(self, name)[:, order] for order in orders])
@@ -72,7 +71,7 @@ class Positions(NamedTuple):
         return Positions(self.rules, **by_type, **others)
 
     def turns(self) -> Iterator[tuple[Rows, Turns]]:
-        """The positions as turns to be answered, those of one turn together: their places, and what is seen there."""
+        """The positions as batches of turns, one batch per turn number: the positions' indices and their turns."""
         for left in np.unique(self.turns_remaining)[::-1]:
             places = np.flatnonzero(self.turns_remaining == left)
             yield places, self.rows(places)._turns(self.rules.max_turns - int(left))
@@ -81,7 +80,7 @@ class Positions(NamedTuple):
         size = self.size
         acts, offers = np.full((taken, size), -1, dtype=np.int8), np.zeros((taken, 3, size), dtype=np.int8)
         offered = self.last_partner_act <= Act.INSIST
-        if taken:  # of what was said before, a memoryless occupant may look at the last act alone
+        if taken:  # of the history, a memoryless occupant may use the last act only
             acts[-1] = self.last_partner_act
             offers[-1] = ((self.counts - self.last_partner_offer_for_me) * offered[:, None]).T
         mask = np.ones((size, len(Act)), dtype=bool)
@@ -109,7 +108,7 @@ def human_positions(
     """Every position of ``train``, ``val`` or ``test`` that games under ``rules`` can reach.
 
     A turn of talk is a turn of the game, so those after ``max_turns`` are left out. ``trainable_only`` drops talks on
-    scenarios that nobody trains on, see :mod:`dond_marl.scenarios.views`. Raises
+    scenarios held out from training, see :mod:`dond_marl.scenarios.views`. Raises
     :class:`dond_marl.scenarios.data.DataError`.
     """
     talks = list(negotiations(split, data_dir))
@@ -139,7 +138,7 @@ def positions_of(talks: Iterable[Negotiation], rules: Rules) -> Positions:
 
 
 def choices(partner: Partner, positions: Positions) -> tuple[Int8s, Int8s]:
-    """What a deterministic, memoryless occupant says at each position: acts ``[N]`` and what it would keep ``[N, 3]``.
+    """The acts ``[N]`` and offers ``[N, 3]`` of a deterministic, memoryless occupant at each position.
 
     Raises ``ValueError`` for any other occupant.
     """
@@ -167,8 +166,8 @@ def _of(talk: Negotiation, rules: Rules) -> Iterator[Row]:
         if before is not None and before.act_type is Act.AGREE:
             return
         theirs = claims[1 - seat]
-        seen = certain[1 - seat] and (before is not None or not taken)
-        if action is not None and seen and _possible(before, action, rules):
+        observed = certain[1 - seat] and (before is not None or not taken)
+        if action is not None and observed and _possible(before, action, rules):
             last = NO_ACT_YET if before is None else before.act_type
             offered = (0, 0, 0) if theirs is None else rest(counts, theirs)
             left = rules.max_turns - taken
@@ -180,14 +179,14 @@ def _of(talk: Negotiation, rules: Rules) -> Iterator[Row]:
 
 
 def _possible(before: Action | None, action: Action, rules: Rules) -> bool:
-    """Whether games under ``rules`` know an act as this one, after the partner's one before."""
+    """Whether ``action`` can follow the partner's act ``before`` in games under ``rules``."""
     if rules.disagree == "ends" and Act.DISAGREE in (action.act_type, before and before.act_type):
         return False
     return action.act_type is not Act.AGREE or (before is not None and before.act_type.is_offer)
 
 
 def _shares(talk: Negotiation) -> tuple[float, float]:
-    """Of their wholes, what the seats got; NaN for both if the talk was cut off."""
+    """Points of both seats divided by the pool's value to them; NaN for both if the dialogue was cut off."""
     if talk.cut_off:
         return math.nan, math.nan
     if talk.selected is None:

@@ -28,7 +28,7 @@ from dond_marl.scenarios.data import load_dialogues
 from dond_marl.scenarios.sources import pack
 from dond_marl.statistics import Estimate, rate, scenario_groups, sums_by_group
 
-NO_ACT = "NONE"  # a label's way to say that the utterance is no act
+NO_ACT = "NONE"  # the label of an utterance that is no act
 HAND_LABELS = Path(__file__).with_name("hand_labels.csv")  # of val; places and acts, no words
 LABELS = (*(act.name for act in Act), NO_ACT)
 _HEADER = ["file", "line", "utterance", "act", *(f"{item}s" for item in ITEMS)]
@@ -39,7 +39,7 @@ class LabelError(InputError):
 
 
 class SplitScore(NamedTuple):
-    """The annotator on one dialogue file."""
+    """Scores of the annotator on one dialogue file."""
 
     split: str
     rows: int
@@ -47,22 +47,22 @@ class SplitScore(NamedTuple):
     acts: int  # of them read as an act
     unclear: int  # of them marked as unclear; the rest is talk that is no act
     agreed: int  # rows that ended in a deal
-    understood: int  # of them those where it claims to know the last proposal on the table
-    right: int  # of these, those where that is what was selected
+    understood: int  # of them, rows with a certain last proposal on the table by the annotator
+    right: int  # of these, rows where that proposal was selected
 
     @property
     def coverage(self) -> float:
-        """The share of deals that it claims to understand."""
+        """The share of deals with a certain last proposal."""
         return self.understood / max(self.agreed, 1)
 
     @property
     def accuracy(self) -> float:
-        """The share of what it claims to understand that it understands."""
+        """The share of certain last proposals that are right."""
         return self.right / max(self.understood, 1)
 
 
 class Label(NamedTuple):
-    """What a reader says that one utterance is."""
+    """A reader's label of one utterance."""
 
     file: str
     line: int  # of the file, from 1
@@ -72,7 +72,7 @@ class Label(NamedTuple):
 
 
 class ActScore(NamedTuple):
-    """The annotator on the utterances that a reader gave one label."""
+    """Scores of the annotator on the utterances with one label."""
 
     act: str
     labelled: int
@@ -83,7 +83,7 @@ class ActScore(NamedTuple):
 
 
 class AnnotatorReport(NamedTuple):
-    """The scores for people and for programs."""
+    """The annotator's scores as text and as values."""
 
     lines: tuple[str, ...]
     figures: dict[str, list[dict[str, Any]]]  # "splits" and "labels": the fields of SplitScore and ActScore
@@ -137,7 +137,7 @@ def score_labels(labels: Sequence[Label], data_dir: str | Path | None = None) ->
 
 
 def reading_of(label: Label, data_dir: str | Path | None = None) -> ActReading:
-    """What the annotator reads where a label is. Raises :class:`LabelError` for a label of no utterance."""
+    """The annotator's reading of a labelled utterance. Raises :class:`LabelError` if there is no such utterance."""
     rows = load_dialogues(label.file.removesuffix(".txt"), data_dir)
     place = f"{label.file}:{label.line}, utterance {label.utterance}"
     if not 1 <= label.line <= len(rows):
@@ -152,7 +152,7 @@ def reading_of(label: Label, data_dir: str | Path | None = None) -> ActReading:
 def annotator_report(
     splits: Sequence[str], labels: str | Path = HAND_LABELS, data_dir: str | Path | None = None
 ) -> AnnotatorReport:
-    """All scores, in words and in numbers. Raises as :func:`score_split` and :func:`score_labels` do."""
+    """All scores. Raises as :func:`score_split` and :func:`score_labels`."""
     by_split = [score_split(split, data_dir) for split in splits]
     by_act = score_labels(load_labels(labels), data_dir)
     figures = {"splits": [score._asdict() for score in by_split], "labels": [score._asdict() for score in by_act]}
@@ -209,14 +209,14 @@ Groups = NDArray[np.int64]
 class Kappa(NamedTuple):
     """The agreement of two on the same utterances."""
 
-    agreed: Estimate  # the share of utterances of which both say the same
+    agreed: Estimate  # the share of utterances with equal labels
     kappa: Estimate  # beyond chance: 0 as by chance, 1 always
 
 
 class Reader(NamedTuple):
-    """The annotator beside one reader's labels, or beside those on which both readers agree."""
+    """Agreement of the annotator with one reader's labels, or with those on which both readers agree."""
 
-    beside: str
+    labels: str  # whose labels
     labelled: int
     acts: Kappa
     exact: Kappa  # with the split, where it is an offer
@@ -225,14 +225,14 @@ class Reader(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """Everything about the labels of the test file."""
+    """All agreement figures on the labels of the test file."""
 
     between_acts: Kappa  # of the two readers
     between_exact: Kappa
-    annotator: tuple[Reader, ...]  # beside the first, the second, and what both say
+    annotator: tuple[Reader, ...]  # with the first reader, the second, and where both agree
 
 
-def places(data_dir: str | Path | None = None) -> list[tuple[int, int]]:
+def drawn_utterances(data_dir: str | Path | None = None) -> list[tuple[int, int]]:
     """The drawn utterances: line of the test file and utterance, both from 1, in their order.
 
     Drawn from all utterances of its negotiations but the closing clicks. Raises
@@ -253,14 +253,14 @@ def kappa(first: Sequence[Answer | str], second: Sequence[Answer | str], groups:
     mine, theirs = Counter(first), Counter(second)
     chance = sum(mine[answer] * theirs[answer] for answer in mine) / size**2
     if chance == 1:
-        raise ValueError("both say one and the same of everything, so that there is no agreement beyond chance")
+        raise ValueError("all labels are equal, so that there is no agreement beyond chance")
     agreed = rate(*sums_by_group(same, groups), CONFIDENCE)
     beyond = [(value - chance) / (1 - chance) for value in (agreed.mean, agreed.low, agreed.high)]
     return Kappa(agreed, Estimate(beyond[0], agreed.n, beyond[1], beyond[2]))
 
 
 def agreement(first: str | Path = FIRST, second: str | Path = SECOND, data_dir: str | Path | None = None) -> Agreement:
-    """The agreement of two files of labels of the same utterances, and the annotator beside them.
+    """The agreement of two files of labels of the same utterances, and of the annotator with both.
 
     Raises :class:`dond_marl.dialogues.scores.LabelError`, also where the files label different utterances, and
     :class:`dond_marl.scenarios.data.DataError`.
@@ -285,29 +285,31 @@ def agreement(first: str | Path = FIRST, second: str | Path = SECOND, data_dir: 
     return Agreement(kappa(_acts(mine), _acts(theirs), groups), kappa(mine, theirs, groups), readers)
 
 
-def as_lines(found: Agreement) -> Iterator[str]:
-    """The agreement in words."""
+def as_lines(agreed: Agreement) -> Iterator[str]:
+    """The agreement as lines of text."""
+    acts, exact = _kappa_text(agreed.between_acts), _kappa_text(agreed.between_exact)
     yield (
-        f"{found.between_acts.agreed.n} utterances of {SPLIT}.txt, drawn by seed and labelled in two passes that did "
-        f"not see each other: the same act {_told(found.between_acts)}; with the split {_told(found.between_exact)}"
+        f"{agreed.between_acts.agreed.n} utterances of {SPLIT}.txt, drawn by seed and labelled in two passes that did "
+        f"not see each other: the same act {acts}; with the split {exact}"
     )
-    for each in found.annotator:
+    for each in agreed.annotator:
+        wrong, wrong_but_end = 1 - each.read_right.mean, 1 - each.read_right_but_end.mean
         yield (
-            f"  the annotator beside {each.beside} ({each.labelled}): the same act {_told(each.acts)}; with the split "
-            f"{_told(each.exact)}; of {each.read_right.n} read as an act {1 - each.read_right.mean:.1%} are another or "
-            f"none, {1 - each.read_right_but_end.mean:.1%} where DISAGREE and END count as one"
+            f"  the annotator and {each.labels} ({each.labelled}): the same act {_kappa_text(each.acts)}; with the "
+            f"split {_kappa_text(each.exact)}; of {each.read_right.n} read as an act {wrong:.1%} are another or none, "
+            f"{wrong_but_end:.1%} where DISAGREE and END count as one"
         )
 
 
-def _reader(beside: str, said: list[Answer], read: list[Answer], groups: Groups) -> Reader:
+def _reader(name: str, labels: list[Answer], read: list[Answer], groups: Groups) -> Reader:
     claimed = np.array([act != NO_ACT for act, _ in read], dtype=np.float64)
 
     def right(same: Mapping[str, str]) -> Estimate:
-        hits = [same.get(a, a) == same.get(b, b) for (a, _), (b, _) in zip(said, read, strict=True)]
+        hits = [same.get(a, a) == same.get(b, b) for (a, _), (b, _) in zip(labels, read, strict=True)]
         return rate(*sums_by_group(np.array(hits, dtype=np.float64), groups, claimed), CONFIDENCE)
 
-    acts = kappa(_acts(said), _acts(read), groups)
-    return Reader(beside, len(said), acts, kappa(said, read, groups), right({}), right(REFUSALS))
+    acts = kappa(_acts(labels), _acts(read), groups)
+    return Reader(name, len(labels), acts, kappa(labels, read, groups), right({}), right(REFUSALS))
 
 
 def _answer(label: Label, data_dir: str | Path | None) -> Answer:
@@ -319,7 +321,7 @@ def _acts(answers: Sequence[Answer]) -> list[str]:
     return [act for act, _ in answers]
 
 
-def _told(found: Kappa) -> str:
+def _kappa_text(found: Kappa) -> str:
     agreed, beyond = found
     return f"{agreed.mean:.1%}, kappa {beyond.mean:.2f} ({beyond.low:.2f} to {beyond.high:.2f})"
 

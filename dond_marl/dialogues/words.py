@@ -1,8 +1,8 @@
-"""The words of negotiators as tags: items, persons, parting, the rest; and whether an utterance says yes or no.
+"""Utterances as tags (items, persons, verbs of parting, the rest), and their tone (yes or no).
 
 A table of patterns rewrites an utterance into a small alphabet, which :mod:`dond_marl.dialogues.clauses` reads from
 left to right. The patterns were written for, and tuned on, the training dialogues of Lewis et al. 2017 (arXiv
-1706.05125), so they know the slips that people's fingers make there. Standard library only.
+1706.05125), so they include the typing errors found there. Standard library only.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from enum import IntEnum
 
 
 class Tone(IntEnum):
-    """How an utterance answers, going by its plain words."""
+    """The answer in an utterance, by its plain words."""
 
     REFUSES = -2  # "no deal", "that does not work"
     NO = -1  # a bare no, which may answer any question
     NONE = 0
-    YES = 1  # a bare yes, likewise
+    YES = 1  # a bare yes, as NO
     ACCEPTS = 2  # "deal", "sounds good"
 
 
@@ -88,7 +88,7 @@ _REWRITES = tuple(
             " NOT ",
         ),
         (rf"\b(?:{_GIVING})\b", " GIVE "),
-        # what is told or asked, and claims nothing
+        # statements and questions, which claim nothing
         (r"\b(?:what|which|who)(?:'s)?\b(?! (?:about|if))|\bhow (?:many|much)\b|\bwhy\b", " ASK "),
         (
             r"\b(?:do|did) +YOU +(?:\w+ )?(?:need|want|like|have|care|value|prefer)\b"
@@ -123,9 +123,9 @@ _YES = re.compile(
     r"|excellent|good|fair|absolutely|definitely|certainly|alrighty|ya)\b"
 )
 _YES_OR_NO = re.compile(f"{_NO.pattern}|{_YES.pattern}")
-_PART = re.compile(r"[,.;!?]+| but ")  # where a verdict may turn: the last one counts
+_PART = re.compile(r"[,.;!?]+| but ")  # separates verdicts: the last one counts
 _TURNED = re.compile(r"\b(?:not|never|can'?t|won'?t|don'?t|neither|no|isn'?t|doesn'?t)\b")
-_NO_VERDICT = re.compile(  # a deal, or a yes, that is only spoken of or asked for
+_NO_VERDICT = re.compile(  # a deal, or a yes, that is only mentioned or requested
     r"\b(?:make|making|made|reach|another|better|best|any|have|this|that|the|of a|on a|some|what|good)"
     r" (?:\w+ )?deals?\b"
     r"|\b(?:will|would|does|do|could|can|did|is) (?:that|this|it|those|we)(?: \w+)?"
@@ -144,7 +144,7 @@ def tags(text: str) -> list[str]:
 
 
 def tone(text: str) -> Tone:
-    """Whether one utterance says yes or no: its last verdict, or without one its first bare yes or no."""
+    """The tone of one utterance: its last verdict, or without one its first bare yes or no."""
     verdict = Tone.NONE
     line = _plain(text)
     for part in _PART.split(line):
@@ -161,12 +161,12 @@ def tone(text: str) -> Tone:
 
 
 def ends(text: str) -> bool:
-    """Whether one utterance says that the talking is over."""
+    """Whether one utterance ends the dialogue."""
     return bool(_ENDS.search(_plain(text)))
 
 
 def insists(text: str) -> bool:
-    """Whether one utterance says so itself, in the word."""
+    """Whether one utterance contains the words "I insist"."""
     return bool(_INSISTS.search(_plain(text)))
 
 

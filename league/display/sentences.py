@@ -281,7 +281,7 @@ _REASONS = {
     "no act": f"neither a split nor a yes or no was found in it ({ENGLISH})",
     "speaks of items and claims none": "it speaks of items, but not of who gets them",
     "adds to what was said": "it adds to something; say the whole split",
-    "a list for nobody named": "it does not say who gets them",
+    "a list without a person": "it does not say who gets them",
     "alternatives": "it names more than one split; name one",
     "a yes to no act that was read": NOTHING_TO_AGREE_TO,
     "a no to no act that was read": "there is no offer to say no to",
@@ -289,7 +289,7 @@ _REASONS = {
     "does not add up": "it does not add up to what is on the table",
     "the rest of what": "it does not say of what the rest is",
     "the rest for both": "it gives the rest to both",
-    "none for whom": "it does not say which side gets none",
+    "none without a person": "it does not say which side gets none",
     "a trade of whose items": "it does not say which items are traded",
 }
 
@@ -377,7 +377,7 @@ def _annotate(line: str, view: View) -> ActReading:
 
 
 def _explain(why: str, line: str, view: View) -> str:
-    if why == "one type is nobody's":
+    if why == "one type has no owner":
         named = {mention.kind for mention in claims(line).mentions}
         unsaid = [f"{item}s" for kind, item in enumerate(ITEMS) if kind not in named and view.counts[kind]]
         return f"it does not say who gets the {' and the '.join(unsaid)}" if unsaid else "it leaves something unsaid"

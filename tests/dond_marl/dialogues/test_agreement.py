@@ -14,9 +14,9 @@ from dond_marl.dialogues.scores import (
     agreement,
     as_document,
     as_lines,
+    drawn_utterances,
     kappa,
     load_labels,
-    places,
 )
 from dond_marl.randomness import generator
 
@@ -35,7 +35,7 @@ def test_kappa_is_agreement_beyond_chance_worked_by_hand():
 def test_kappa_is_one_where_both_always_agree_and_nothing_where_there_is_but_one_answer():
     found = kappa(list("AABB"), list("AABB"), np.arange(4))
     assert found.kappa.mean == 1 == found.kappa.high and found.kappa.low < 1
-    with pytest.raises(ValueError, match="one and the same"):
+    with pytest.raises(ValueError, match="all labels are equal"):
         kappa(list("AA"), list("AA"), np.arange(2))
 
 
@@ -67,7 +67,7 @@ def test_the_files_of_labels_hold_places_and_acts_and_no_words(path):
 
 def test_what_was_labelled_is_what_the_published_seed_draws(data_dir):
     for path in (FIRST, SECOND):
-        assert [(label.line, label.utterance) for label in load_labels(path)] == places(data_dir)
+        assert [(label.line, label.utterance) for label in load_labels(path)] == drawn_utterances(data_dir)
 
 
 def test_the_annotator_agrees_less_with_readers_than_they_with_each_other(data_dir):
