@@ -123,7 +123,7 @@ def labels_section(report: Any) -> Section:
     rows[0] += ["", ""]
     for each in agreement["annotator"]:
         noise = [f"{1 - each[key]['mean']:.1%} of {each[key]['n']}" for key in ("read_right", "read_right_but_end")]
-        labels = f"annotator and {each['beside']}"
+        labels = f"annotator and {each['labels']}"
         rows.append([labels, f"{each['labelled']:,}", cells(each["acts"]), cells(each["exact"]), *noise])
     heads = ("labels", "utterances", "same act: share, kappa", "with the split: share, kappa",
              "other act or none", "DISAGREE and END as one")  # fmt: skip
