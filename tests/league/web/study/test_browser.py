@@ -123,8 +123,8 @@ def test_worth_of_split_with_and_without_scripts(server, browser):
         page = context.new_page()
         entered(page, server.address)
         page.get_by_role("button", name="Begin").click()
-        for box in page.locator("input[name=keep]:checked").all():
-            box.uncheck(force=True)
+        for box in page.locator("input[name=keep]").all():
+            box.set_checked(False, force=True)
         assert (page.locator(".side.me strong").inner_text() == "0 of 10 points") is scripts
         page.get_by_role("button", name="Propose").click()
         assert "0 points for you" in page.locator(".lines .me").first.inner_text()
