@@ -24,7 +24,6 @@ LONG_WORD, LONG_LINE = 1000, 4000  # characters; longer words and lines of a mes
 EXTRAS = {  # import name of a library: the package extra that installs it (larger extras may too)
     "PIL": "plot",
     "accelerate": "gguf",
-    "anyio": "llm",
     "filelock": "learn",
     "gguf": "gguf",
     "groq": "llm",
