@@ -25,8 +25,8 @@ from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, is_enumerable
 from dond_marl.yardsticks.automata import drawn_personas, personas_of
 from dond_marl.yardsticks.best_response import SAME
+from dond_marl.yardsticks.bounded_memory import bounded_memory_response
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
-from dond_marl.yardsticks.forgetful import forgetful_reply
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, stochastic_personas, upper_bound
 from league.bench.results import read_rows, replace_row
 from league.standings.references import PRIOR, reference_of
@@ -145,7 +145,7 @@ def _response_to_stochastic(
     """
     odds = Odds(Mixture(partners), contexts, rules, PRIOR)
     member_of = _member_of_persona(partners)
-    by_type = contexts.shares @ (forgetful_reply(odds, seat, member_of) * odds.contexts.weights)
+    by_type = contexts.shares @ (bounded_memory_response(odds, seat, member_of) * odds.contexts.weights)
     by_member = _by_member(by_type.reshape(len(member_of), -1).sum(axis=1), partners)
     if rules.max_turns <= EXACT_TURNS:
         return exact_value(odds, seat), True, by_member

