@@ -8,7 +8,7 @@ from league.cli.stops import STOPS
 
 
 def main() -> int:
-    """Run ``dond`` in a process of its own, which heeds stops from the start; its exit code."""
+    """Run ``dond`` in a process of its own, with stops handled from the start; returns the exit code."""
     STOPS.handle_from_the_start()
     from league.cli.main import main as dond
 

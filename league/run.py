@@ -253,7 +253,7 @@ def clone_people(
     epoch_ended: Callable[[Epoch], None],
     report: Report = _silent,
 ) -> tuple[CloneReport, HumanPositions, Path]:
-    """Clone people's acts in a new run folder; the clone_report, the data, and the file of the expert.
+    """Clone people's acts in a new run folder; the report, the data, and the file of the expert.
 
     ``opened`` is called before the first epoch, ``epoch_ended`` after each, ``report`` during the examination. The
     expert is written where ``expert(kind=supervised)`` reads it. Raises :class:`dond_marl.scenarios.data.DataError`

@@ -1,4 +1,4 @@
-"""The door of a checkout to ``dond league``: python scripts/league.py takes the same options."""
+"""``dond league`` in a checkout: python scripts/league.py takes the same options."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The door of a checkout to ``dond train``: python scripts/train.py takes the same options."""
+"""``dond train`` in a checkout: python scripts/train.py takes the same options."""
 
 import sys
 from pathlib import Path

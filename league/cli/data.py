@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -14,23 +13,19 @@ from dond_marl.dialogues.games import games
 from dond_marl.dialogues.human_line import as_lines, human_line, store, stored_human_line, to_json
 from dond_marl.dialogues.scores import HAND_LABELS, LabelError, agreement, annotator_report, as_document
 from dond_marl.dialogues.scores import as_lines as agreement_lines
-from dond_marl.envs.openspiel_bargaining import load_instances
-from dond_marl.game import Rules
-from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.files import read_lines, write_lines
-from dond_marl.records.record import GameRecord, InexactGame, RecordError, records_of, replay
+from dond_marl.records.record import GameRecord, InexactGame, RecordError, replay
 from dond_marl.records.transcript import transcript
-from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import BASE_URL, DEFAULT_DATA_DIR, DIALOGUE_SPLITS, DataError
 from dond_marl.scenarios.data import fetch as bring
-from league.cli.shell import FILE, Command, Group, Number, print_line
+from league.cli.shell import FILE, Command, Group, print_line
 
 out_option = click.option("--out", type=FILE, required=True, metavar="FILE", help="where to write; replaces a file")
 
 
 @click.group(cls=Group, help=__doc__)
 def command() -> None:
-    """Has subcommands alone."""
+    """Group of the data commands."""
 
 
 @command.command(cls=Command, interrupted="files that were not complete have been removed")
@@ -85,12 +80,10 @@ def humans(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | Non
 
 @command.group(cls=Group)
 def transcripts() -> None:
-    r"""Keep games as JSON lines: import people's dialogues, play OpenSpiel's instances, replay a file, show it as text.
+    r"""Games as JSON lines: import people's dialogues, replay a file, show it as text.
 
     examples:
       dond data transcripts dialogues --data-dir data --split test --out talks.jsonl
-      dond data transcripts openspiel --max-count 5 --play heuristic nash_seeker \
-          --out games.jsonl
       dond data transcripts replay games.jsonl --show 2
     """
 
@@ -102,40 +95,6 @@ def transcripts() -> None:
 def dialogues(data_dir: Path | None, splits: tuple[str, ...], out: Path) -> None:
     """Write people's dialogues as games; a dialogue that is not an exact game is marked with the reason."""
     _write(out, (game for split in splits or DIALOGUE_SPLITS for game in games(split, data_dir)))
-
-
-@transcripts.command(cls=Command)
-@click.option("--file", type=FILE, metavar="FILE", help="OpenSpiel's file of instances (the installed package's)")
-@click.option("--max-count", type=int, metavar="N", default=4, help="most items of one type; 5 plays all instances (4)")
-@click.option(
-    "--play",
-    nargs=2,
-    default=("heuristic", "heuristic"),
-    metavar="OCCUPANT OCCUPANT",
-    help="who plays (heuristic twice)",
-)
-@click.option(
-    "--seed",
-    type=Number(int, lambda seed: seed >= 0, "an integer of at least 0"),
-    default=0,
-    metavar="N",
-    help="of all chance (0)",
-)
-@out_option
-def openspiel(file: Path | None, max_count: int, play: tuple[str, str], seed: int, out: Path) -> None:
-    """Play the instances of OpenSpiel's bargaining; each of the two occupants opens once."""
-    instances = load_instances(file, max_count)
-    if instances.refusal:
-        click.echo(instances.refusal, err=True)
-    source = instances.source
-    names = [spec_name(spec) for spec in play]
-    partners = [seat_occupant(spec) for spec in play]
-    played = []
-    for opener in (0, 1):
-        pair, pair_names = (partners[opener], partners[1 - opener]), (names[opener], names[1 - opener])
-        result = rollout(pair, instances.scenarios, Rules(), seed=seed, index=(opener,), prior=source.prior)
-        played.append(records_of(result, pair_names, source=source.label, seed=seed))
-    _write(out, itertools.chain(*played))
 
 
 @transcripts.command("replay", cls=Command, run_errors=(RecordError,))

@@ -1,4 +1,4 @@
-"""Files of games: what is written replays, and what cannot be done is told in a line."""
+"""dond data transcripts: import of dialogues, replay of game files, and errors."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from dond_marl.records.files import read_lines
+from dond_marl.occupants import seat_occupant
+from dond_marl.records.files import write_lines
+from dond_marl.records.record import records_of
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
 from tests.command import dond, run_dond
 
-LINES = "1,2,3 8,1,0 4,0,2\n1,5,1 4,0,6 3,1,2\n2,2,1 1,1,6 0,4,2\n"
+GAMES = 4
 
 
 @pytest.fixture
-def instances(tmp_path) -> Path:
-    (tmp_path / "instances.txt").write_text(LINES)
-    return tmp_path / "instances.txt"
+def games(tmp_path) -> Path:
+    """A file of games of two scripted partners."""
+    source, names = open_source("lewis"), ("tough", "nice")
+    result = rollout([seat_occupant(name) for name in names], source.block(0, 0, GAMES), seed=0, prior=source.prior)
+    write_lines(tmp_path / "games.jsonl", iter(records_of(result, names, source=source.label, seed=0)))
+    return tmp_path / "games.jsonl"
 
 
 def transcripts(*words) -> int:
@@ -24,66 +31,46 @@ def transcripts(*words) -> int:
     return dond("data", "transcripts", *words)
 
 
-def openspiel(file: Path, out: Path, *others, play=("tough", "pushover")) -> list[object]:
-    return ["openspiel", "--file", file, "--play", *play, "--out", out, *others]
-
-
-def test_instances_are_played_by_both_openers_and_replayed(instances, tmp_path, capsys):
-    out = tmp_path / "games.jsonl"
-    assert transcripts(*openspiel(instances, out)) == 0
-    printed = capsys.readouterr()
-    assert "1 of 3 instances are refused" in printed.err and "4 games that replay exactly" in printed.out
-    assert [game.occupants[0] for game in read_lines(out)] == ["tough"] * 2 + ["pushover"] * 2
-    assert transcripts(*openspiel(instances, out, "--max-count", 5)) == 0 and len(list(read_lines(out))) == 6
-    assert not capsys.readouterr().err
-    assert transcripts("replay", out, "--show", 1) == 0
+def test_replay_counts_and_shows_games(games, capsys):
+    assert transcripts("replay", games, "--show", 1) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("On the table: 1 book, 2 hats, 3 balls.") and "6 games replay" in shown
+    assert shown.startswith("On the table") and f"{GAMES} games" in shown
 
 
-def test_talks_are_written_with_those_that_are_no_exact_games_marked(data_dir, tmp_path, capsys):
+def test_dialogues_are_imported_and_inexact_ones_marked(data_dir, tmp_path, capsys):
     out = tmp_path / "talks.jsonl"
     assert transcripts("dialogues", "--data-dir", data_dir, "--split", "test", "--out", out) == 0
     assert transcripts("replay", out) == 0
     printed = capsys.readouterr().out
-    assert "236 games that replay exactly, 309 more that are no exact games" in printed
-    assert "236 games replay to the outcome they state (AGREE 226, END 10)" in printed
-    assert "244 are no exact games: utterance was not read" in printed
+    for count in ("236 games", "309 more", "AGREE 226, END 10", "244 are"):
+        assert count in printed
 
 
 @pytest.mark.parametrize(
-    ("words_of", "code", "words"),
+    ("words_of", "code", "named"),
     [
-        (lambda i, out: openspiel(i, out, play=("tought", "tough")), 2, "did you mean 'tough'?"),
-        (lambda i, out: openspiel(i, out, "--max-count", 1), 2, "no instance holds at most 1"),
-        (lambda i, out: openspiel(i, out, "--seed", -1), 2, "--seed must be an integer of at least 0"),
-        (lambda i, out: openspiel(i.with_name("none"), out), 2, "cannot be read as a file of instances"),
-        (lambda i, out: openspiel(i, out / "no" / "folder"), 1, "No such file"),
-        (lambda i, out: ["dialogues", "--data-dir", i.parent, "--out", out], 2, "train.txt: no such data file"),
-        (lambda i, out: ["replay", i], 1, "instances.txt:1: a record is one line of JSON"),
+        (lambda folder: ["dialogues", "--data-dir", folder, "--out", folder / "out.jsonl"], 2, "train.txt"),
+        (lambda folder: ["replay", folder / "notes.txt"], 1, "notes.txt:1"),
+        (lambda folder: ["replay", folder / "none.jsonl"], 1, "none.jsonl"),
     ],
 )
-def test_a_mistake_is_told_in_a_line(instances, tmp_path, capsys, words_of, code, words):
-    assert transcripts(*words_of(instances, tmp_path / "out.jsonl")) == code
+def test_mistake_names_the_file(tmp_path, capsys, words_of, code, named):
+    (tmp_path / "notes.txt").write_text("no game\n")
+    assert transcripts(*words_of(tmp_path)) == code
     printed = capsys.readouterr().err
-    assert words in printed and "Traceback" not in printed
+    assert named in printed and "Traceback" not in printed
 
 
 @pytest.mark.parametrize("show", [0, 5])
-def test_a_changed_game_is_found_by_its_line(instances, tmp_path, capsys, show):
-    out = tmp_path / "games.jsonl"
-    transcripts(*openspiel(instances, out))
-    lines = out.read_text().splitlines()
+def test_changed_game_is_found_by_its_line(games, capsys, show):
+    lines = games.read_text().splitlines()
     changed = json.loads(lines[2])
     changed["outcome"]["scores"][0] += 1
-    out.write_text("\n".join([*lines[:2], json.dumps(changed), *lines[3:]]) + "\n")
-    assert transcripts("replay", out, "--show", show) == 1
-    assert "games.jsonl:3: the game replays to" in capsys.readouterr().err
+    games.write_text("\n".join([*lines[:2], json.dumps(changed), *lines[3:]]) + "\n")
+    assert transcripts("replay", games, "--show", show) == 1
+    assert "games.jsonl:3" in capsys.readouterr().err
 
 
-def test_a_process_of_its_own_does_the_same(instances, tmp_path):
-    words = ("--file", instances, "--max-count", 5, "--play", "tough", "nice", "--out", "games.jsonl")
-    done = run_dond("data", "transcripts", "openspiel", *words, cwd=tmp_path)
-    assert done.returncode == 0 and "6 games" in done.stdout, done.stderr
-    done = run_dond("data", "transcripts", "replay", "games.jsonl", cwd=tmp_path)
-    assert done.returncode == 0 and "6 games replay" in done.stdout, done.stderr
+def test_command_in_a_process_of_its_own(games):
+    done = run_dond("data", "transcripts", "replay", games.name, cwd=games.parent)
+    assert done.returncode == 0 and f"{GAMES} games" in done.stdout, done.stderr
