@@ -217,8 +217,8 @@ def _expect_same(partner: object, where: str, first: Decisions, second: Decision
     offers = (first.act_type <= Act.INSIST)[:, None]
     different = (first.act_type != second.act_type) | ((first.oA != second.oA) & offers).any(axis=1)
     if first.messages is not None or second.messages is not None:
-        one, other = (decisions.messages if decisions.messages is not None else "" for decisions in (first, second))
-        different |= one != other
+        mine, theirs = (decisions.messages if decisions.messages is not None else "" for decisions in (first, second))
+        different |= mine != theirs
     different |= (first.cause != second.cause) | ~(np.abs(first.confidence - second.confidence) <= _SAME)
     _expect(not different.any(), partner, where, f"answers differently {when}" + _first(different))
 

@@ -113,16 +113,16 @@ def check_spec(spec: Spec) -> Factory:
 
 
 def check_factory(
-    what: str, factories: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
+    noun: str, factories: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
 ) -> Callable[..., Any]:
     """The factory named ``kind``, from ``factories`` or a file, if it takes ``parameters``.
 
     ``what``: the noun for messages, such as "occupant". Raises :class:`OccupantNameError`.
     """
     if not names_file(kind):
-        return _check_parameters(what, factories, kind, parameters)
+        return _check_parameters(noun, factories, kind, parameters)
     given = {name: value for name, value in parameters.items() if name != DIGEST}
-    return _check_parameters(what, {kind: _load_factory(what, kind, parameters.get(DIGEST))}, kind, given)
+    return _check_parameters(noun, {kind: _load_factory(noun, kind, parameters.get(DIGEST))}, kind, given)
 
 
 def names_file(kind: str) -> bool:
@@ -173,19 +173,19 @@ def forbid_files(advice: str) -> Iterator[None]:
 _CLOSED: list[str] = []
 
 
-def _read_code(what: str, kind: str) -> bytes:
+def _read_code(noun: str, kind: str) -> bytes:
     path = Path(kind.rpartition(":")[0]).expanduser()
     if _CLOSED:
-        raise OccupantNameError(f"the {what} {quote(kind)} is code in a file, which is not run here: {_CLOSED[-1]}")
+        raise OccupantNameError(f"the {noun} {quote(kind)} is code in a file, which is not run here: {_CLOSED[-1]}")
     try:
         with path.open("rb") as file:
             code = file.read(MOST_CODE + 1)
     except OSError as error:
         raise OccupantNameError(
-            f"the {what} {quote(kind)}: {error.strerror or error}; paths begin in {Path.cwd()}"
+            f"the {noun} {quote(kind)}: {error.strerror or error}; paths begin in {Path.cwd()}"
         ) from None
     if len(code) > MOST_CODE:
-        raise OccupantNameError(f"the {what} {quote(kind)}: the file is larger than {MOST_CODE >> 20} MiB")
+        raise OccupantNameError(f"the {noun} {quote(kind)}: the file is larger than {MOST_CODE >> 20} MiB")
     return code
 
 
@@ -193,9 +193,9 @@ def _digest(code: bytes) -> str:
     return hashlib.sha256(code).hexdigest()[:16]
 
 
-def _load_factory(what: str, kind: str, digest: object) -> Callable[..., Any]:
+def _load_factory(noun: str, kind: str, digest: object) -> Callable[..., Any]:
     """The factory in a file. Raises :class:`OccupantNameError`, also where the file does not match ``digest``."""
-    code, (place, _, name) = _read_code(what, kind), kind.rpartition(":")
+    code, (place, _, name) = _read_code(noun, kind), kind.rpartition(":")
     if digest is not None and digest != _digest(code):
         raise OccupantNameError(
             f"{place} has changed since {name} was taken from it (SHA-256 {quote(digest)}, now {_digest(code)}): bring "
@@ -203,7 +203,7 @@ def _load_factory(what: str, kind: str, digest: object) -> Callable[..., Any]:
         )
     factory = _run_file(str(Path(place).expanduser().resolve()), code).get(name)
     if not callable(factory):
-        raise OccupantNameError(f"{place} holds no class or function {name}, which the {what} {quote(kind)} needs")
+        raise OccupantNameError(f"{place} holds no class or function {name}, which the {noun} {quote(kind)} needs")
     return cast("Callable[..., Any]", factory)
 
 
@@ -224,7 +224,7 @@ def _run_file(path: str, code: bytes) -> dict[str, Any]:
 
 
 def _check_parameters(
-    what: str, factories: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
+    noun: str, factories: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
 ) -> Callable[..., Any]:
     """The factory named ``kind`` if it takes ``parameters``. Raises :class:`OccupantNameError`."""
     if kind not in factories:
@@ -232,7 +232,7 @@ def _check_parameters(
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         size = len(factories)
         every = f"known: {', '.join(factories)}" if size <= FEW else f"dond catalogue lists all {size}"
-        raise OccupantNameError(f"no {what} is called {quote(kind)}{hint}; {every}")
+        raise OccupantNameError(f"no {noun} is called {quote(kind)}{hint}; {every}")
     factory = factories[kind]
     allowed = inspect.signature(factory).parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in allowed.values())
@@ -240,14 +240,14 @@ def _check_parameters(
     if unknown and not takes_any:
         takes = ", ".join(allowed) or "no parameters"
         raise OccupantNameError(
-            f"the {what} {quote(kind)} does not take {', '.join(map(quote, unknown))}; it takes {takes}"
+            f"the {noun} {quote(kind)} does not take {', '.join(map(quote, unknown))}; it takes {takes}"
         )
     needed = [p.name for p in allowed.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     missing = [name for name in needed if name not in parameters]
     if missing:
         example = "'FILE'" if missing[0] == "path" else "..."
         raise OccupantNameError(
-            f"the {what} {quote(kind)} needs {', '.join(missing)}, as in {kind}({missing[0]}={example})"
+            f"the {noun} {quote(kind)} needs {', '.join(missing)}, as in {kind}({missing[0]}={example})"
         )
     return factory
 

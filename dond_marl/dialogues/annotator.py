@@ -71,23 +71,23 @@ class TalkState(NamedTuple):
 NO_TALK = TalkState()
 
 
-def read_utterance(text: str, counts: Triple, said: TalkState = NO_TALK) -> ActReading:
-    """One utterance over the pool ``counts``, after what was ``said``."""
+def read_utterance(text: str, counts: Triple, context: TalkState = NO_TALK) -> ActReading:
+    """The act of one utterance over the pool ``counts``, given the state of the dialogue before it."""
     if ends(text):
         return ActReading(Action(Act.END))
     answer, mentioned = tone(text), claims(text)
     try:
-        split = split_of(mentioned, counts, said.mine, said.theirs)
+        split = split_of(mentioned, counts, context.mine, context.theirs)
     except Unclear as doubt:
         if mentioned.names_items or abs(answer) < abs(Tone.ACCEPTS):
             return ActReading(None, str(doubt), unclear=True)
         split = None  # "deal, both of us can be happy with it"
     if split is not None:
-        if _takes(answer, split, mentioned, counts, said):
+        if _takes(answer, split, mentioned, counts, context):
             return ActReading(Action(Act.AGREE))
-        repeats = split == said.mine or insists(text)
+        repeats = split == context.mine or insists(text)
         return ActReading(Action(Act.INSIST if repeats else Act.PROPOSE, split))
-    return _answer(answer, mentioned.names_items, said.answers)
+    return _answer(answer, mentioned.names_items, context.answers)
 
 
 def annotate(talk: Iterable[Utterance], counts: Triple) -> tuple[ActReading, ...]:
@@ -141,13 +141,13 @@ def on_the_table(talk: Sequence[Utterance], readings: Sequence[ActReading], coun
     return claim if owner == 0 else rest(counts, claim)
 
 
-def _takes(answer: Tone, split: Triple, mentioned: Claims, counts: Triple, said: TalkState) -> bool:
+def _takes(answer: Tone, split: Triple, mentioned: Claims, counts: Triple, context: TalkState) -> bool:
     """Whether an utterance that names items only accepts the offer on the table."""
-    if said.theirs is not None:
-        offered = rest(counts, said.theirs)
+    if context.theirs is not None:
+        offered = rest(counts, context.theirs)
         if (answer >= Tone.YES and split == offered) or (answer is Tone.ACCEPTS and fits(mentioned, counts, offered)):
             return True
-    return said.answers is Act.AGREE and said.mine is not None and fits(mentioned, counts, said.mine)
+    return context.answers is Act.AGREE and context.mine is not None and fits(mentioned, counts, context.mine)
 
 
 def _answer(answer: Tone, names_items: bool, answers: Act | None) -> ActReading:

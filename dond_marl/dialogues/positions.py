@@ -113,8 +113,8 @@ def human_positions(
     """
     talks = list(negotiations(split, data_dir))
     if trainable_only:
-        kept = is_trainable(pack([talk.scenario for talk in talks]))
-        talks = list(itertools.compress(talks, kept.tolist()))
+        trainable = is_trainable(pack([talk.scenario for talk in talks]))
+        talks = list(itertools.compress(talks, trainable.tolist()))
     return positions_of(talks, rules)
 
 

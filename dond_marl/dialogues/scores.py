@@ -187,11 +187,11 @@ def _name(reading: ActReading) -> str:
 
 def _label(path: Path, number: int, row: list[str]) -> Label:
     try:
-        file, line, utterance, act, *kept = row
+        file, line, utterance, act, *items = row
         if act not in LABELS:
             raise ValueError(f"act must be one of {', '.join(LABELS)}; got {quote(act)}")
         offer = act in (Act.PROPOSE.name, Act.INSIST.name)
-        oA = (int(kept[0]), int(kept[1]), int(kept[2])) if offer else None
+        oA = (int(items[0]), int(items[1]), int(items[2])) if offer else None
         return Label(file, int(line), int(utterance), act, oA)
     except (ValueError, IndexError) as error:
         raise LabelError(f"{path}:{number}: not a label ({error}): {','.join(row)[:80]!r}") from None

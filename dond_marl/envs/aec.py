@@ -254,7 +254,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
     def _drawn(self, rng: np.random.Generator) -> Scenario:
         if self.source.table is not None:
-            return self.source.one(rng)
+            return self.source.draw_one(rng)
         if self._ahead is None or self._dealt == AHEAD:
             self._ahead, self._dealt = self.source.draw(rng, AHEAD), 0
         self._dealt += 1

@@ -65,7 +65,7 @@ class BaseLayout:
         acts = (f"{('theirs', 'mine')[turn % 2]}_{{}}_{turn // 2}" for turn in range(self.max_turns - 1))
         return (
             ("own_claim", len(ITEMS)),
-            *((act.format(what), width) for act in acts for what, width in (("act", 1), ("offer", len(ITEMS)))),
+            *((act.format(kind), width) for act in acts for kind, width in (("act", 1), ("offer", len(ITEMS)))),
         )
 
     @property

@@ -123,9 +123,9 @@ class OurNegotiator(SAOCallNegotiator):  # type: ignore[misc]
         nothing, everything = [0] * 3, self._counts
         gains = []
         for item in range(3):
-            one = [*nothing]
-            one[item] = min(1, everything[item])
-            gains.append(float(self.ufun(tuple(one))) - float(self.ufun(tuple(nothing))))
+            single = [*nothing]
+            single[item] = min(1, everything[item])
+            gains.append(float(self.ufun(tuple(single))) - float(self.ufun(tuple(nothing))))
         self._reversed = min(gains) < -NEAR  # the issues are the other seat's items
         if self._reversed and max(gains) > NEAR:
             raise InputError(f"{self.name} wants more of everything, or less of everything; got {gains} an item")

@@ -113,7 +113,7 @@ def _triple(items: Mapping[str, Any]) -> Triple:
 
 
 FILES = ("bargaining_instances1000.txt", "bargaining_instances1000.cc")
-NAME = "openspiel"  # of the source, and of what a seat is told of where its scenario came from
+NAME = "openspiel"  # of the source, and the prior that its seats observe
 _INSTANCE = re.compile(r"(\d+,\d+,\d+) (\d+,\d+,\d+) (\d+,\d+,\d+)\s*")
 _INSIDE_CODE = re.compile(r'R"\((.*?)\)"', re.DOTALL)
 

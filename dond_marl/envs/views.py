@@ -287,10 +287,10 @@ def view(
     )
 
 
-def _check_dict(space: object, what: str) -> None:
+def _check_dict(space: object, part: str) -> None:
     if not isinstance(space, spaces.Dict):
         raise TypeError(
-            f"a view is taken of the environment's own Dict {what}, but these are a {type(space).__name__} already: "
+            f"a view is taken of the environment's own Dict {part}, but these are a {type(space).__name__} already: "
             "give both forms in one view(env, actions=..., observations=...)"
         )
 

@@ -355,14 +355,14 @@ def _parsed(text: str) -> object:
 
 
 def _check_keys(
-    what: str, value: object, required: set[str] | frozenset[str], optional: frozenset[str] = frozenset()
+    where: str, value: object, required: set[str] | frozenset[str], optional: frozenset[str] = frozenset()
 ) -> None:
     if not isinstance(value, Mapping):
-        raise RecordError(f"{what} must be an object; got {quote(value)}")
+        raise RecordError(f"{where} must be an object; got {quote(value)}")
     missing, unknown = sorted(required - value.keys()), sorted(map(str, value.keys() - required - optional))
     if missing or unknown:
         problem = f"lacks {', '.join(missing)}" if missing else f"has unknown keys {', '.join(unknown)}"
-        raise RecordError(f"{what} {problem}; its keys are {', '.join(sorted(required | optional))}")
+        raise RecordError(f"{where} {problem}; its keys are {', '.join(sorted(required | optional))}")
 
 
 def _list_of(where: str, value: object) -> Sequence[Any]:

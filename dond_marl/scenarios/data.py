@@ -151,20 +151,20 @@ def _verify(path: Path, content: bytes) -> None:
         raise _wrong(path, f"{problem} (every line reads well, so a line was changed, lost or added)")
 
 
-def _wrong(path: Path, what: str, line: int | None = None) -> DataError:
+def _wrong(path: Path, problem: str, line: int | None = None) -> DataError:
     place = path if line is None else f"{path}:{line}"
-    return DataError(f"{place}: {what}. {how_to_get(path.name, path.parent)}")
+    return DataError(f"{place}: {problem}. {how_to_get(path.name, path.parent)}")
 
 
-def _context(words: list[str], what: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _context(words: list[str], part: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Counts and values from ``count value count value count value``."""
     if len(words) != 6 or not all(word.isascii() and word.isdigit() and len(word) <= 3 for word in words):
-        raise ValueError(f"{what} must be six numbers, count and value of each item type; got {' '.join(words)[:80]!r}")
+        raise ValueError(f"{part} must be six numbers, count and value of each item type; got {' '.join(words)[:80]!r}")
     numbers = [int(word) for word in words]
     counts, values = tuple(numbers[::2]), tuple(numbers[1::2])
     if not any(counts) or max(counts) > MAX_VALUE or max(values) > MAX_VALUE:
         raise ValueError(
-            f"{what} must hold at least one item, and counts and values in 0..{MAX_VALUE}; got {' '.join(words)!r}"
+            f"{part} must hold at least one item, and counts and values in 0..{MAX_VALUE}; got {' '.join(words)!r}"
         )
     return counts, values
 

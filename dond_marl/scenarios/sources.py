@@ -111,7 +111,7 @@ class ScenarioSource:
         counts = rng.integers(1, self.max_count + 1, size=(n, 3), dtype=np.int8)
         return Scenarios(counts, any_values(rng, n))
 
-    def one(self, rng: np.random.Generator) -> Scenario:
+    def draw_one(self, rng: np.random.Generator) -> Scenario:
         if self.table is None:
             return self.draw(rng, 1).scenario(0)
         index = int(rng.integers(self.table.size))
