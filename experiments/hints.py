@@ -218,7 +218,7 @@ def _cached_learner(
     """A learner, from the cache or trained. Cache names identify networks by their weights."""
     if folder is None:
         return train_learner(config, arm, seed, best)
-    what = {
+    inputs = {
         "settings": config.model_dump(mode="json", exclude={"experiment", "output_dir"}),
         "every": config.experiment.every,
         "hinter": _hinter_identity(config, arm.hinter),
@@ -227,7 +227,7 @@ def _cached_learner(
         "seed": seed,
         "best": round(best, 6),
     }
-    path = cache_path(folder, what)
+    path = cache_path(folder, inputs)
     known = read_cached(path)
     if known is not None:
         return HintLearner(

@@ -27,7 +27,7 @@ README, RESULTS, _, EQUILIBRIA, FIELD, POST_TRAINING = PAGES
 FIGURE = re.compile(r"\d")
 # Digits of the prose that are no measurements.
 ALLOWED = re.compile(
-    r"\(\w+ et al\. \d{4}\)|\b20[012]\d\b|95 % intervals|accuracy 15 points above|(?<=paper's )392"
+    r"\(\w+ et al\. \d{4}\)|\b20[012]\d\b|95 % intervals|accuracy 15 points above|(?<=paper's )392|\b24 partners\b"
     r"|\[[^]]*\]\([^)]*\)|`[^`]*`"
 )
 
