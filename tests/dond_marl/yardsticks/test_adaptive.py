@@ -104,7 +104,7 @@ def tables(draw):
 
 @settings(max_examples=25)
 @given(tables(), st.integers(0, 10_000), st.integers(1, 3), st.integers(0, 1), st.integers(1, 4))
-def test_to_a_partner_that_remembers_it_is_what_brute_force_finds(table, mood, memory, seat, turns):
+def test_response_to_memory_equals_brute_force(table, mood, memory, seat, turns):
     partner, rules = Moody(mood, memory), Rules(turns)
     expected = by_brute_force([(1.0, partner)], table, seat, rules)
     game = Adaptive(partner, contexts_in(pack(table), seat), seat, rules, "")
@@ -113,7 +113,7 @@ def test_to_a_partner_that_remembers_it_is_what_brute_force_finds(table, mood, m
 
 @settings(max_examples=15)
 @given(tables(), st.lists(st.integers(0, 10_000), min_size=2, max_size=3), st.integers(0, 1), st.integers(2, 4))
-def test_to_a_partner_drawn_for_each_game_it_is_what_brute_force_finds(table, moods, seat, turns):
+def test_response_to_drawn_persona_equals_brute_force(table, moods, seat, turns):
     mixed = Mixture([Moody(mood) for mood in moods], [n + 1 for n in range(len(moods))])
     expected = by_brute_force(mixed.personas(), table, seat, Rules(turns))
     game = Adaptive(mixed, contexts_in(pack(table), seat), seat, Rules(turns), "")
@@ -122,7 +122,7 @@ def test_to_a_partner_drawn_for_each_game_it_is_what_brute_force_finds(table, mo
 
 @settings(max_examples=15)
 @given(tables(), st.integers(0, 10_000), st.integers(0, 1), st.integers(3, 7), st.integers(1, 6))
-def test_with_little_effort_it_is_an_upper_bound_that_shrinks_to_the_truth(table, mood, seat, turns, effort):
+def test_small_effort_gives_an_upper_bound(table, mood, seat, turns, effort):
     contexts, rules = contexts_in(pack(table), seat), Rules(turns)
     truth, exact = Adaptive(Moody(mood), contexts, seat, rules, "").value()
     bound, sure = Adaptive(Moody(mood), contexts, seat, rules, "", effort=effort).value()
@@ -138,7 +138,7 @@ PLAYED = ["concession_rule", "versatile", "punisher", "heuristic", "personas", "
     ("spec", "seat"),
     [pytest.param(spec, seat, marks=[pytest.mark.slow] * (spec == "personas")) for spec in PLAYED for seat in (0, 1)],
 )
-def test_played_it_earns_exactly_what_was_computed(spec, seat):
+def test_played_response_earns_its_computed_value(spec, seat):
     """By the engine, and by its own account of every scenario, on some pools of the legal space."""
     partner, space = seat_occupant(spec), lewis_space()
     pools = np.unique(space.counts, axis=0)[[1, 14]]
@@ -164,7 +164,7 @@ def test_played_it_earns_exactly_what_was_computed(spec, seat):
 @pytest.mark.parametrize(
     "spec", ["heuristic", *(pytest.param(name, marks=pytest.mark.slow) for name in ("boulware", "stubborn", "level_k"))]
 )
-def test_to_a_partner_without_memory_both_ways_find_the_same(spec):
+def test_memoryless_partners_agree_with_expectimax(spec):
     partner, space = seat_occupant(spec), lewis_space()
     table = Scenarios(*(array[::5] for array in space))
     for seat in (0, 1):
@@ -198,14 +198,14 @@ def test_partner_with_memory_needs_a_summary_in_long_games():
     assert not is_enumerable(Silent(1), Rules(10))
 
 
-def test_who_cannot_be_followed_is_refused_in_words():
+def test_intractable_partners_are_refused():
     contexts = contexts_in(pack([Scenario(POOL, (VALUES[0], VALUES[1]))]), 0)
     for partner, rules in ((seat_occupant("random"), Rules()), (Moody(1), Rules(10, "rejects"))):
         with pytest.raises(NotComputable):
             Adaptive(partner, contexts, 0, rules, "")
 
 
-def test_after_words_that_nobody_would_say_the_latest_answers_count_alone():
+def test_unexplained_history_uses_latest_answers():
     """It claims everything twice; no member would give the first answer, some would give the second."""
     members = [seat_occupant(spec) for spec in ("linear", "tough")]
     space = lewis_space()

@@ -24,7 +24,7 @@ def listed(belief, index=0):
     }
 
 
-def test_a_lewis_belief_is_every_legal_scenario_that_fits_equally_likely():
+def test_lewis_belief_is_uniform_over_fitting_scenarios():
     space = lewis_space()
     chosen = np.random.default_rng(0).choice(space.size, 60, replace=False)
     belief = beliefs("lewis", space.counts[chosen], space.utilities[chosen, 0])
@@ -35,7 +35,7 @@ def test_a_lewis_belief_is_every_legal_scenario_that_fits_equally_likely():
         assert listed(belief, index) == pytest.approx(expected)
 
 
-def test_both_seats_believe_alike():
+def test_both_seats_have_equal_beliefs():
     space = lewis_space()
     first = beliefs("lewis", space.counts, space.utilities[:, 0])
     other = space.swapped()
@@ -86,7 +86,7 @@ def test_a_budget_leaves_the_values_that_make_the_pool_worth_it():
     assert len(listed(belief, 1)) == 6  # (2,0,0) and its like, (1,1,0) and its like
 
 
-def test_a_table_set_by_hand_falls_back_to_what_the_pool_allows():
+def test_unknown_views_fall_back_to_possible_values():
     # One book each way is no pool of the paper, but can be worth 10 to the partner.
     pool = row((1, 1, 1))
     expected = {tuple(v.tolist()) for v in value_vectors((1, 1, 1), 10)}

@@ -111,7 +111,7 @@ def sum_of(state, seat):
 @pytest.mark.parametrize("disagree", ["ends", "rejects"])
 @pytest.mark.parametrize("turns", [1, 2, 3, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 5))])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_it_is_what_brute_force_finds(seat, turns, disagree):
+def test_value_equals_brute_force(seat, turns, disagree):
     rules = Rules(turns, disagree)
     for partner in (Whimsical(1), Whimsical(2), seat_occupant("heuristic"), seat_occupant("stubborn(late=2)")):
         some = TINY if turns < 5 else TINY[:4]
@@ -124,7 +124,7 @@ def test_it_is_what_brute_force_finds(seat, turns, disagree):
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("turns", [1, 2, 3])
-def test_a_partner_that_remembers_is_no_riddle_in_three_turns(seat, turns):
+def test_partner_with_memory_is_exact_in_three_turns(seat, turns):
     table = [s if seat == 0 else Scenario(s.counts, s.utilities[::-1]) for s in TINY]
     expected = by_brute_force(Grudging(), table, seat, Rules(turns))
     assert best_response_value(Grudging(), contexts_in(pack(table), seat), seat, Rules(turns)) == pytest.approx(
@@ -139,7 +139,7 @@ def test_a_partner_that_remembers_is_no_riddle_in_three_turns(seat, turns):
         "pushover",
     ],
 )
-def test_played_it_earns_exactly_what_was_computed(name):
+def test_played_response_earns_its_computed_value(name):
     """Over the whole legal space, which is its prior, there is no chance left: in both seats, to the last digit."""
     partner, space = seat_occupant(name), lewis_space()
     response = BestResponse(partner)
@@ -151,7 +151,7 @@ def test_played_it_earns_exactly_what_was_computed(name):
 
 
 @pytest.mark.slow
-def test_nobody_of_the_catalogue_does_better_against_it():
+def test_no_catalogue_partner_beats_the_best_response():
     """Against the default heuristic, in each seat, over the whole space."""
     partner, space = seat_occupant("heuristic"), lewis_space()
     for seat in (0, 1):
@@ -165,7 +165,7 @@ def test_nobody_of_the_catalogue_does_better_against_it():
             assert games.scores[:, seat].mean() < value
 
 
-def test_told_the_partners_values_it_does_no_worse():
+def test_revealed_values_do_not_lower_the_value():
     partner, some = seat_occupant("boulware"), Scenarios(*(array[::4] for array in lewis_space()))
     for seat in (0, 1):
         contexts = contexts_in(some, seat)
@@ -184,7 +184,7 @@ def test_every_split_of_lewis_has_the_whole_space_for_its_prior():
         prior_contexts(open_source("uniform"), 0)
 
 
-def test_contexts_hold_every_scenario_as_often_as_it_comes():
+def test_contexts_weigh_scenarios_by_frequency():
     contexts = contexts_in(pack(TINY), 0)
     assert contexts.size == 3
     assert sorted(contexts.shares.tolist()) == pytest.approx([1 / 8, 2 / 8, 5 / 8])
@@ -195,7 +195,7 @@ def test_contexts_hold_every_scenario_as_often_as_it_comes():
     assert certain.size == 7 and certain.shares.sum() == pytest.approx(1)
 
 
-def test_splits_are_numbered_from_nothing_to_everything():
+def test_splits_are_numbered_lexicographically():
     splits = splits_of(np.array([[1, 2, 1], [1, 1, 1]], dtype=np.int8))
     assert splits.number.tolist() == [12, 8]
     assert splits.oA[0, 0].tolist() == [0, 0, 0] and splits.oA[0, 11].tolist() == [1, 2, 1]
@@ -203,7 +203,7 @@ def test_splits_are_numbered_from_nothing_to_everything():
     assert (splits.oA[0] + left == [1, 2, 1]).all()
 
 
-def test_it_begins_again_where_its_partner_is_somebody_else():
+def test_response_is_solved_per_partner():
     """Against another than it expects it still plays legal, sensible games."""
     response, space = BestResponse("boulware"), open_source("lewis", split="paper_test").table
     for other in ("random", "tough", "nice_tit_for_tat"):
@@ -214,7 +214,7 @@ def test_it_begins_again_where_its_partner_is_somebody_else():
     assert mine > 4
 
 
-def test_where_values_are_revealed_its_partner_sees_its_own_too():
+def test_revealed_values_are_seen_by_both():
     """Both know all: against a heuristic, which does not look, that is the response told the partner's values."""
     partner, space = seat_occupant("heuristic"), lewis_space()
     response = BestResponse(partner)
@@ -223,7 +223,7 @@ def test_where_values_are_revealed_its_partner_sees_its_own_too():
     assert games.scores[:, 0].mean() == pytest.approx(told, abs=1e-9)
 
 
-def test_it_keeps_what_every_partner_must_keep():
+def test_response_conforms_to_the_partner_contract():
     """For the scenarios that it is made for."""
     variants = [(Rules(1), False), (Rules(2, "rejects"), True), (Rules(5, "rejects"), False), (Rules(10), False)]
     check_partner(
@@ -231,7 +231,7 @@ def test_it_keeps_what_every_partner_must_keep():
     )
 
 
-def test_what_it_cannot_be_exact_about_it_says():
+def test_inexact_cases_are_refused():
     with pytest.raises(OccupantNameError):
         seat_occupant("best_response(to=micro)")  # it remembers, and gambles
     with pytest.raises(OccupantNameError):
@@ -242,7 +242,7 @@ def test_what_it_cannot_be_exact_about_it_says():
     assert isinstance(error.value.__cause__, OutOfReach)
 
 
-def test_a_claim_beyond_the_pool_is_not_taken_for_another():
+def test_claim_beyond_the_pool_is_refused():
     class Greedy(Whimsical):
         def act(self, turns):
             return decide(np.zeros(turns.size), np.full((turns.size, 3), 2))

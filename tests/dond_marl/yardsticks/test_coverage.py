@@ -54,7 +54,7 @@ def test_a_mean_of_both_seats(size):
 
 
 @pytest.mark.parametrize("size", BLOCKS)
-def test_a_mean_over_opponents_who_were_met_unequally_often(size):
+def test_mean_over_opponents_with_unequal_games(size):
     """Four cells, of which one holds a tenth of the scenarios; each weighs a quarter."""
 
     def points() -> Iterator[Estimate]:
@@ -115,7 +115,7 @@ def test_a_rate_of_deals(closing, others, size):
 
 
 @pytest.mark.parametrize("size", BLOCKS)
-def test_a_share_of_what_was_there_that_is_mostly_all_of_it_and_sometimes_nothing(size):
+def test_interval_of_a_skewed_share_covers(size):
     """Welfare efficiency: 0.9 to 1 with a deal, 0 without, and deals are as the game is."""
 
     def shares() -> Iterator[Estimate]:

@@ -41,7 +41,7 @@ def means_of(games: Efficiency, confidence: float = 0.95) -> Figures:
 # --- Worked by hand -------------------------------------------------------------------------------------------------
 
 
-def test_a_game_is_measured_against_what_its_scenario_had_to_give():
+def test_efficiency_is_relative_to_the_scenario():
     games = played([THREE_OPINIONS] * 6, [(3, 10), (5, 6), (8, 4), (10, 0), (7, 4), None])
     assert games.welfare.tolist() == pytest.approx([1, 11 / 13, 12 / 13, 10 / 13, 11 / 13, 0])
     assert games.nash.tolist() == pytest.approx([30 / 32, 30 / 32, 1, 0, 28 / 32, 0])
@@ -76,7 +76,7 @@ def test_the_largest_smaller_share_alone_is_no_egalitarian_hit_while_more_could_
     assert games.hits_egalitarian.tolist() == games.pareto.tolist() == [False, True]
 
 
-def test_a_ratio_to_nothing_is_not_a_number_and_does_not_enter_the_means():
+def test_ratio_to_zero_is_nan():
     selfish = Scenario((0, 1, 0), ((0, 7, 0), (1, 3, 1)))  # one item: no product, no smaller share
     worthless = Scenario((1, 0, 1), ((0, 5, 0), (0, 0, 0)))
     games = played([selfish, worthless, THREE_OPINIONS], [(7, 0), None, (8, 4)])
@@ -161,7 +161,7 @@ def test_played_games_are_in_the_sets_that_hold_their_allocation(source):
     np.testing.assert_allclose(found.welfare, found.points.sum(axis=1) / solved.joint, atol=1e-12)
 
 
-def test_swapping_the_seats_changes_nothing_but_whose_points_are_whose():
+def test_swapping_seats_swaps_points():
     games = random_games(2000, "uniform", seed=1)
     one = efficiency_of(games)
     other = efficiency(games.scenarios.swapped(), games.scores[:, ::-1], games.deal)
@@ -170,7 +170,7 @@ def test_swapping_the_seats_changes_nothing_but_whose_points_are_whose():
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
-def test_games_on_more_scenarios_than_are_solved_at_once_are_measured_alike():
+def test_blocks_of_scenarios_are_measured_alike():
     # Pools of up to 10 items of each type: 1,331 splits, some 780 scenarios at a time.
     scenarios = open_source("uniform", max_count=10).draw(np.random.default_rng(2), 1000)
     solved = solve(scenarios, 10)
@@ -227,7 +227,7 @@ def test_means_over_games_are_those_of_the_cells_of_the_league():
     assert means_of(found, 0.9).left == mean_of_cells(sums[None], counted[None], 0.9)
 
 
-def test_nothing_played_or_nothing_agreed_says_so():
+def test_no_games_or_deals_give_nan():
     nothing = means_of(played([], []))
     assert nothing.deals.n == nothing.pareto.n == 0 and math.isnan(nothing.welfare.mean)
     refused = means_of(played([THREE_OPINIONS] * 2, [None, None]))
@@ -282,7 +282,7 @@ def test_the_best_splits_of_mixed_scales_are_no_bug_by_rounding():
 # --- Human games -----------------------------------------------------------------------------------------------------
 
 
-def test_what_humans_reached_is_what_is_known_of_them(data_dir):
+def test_human_games_have_their_published_efficiency(data_dir):
     # All 12,234 perspectives of the published dialogues; a deal is a selection that divides the pool.
     dialogues = [row for split in DIALOGUE_SPLITS for row in load_dialogues(split, data_dir)]
     tables = [load_dialogue_scenarios(split, data_dir) for split in DIALOGUE_SPLITS]

@@ -102,7 +102,7 @@ def seen_from(seat):
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("turns", [1, 2, 3])
-def test_it_is_what_brute_force_finds(seat, turns):
+def test_value_equals_brute_force(seat, turns):
     table = seen_from(seat)
     for partner in (Moody(1), Moody(2)):
         expected = by_brute_force(partner, table, seat, Rules(turns))
@@ -113,7 +113,7 @@ def test_it_is_what_brute_force_finds(seat, turns):
 
 
 @pytest.mark.parametrize(("turns", "seat"), [(2, 0), (2, 1), (3, 0), pytest.param(3, 1, marks=pytest.mark.slow)])
-def test_a_partner_that_is_drawn_for_each_game_is_too(seat, turns):
+def test_drawn_partner_equals_brute_force(seat, turns):
     """From two that gamble and two that do not: who it is, is one more thing to find out."""
     table, rules = seen_from(seat), Rules(turns)
     members = [Moody(1), seat_occupant("heuristic"), Moody(2), seat_occupant("tough")]
@@ -126,7 +126,7 @@ def test_a_partner_that_is_drawn_for_each_game_is_too(seat, turns):
     assert alone >= expected - 1e-9 and (alone > expected + 1e-3 or (turns, seat) == (2, 1))
 
 
-def test_what_a_partner_that_is_drawn_is_worth_to_the_told_is_not_said():
+def test_informed_value_of_a_drawn_partner_is_refused():
     """It would be told who sits there as well."""
     with pytest.raises(NotComputable, match="probs"):
         informed_value(Mixture(["random", "heuristic"]), open_source("lewis"), Rules(2), 0)
@@ -142,7 +142,7 @@ def test_four_turns_are_what_brute_force_finds(seat):
 
 @pytest.mark.parametrize("turns", [2, 3, 4])
 @pytest.mark.parametrize("name", ["heuristic", "stubborn(late=2)", "ultimatum"])
-def test_a_partner_that_does_not_gamble_has_the_same_best_response(name, turns):
+def test_deterministic_partner_has_the_same_value(name, turns):
     """Two ways to one number, over a part of the legal space."""
     partner, table = seat_occupant(name), lewis_space().rows(np.arange(0, 5295, 60))
     for seat in (0, 1):
@@ -179,7 +179,7 @@ def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance
         pytest.param("mixture(of=[random, nice, tough])", 4, marks=pytest.mark.slow),
     ],
 )
-def test_over_the_whole_space_it_earns_what_was_computed_within_the_interval(name, turns):
+def test_played_points_lie_in_the_interval(name, turns):
     partner, space = seat_occupant(name), lewis_space()
     for seat in (0, 1):
         odds = Odds(partner, contexts_in(space, seat), Rules(turns), "lewis")
@@ -189,7 +189,7 @@ def test_over_the_whole_space_it_earns_what_was_computed_within_the_interval(nam
 
 
 @pytest.mark.slow
-def test_in_long_games_what_it_earns_stays_below_the_bound_and_near():
+def test_long_games_stay_below_the_upper_bound():
     partner, space = seat_occupant("expert(greedy=False)"), lewis_space()
     for seat in (0, 1):
         bound = upper_bound(Odds(partner, contexts_in(space, seat), Rules(), "lewis"), seat)
@@ -198,7 +198,7 @@ def test_in_long_games_what_it_earns_stays_below_the_bound_and_near():
         assert bound - 0.3 < earned.mean() < bound + 3 * earned.std() / space.size**0.5
 
 
-def test_what_random_and_nice_say_is_what_they_say_they_say():
+def test_stated_probabilities_match_play():
     """Their probabilities against how often each act comes, on one table."""
     scenario = pack([Scenario((1, 2, 1), ((2, 3, 2), (4, 1, 4)))])
     many = scenario.rows(np.zeros(40_000, dtype=np.int64))
@@ -215,7 +215,7 @@ def test_what_random_and_nice_say_is_what_they_say_they_say():
             table.step(decide(np.zeros(many.size), np.tile([1, 0, 1], (many.size, 1))))
 
 
-def test_what_has_no_odds_says_so():
+def test_partners_without_probabilities_are_refused():
     contexts = contexts_in(pack(TINY), 0)
     for name, rules in (("micro", Rules()), ("nash_seeker", Rules()), ("random", Rules(4, "rejects"))):
         with pytest.raises(NotComputable):
@@ -256,7 +256,7 @@ def test_the_posterior_is_bayes_rule_by_hand():
         assert found.weights[row].max() > 1.5 / possible.sum()  # it has learned something
 
 
-def test_what_a_deterministic_partner_says_rules_values_out():
+def test_deterministic_answers_rule_values_out():
     """The default heuristic asks for what it values: after its opening only values of those items are possible."""
     scenario = lewis_space().rows(np.arange(0, 5295, 200))
     table, partner = GameBatch(scenario, prior="lewis"), seat_occupant("heuristic")

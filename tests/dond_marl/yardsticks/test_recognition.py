@@ -90,7 +90,7 @@ def played(seat, rules, members, rng):
         *(pytest.param(*each, marks=pytest.mark.slow) for each in ((0, "ends"), (1, "rejects"))),
     ],
 )
-def test_it_is_what_counting_by_the_plain_rules_finds(seat, disagree):
+def test_posterior_equals_enumeration(seat, disagree):
     """Members that gamble, remember, or are drawn for each game; either meaning of DISAGREE; every turn of a game."""
     members, rules, rng = [seat_occupant(name) for name in CROWD], Rules(8, disagree), np.random.default_rng(seat)
     told, most = 0, 0
@@ -121,7 +121,7 @@ def turns_of_games(opener, answerer, scenarios):
     return asked.turns
 
 
-def test_rows_together_are_the_rows_alone_and_the_beliefs_of_games_played_are_true_on_average():
+def test_posterior_is_rowwise_and_calibrated():
     """Bayes' rule is calibrated: over all games with a member drawn as believed, mass and truth are equal."""
     names = ("heuristic", "tough", "pushover", "versatile")
     members, space = [seat_occupant(name) for name in names], lewis_space()
@@ -146,7 +146,7 @@ def test_rows_together_are_the_rows_alone_and_the_beliefs_of_games_played_are_tr
     assert who.max(axis=1).mean() == pytest.approx((who.argmax(axis=1) == true).mean(), abs=0.02)
 
 
-def test_who_says_what_nobody_would_is_nobody_known():
+def test_unexplained_history_restores_the_prior():
     """A history that no member explains: the belief before the game."""
     members = [seat_occupant("stubborn"), seat_occupant("tough")]
     state = State(Scenario(POOL, (MINE, (2, 1, 2))), Rules())
@@ -160,7 +160,7 @@ def test_who_says_what_nobody_would_is_nobody_known():
     np.testing.assert_array_equal(shown.values[0], one_hot_values(np.array([(2, 1, 2)]))[0])
 
 
-def test_who_gambles_without_knowing_how_is_refused_in_words():
+def test_unknown_probabilities_are_refused():
     assert (
         recognizable_personas(seat_occupant("micro")) is None
         and recognizable_personas(Mixture(["linear", "micro"])) is None
@@ -173,7 +173,7 @@ def test_who_gambles_without_knowing_how_is_refused_in_words():
         recognize([seat_occupant("linear")], turn, [1, 2])
 
 
-def test_nearly_everybody_of_the_rosters_can_be_recognized():
+def test_roster_members_are_recognizable():
     assert {
         name for each in ("train", "dev") for name in roster(each) if recognizable_personas(seat_occupant(name)) is None
     } == {"micro"}
@@ -194,7 +194,7 @@ def test_no_rows_are_no_beliefs():
         ("listener", Rules(6), True),
     ],
 )
-def test_who_may_be_moved_by_messages_and_talk_that_binds_nobody_are_not_recognized(name, rules, known):
+def test_messages_and_secret_claims_are_refused(name, rules, known):
     state = State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), rules)
     for oA in ((1, 0, 2), (0, 2, 1)):
         state = apply(state, Action(Act.PROPOSE, oA))

@@ -109,7 +109,7 @@ def test_a_seat_to_which_everything_is_worthless_gets_nothing_and_costs_nothing(
     assert solved.ultimatum[1].point.tolist() == [[0, 0]]
 
 
-def test_a_pool_that_nobody_values_can_be_split_in_any_way():
+def test_worthless_pool_allows_every_split():
     solved = solve(pack([Scenario((1, 0, 1), ((0, 5, 0), (0, 0, 0)))]))
     for concept in (solved.every, solved.pareto, solved.nash, solved.egalitarian, solved.utilitarian):
         assert concept.splits.sum() == 4 and concept.ties.tolist() == [1] and concept.point.tolist() == [[0, 0]]
@@ -117,7 +117,7 @@ def test_a_pool_that_nobody_values_can_be_split_in_any_way():
     assert solved.joint.item() == 0
 
 
-def test_one_item_that_both_want_is_somebodys():
+def test_single_item_goes_to_one_seat():
     solved = solve(pack([Scenario((0, 1, 0), ((0, 7, 0), (1, 3, 1)))]))
     for concept in (solved.pareto, solved.nash, solved.egalitarian, solved.utilitarian):
         assert selected(concept, 0, 1) == {(0, 0, 0), (0, 1, 0)} and concept.point.tolist() == [[5, 5]]
@@ -286,7 +286,7 @@ def test_the_best_values_of_the_published_games_are_what_their_points_reach(publ
     assert published.joint.mean() == pytest.approx(15.008, abs=5e-4)
 
 
-def test_what_else_is_known_of_the_published_games(published):
+def test_published_games_have_their_other_values(published):
     sizes = published.every.splits.sum(axis=1)
     assert round(100 * (published.pareto.splits.sum(axis=1) / sizes).mean(), 1) == 23.9
     assert [round(c.ties.mean(), 2) for c in (published.nash, published.utilitarian, published.egalitarian)] == [

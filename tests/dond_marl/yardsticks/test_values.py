@@ -26,20 +26,20 @@ LEWIS = open_source("lewis", split="paper_test")
 SOME = lewis_space().rows(np.arange(0, 5295, 40))
 
 
-def test_a_partner_that_forgets_has_an_exact_best_response():
+def test_memoryless_partner_has_an_exact_value():
     for seat, expected in ((0, 7.1042), (1, 7.6402)):
         value = response_value(seat_occupant("boulware"), LEWIS, Rules(), seat)
         assert value.exact and value.low == value.high == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_split_makes_no_difference_to_what_a_seat_believes():
+def test_prior_does_not_depend_on_the_split():
     partner = seat_occupant("stubborn")
     whole = response_value(partner, open_source("lewis", split="all"), Rules(4), 0)
     assert response_value(partner, LEWIS, Rules(4), 0) == whole
 
 
 @pytest.mark.slow
-def test_a_partner_that_gambles_has_bounds_in_long_games():
+def test_stochastic_partner_has_bounds_in_long_games():
     partner = seat_occupant("random")
     played = seat_occupant("best_response(to=random)")
     value = response_value(partner, LEWIS, Rules(), 1, {"its response": played, "tough": seat_occupant("tough")})
@@ -48,7 +48,7 @@ def test_a_partner_that_gambles_has_bounds_in_long_games():
     assert response_value(partner, LEWIS, Rules(3), 1).exact
 
 
-def test_a_partner_that_cannot_be_followed_has_only_what_was_played_below():
+def test_intractable_partner_has_a_played_lower_bound():
     """It remembers, and games go on after a refusal."""
     partner, rules = seat_occupant("nash_seeker"), Rules(10, "rejects")
     responses = {name: seat_occupant(name) for name in ("tough", "heuristic", "linear")}
@@ -59,21 +59,21 @@ def test_a_partner_that_cannot_be_followed_has_only_what_was_played_below():
     assert response_value(partner, LEWIS, Rules(3, "rejects"), 0).exact
 
 
-def test_a_partner_that_says_what_it_remembers_is_exact_whatever_was_played():
+def test_declared_memory_gives_exact_values():
     value = response_value(seat_occupant("punisher"), LEWIS, Rules(), 0, {"tough": seat_occupant("tough")})
     assert value.exact and 7.3 < value.low == value.high < 7.5
     drawn = response_value(seat_occupant("personas"), LEWIS, Rules(4), 1)
     assert drawn.exact and drawn.low < 10
 
 
-def test_the_uniform_source_has_no_end_to_be_exact_about():
+def test_uniform_source_has_no_exact_value():
     value = response_value(
         seat_occupant("heuristic"), open_source("uniform"), Rules(), 0, {"self": seat_occupant("heuristic")}
     )
     assert not value.exact and 0 < value.low < value.high == 10
 
 
-def test_to_know_the_partners_values_is_worth_something():
+def test_information_has_positive_value():
     """Exact, and never negative; against who takes anything there is nothing to know."""
     for name, least in (("boulware", 0.05), ("pushover", 0.0)):
         partner = seat_occupant(name)
@@ -86,7 +86,7 @@ def test_to_know_the_partners_values_is_worth_something():
         informed_value(seat_occupant("nash_seeker"), LEWIS, Rules(), 0)
 
 
-def test_exploitability_is_what_a_response_gains_over_self_play():
+def test_exploitability_is_response_minus_self_play():
     """In both bounds, which meet where the response is exact."""
     for seat in (0, 1):
         found = exploitability(seat_occupant("stubborn"), LEWIS, Rules(), seat)
@@ -97,13 +97,13 @@ def test_exploitability_is_what_a_response_gains_over_self_play():
     assert exploitability(seat_occupant("tough"), LEWIS, Rules(), 0).gain[0] == pytest.approx(2.7728, abs=1e-4)
 
 
-def test_exploitability_of_who_remembers_is_at_least_zero():
+def test_exploitability_with_memory_is_nonnegative():
     tough = {"tough": seat_occupant("tough")}
     found = exploitability(seat_occupant("nash_seeker"), LEWIS, Rules(10, "rejects"), 1, tough)
     assert 0 <= found.gain[0] <= found.gain[1] and not found.response.exact
 
 
-def test_safety_names_the_one_that_leaves_least():
+def test_safety_names_the_worst_responder():
     zoo = {name: seat_occupant(name) for name in ("pushover", "tough", "heuristic")}
     worst = safety(seat_occupant("pushover"), zoo, LEWIS, Rules())
     assert worst.responder == "tough" and worst.points < 3
@@ -134,7 +134,7 @@ class Ender:
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 10])
 @pytest.mark.parametrize("pair", [("heuristic", "boulware"), ("expert", "ultimatum"), ("stubborn", "heuristic")])
-def test_where_nothing_is_drawn_it_is_what_is_played(pair, turns):
+def test_policy_value_equals_deterministic_play(pair, turns):
     partners = tuple(map(seat_occupant, pair))
     rules = Rules(turns)
     expected = policy_value(partners, SOME, rules, "lewis")
@@ -147,7 +147,7 @@ def test_where_nothing_is_drawn_it_is_what_is_played(pair, turns):
 
 @pytest.mark.parametrize("turns", [2, 3, 10])
 @pytest.mark.parametrize("pair", [("random", "heuristic"), ("expert(greedy=False)", "nice"), (Ender(), Ender())])
-def test_where_partners_gamble_many_games_agree(pair, turns):
+def test_policy_value_agrees_with_many_games(pair, turns):
     partners, rules = tuple(map(seat_occupant, pair)), Rules(turns)
     expected = policy_value(partners, SOME, rules, "lewis")
     many = SOME.rows(np.repeat(np.arange(SOME.size), 60))
@@ -166,7 +166,7 @@ def test_where_partners_gamble_many_games_agree(pair, turns):
         assert (games.act[games.deal] == Act.END).any()  # some closed by claims that added up
 
 
-def test_who_has_no_odds_is_refused():
+def test_policy_value_needs_probabilities():
     with pytest.raises(NotComputable):
         policy_value((seat_occupant("micro"), seat_occupant("heuristic")), SOME, Rules(), "lewis")
     with pytest.raises(NotComputable):

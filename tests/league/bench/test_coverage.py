@@ -14,7 +14,7 @@ from league.bench.figures import noisy_mean
 
 @pytest.mark.slow
 @pytest.mark.parametrize("replicates", [2, 4])
-def test_the_mean_of_a_finite_set_of_scenarios_is_held_though_renamings_share_their_luck(replicates):
+def test_interval_covers_with_shared_noise(replicates):
     """Every scenario has its own mean; chance comes half to the game, renamings alike, and half to the scenario."""
     groups, rng, hits = scenario_groups(lewis_space()), np.random.default_rng(replicates), []
     orbit = np.unique(groups, return_inverse=True)[1]

@@ -60,7 +60,7 @@ class Sure:
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("turns", [2, 3, 4])
-def test_it_is_worth_what_expectimax_over_all_histories_finds(turns, seat):
+def test_mixture_response_equals_expectimax(turns, seat):
     """The plain rules, every history apart; in the shorter games one member is drawn for each game itself."""
     members = [seat_occupant(name) for name in (FEW[:2] if turns == 4 else (*FEW, "personas"))]
     drawn = [member.personas() if place == 5 else [(1.0, member)] for place, member in enumerate(members)]
@@ -71,7 +71,7 @@ def test_it_is_worth_what_expectimax_over_all_histories_finds(turns, seat):
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_played_as_a_partner_it_earns_against_each_member_what_was_said(seat):
+def test_played_response_earns_the_computed_points(seat):
     space = lewis_space()
     rows = np.flatnonzero((space.counts == space.counts[700]).all(axis=1))
     table = Scenarios(*(array[rows] for array in space))
@@ -87,7 +87,7 @@ def test_played_as_a_partner_it_earns_against_each_member_what_was_said(seat):
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("turns", [2, 3])
-def test_members_that_gamble_are_replied_to_as_by_brute_force(turns, seat):
+def test_response_to_stochastic_members_equals_brute_force(turns, seat):
     """The plain rules and every chance; what is found without remembering much earns no more."""
     members = [Moody(1), seat_occupant("heuristic"), Moody(2)]
     table = TINY[:3] if seat == 0 else [scenario.swapped() for scenario in TINY[:3]]
@@ -99,7 +99,7 @@ def test_members_that_gamble_are_replied_to_as_by_brute_force(turns, seat):
         assert np.mean(found.against) == pytest.approx(expected, abs=1e-9)
 
 
-def test_in_long_games_bounds_hold_what_no_gambler_makes_uncertain():
+def test_bounds_contain_the_exact_value():
     """The same crowd, followed as one that gambles for certain, and as one that does not gamble at all."""
     members = [seat_occupant(name) for name in FEW[:3]]
     table = pack(TINY)
@@ -111,7 +111,7 @@ def test_in_long_games_bounds_hold_what_no_gambler_makes_uncertain():
         assert bounds.value.high - bounds.value.low < 1.0
 
 
-def test_what_a_reply_to_gamblers_is_said_to_earn_it_could_not_earn_more_of():
+def test_lower_bound_is_reached_in_play():
     """Against each member it earns at most what the best response to that member alone does."""
     space = lewis_space()
     rows = np.flatnonzero((space.counts == space.counts[700]).all(axis=1))
@@ -123,7 +123,7 @@ def test_what_a_reply_to_gamblers_is_said_to_earn_it_could_not_earn_more_of():
     assert reply.value.low == pytest.approx(np.mean(reply.against)) and reply.value.low <= reply.value.high
 
 
-def test_with_little_effort_it_says_between_what_the_truth_lies():
+def test_small_effort_gives_bounds():
     members = [seat_occupant(name) for name in ("heuristic", "hybrid", "versatile")]
     table = pack(TINY)
     truth = mixture_response(members, 0, table, rules=Rules(6)).value
@@ -132,7 +132,7 @@ def test_with_little_effort_it_says_between_what_the_truth_lies():
     assert rough.low <= truth.low + 1e-9 and truth.high <= rough.high + 1e-9 and rough.low < rough.high
 
 
-def test_who_remembers_or_gambles_is_left_out_in_words():
+def test_intractable_members_are_left_out():
     crowd = enumerable_mixture("mine", ["linear", "versatile", "random", "personas"])
     assert crowd.members == ("linear", "personas")
     assert crowd.left_out == {"versatile": REMEMBERS, "random": GAMBLES}
@@ -141,7 +141,7 @@ def test_who_remembers_or_gambles_is_left_out_in_words():
         enumerable_mixture("mine", ["random"])
 
 
-def test_who_gambles_and_knows_its_odds_is_taken_in_where_that_is_asked_for():
+def test_stochastic_members_need_the_option():
     crowd = enumerable_mixture("mine", ["linear", "random", "versatile", "micro"], with_gamblers=True)
     assert crowd.members == ("linear", "random")
     assert crowd.left_out == {"versatile": REMEMBERS, "micro": GAMBLES}
@@ -149,7 +149,7 @@ def test_who_gambles_and_knows_its_odds_is_taken_in_where_that_is_asked_for():
         enumerable_mixture("mine", ["linear"], with_memory=True, with_gamblers=True)
 
 
-def test_a_crowd_of_one_costs_nothing_and_another_is_kept_in_its_place(tmp_path):
+def test_mixture_of_one_has_no_price(tmp_path):
     row = measure_mixture(enumerable_mixture("one", ["tough"]))
     for seat, side in enumerate(row["seats"]):
         assert side["price"] == [0.0, 0.0]
@@ -168,7 +168,7 @@ def test_a_crowd_of_one_costs_nothing_and_another_is_kept_in_its_place(tmp_path)
         read(path)
 
 
-def test_the_command_prints_and_keeps_the_price(tmp_path):
+def test_command_prints_and_stores_the_price(tmp_path):
     done = dond(
         "bench", "crowd", "--of", "tough", "--of", "ultimatum", "--of", "random", "--results", tmp_path / "c.jsonl"
     )

@@ -30,7 +30,7 @@ def test_the_noise_of_a_mean_by_hand():
     assert (mean, variance, games) == (3.0, pytest.approx(1 / 4), 4)
 
 
-def test_noise_that_renamings_share_is_not_taken_for_independent():
+def test_shared_noise_of_renamings_is_clustered():
     values = np.array([[4.0, 4.0], [6.0, 6.0]])
     apart, together = (noisy_mean(values, np.array(orbits))[1] for orbits in ((0, 1), (0, 0)))
     assert (apart, together) == (pytest.approx(1 / 2), pytest.approx(1.0))
@@ -41,7 +41,7 @@ def test_one_replicate_holds_no_noise_and_no_scenario_no_mean():
     assert math.isnan(noisy_mean(np.zeros((3, 0)), np.zeros(0, dtype=np.int64))[0])
 
 
-def test_the_interval_holds_the_true_mean_about_as_often_as_it_says():
+def test_interval_has_its_nominal_coverage():
     rng, field, covered = np.random.default_rng(5), lewis_field(), 0
     truth = rng.random((2, 1, field.source.table.size)) * 6
     for _ in range(200):
@@ -52,7 +52,7 @@ def test_the_interval_holds_the_true_mean_about_as_often_as_it_says():
     assert 0.9 <= covered / 200 <= 0.99
 
 
-def test_slices_are_the_parts_of_the_scenarios_and_the_headline_is_what_holds_a_held_out_view():
+def test_slices_partition_the_scenarios():
     field = lewis_field()
     parts = np.stack([field.slices[name] for name in PARTS])
     assert (parts.sum(axis=0) == 1).all()
@@ -70,7 +70,7 @@ def test_a_sample_of_scenarios_has_an_interval_over_orbits_and_all_of_them_none(
     assert not lewis_field(300).whole
 
 
-def test_games_that_count_for_nobody_are_left_out():
+def test_invalid_games_are_left_out():
     field = lewis_field(300)
     points = np.ones((2, 1, field.source.table.size))
     points[0, 0, :100] = np.nan

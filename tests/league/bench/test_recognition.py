@@ -58,7 +58,7 @@ class Believer:
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_who_believes_what_is_exact_scores_what_is_exact(seat):
+def test_exact_beliefs_have_exact_scores(seat):
     table, player = one_pool(), seat_occupant("heuristic")
     found = belief_scores(Believer(player, FEW[::-1]), FEW, PARTNERS, seat, table, Rules(), every(table))["all"]
     assert len(found) > 2 and found[0].games >= found[1].games > 0
@@ -85,14 +85,14 @@ def test_who_believes_what_is_exact_scores_what_is_exact(seat):
     assert [each.right for each in more] == [each.right for each in bent]
 
 
-def test_of_who_believes_nothing_the_exact_figures_are_known():
+def test_players_without_beliefs_have_exact_scores_only():
     found = belief_scores(seat_occupant("linear"), FEW, PARTNERS, 0, one_pool(), Rules(), every(one_pool()))["all"]
     assert found[0].own == 0 and found[0].right_exact == pytest.approx(0.2)
     assert all(each.right is None and each.brier is None and not each.calibration for each in found)
     assert found[0].brier_exact == pytest.approx(found[0].brier_prior, abs=1e-9)
 
 
-def test_forecasts_are_counted_beside_what_came_true():
+def test_calibration_counts_forecasts():
     said = np.zeros((1, 3, 11))
     said[:, :, 0], said[:, :, 5] = 0.25, 0.75
     truth = np.zeros((1, 3, 11))
@@ -105,7 +105,7 @@ def test_forecasts_are_counted_beside_what_came_true():
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("name", ["heuristic", "boulware", "ultimatum"])
-def test_losses_by_turn_add_up_to_what_is_earned_less_than_by_the_best_reply(name, seat):
+def test_regrets_add_up_to_the_gap(name, seat):
     """In games of six turns, one of the crowd drawn for each game; nothing is lost by the best reply itself."""
     table, rules, player = one_pool(), Rules(6), seat_occupant(name)
     crowd = (*FEW, "personas")
@@ -127,18 +127,18 @@ def test_losses_by_turn_add_up_to_what_is_earned_less_than_by_the_best_reply(nam
     assert [each.own for each in lost] == list(range(len(lost))) and lost[0].games <= 1 + 1e-9
 
 
-def test_the_best_reply_loses_nothing_on_any_turn():
+def test_best_response_has_no_regret():
     table = one_pool()
     player = BestResponse(f"mixture(of=[{', '.join(FEW)}])")
     lost = regret_by_turn(player, FEW, PARTNERS, 1, table, Rules())
     assert len(lost) > 1 and all(abs(each.points) < 1e-9 for each in lost)
 
 
-def test_to_nobody_there_is_no_best_reply_and_nothing_is_lost():
+def test_empty_mixture_has_no_regrets():
     assert regret_by_turn(PARTNERS[0], (), (), 0, one_pool(), Rules()) == []
 
 
-def test_the_command_keeps_a_line_and_prints_it(tmp_path):
+def test_command_stores_and_prints_a_row(tmp_path):
     path = tmp_path / "r.jsonl"
     command = ("bench", "beliefs", "linear", "--of", "tough", "--of", "versatile", "--of", "micro", "--results", path)
     done = dond(*command)
@@ -160,12 +160,12 @@ def test_the_command_keeps_a_line_and_prints_it(tmp_path):
         read(path)
 
 
-def test_who_cannot_be_recognized_or_followed():
+def test_unrecognizable_mixture_is_refused():
     with pytest.raises(InputError):
         recognition_row(submission_of_spec("linear"), "mine", ["micro"])
 
 
-def test_what_seeds_lose_is_their_mean_and_no_turn_is_dropped(tmp_path):
+def test_regrets_of_seeds_are_averaged(tmp_path):
     """One seed's games end a turn sooner: on that turn it loses nothing."""
 
     def line(seed, *points):

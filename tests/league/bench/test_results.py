@@ -37,7 +37,7 @@ def test_the_checksum_covers_everything_but_the_clock():
 
 
 @given(st.integers(min_value=1))
-def test_what_a_kill_left_of_the_last_line_is_passed_over_and_cut_off(tmp_path_factory, cut):
+def test_unfinished_last_line_is_cut_off(tmp_path_factory, cut):
     path = tmp_path_factory.mktemp("results") / "bench.jsonl"
     append(path, row("one"))
     whole = path.read_bytes()
@@ -49,7 +49,7 @@ def test_what_a_kill_left_of_the_last_line_is_passed_over_and_cut_off(tmp_path_f
     assert path.read_bytes().startswith(whole) and path.read_bytes().count(b"\n") == 2
 
 
-def test_a_last_line_that_lacks_its_line_end_alone_is_kept(tmp_path):
+def test_last_line_without_line_end_stays(tmp_path):
     path = tmp_path / "bench.jsonl"
     append(path, row("one"))
     path.write_bytes(path.read_bytes().removesuffix(b"\n"))
@@ -87,7 +87,7 @@ def test_bytes_that_are_no_text_are_damage(tmp_path):
         read([path])
 
 
-def test_a_file_that_is_not_there_says_how_it_is_made(tmp_path):
+def test_missing_file_names_the_command(tmp_path):
     with pytest.raises(ResultsError):
         read([tmp_path / "none.jsonl"])
 

@@ -94,7 +94,7 @@ def test_where_both_are_deterministic_figures_are_plain_means_without_error(row)
     assert figures["games"] == 2 * 2 * table.size
 
 
-def test_cells_name_partner_and_seat_and_the_worst_of_them_is_told(row):
+def test_cells_name_partner_seat_and_the_worst(row):
     by_cell = {(cell["partner"], cell["seat"]): cell["points"][HEADLINE] for cell in row["cells"]}
     assert by_cell.keys() == {(name, seat) for name in ("linear", "stubborn") for seat in (0, 1)}
     worst = row["figures"]["points_worst_cell"]
@@ -106,7 +106,7 @@ def test_cells_name_partner_and_seat_and_the_worst_of_them_is_told(row):
     )
 
 
-def test_a_line_says_what_it_is_of(row):
+def test_row_records_submission_and_benchmark(row):
     assert row["submission"]["name"] == "heuristic" and row["submission"]["identity"] == identity("heuristic")
     assert not row["submission"]["learned"] and row["submission"]["deterministic"]
     assert row["benchmark"]["roster"] == OWN and row["benchmark"]["networks"] == "greedy"
@@ -120,14 +120,14 @@ def test_the_same_input_gives_the_same_line_however_many_workers(row):
     assert same(again) == same(row) and seal_row(row)["sha256"] == row["sha256"]
 
 
-def test_what_fails_in_a_worker_is_told_as_it_would_be_here(tmp_path, monkeypatch):
+def test_worker_failures_are_reported(tmp_path, monkeypatch):
     with on_the_path(install(tmp_path, "breaks", BREAKS, "breaks = breaks:Breaks"), monkeypatch):
         for workers in (1, 2):
             with pytest.raises(RunFailure):
                 measure(submission_of_spec("heuristic"), opponents_of(["breaks", "linear"]), workers=workers)
 
 
-def test_where_chance_is_left_scenarios_are_replayed_and_the_noise_is_told():
+def test_stochastic_games_are_replicated():
     short = measure(submission_of_spec("nice"), opponents_of(["heuristic"]), replicates=2)
     long = measure(submission_of_spec("nice"), opponents_of(["heuristic"]), replicates=6)
     assert {cell["replicates"] for cell in short["cells"]} == {2}
@@ -136,13 +136,13 @@ def test_where_chance_is_left_scenarios_are_replayed_and_the_noise_is_told():
     assert abs(short["figures"]["points"]["value"] - long["figures"]["points"]["value"]) < 2 * (wide + narrow)
 
 
-def test_the_noise_of_a_partner_does_not_depend_on_whom_else_one_meets():
+def test_noise_does_not_depend_on_other_partners():
     alone = measure(submission_of_spec("heuristic"), opponents_of(["nice"]), replicates=2)
     among = measure(submission_of_spec("heuristic"), opponents_of(["linear", "nice"]), replicates=2)
     assert alone["cells"] == [cell for cell in among["cells"] if cell["partner"] == "nice"]
 
 
-def test_a_roster_is_met_whole_and_by_its_hash():
+def test_roster_is_played_whole():
     assert opponents_of([DEV]).partners == roster(DEV)
     with pytest.raises(InputError):
         opponents_of([DEV, "heuristic"])
@@ -164,7 +164,7 @@ def test_networks_are_greedy_wherever_they_are_named(tmp_path):
         submission_of_spec("expert(greedy=False)")
 
 
-def test_a_checkpoint_is_named_by_its_weights_and_not_by_where_it_lies(tmp_path):
+def test_checkpoint_identity_is_its_weights(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     lines = []
     for folder in (tmp_path, tmp_path / "elsewhere"):
@@ -175,7 +175,7 @@ def test_a_checkpoint_is_named_by_its_weights_and_not_by_where_it_lies(tmp_path)
     assert same(lines[0]) == same(lines[1])
 
 
-def test_who_has_met_the_test_roster_is_not_measured_by_it_and_the_path_is_told(tmp_path):
+def test_training_with_the_test_roster_is_refused(tmp_path):
     member = roster(TEST)[0]
     path = network(tmp_path / "leaked.json", **NO_PAST.add_opponents([provenance_of(member)]).note())
     with pytest.raises(ProvenanceError):
@@ -183,7 +183,7 @@ def test_who_has_met_the_test_roster_is_not_measured_by_it_and_the_path_is_told(
     assert measure(submission_of_spec(str(path), "leaked"), opponents_of(["linear"]))["figures"]["points"]
 
 
-def test_whose_meetings_nobody_wrote_down_must_declare_them(tmp_path):
+def test_unknown_provenance_must_be_declared(tmp_path):
     submission = submission_of_spec(str(network(tmp_path / "old.json")), "old")
     member = roster(TEST)[0]
     for written in (member, identity(member), f"mixture(of=[{member!r}])"):
@@ -201,7 +201,7 @@ class Stranger(Linear):
 """
 
 
-def test_of_a_partner_from_another_package_nobody_knows_whom_it_met(tmp_path, monkeypatch):
+def test_plugin_partners_have_unknown_provenance(tmp_path, monkeypatch):
     names = "stranger = stranger:Stranger\nalias = partners.scripted.time_based:Linear"
     with on_the_path(install(tmp_path, "stranger", STRANGER, names), monkeypatch):
         member = roster(TEST)[0]
@@ -213,14 +213,14 @@ def test_of_a_partner_from_another_package_nobody_knows_whom_it_met(tmp_path, mo
         assert provenance(submission_of_spec("stranger"), ["linear"]).met == "not written down"
 
 
-def test_partners_that_a_submission_has_met_are_counted(tmp_path):
+def test_opponents_of_training_are_counted(tmp_path):
     path = network(tmp_path / "net.json", **NO_PAST.add_opponents([provenance_of("linear")]).note())
     submission = submission_of_spec(str(path), "net")
     row = measure(submission, opponents_of(["linear", "stubborn"]))
     assert row["submission"]["met_here"] == [identity("linear")]
 
 
-def test_whoever_is_not_reached_has_its_games_left_out_and_told(tmp_path, monkeypatch):
+def test_unreached_games_are_left_out(tmp_path, monkeypatch):
     with on_the_path(install_absent(tmp_path), monkeypatch):
         few, many = (f"absent(costly=False, share={share})" for share in (0.03, 0.5))
         row = measure(submission_of_spec(few), opponents_of(["linear"]), replicates=2)
@@ -262,7 +262,7 @@ def test_shares_are_of_the_stored_references_in_every_cell_and_part():
     assert figures["cells_with_reference"] == len(head)
 
 
-def test_who_costs_to_ask_is_measured_on_a_sample(tmp_path, monkeypatch):
+def test_costly_players_need_a_sample(tmp_path, monkeypatch):
     with on_the_path(install_absent(tmp_path), monkeypatch):
         submission = submission_of_spec("absent(share=0.0)")
         with pytest.raises(InputError, match="--sample"):
@@ -315,7 +315,7 @@ def test_a_mistake_is_one_sentence(words, said, capsys, tmp_path):
     assert not (tmp_path / "bench.jsonl").exists()
 
 
-def test_where_no_line_can_be_added_nothing_is_played(tmp_path, capsys):
+def test_unwritable_file_stops_before_games(tmp_path, capsys):
     (tmp_path / "file").touch()
     for results in (tmp_path, tmp_path / "file" / "bench.jsonl"):
         assert dond("bench", "nobody_at_all", "--against", "linear", "--results", results) == 2
@@ -333,7 +333,7 @@ def test_the_command_adds_a_line_and_shows_it(tmp_path, capsys):
     assert [line["submission"]["seed"] for line in lines] == [1, 2]
 
 
-def test_a_damaged_results_file_is_told_before_anything_is_played(tmp_path, capsys):
+def test_damaged_file_stops_before_games(tmp_path, capsys):
     results = tmp_path / "bench.jsonl"
     results.write_text("{}\n")
     assert dond("bench", "nobody_at_all", "--against", "linear", "--results", results) == 2

@@ -42,21 +42,21 @@ def cells(section, table: int, label: str) -> dict[str, Figure]:
     return dict(zip(block.heads, line.cells, strict=True))
 
 
-def test_results_stand_together_only_where_the_protocol_is_the_same(rows):
+def test_results_group_by_protocol(rows):
     groups = arms_by_protocol(rows)
     assert sorted(sorted(arm.name for arm in arms) for _, arms in groups) == [["asking", "nice"], ["nice"]]
     report = leaderboard(rows)
     assert len(report.sections) == 2 and report.summary == "7 results of `dond bench`"
 
 
-def test_what_is_told_of_an_arm_is_told_of_every_seed_of_it(rows):
+def test_notes_cover_every_seed(rows):
     met = [{**row, "submission": {**row["submission"], "met_here": [["someone"], []][place]}} for place, row in
            enumerate(rows[1::-1])]  # fmt: skip
     (section,) = leaderboard(met[::-1]).sections
     assert "asking: trained with 1 of these partners." in section.notes
 
 
-def test_notes_say_how_often_games_were_played_and_where_intervals_come_from(rows):
+def test_notes_name_replicates_and_intervals(rows):
     more = measure(submission_of_spec("nice", "more"), opponents_of(["heuristic"]), replicates=3)
     some = measure(submission_of_spec("nice", "some"), opponents_of(["heuristic"]), sample=60)
     (whole, sampled) = sorted(leaderboard([rows[-1], more, some]).sections, key=lambda each: "60 sc" in each.notes[0])
@@ -97,7 +97,7 @@ def test_a_family_of_train_is_one_by_its_program_and_inside_too(by_family):
                     assert row["figures"][f"{what}_{figure}"]["value"] == pytest.approx(np.mean(mean), abs=1e-5)
 
 
-def test_a_line_with_other_families_has_its_points_by_family_taken_anew(by_family):
+def test_points_by_family_are_recomputed(by_family):
     for row in by_family:
         names = ("points_families_of_train", "points_other_families")
         first, second = (row["figures"][name] for name in names)
@@ -148,7 +148,7 @@ def test_of_results_of_one_name_and_seed_the_last_counts(rows):
     assert asking.values(lambda row: row["figures"]["points"]["value"]).max() == 9.0
 
 
-def test_arms_stand_best_first(rows):
+def test_arms_are_sorted_by_points(rows):
     for section in leaderboard(rows).sections:
         points = [row.cells[section.blocks[0].heads.index("points")].estimate.mean for row in section.blocks[0].rows]
         assert points == sorted(points, reverse=True)
@@ -174,7 +174,7 @@ def test_arms_are_compared_with_the_one_that_is_named(rows):
         leaderboard(rows, over="nobody")
 
 
-def test_the_outcome_is_told_in_sentences(rows):
+def test_summary_sentences_name_points(rows):
     told = " ".join(summary_sentences(rows[0]))
     assert "asking has" in told and "points of ten against 2 partners" in told and "Its worst cell is" in told
 
@@ -204,7 +204,7 @@ def test_mistakes_of_the_table_are_one_sentence(tmp_path, capsys):
     assert dond("bench", "table", "--results", path, "--over", "nobody") == 2
 
 
-def test_the_page_shows_what_the_committed_results_say():
+def test_page_matches_the_results_file():
     page, results = ROOT / "docs" / "BENCHMARK.md", ROOT / "docs" / "results" / "bench.jsonl"
     text = page.read_text(encoding="utf-8")
     assert renewed(text, leaderboard(read([results])), str(page)) == text, (
@@ -212,7 +212,7 @@ def test_the_page_shows_what_the_committed_results_say():
     )
 
 
-def test_a_page_without_its_marks_is_told_and_left_alone(rows, tmp_path, capsys):
+def test_page_without_marks_is_unchanged(rows, tmp_path, capsys):
     append(tmp_path / "bench.jsonl", rows[0])
     page = tmp_path / "page.md"
     page.write_text("# A page\n")

@@ -39,9 +39,7 @@ def opened(seat, partner, theirs, rules):
 @pytest.mark.parametrize(("name", "turns", "disagree"), [
     ("heuristic", 10, "ends"), ("boulware", 5, "rejects"), ("prosocial", 6, "ends"), ("conceder", 2, "ends"),
 ])  # fmt: skip
-def test_the_best_offer_is_worth_what_the_best_response_gets_from_every_partner_that_may_sit_there(
-    name, turns, disagree, seat
-):
+def test_opening_value_is_the_mean_over_types(name, turns, disagree, seat):
     """Every partner's game is played out; those that open alike are one belief."""
     partner, rules = seat_occupant(name), Rules(turns, disagree)
     best = BestResponse(partner)
@@ -64,7 +62,7 @@ def test_the_best_offer_is_worth_what_the_best_response_gets_from_every_partner_
         assert max(best.worths(turn_of(state, prior="lewis")).max(), ends) == pytest.approx(mean, abs=1e-9)
 
 
-def test_what_an_offer_is_worth_on_the_second_last_turn_is_what_the_partners_pay_for_it():
+def test_late_offer_value_follows_the_answers():
     partner, rules = seat_occupant("heuristic"), Rules(2)
     row = (np.array([each], dtype=np.int8) for each in (SCENARIO.counts, SCENARIO.utilities[0]))
     contexts = contexts_of("lewis", *row)
@@ -88,7 +86,7 @@ def game(name, *actions, source="lewis, split train"):
     return record_of(state, ("human", name), source=source)
 
 
-def test_an_act_that_gives_points_away_is_told_and_so_is_what_was_better():
+def test_costly_act_has_better_alternatives():
     record = game("pushover", Action(Act.PROPOSE, (1, 1, 2)), Action(Act.AGREE))
     found = analyse_acts(record, 0, seat_occupant("pushover"), seat_occupant("tough"))
     (act,) = found.acts
@@ -103,7 +101,7 @@ def test_an_act_that_gives_points_away_is_told_and_so_is_what_was_better():
     assert act.expert == (Action(Act.PROPOSE, (1, 2, 2)), pytest.approx(10))
 
 
-def test_the_best_act_is_called_best_and_a_word_that_ends_the_game_is_worth_what_it_pays():
+def test_best_act_is_judged_best():
     record = game("pushover", Action(Act.PROPOSE, (1, 2, 2)), Action(Act.AGREE))
     (act,) = analyse_acts(record, 0, seat_occupant("pushover"), None).acts
     assert (judgement(act), act.cost, act.expert) == ("best", 0.0, None)
@@ -114,7 +112,7 @@ def test_the_best_act_is_called_best_and_a_word_that_ends_the_game_is_worth_what
     assert judgement(act) == "gave away 10 points"
 
 
-def test_against_whom_nothing_is_exact_the_experts_acts_stand_alone_and_it_is_said_why():
+def test_inexact_partner_shows_expert_acts():
     record = game("random", Action(Act.PROPOSE, (1, 2, 2)), Action(Act.DISAGREE))
     for partner, why in ((seat_occupant("random"), "random gambles"), (None, "nobody knows how random would")):
         found = analyse_acts(record, 0, partner, seat_occupant("tough"))
@@ -126,7 +124,7 @@ def test_against_whom_nothing_is_exact_the_experts_acts_stand_alone_and_it_is_sa
         assert judgement(found.acts[0]) == ""
 
 
-def test_where_the_prior_is_too_rich_the_best_response_is_told_the_values_that_the_end_has_shown():
+def test_rich_prior_uses_true_values():
     record = game("heuristic", Action(Act.PROPOSE, (0, 0, 0)), Action(Act.AGREE), source="uniform")
     found = analyse_acts(record, 0, seat_occupant("heuristic"), None)
     assert found.exact
@@ -134,7 +132,7 @@ def test_where_the_prior_is_too_rich_the_best_response_is_told_the_values_that_t
     assert found.acts[0].best[0].points > 0
 
 
-def test_who_never_came_to_speak_has_no_acts_to_look_at():
+def test_seat_without_turns_has_no_acts():
     record = game("human", Action(Act.DISAGREE))
     assert analyse_acts(record, 1, seat_occupant("heuristic"), None).acts == ()
 
@@ -154,7 +152,7 @@ def test_against_a_partner_that_remembers_long_games_are_not_searched():
         ("tough", Rules(4, secret_claims=True), "nothing binds before the secret claims"),
     ],
 )
-def test_where_talk_counts_or_nothing_binds_it_is_said_why_no_act_has_a_worth(name, rules, why):
+def test_secret_claims_have_no_act_values(name, rules, why):
     state, said = State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), rules), "all mine" if rules.message_length else ""
     while not state.over:
         state = apply(state, Action(Act.PROPOSE, (1, 2, 2)), said)

@@ -34,7 +34,7 @@ class Counted:
 @pytest.mark.parametrize(
     "name", ["tough", *(pytest.param(name, marks=pytest.mark.slow) for name in ("linear", "pushover"))]
 )
-def test_what_a_response_says_it_is_worth_is_the_best_responses_value(name):
+def test_response_value_is_exact(name):
     partner = seat_occupant(name)
     reply = best_known_response(partner, LEWIS, RULES)
     assert reply.exact
@@ -46,7 +46,7 @@ def test_what_a_response_says_it_is_worth_is_the_best_responses_value(name):
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_playing_after_its_value_is_known_asks_its_partner_nothing_again(seat):
+def test_value_and_play_share_one_solution(seat):
     model = Counted()
     reply = best_known_response(model, LEWIS, RULES)
     known_response_value(reply, model, LEWIS, RULES, seat)
@@ -57,7 +57,7 @@ def test_playing_after_its_value_is_known_asks_its_partner_nothing_again(seat):
     assert model.asked == asked
 
 
-def test_who_gambles_is_answered_by_its_odds_and_who_remembers_by_nobody():
+def test_memory_has_no_response_by_odds():
     assert not best_known_response(seat_occupant("random"), LEWIS, Rules()).exact
     assert best_known_response(seat_occupant("random"), LEWIS, Rules(4)).exact
     with pytest.raises(NotComputable):
@@ -66,14 +66,14 @@ def test_who_gambles_is_answered_by_its_odds_and_who_remembers_by_nobody():
         best_known_response(seat_occupant("linear"), open_source("uniform"), Rules())
 
 
-def test_a_response_without_a_distribution_is_worth_nothing_that_could_be_said():
+def test_response_without_contexts_has_no_value():
     with pytest.raises(NotComputable):
         BestResponse("linear").value(0, RULES, "lewis")
     with pytest.raises(NotComputable):
         BestResponse("random", prior_contexts(LEWIS, 0)).value(0, RULES, "lewis")
 
 
-def test_revealed_values_are_believed_and_not_the_prior():
+def test_revealed_values_replace_the_prior():
     reply = best_known_response(seat_occupant("linear"), LEWIS, RULES, revealed=True)
     games = rollout(
         (reply.players[0], seat_occupant("linear")),
@@ -89,7 +89,7 @@ def test_revealed_values_are_believed_and_not_the_prior():
     assert games.scores[:, 0].mean() > blind.scores[:, 0].mean()
 
 
-def test_a_partner_that_says_what_it_remembers_is_followed_exactly():
+def test_declared_memory_is_exact():
     """Over the whole space there is no chance left: played, it earns its value."""
     partner = seat_occupant("punisher")
     reply = best_known_response(partner, LEWIS, Rules())

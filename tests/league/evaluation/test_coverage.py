@@ -33,7 +33,7 @@ def found(rng: np.random.Generator, shares: np.ndarray, groups: np.ndarray, seed
 
 
 @pytest.mark.parametrize("size", [128, 1977])
-def test_for_these_partners_the_cells_their_mean_the_exact_ones_and_the_worst_tenth(size):
+def test_proximity_intervals_cover(size):
     """The worst partner is worse than the others by far: which it is must not be chance."""
     rng, space = np.random.default_rng(size), scenario_groups(lewis_space())
     shares = np.array([[0.6, 0.5], *[[0.9, 0.8]] * 5])
@@ -50,7 +50,7 @@ def test_for_these_partners_the_cells_their_mean_the_exact_ones_and_the_worst_te
 
 
 @pytest.mark.parametrize("partners", [12, 24])
-def test_for_partners_like_these(partners):
+def test_interval_over_partners_covers(partners):
     rng, space, hits = np.random.default_rng(partners), scenario_groups(lewis_space()), []
     for run in range(RUNS):
         shares = 0.8 + 0.1 * rng.standard_normal((partners, 1)) + 0.03 * rng.standard_normal((partners, 2))

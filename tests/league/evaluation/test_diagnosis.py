@@ -61,21 +61,21 @@ def test_points_and_losses_are_the_best_responses_points():
     assert found.lost.mean > 0 and sum(number for number, _ in found.by_act.values()) > pool.size
 
 
-def test_the_best_response_loses_nothing_and_a_second_copy_of_it_earns_the_same():
+def test_best_response_has_no_regret_and_no_noise():
     found = diagnose("best_response(to=heuristic)", "heuristic", TEST, some(30))
     assert found.lost.mean == pytest.approx(0, abs=1e-9)
     assert (found.noise.mean, found.noise.low, found.noise.high) == (0, 0, 0)
     assert diagnose("random", "heuristic", TEST, some(30)).noise.mean != 0
 
 
-def test_against_somebody_whose_answers_are_not_known_it_says_so():
+def test_unknown_answers_are_noted():
     found = diagnose("linear", "micro", TEST, some(10))
     assert found.lost is None and "not known" in found.note
     assert json.loads(json.dumps(found.document()))["share"] is None
     assert "not known" in " ".join(diagnosis_section(found).notes)
 
 
-def test_worths_are_not_promised_against_who_gambles():
+def test_stochastic_partner_has_no_act_values():
     """The task of Inspect leaves out what acts lost then, and plays on."""
     one = TEST.table.scenario(0)
     assert act_values_against(seat_occupant("random"), Rules(), TEST.prior, one) is None
@@ -93,7 +93,7 @@ def told(answer: str):
     return diagnose(LLMPartner(Answers(reply)), "heuristic", TEST, some(20), Rules(6), beliefs=True).believed
 
 
-def test_beliefs_are_scored_beside_the_exact_posterior_and_beside_who_has_heard_nothing():
+def test_beliefs_are_scored_with_posterior_and_prior():
     even = told('{"books": 0.3333, "hats": 0.3333, "balls": 0.3334}')
     assert even.answered == even.queried > 0
     assert even.floor.mean < even.before.mean < even.brier.mean
@@ -105,14 +105,14 @@ def test_beliefs_are_scored_beside_the_exact_posterior_and_beside_who_has_heard_
     assert (unread.answered, unread.queried) == (0, even.queried)
 
 
-def test_where_no_belief_can_be_asked_or_compared_the_note_says_so():
+def test_unavailable_beliefs_are_noted():
     asked = diagnose(LLMPartner(Answers(lambda _: "?")), "micro", TEST, some(3), Rules(6), beliefs=True)
     assert asked.believed is None and "no exact posterior" in asked.note
     scripted = diagnose("linear", "heuristic", TEST, some(3), Rules(6), beliefs=True)
     assert scripted.believed is None and "only language models" in scripted.note
 
 
-def test_a_service_is_asked_about_beliefs_without_the_games_form_and_its_tokens_are_not_the_games(monkeypatch):
+def test_belief_queries_are_separate_from_the_game(monkeypatch):
     """The schema of the legal acts would leave no room for the answer; the budget is one."""
     without_proxy_and_key(monkeypatch)
     even = '{"books": 0.3333, "hats": 0.3333, "balls": 0.3334}'
@@ -132,7 +132,7 @@ def test_a_service_is_asked_about_beliefs_without_the_games_form_and_its_tokens_
         service.close()
 
 
-def test_a_local_model_says_how_likely_it_finds_each_type(tmp_path):
+def test_local_model_states_probabilities(tmp_path):
     """As likely as the whole word is after the question; a second batch-mate changes nothing."""
     local = LocalClient(LocalSettings(str(tiny_model(tmp_path / "model"))))
     client, asks = (
@@ -186,7 +186,7 @@ class Breaks(Tough):
 """
 
 
-def test_what_was_measured_before_a_diagnosis_broke_down_is_written(tmp_path, capsys):
+def test_failed_diagnosis_keeps_the_evaluation(tmp_path, capsys):
     (tmp_path / "breaks.py").write_text(BREAKS)
     words = ["--member", f"{tmp_path}/breaks.py:Breaks", "--against", "heuristic", "--sample", 4, "--diagnose"]
     assert dond("evaluate", *words, "--json", tmp_path / "e.json", "--csv", tmp_path / "e.csv") != 0
@@ -196,7 +196,7 @@ def test_what_was_measured_before_a_diagnosis_broke_down_is_written(tmp_path, ca
     assert (tmp_path / "e.csv").stat().st_size
 
 
-def test_what_a_service_may_be_asked_holds_for_the_evaluation_and_the_diagnosis_together(monkeypatch, capsys):
+def test_budget_covers_evaluation_and_diagnosis(monkeypatch, capsys):
     without_proxy_and_key(monkeypatch)
     service = Service(lambda heard, _: completion(STUBBORN))
     spec = f"llm(provider=openai, base_url='{service.url}', model=m, structure=text, max_requests=40)"
@@ -209,7 +209,7 @@ def test_what_a_service_may_be_asked_holds_for_the_evaluation_and_the_diagnosis_
         service.close()
 
 
-def test_what_a_cache_answered_has_no_count_of_tokens(tmp_path, monkeypatch):
+def test_cached_replies_have_no_token_counts(tmp_path, monkeypatch):
     """Nothing was read or paid for, but a game without a cache costs something."""
     without_proxy_and_key(monkeypatch)
     service = Service(lambda heard, _: completion(STUBBORN))

@@ -158,7 +158,7 @@ def test_the_frontier_by_hand():
     assert (np.diff(slopes) < 1e-6).all()
 
 
-def test_it_is_what_score_says_of_the_same_games(small):
+def test_evaluation_agrees_with_score(small):
     heldout = open_source("lewis", split="paper_test")
     members = [seat_occupant(name) for name in ("linear", "pushover")]
     said = score(*members, Terms(heldout, small.scenarios, Rules(4)))
@@ -168,7 +168,7 @@ def test_it_is_what_score_says_of_the_same_games(small):
     assert own[BOTH].deals.mean == pytest.approx(said.deals) and own[BOTH].turns.mean == pytest.approx(said.turns)
 
 
-def test_nobody_lies_beyond_what_there_is(small):
+def test_no_line_exceeds_the_frontier(small):
     of = {line.name: line.figures[BOTH] for line in small.lines}
     assert means(of[NASH], "nash pareto hits_nash") == pytest.approx([1, 1, 1])
     assert means(of[FAIR], "egalitarian pareto hits_max_min") == pytest.approx([1, 1, 1])
@@ -184,7 +184,7 @@ def test_nobody_lies_beyond_what_there_is(small):
         assert figures.left.mean <= most + 0.01  # a chord of the polygon is a little inside
 
 
-def test_the_best_response_gets_all_of_what_the_best_response_gets():
+def test_best_response_has_share_one():
     told = evaluate("best_response(to=pushover)", "pushover", open_source("lewis"), Rules(4), sample=30)
     assert told.shares[BEST][BOTH] == pytest.approx((1, 60, 1, 1))
 
@@ -196,7 +196,7 @@ def test_the_same_seed_gives_the_same_games_and_another_sample_others():
     assert one(1) == one(1) != one(2)
 
 
-def test_a_partner_that_nobody_can_be_exact_about_has_no_share_and_the_report_says_so():
+def test_intractable_partner_has_no_share():
     told = evaluate(Agrees((1, 0, 0)), Forgetful(), BY_HAND, Rules(2))
     assert told.best is None and set(told.shares) == {NASH}
     assert any("no best response to" in note for note in told.notes)
@@ -205,7 +205,7 @@ def test_a_partner_that_nobody_can_be_exact_about_has_no_share_and_the_report_sa
     assert f"{told.values[1].low:.2f}..10.00" in printed(told, 100)
 
 
-def test_a_partner_that_breaks_is_named_with_its_seat():
+def test_failing_partner_is_named():
     with pytest.raises(PlayError):
         evaluate(Agrees(), Broken(), BY_HAND)
 
@@ -243,7 +243,7 @@ def test_without_details_there_are_the_outcome_one_table_and_a_few_notes(small):
     assert len(text.splitlines()) <= 25
 
 
-def test_people_are_shown_by_who_speaks_first():
+def test_human_figures_are_by_speaker():
     people, known = human_figures(stored_human_line()), stored_human_line().figures
     assert people[BOTH].points == known["score"] and people[BOTH].hits_max_min == known["max_min_of_deals"]
     assert people["seat_0"].points == people["seat_1"].left == known["first"]
@@ -336,7 +336,7 @@ def evaluated(**changed) -> int:
         ({"plot": Path("plane.jpg")}, "--plot plane.jpg: a figure is written as .png, .svg, .pdf"),
     ],
 )
-def test_a_mistake_is_told_in_one_line_before_anything_is_played(changed, words, capsys):
+def test_mistake_is_one_line_before_games(changed, words, capsys):
     assert evaluated(**changed) == 2
     said = capsys.readouterr()
     assert words in said.err and said.err.count("\n") == 1 and not said.out
@@ -349,7 +349,7 @@ def test_without_matplotlib_a_figure_is_refused_with_what_to_do(monkeypatch, cap
     assert "needs matplotlib" in said and "pip install" in said and said.count("\n") == 1
 
 
-def test_more_points_than_there_are_is_told_as_a_bug(monkeypatch, capsys):
+def test_impossible_points_are_a_bug(monkeypatch, capsys):
     check = league.evaluation.matches.check_joint
     monkeypatch.setattr(league.evaluation.matches, "check_joint", lambda joint, scenarios: check(joint * 2, scenarios))
     assert evaluated() == 1
@@ -367,7 +367,7 @@ def test_help_shows_examples():
     ("turns", "values"),
     [(4, (6.319547, 7.526912)), pytest.param(10, (7.104249, 7.640227), marks=pytest.mark.slow)],
 )
-def test_a_probe_tells_what_could_be_gained(tmp_path, turns, values):
+def test_probe_reports_gains(tmp_path, turns, values):
     """Exactly, for partners that forget; the printed gains are differences of the printed values."""
     file = tmp_path / "evaluation.json"
     options = ["--member", "stubborn", "--against", "boulware", "--sample", "20", "--probe", "--json", file]
@@ -401,14 +401,14 @@ def test_a_probe_tells_what_could_be_gained(tmp_path, turns, values):
     assert "    conceded" in done.stdout and "stubborn against an equilibrium" in done.stdout
 
 
-def test_nothing_is_beside_an_equilibrium_where_no_table_knows_the_game():
+def test_no_comparison_without_a_table():
     heuristic, lewis = seat_occupant("heuristic"), open_source("lewis")
     assert compare_with_equilibrium(heuristic, lewis, Rules(11)) is None
     assert compare_with_equilibrium(heuristic, lewis, Rules(1)) is None
     assert compare_with_equilibrium(heuristic, open_source("uniform"), Rules(3)) is None
 
 
-def test_an_equilibrium_beside_itself_gets_as_much_and_one_that_remembers_is_played():
+def test_equilibrium_equals_itself():
     itself = compare_with_equilibrium(seat_occupant("equilibrium"), open_source("lewis"), Rules(2))
     assert itself.exact and itself.fewer == pytest.approx((0, 0), abs=1e-5) == itself.more
     nash_seeker = compare_with_equilibrium(seat_occupant("nash_seeker"), open_source("lewis"), Rules(2))
@@ -416,7 +416,7 @@ def test_an_equilibrium_beside_itself_gets_as_much_and_one_that_remembers_is_pla
     assert nash_seeker.fewer[0] > 1  # it opens with a fair offer where it could make an ultimatum
 
 
-def test_where_disagree_only_refuses_a_member_is_beside_the_same_equilibrium():
+def test_rejects_uses_the_same_table():
     """Both claim everything and refuse or take, so that the rule makes no difference to them in two turns."""
     stubborn = seat_occupant("stubborn")
     ends, rejects = (
@@ -429,7 +429,7 @@ def test_where_disagree_only_refuses_a_member_is_beside_the_same_equilibrium():
 
 
 @pytest.mark.slow
-def test_a_probe_of_who_remembers_and_does_not_say_what_gives_bounds(tmp_path):
+def test_probe_with_memory_gives_bounds(tmp_path):
     file = tmp_path / "evaluation.json"
     options = ["--member", "micro", "--against", "random", "--sample", "5", "--max-turns", "4", "--probe"]
     done = in_process("evaluate", *options, "--json", file)
@@ -440,7 +440,7 @@ def test_a_probe_of_who_remembers_and_does_not_say_what_gives_bounds(tmp_path):
     assert "a range is bounds: below:" in done.stdout
 
 
-def test_who_has_met_the_test_roster_is_not_judged_by_it(tmp_path, capsys):
+def test_test_roster_training_is_refused(tmp_path, capsys):
     member = roster(TEST)[0]
     network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=1)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}

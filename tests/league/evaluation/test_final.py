@@ -85,7 +85,7 @@ def test_shares_of_the_exact_best_response_by_hand(by_hand):
     assert float(one.welfare.value) == pytest.approx((14 / 15 + 1 + 6 / 15 + 3 / 17) / 4)
 
 
-def test_self_play_and_the_ultimatum_beside_it_by_hand(by_hand):
+def test_self_play_and_ultimatum_by_hand(by_hand):
     (one,) = by_hand.members
     first, second = (one.self_play.figures[seat].points.mean for seat in ("seat_0", "seat_1"))
     assert (first, second) == pytest.approx((7, 8.5))  # 6, 8 and 8, 9
@@ -94,7 +94,7 @@ def test_self_play_and_the_ultimatum_beside_it_by_hand(by_hand):
     assert last.figures["seat_0"].points.mean == pytest.approx(9.5)  # 10, 5 and 9, 8
 
 
-def test_what_exploiters_gain_and_leave_by_hand(by_hand):
+def test_exploiter_gains_by_hand(by_hand):
     (one,) = by_hand.members
     assert [each.exploiter for each in one.exploiters] == ["greedy", "shy"]
     # Greedy opens with everything and gets 10, where the member gets 7 against itself; second to move it agrees to 8
@@ -110,7 +110,7 @@ def test_what_exploiters_gain_and_leave_by_hand(by_hand):
     assert one.split_gains is None  # no table knows the game
 
 
-def test_where_nothing_is_certain_there_is_no_share_and_the_best_known_is_no_member_of_the_league():
+def test_uncertain_reference_has_no_share():
     found = final_evaluation(
         {"main": Agrees((1, 0, 0))},
         {"remembers": Remembers(), "gambles": "random"},
@@ -132,7 +132,7 @@ def test_where_nothing_is_certain_there_is_no_share_and_the_best_known_is_no_mem
     assert final_document(found)["members"]["main"]["worst"] is None
 
 
-def test_stored_references_hold_where_the_rules_are_theirs():
+def test_stored_references_need_their_rules():
     source = open_source("lewis", split="test")
     boulware, quantal = "boulware(floor=0.6)", "mixed_thresholds(ask=0.3, high=0.6, low=0.5)"
     assert reference_of(boulware).exact and not reference_of(quantal).exact
@@ -197,7 +197,7 @@ def test_no_response_is_computed_where_references_are_stored():
             assert met.known is None or min(side.low_in) <= met.known[seat].points <= met.marks[seat].points.mean()
 
 
-def test_under_other_rules_one_response_is_computed_for_each_whose_like_was_quick():
+def test_other_rules_compute_quick_responses():
     quick, gambles, slow = "boulware(floor=0.6)", "mixed_thresholds(ask=0.3, high=0.6, low=0.5)", "hybrid(middle=0.9)"
     found, asked, responses = computed_against((quick, gambles, slow), Rules(8))
     assert len(responses) == 2 and not any("hybrid" in line for line in responses)
@@ -207,7 +207,7 @@ def test_under_other_rules_one_response_is_computed_for_each_whose_like_was_quic
     assert len(found.notes) == 1 and "hybrid(middle=0.9)" in found.notes[0] and "ship references" in found.notes[0]
 
 
-def test_who_breaks_down_is_noted_and_left_out():
+def test_failing_player_is_noted():
     players = {"main": Agrees((1, 0, 0)), "broken main": Broken()}
     found = final_evaluation({"main": players["main"]}, {"usual": Agrees(), "broken": Broken()}, BY_HAND, Rules(2))
     assert [met.opponent for met in found.members[0].matchups] == ["usual"]
@@ -224,13 +224,13 @@ class Paid(Broken):
     traits = Traits(remote=True)
 
 
-def test_who_costs_something_to_ask_is_not_asked():
+def test_costly_opponent_is_not_queried():
     found = final_evaluation({"main": Agrees((1, 0, 0))}, {"usual": Agrees(), "paid": Paid()}, BY_HAND, Rules(2))
     assert [met.opponent for met in found.members[0].matchups] == ["usual"]
     assert len(found.notes) == 1 and found.notes[0].startswith("paid ")
 
 
-def test_a_member_that_breaks_down_spoils_nobody_elses_evaluation():
+def test_failing_member_does_not_affect_others():
     players = {"main": Agrees((1, 0, 0)), "broken": Broken()}
     found = final_evaluation(players, {"usual": Agrees()}, BY_HAND, Rules(2))
     assert [one.member for one in found.members] == ["main"]
@@ -279,7 +279,7 @@ def evaluated(folder):
     return evaluate_run(find_run(folder), sample=20)
 
 
-def test_the_mains_of_a_run_meet_its_heldout_members_on_heldout_scenarios(evaluated):
+def test_run_is_evaluated_on_heldout_members_and_scenarios(evaluated):
     (one,) = evaluated.members
     assert one.member == "main" and [met.opponent for met in one.matchups] == ["tough", "micro"]
     assert evaluated.source.label == "lewis, split test" and evaluated.scenarios.size == 20
@@ -298,7 +298,7 @@ def test_the_same_run_is_evaluated_to_the_same_figures_however_it_was_named(fold
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
-def test_the_tables_tell_everything_a_reader_needs(evaluated, width):
+def test_tables_hold_every_figure(evaluated, width):
     console = Console(file=io.StringIO(), width=width)
     print_final(console, evaluated)
     text = console.file.getvalue()
@@ -315,7 +315,7 @@ def test_the_tables_tell_everything_a_reader_needs(evaluated, width):
         assert any(line.startswith(met.opponent) and f"{points.mean:.2f}" in line for line in text.splitlines())
 
 
-def test_what_is_written_is_what_was_found(evaluated, tmp_path):
+def test_files_hold_the_evaluation(evaluated, tmp_path):
     assert write_final_files(tmp_path, evaluated) == ["evaluation.json", "evaluation.csv"]
     told = json.loads((tmp_path / "evaluation.json").read_text())["members"]["main"]
     (one,) = evaluated.members
@@ -362,7 +362,7 @@ def test_a_mistake_is_told_in_one_line(folder, options, words, capsys):
     assert words in error and error.count("\n") == 1
 
 
-def test_a_league_in_which_nobody_learns_has_nobody_to_evaluate(tmp_path):
+def test_league_without_mains_is_refused(tmp_path):
     (tmp_path / "settings.yaml").write_text(
         f"env: {{scenarios: lewis}}\nleague: {{rounds: 1, block_size: 4}}\nmembers: [linear, tough]\n"
         f"logging: {{output_dir: '{tmp_path}'}}\n"
@@ -386,7 +386,7 @@ def tiny_league(folder: Path, split: str = "train", **lists: list[str]):
     return find_run(folder)
 
 
-def test_opponents_that_a_main_or_whom_it_met_has_met_before_are_told(tmp_path):
+def test_known_opponents_are_noted(tmp_path):
     members, heldout = ["heuristic", "mixture(of=['conceder', 'linear'])"], ["conceder", "nash_seeker"]
     found = evaluate_run(tiny_league(tmp_path, "all", members=members, heldout=heldout), sample=4)
     trained_with, views = found.notes[1:]
@@ -405,7 +405,7 @@ def test_an_evaluation_writes_nothing_into_a_ledger(tmp_path):
 
 
 @pytest.mark.slow  # the roster dev has members whose best responses take long
-def test_where_nobody_is_held_out_the_opponents_are_the_roster_dev(tmp_path):
+def test_default_opponents_are_the_dev_roster(tmp_path):
     found = evaluate_run(tiny_league(tmp_path, members=["heuristic"]), sample=4)
     assert [met.opponent for met in found.members[0].matchups] == list(roster(DEV))
     assert found.notes[1] == "nobody is held out of this league, so the opponents are the roster dev"

@@ -55,7 +55,7 @@ def test_the_worst_tenth_is_the_mean_of_the_least_partners_a_fraction_by_its_fra
     assert min(map(min, shares)) == pytest.approx(float(np.asarray(found.cells.value)[found.worst()]))
 
 
-def test_what_is_in_proportion_everywhere_is_known_exactly_and_partners_that_differ_are_not():
+def test_proportional_points_have_no_interval():
     rng = np.random.default_rng(0)
     marks = [(rng.random(50) + 5, rng.random(50) + 5) for _ in range(8)]
     every = np.ones((8, 2), dtype=bool)
@@ -72,7 +72,7 @@ def test_what_is_in_proportion_everywhere_is_known_exactly_and_partners_that_dif
 
 @settings(max_examples=20)
 @given(st.integers(0, 1000))
-def test_the_interval_covers_what_more_scenarios_would_show(seed):
+def test_interval_covers_more_scenarios(seed):
     """One seed in a hundred may miss by chance; none may miss by far."""
     rng = np.random.default_rng(seed)
     share, size = 0.8, 300
@@ -83,7 +83,7 @@ def test_the_interval_covers_what_more_scenarios_would_show(seed):
     assert 0.005 < found.mean.high - found.mean.low < 0.2
 
 
-def test_a_figure_over_all_cells_weighs_every_cell_alike():
+def test_over_cells_weighs_cells_equally():
     own = [(games([1] * 4, deal=0.5), games([1] * 4, deal=1.0))]
     assert float(over_cells("deal", own, seed=0, confidence=0.9).value) == pytest.approx(0.75)
     unknown = [(games([math.nan, 4]), games([2, 2]))]

@@ -94,7 +94,7 @@ def best_where_it_ends(tree, policy, seat):
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_no_act_of_this_rule_gains_more_than_is_said(turns, seat):
+def test_rejects_gains_stay_within_the_bound(turns, seat):
     """Of any policy: the best response lies between that of the other rule and the bound above it."""
     tree = Tree(POOL, turns)
     policy = anything(tree, turns)
@@ -127,7 +127,7 @@ def test_the_corner_is_real():
     assert without + 0.5 < best <= without + end_deals(tree, policy).most[1] + 1e-12
 
 
-def test_a_refusal_of_what_one_was_left_may_pay_too():
+def test_refusal_may_pay():
     """Who leaves its partner just what that claims, is refused, and then ends the game or grants everything."""
     tree = Tree(POOL, 5)
     last, policy = tree.width - 1, tree.uniform()
@@ -143,7 +143,7 @@ def test_a_refusal_of_what_one_was_left_may_pay_too():
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4])
-def test_what_it_gets_from_itself_is_what_the_rules_pay(turns):
+def test_self_play_points_follow_the_rules(turns):
     tree = Tree(POOL, turns)
     policy = anything(tree, turns)
     more = end_deals(tree, policy)
@@ -164,7 +164,7 @@ def test_a_cold_equilibrium_is_one_under_both_rules():
 @pytest.mark.parametrize(
     ("turns", "temperature"), [(turns, heat) for turns, some in TEMPERATURES.items() for heat in some]
 )
-def test_shipped_tables_lose_next_to_nothing(turns, temperature):
+def test_shipped_tables_have_small_gains(turns, temperature):
     """The rule adds less than 0.01 points to what may be gained, and nothing in games of up to four turns."""
     ends, rejects = (Equilibrium.load(turns, temperature, rule) for rule in ("ends", "rejects"))
     assert max(rejects.end_deals.most) < (1e-6 if turns <= 4 else 0.01)

@@ -47,7 +47,7 @@ def test_short_games_are_solved_within_a_hundredth_of_a_point(turns):
     assert 0 <= exact.nash_conv < 0.01
 
 
-def test_notes_are_what_the_tables_are_worth():
+def test_notes_match_the_tables():
     """Values, deals and what is gained within the memory, of the coldest table of the longest games."""
     table = Equilibrium.load()
     trees = [Tree(pool, table.turns) for pool in lewis_pools()]
@@ -59,7 +59,7 @@ def test_notes_are_what_the_tables_are_worth():
     assert 0 < part <= sum(table.note["gain_within_memory"])
 
 
-def test_games_played_from_the_table_pay_what_it_says():
+def test_played_games_pay_the_noted_values():
     """Games of three turns by the rules of the game, from scenarios as they are named in the paper's space."""
     table, space = Equilibrium.load(3), lewis_space()
     rng, paid = generator(0, "games of tests"), []
@@ -98,7 +98,7 @@ def test_other_names_get_the_same_answer():
     assert known.max() < 1 or known[-2] == 1
 
 
-def test_rows_do_not_depend_on_their_company():
+def test_rows_are_independent():
     """Rows of pools of different sizes get what they get alone, chances that sum to 1, of legal acts only."""
     table, space = Equilibrium.load(2), lewis_space()
     some = np.arange(0, space.size, 97)
@@ -110,7 +110,7 @@ def test_rows_do_not_depend_on_their_company():
         np.testing.assert_array_equal(alone[0, -2:], together[row, -2:])
 
 
-def test_what_no_game_has_is_refused():
+def test_impossible_queries_are_refused():
     table = Equilibrium.load(3)
     with pytest.raises(InputError):
         asked(table, (1, 1, 3), (9, 9, 9), (0, 0, 0), 2)

@@ -70,7 +70,7 @@ def test_values_are_those_of_the_rules(turns, memory):
     assert tree.deals(policy) == pytest.approx(deals, abs=1e-12)
 
 
-def test_places_are_reached_as_often_as_games_come_so_far():
+def test_reach_probabilities_sum_to_continuing_games():
     """Who may hear something on a turn hears all that was claimed on the turn before."""
     tree = Tree(POOL, 4, "perfect")
     policy = anything(tree, 3)
