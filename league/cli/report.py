@@ -1,10 +1,8 @@
-"""Write a report on a league's run: one self-contained file to read, keep or send.
+"""Write a report on a league's run: one self-contained file. Tables for spreadsheets and LaTeX: dond export.
 
 examples:
   dond report --run runs/league                           # the newest run: report.html in its folder
   dond report --run runs/league/0001 --format json --out report.json
-
-Tables for spreadsheets and LaTeX: dond export.
 """
 
 from __future__ import annotations
