@@ -77,7 +77,7 @@ def test_only_the_latest_offer_is_on_the_table():
     assert result(state) == (Ending.AGREE, ((0, 2, 0), (1, 0, 3)), (6, 10))
 
 
-def test_nobody_can_agree_before_the_partner_has_offered():
+def test_agree_requires_an_offer():
     #   seat_0: AGREE    nothing was said yet
     with pytest.raises(IllegalAct, match="AGREE needs"):
         played(AGREE)
@@ -144,7 +144,7 @@ def test_end_is_a_deal_where_the_latest_claims_add_up_to_the_pool():
         (propose(1, 2, 0), propose(0, 0, 3), propose(1, 1, 0), END),  # they added up before the latest claim
     ],
 )
-def test_end_pays_nobody_where_the_latest_claims_do_not_add_up(said):
+def test_end_pays_zero_if_claims_do_not_add_up(said):
     assert result(played(*said)) == (Ending.END, None, (0, 0))
 
 
@@ -182,7 +182,7 @@ def test_the_default_limit_is_ten_acts_of_both_seats_together():
     assert result(apply(state, insist(1, 2, 3))) == (Ending.TURN_LIMIT, None, (0, 0))
 
 
-def test_seat_0_opens_and_the_seats_alternate_whatever_is_said():
+def test_seat_0_opens_and_seats_alternate():
     state = State(TABLE, Rules(disagree="rejects"))
     for turn, action in enumerate([propose(0, 0, 0), DISAGREE, DISAGREE, insist(1, 1, 1), propose(0, 1, 0)]):
         assert state.mover == turn % 2 and state.turns_remaining == 10 - turn
@@ -195,7 +195,7 @@ def test_claiming_everything_or_nothing_is_legal():
     assert result(played(propose(1, 2, 3), AGREE))[2] == (10, 0)
 
 
-def test_oA_of_an_act_that_offers_nothing_is_ignored_and_kept_as_zeros():
+def test_oA_of_other_acts_is_stored_as_zeros():
     state = played(propose(1, 2, 0), Action(Act.AGREE, (99, -5, 7)))
     assert state.history[-1] == Action(Act.AGREE, (0, 0, 0))
     assert result(state)[2] == (10, 9)
@@ -209,7 +209,7 @@ def test_no_act_is_legal_once_the_game_is_over(action):
     assert legal_actions(over) == ()
 
 
-def test_a_forfeit_pays_nobody_and_names_the_rule():
+def test_forfeit_pays_zero_and_names_the_rule():
     state = forfeit(played(propose(1, 2, 0)), "AGREE needs ...")
     assert result(state) == (Ending.ILLEGAL, None, (0, 0))
     assert state.outcome is not None and state.outcome.rule_broken == "AGREE needs ..." and not state.outcome.deal

@@ -83,7 +83,7 @@ def test_the_game_about_one_book_has_exactly_as_many_histories_as_counted_by_han
 
 @pytest.mark.parametrize(("counts", "max_turns"), [((1, 1, 0), 3), ((0, 2, 1), 3), ((1, 1, 1), 2)])
 @pytest.mark.parametrize("disagree", ["ends", "rejects"])
-def test_a_larger_pool_has_as_many_histories_as_the_formula_says(counts, max_turns, disagree):
+def test_number_of_histories_follows_the_formula(counts, max_turns, disagree):
     offers = 2 * math.prod(n + 1 for n in counts)
     on = offers if disagree == "ends" else offers + 1  # ways to go on
     opened = [on**t for t in range(max_turns)]
@@ -128,7 +128,7 @@ def test_the_mask_the_list_and_the_rules_agree_on_every_act_of_the_whole_space()
     seen = set()
     for number in range(60):
         rules = Rules(int(rng.integers(1, 11)), ("ends", "rejects")[number % 2])
-        state = random_play(rng, source.one(rng), rules, stop=0.3)
+        state = random_play(rng, source.draw_one(rng), rules, stop=0.3)
         legal = {action for action in every if is_legal(state, action)}
         assert legal == set(legal_actions(state)) == {a for a in every if rule_against(state, a) is None}
         if state.over:
@@ -179,7 +179,7 @@ rules_of_any_kind = st.builds(Rules, st.integers(1, 10), st.sampled_from(["ends"
 
 @settings(max_examples=200, deadline=None)
 @given(scenarios, rules_of_any_kind, st.integers(0, 2**32))
-def test_a_deal_shares_out_the_whole_pool_and_no_deal_pays_nobody(scenario, rules, seed):
+def test_a_deal_splits_the_pool_and_no_deal_pays_zero(scenario, rules, seed):
     state = random_play(np.random.default_rng(seed), scenario, rules)
     outcome = state.outcome
     assert outcome is not None and 1 <= len(state.history) <= rules.max_turns

@@ -73,7 +73,7 @@ def told_again(text: str) -> str:
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda path: path.stem)
-def test_the_game_is_told_as_written(story):
+def test_golden_transcripts(story):
     written = story.read_text(encoding="utf-8")
     for number, (expected, told) in enumerate(
         zip(written.splitlines(), told_again(written).splitlines(), strict=True), start=1

@@ -155,7 +155,7 @@ def test_a_factory_may_take_any_parameters_and_fail_in_its_own_way(installed):
         seat_occupant("any_of(of=me)")
 
 
-def test_a_path_without_quotes_is_told_that_it_needs_them():
+def test_path_without_quotes_is_refused():
     with pytest.raises(OccupantNameError, match=r"texts go in quotes, as in checkpoint\(path='FILE.json'\)"):
         parse_spec("checkpoint(path=runs/0001/last.json)")
 

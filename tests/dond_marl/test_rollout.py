@@ -74,7 +74,7 @@ def test_the_same_seed_and_index_give_the_same_games_and_others_do_not():
         assert (other.act != first.act).any()
 
 
-def test_blocks_played_at_once_are_the_games_that_each_is_alone():
+def test_rollout_of_blocks_equals_single_rollouts():
     """With whoever gambles in a turn (random), in a game (mixture) or remembers (zeuthen)."""
     mixed = seat_occupant({"kind": "mixture", "of": ["zeuthen", "random", "personas"]})
     blocks = [Block(SCENARIOS.rows(slice(0, 90)), (4, 0)), Block(SCENARIOS.rows(slice(90, 200)), (7,))]
@@ -156,7 +156,7 @@ class Unspeakable(Exception):  # somebody else's
         (ValueError("x" * 10_000), "ValueError: " + "x" * 288),
     ],
 )
-def test_somebody_elses_error_is_told_on_one_printable_line(error, told):
+def test_error_line_is_printable(error, told):
     assert error_line(error) == told
     told.encode()
 

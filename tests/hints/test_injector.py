@@ -115,7 +115,7 @@ def test_the_hinted_single_seat_passes_gymnasiums_checker(seat):
     cadence_k=st.integers(1, 4),
     hinter=st.sampled_from([GREEDY, ExpertHinter(Looks())]),
 )
-def test_environment_and_play_loop_tell_the_same(seed, max_turns, disagree, reveal, cadence_k, hinter):
+def test_environment_and_rollout_give_equal_hints(seed, max_turns, disagree, reveal, cadence_k, hinter):
     scenarios, rules = SOURCE.draw(np.random.default_rng(seed), 4), Rules(max_turns, disagree)
     players = Writes(Haggles()), Writes(Haggles())
     schedule = HintSchedule(hinter, cadence_k)
@@ -237,7 +237,7 @@ def test_the_adapter_reads_the_environment_as_it_reads_turns():
         adapter.features(env.observe("seat_1"), {"hint_features": [1, 2]})
 
 
-def test_seats_are_told_apart():
+def test_seats_are_drawn_in_different_colours():
     only = HintInjectorEnv(deal_or_no_dialog_v0.env(), GREEDY, seats=[1])
     both = HintInjectorEnv(only, "random", seats=(0,))
     both.reset(seed=1)

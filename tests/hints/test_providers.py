@@ -128,7 +128,7 @@ def test_a_missing_expert_hints_the_greedy_act_and_every_such_hint_is_counted():
         ExpertHinter(None)
 
 
-def test_failed_and_illegal_answers_are_neutral_counted_by_cause_and_leave_their_neighbors_alone():
+def test_failed_hints_are_neutral_and_counted_by_cause():
     answer = said(
         (Act.PROPOSE, (2, 0, 1), 0.5, Cause.FREE),
         (Act.PROPOSE, (3, 0, 0), 0.5, Cause.FREE),  # more books than there are
@@ -172,7 +172,7 @@ def test_a_partner_that_raises_gives_no_hints_and_is_shown():
     assert schedule.tally == Counter(asked=3, unreachable=3)
 
 
-def test_a_hinter_that_states_no_causes_is_kept_in_range_too():
+def test_hinter_without_causes_stays_in_range():
     schedule = HintSchedule(Terse())
     told = schedule.hint_features(opening(4))
     assert told[:, 9].tolist() == [0, 0, 1, 1] and told.max() == 1 and not told[:2].any()
@@ -195,7 +195,7 @@ def test_features_of_a_worked_hint():
 
 @pytest.mark.parametrize("cadence_k", [1, 2, 3, 7])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_a_seat_is_told_on_exactly_every_kth_own_step(cadence_k, seat):
+def test_hints_come_on_every_kth_own_step(cadence_k, seat):
     schedule, occupants = HintSchedule(ExpertHinter(seat_occupant("heuristic")), cadence_k), (Stalls(), Stalls())
     whispers = (schedule, None) if seat == 0 else (None, schedule)
     rollout(occupants, SCENARIOS, Rules(10), seed=1, hints=whispers)
@@ -234,7 +234,7 @@ def test_hints_keep_the_contract_in_every_kind_of_position(name):
         assert (features[order] == schedule.hint_features(position.turns.rows(order))).all(), "other rows do not matter"
 
 
-def test_hints_that_nobody_reads_change_no_game():
+def test_unused_hints_change_no_game():
     occupants = seat_occupant("random"), seat_occupant("boulware")
     bare = rollout(occupants, SCENARIOS, seed=5)
     hinted = rollout(occupants, SCENARIOS, seed=5, hints=(HintSchedule(RandomHinter()),) * 2)

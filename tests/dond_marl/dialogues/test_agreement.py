@@ -92,7 +92,7 @@ def test_the_annotator_agrees_less_with_readers_than_they_with_each_other(data_d
         ("test.txt,99999,2,END,,,\n", "test.txt,99999,2,END,,,\n", "not the first line of a negotiation"),
     ],
 )
-def test_labels_that_do_not_fit_are_told(first, second, words, data_dir, tmp_path):
+def test_labels_that_do_not_match_are_refused(first, second, words, data_dir, tmp_path):
     for name, text in (("a.csv", first), ("b.csv", second)):
         (tmp_path / name).write_text(HEADER + text)
     with pytest.raises(LabelError, match=words):

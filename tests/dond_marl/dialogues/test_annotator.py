@@ -158,7 +158,7 @@ def test_the_rest_is_of_what_the_other_side_last_claimed():
     assert read_utterance("i take the rest", POOL).unclear
 
 
-def test_a_list_for_nobody_is_the_partners_if_it_lies_within_what_they_asked_for():
+def test_list_without_a_person_within_the_partners_claim_is_theirs():
     assert kept("one hat", TalkState(theirs=(0, 2, 0))) == (1, 1, 3)
     assert kept("one hat", TalkState(theirs=(0, 0, 3))) == (0, 1, 0)
     assert read_utterance("how about the book and a hat ?", POOL).unclear
@@ -246,7 +246,7 @@ def test_acts_over_large_pools_are_read_back_too(data):
 
 @given(st.data())
 @settings(deadline=None)
-def test_a_whole_game_in_words_is_read_back_as_it_was_played(data):
+def test_game_in_plain_english_is_read_back(data):
     """But that proposing one's latest split again is insisting, as the annotator has it."""
     counts = data.draw(st.tuples(*[st.integers(1, 4)] * 3))
     state = State(Scenario(counts, ((1, 1, 1), (1, 1, 1))), Rules(disagree="rejects"))
@@ -342,7 +342,7 @@ def test_a_bad_label_is_named_with_its_line(content, complaint, tmp_path):
         load_labels(path)
 
 
-def test_a_label_of_no_utterance_is_told(data_dir, tmp_path):
+def test_label_of_no_utterance_is_refused(data_dir, tmp_path):
     path = tmp_path / "labels.csv"
     for place in ("99999,1", "1,99"):
         path.write_text(f"file,line,utterance,act,books,hats,balls\nval.txt,{place},AGREE,,,\n")

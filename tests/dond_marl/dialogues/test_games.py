@@ -53,7 +53,7 @@ OFFER = "i want the book and both balls , you get the hats"
         (None, "<disconnect>", None),
     ],
 )
-def test_the_closing_click_says_what_was_selected_with_it(selected, tag, said):
+def test_closing_click_is_agree_or_end_by_the_selection(selected, tag, said):
     closing = acts(talk(OFFER, CLICK, selected=selected, tag=tag))[-1]
     assert (closing.action.act_type if closing.action else None) == said
     assert closing.action or closing.why
@@ -99,7 +99,7 @@ def test_every_published_talk_is_one_game_and_every_exact_one_replays(data_dir, 
             assert not words & set(line.replace('"', " ").split())
 
 
-def test_a_talk_told_from_both_sides_is_one_and_stands_the_right_way_round(data_dir):
+def test_both_perspectives_give_one_negotiation(data_dir):
     rows = {split: load_dialogues(split, data_dir) for split in DIALOGUE_SPLITS[1:]}
     for split, lines in rows.items():
         found = negotiations(split, data_dir)

@@ -44,7 +44,7 @@ def told(positions):
     ]
 
 
-def test_a_position_is_what_the_seat_saw_and_what_it_said():
+def test_position_holds_observation_and_act():
     found = positions_of([talk(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], REJECTS)
     # The last yes is the deal: the click after it belongs to no position.
     assert told(found) == [
@@ -130,14 +130,14 @@ def test_the_positions_of_exact_games_are_the_turns_of_those_games(data_dir):
     assert seen > 600
 
 
-def test_people_said_what_they_may_say(val):
+def test_human_acts_are_legal(val):
     for places, turns in val.turns():
         assert turns.act_mask[np.arange(turns.size), val.act[places]].all()
     assert (val.oA <= val.counts).all() and not val.oA[val.act > Act.INSIST].any()
     assert np.bincount(val.act).tolist() == [1141, 56, 421, 184, 9]
 
 
-def test_an_occupant_is_asked_what_it_would_be_asked_in_a_game(val):
+def test_positions_give_the_same_turns_as_games(val):
     heuristic = seat_occupant("heuristic")
     act, oA = choices(heuristic, val)
     for place in range(0, val.size, 97):

@@ -90,7 +90,7 @@ def test_a_deal_pays_each_seat_its_own_points():
     assert sorted(seen) == list(SEATS) and earned == {"seat_0": 8.0, "seat_1": 8.0} and env.agents == []
 
 
-def test_a_seat_sees_the_table_its_own_values_and_what_the_partner_said():
+def test_observation_holds_pool_own_values_and_partner_offer():
     env = at_the_table()
     assert {name: np.asarray(value).tolist() for name, value in env.observe("seat_0").items()} == {
         "counts": [1, 2, 2],
@@ -285,7 +285,7 @@ BAD = [
 
 @pytest.mark.parametrize("illegal", ["raise", "forfeit"])
 @pytest.mark.parametrize("action", BAD, ids=lambda action: repr(action)[:60])
-def test_an_action_outside_the_space_says_what_is_allowed_and_changes_nothing(action, illegal):
+def test_action_outside_the_space_changes_nothing(action, illegal):
     env = at_the_table(illegal=illegal)
     before = everything(env)
     with pytest.raises(InvalidAction, match=r"got .*\. An action is .* 3 integers in 0\.\.4, what the speaker keeps"):
@@ -309,7 +309,7 @@ def test_an_action_outside_the_space_says_what_is_allowed_and_changes_nothing(ac
         ),
     ],
 )
-def test_an_action_outside_the_space_is_told_its_cause_first(action, cause):
+def test_action_outside_the_space_names_its_cause(action, cause):
     with pytest.raises(InvalidAction) as raised:
         at_the_table().step(action)
     told, _, allowed = str(raised.value).partition(". An action is {'act_type': one of 0 PROPOSE, ")

@@ -44,7 +44,7 @@ def test_every_act_shows_in_a_picture_of_its_own_and_the_same_game_in_the_same_p
 
 
 @pytest.mark.parametrize("last", [Act.DISAGREE, Act.END])
-def test_an_offer_moves_the_items_to_who_would_get_them(last):
+def test_drawing_moves_items_to_their_seat(last):
     _, offered, over = frames((Act.PROPOSE, [1, 0, 2]), (last, [0, 0, 0]))
     upper, lower = np.s_[175:230, 30:460], np.s_[275:330, 30:460]
     hat, book = np.array([0xD4, 0x9B, 0x00]), np.array([0x7A, 0x51, 0x95])

@@ -133,7 +133,7 @@ def test_the_history_of_a_worked_game(seat):
 
 
 @pytest.mark.parametrize(("max_turns", "disagree"), [(1, "ends"), (2, "ends"), (7, "rejects"), (10, "rejects")])
-def test_every_game_has_room_for_its_history_and_all_that_was_said_can_be_read_back(max_turns, disagree):
+def test_history_features_can_be_decoded(max_turns, disagree):
     rng = np.random.default_rng(5)
     scenarios = open_source("uniform", max_count=10).draw(rng, 200)
     table, layout = GameBatch(scenarios, Rules(max_turns, disagree)), BaseLayout(10, max_turns, history=True)

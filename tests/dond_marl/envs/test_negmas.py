@@ -96,7 +96,7 @@ def test_a_negotiator_and_the_same_as_a_partner_play_the_same_games(other):
     assert not theirs.forfeits and {"negmas", "scripted_negotiators"} <= theirs.versions.keys()
 
 
-def test_a_refusal_of_ours_is_told_as_one_and_words_alone_are_one_of_theirs():
+def test_refusals_are_translated_in_both_directions():
     class Refuses:
         traits = Traits(deterministic=True)
 
@@ -109,7 +109,7 @@ def test_a_refusal_of_ours_is_told_as_one_and_words_alone_are_one_of_theirs():
     assert (wordy[0].act[:, 0] == Act.DISAGREE).all() and (wordy[0].act[:, 2] == Act.PROPOSE).all()
 
 
-def test_random_numbers_come_from_the_seats_noise_whoever_plays_beside():
+def test_agent_random_numbers_come_from_the_seats_noise():
     dice, other = NegMASPartner("scripted_negotiators.Dice"), seat_occupant("stubborn")
     found = both_seats(dice, other)
     assert same(found, both_seats(pickle.loads(pickle.dumps(dice)), other))
@@ -161,7 +161,7 @@ def test_who_goes_wrong_forfeits_and_is_named(how, why):
 
 
 @pytest.mark.slow
-def test_an_agent_that_takes_its_process_with_it_loses_its_own_games_alone(alone):
+def test_agent_that_kills_its_process_loses_only_its_own_games(alone):
     broken, other = NegMASPartner("scripted_negotiators.Broken", {"how": "dies"}, alone), seat_occupant("stubborn")
     ladder = NegMASPartner("scripted_negotiators.Ladder", python=alone)
     undisturbed = both_seats(ladder, other)

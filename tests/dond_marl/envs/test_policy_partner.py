@@ -103,7 +103,7 @@ def test_an_illegal_answer_is_replaced_by_end_and_counted():
     ],
     ids=str,
 )
-def test_an_answer_outside_the_action_space_says_what_is_asked_for(answer):
+def test_policy_answer_outside_the_action_space_is_refused(answer):
     turns = GameBatch(pack([TABLE, TABLE, TABLE]), Rules()).turns()
     with pytest.raises(
         ValueError, match=r"flat actions of 3 games are whole numbers of shape \(3, 4\), each less than"

@@ -115,7 +115,7 @@ def test_a_partner_that_never_lets_the_agent_move_is_a_clear_error():
     )  # where the seat is drawn, the other one is found
 
 
-def test_a_seat_that_is_never_met_is_said_once():
+def test_seat_that_never_plays_warns_once():
     for partner, given_settings, why in (
         (Says(Act.END), {}, "Says ends them"),
         ("heuristic", {"max_turns": 1}, "max_turns=1"),
@@ -308,7 +308,7 @@ class FailsWhenAnswering:
         return decide(np.zeros(1), turns.counts)
 
 
-def test_after_a_partner_has_failed_nobody_speaks_in_its_place():
+def test_after_a_partner_failure_there_is_no_game():
     partner = FailsWhenAnswering()
     env = against(partner, seat=1)
     env.reset(seed=1)

@@ -122,7 +122,7 @@ def test_a_secret_claim_is_not_seen_and_its_act_nowhere():
         ((4,), (3,), None),  # a seat that claims nothing
     ],
 )
-def test_claims_that_fit_are_a_deal_and_nothing_said_before_binds(first, second, deal):
+def test_fitting_secret_claims_are_a_deal(first, second, deal):
     state = State(SCENARIO, Rules(5, secret_claims=True))
     for talk in (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 0)), Action(Act.INSIST, (1, 1, 1))):
         state = apply(state, talk)
@@ -189,7 +189,7 @@ def test_views_send_no_message_and_vectors_refuse():
         DealVectorEnv(2, **TALKS)
 
 
-def test_a_seat_alone_reads_what_its_partner_says():
+def test_single_agent_observes_the_partners_message():
     class Talker:
         traits = Traits(deterministic=True)
 

@@ -156,7 +156,7 @@ class Failing:
         return decide(np.full(turns.size, Act.PROPOSE), turns.counts + np.int8(1))
 
 
-def test_mistakes_are_said_before_anything_changes():
+def test_invalid_input_changes_nothing():
     env = DealVectorEnv(4, actions="discrete", observations="box", scenarios="lewis")
     with pytest.raises(Exception, match="call reset"):
         env.step(np.zeros(4, dtype=int))

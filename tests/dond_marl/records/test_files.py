@@ -49,7 +49,7 @@ def test_a_file_of_both_kinds_reads_back_in_order(tmp_path):
     assert path.read_bytes().count(b"\n") == 3
 
 
-def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path):
+def test_a_file_is_written_atomically(tmp_path):
     path = tmp_path / "games.jsonl"
     write_lines(path, [exact()])
 

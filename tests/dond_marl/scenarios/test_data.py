@@ -135,7 +135,7 @@ def test_a_lost_line_is_named_as_the_first_pair_that_does_not_match(copy):
     assert re.search(r"selfplay\.txt:\d+: ", message)
 
 
-def test_an_odd_number_of_lines_is_told_at_the_last_one(copy):
+def test_odd_number_of_lines_names_the_last_line(copy):
     message = refusal(load_self_play, copy("selfplay.txt", lambda content: content[:-1].rsplit(b"\n", 1)[0] + b"\n"))
     assert "selfplay.txt:8171: " in message and "odd" in message
 
@@ -203,7 +203,7 @@ def test_a_line_separator_inside_a_line_does_not_shift_the_numbers(copy):
 # --- Missing and unreadable -----------------------------------------------------------------------------------------
 
 
-def test_a_missing_file_a_missing_folder_and_a_folder_in_place_of_the_file_are_told(tmp_path):
+def test_missing_files_and_folders_are_refused(tmp_path):
     (tmp_path / "selfplay.txt").mkdir()
     for folder in (tmp_path, tmp_path / "nowhere"):
         assert str(folder / "selfplay.txt") in refusal(load_self_play, folder)
@@ -211,7 +211,7 @@ def test_a_missing_file_a_missing_folder_and_a_folder_in_place_of_the_file_are_t
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that nobody can read from its start")
-def test_a_file_that_cannot_be_read_is_told(tmp_path):
+def test_unreadable_file_is_refused(tmp_path):
     (tmp_path / "selfplay.txt").symlink_to("/proc/self/mem")
     assert "selfplay.txt: cannot be read" in refusal(load_self_play, tmp_path)
 
@@ -228,7 +228,7 @@ def test_an_unknown_split_of_the_dialogues_is_refused(split, tmp_path):
         load_dialogues(split, tmp_path)
 
 
-def test_nothing_is_kept_of_a_file_that_was_refused(copy, data_dir):
+def test_refused_file_leaves_nothing(copy, data_dir):
     folder = copy("selfplay.txt", lines_changed(8000, lambda _: b"oops"))
     for _ in range(2):
         assert "selfplay.txt:8000" in refusal(load_self_play, folder)

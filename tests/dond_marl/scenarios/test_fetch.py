@@ -119,14 +119,14 @@ def test_without_a_network_the_script_says_how_to_place_the_files_by_hand(tmp_pa
     assert names(tmp_path / "data") == []
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+def test_folder_that_cannot_be_created_is_refused(tmp_path):
     (tmp_path / "data").write_text("a file")
     done = script("--data-dir", "data", cwd=tmp_path)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "File exists" in done.stderr and "by hand" in done.stderr
 
 
-def test_a_folder_in_place_of_a_file_is_told(server, tmp_path):
+def test_folder_in_place_of_a_file_is_refused(server, tmp_path):
     (tmp_path / "selfplay.txt").mkdir()
     with pytest.raises(FetchError, match="directory"):
         fetch(tmp_path, server.url, lambda _: None)
@@ -134,7 +134,7 @@ def test_a_folder_in_place_of_a_file_is_told(server, tmp_path):
 
 
 @pytest.mark.parametrize("url", ["file:///etc", "ftp://127.0.0.1/", "nonsense", "", "http://[::1", "http://a b/"])
-def test_an_address_that_is_none_is_told(tmp_path, url):
+def test_invalid_address_is_refused(tmp_path, url):
     with pytest.raises(FetchError, match="by hand"):
         fetch(tmp_path, url, lambda _: None)
     assert names(tmp_path) == []

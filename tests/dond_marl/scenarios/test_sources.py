@@ -28,7 +28,7 @@ def test_the_legal_space_of_the_paper_holds_5295_ordered_scenarios():
     assert set(rows(space.swapped())) == set(rows(space)), "swapping the seats stays inside"
 
 
-def test_the_legal_space_is_what_the_paper_says_by_brute_force_over_one_pool():
+def test_legal_space_by_brute_force_over_one_pool():
     # 1 book, 2 hats, 3 balls: every pair of value vectors worth 10, each item valued by somebody, one by both.
     space, legal = lewis_space(), set()
     vectors = [v for v in itertools.product(range(11), repeat=3) if v[0] + 2 * v[1] + 3 * v[2] == 10]
@@ -134,7 +134,7 @@ def test_one_scenario_is_drawn_like_many():
     for source in (open_source("uniform"), open_source("lewis")):
         rng = np.random.default_rng(5)
         for _ in range(50):
-            scenario = source.one(rng)
+            scenario = source.draw_one(rng)
             assert scenario.pool_value(0) > 0 and scenario.pool_value(1) > 0
             packed = pack([scenario])
             assert packed.scenario(0) == scenario
@@ -214,7 +214,7 @@ def test_settings_that_name_no_source_are_refused_with_the_choices(settings_, co
 
 
 @pytest.mark.parametrize("name", ["self_play", "dialogues"])
-def test_a_missing_data_folder_is_told_with_what_to_do(name, tmp_path):
+def test_missing_data_folder_gives_instructions(name, tmp_path):
     with pytest.raises(
         DataError, match=r"(?s)no such data file.*dond data fetch.*raw\.githubusercontent\.com.*data_dir"
     ):

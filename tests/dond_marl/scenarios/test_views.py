@@ -113,7 +113,7 @@ def test_the_splits_have_the_sizes_that_the_documents_state():
     assert left < rows("paper_test") and len(left) == 234
 
 
-def test_every_shape_of_pool_is_met_in_training():
+def test_training_split_has_every_pool_shape():
     shapes = [np.sort(open_source("lewis", split=split).table.counts, axis=1) for split in ("train", "all")]
     trained, whole = ({tuple(row) for row in each.tolist()} for each in shapes)
     assert trained == whole and len(whole) == 8
@@ -147,7 +147,7 @@ def test_each_part_is_well_filled_in_each_seat(seat):
     }
 
 
-def test_a_part_says_whose_view_is_unknown_and_the_own_decides():
+def test_view_part_is_decided_by_the_own_view():
     # 1 book, 2 hats, 3 balls. (2, 4, 0) is held out as view 36, (1, 3, 1) is not held out.
     known, unknown, pool = (1, 3, 1), (2, 4, 0), (1, 2, 3)
     assert view_numbers(pack([Scenario(pool, (known, unknown))]))[0, 1] == 36 and 36 in HELD_OUT_VIEWS
@@ -164,7 +164,7 @@ def test_a_view_of_no_legal_scenario_is_unknown():
 # --- Beyond the legal space -----------------------------------------------------------------------------------------
 
 
-def test_scenarios_beyond_have_pools_of_sizes_that_nobody_met_and_only_counts_that_networks_read():
+def test_beyond_has_other_pool_sizes_and_bounded_counts():
     table = beyond_lewis(seed=3, n=4000)
     sizes = set(table.counts.sum(axis=1).tolist())
     assert sizes == {3, 4, 8, 9, 10, 11, 12} and set(np.unique(table.counts).tolist()) == {1, 2, 3, 4}

@@ -18,7 +18,7 @@ CODE += '    // another, as one of them may not be longer\n    R"(\n2,2,1 1,1,6 
 
 
 @pytest.mark.parametrize("text", [LINES, CODE, LINES.replace("\n", "\r\n")], ids=["text", "code", "windows"])
-def test_a_file_is_read_whatever_its_form(tmp_path, text):
+def test_instances_are_read_from_text_and_from_cpp(tmp_path, text):
     path = tmp_path / "instances"
     path.write_text(text, newline="")
     found = load_instances(path, max_count=5)
@@ -53,7 +53,7 @@ def test_a_file_that_cannot_be_used_is_refused_by_line(tmp_path, text, max_count
         load_instances(tmp_path / "instances", max_count)
 
 
-def test_a_missing_file_is_told(tmp_path):
+def test_missing_file_is_refused(tmp_path):
     with pytest.raises(InstanceError, match="cannot be read as a file of instances"):
         load_instances(tmp_path / "none")
 

@@ -41,7 +41,7 @@ def test_an_observation_is_the_table_and_what_was_offered():
     assert parse_observation({"observationString": "", "playerId": 0, "currentPlayer": 0}) is None
 
 
-def test_an_agent_says_what_its_partner_says_in_openspiel():
+def test_arena_agent_plays_its_partners_act():
     heuristic = seat_occupant("heuristic")
     answer = agent(heuristic, seed=7)
     asked = answer(observation(ALL, player=1), {})["submission"]
@@ -51,6 +51,6 @@ def test_an_agent_says_what_its_partner_says_in_openspiel():
     assert answer(observation(FAIR, player=0), {}) == {"submission": -1}  # not its turn
 
 
-def test_another_observation_is_a_line_that_says_so():
+def test_foreign_observation_is_refused():
     with pytest.raises(ArenaError, match=ENVIRONMENT):
         agent(seat_occupant("heuristic"))({"observationString": "{}", "playerId": 0, "currentPlayer": 0}, {})

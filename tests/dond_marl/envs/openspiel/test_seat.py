@@ -42,7 +42,7 @@ def test_the_numbers_are_openspiels():
     assert [tuple(map(int, re.findall(r"\d+", text))) for text in told[:AGREE]] == list(OFFERS)
 
 
-def test_each_act_has_its_number_and_who_would_leave_asks_for_everything():
+def test_act_numbers_and_leaving_asks_for_everything():
     for act, oA, said in (
         (Act.PROPOSE, (1, 0, 2), OFFERS.index((1, 0, 2))),
         (Act.INSIST, (0, 2, 0), OFFERS.index((0, 2, 0))),
@@ -53,7 +53,7 @@ def test_each_act_has_its_number_and_who_would_leave_asks_for_everything():
         assert choose_act(Says(act, oA), POOL, VALUES, [(1, 2, 2)]) == said
 
 
-def test_a_partner_sees_its_own_values_what_was_said_and_the_turns_left():
+def test_partner_observes_its_values_the_offers_and_the_turns_left():
     partner = Says(Act.PROPOSE, (1, 0, 2))
     choose_act(partner, POOL, VALUES, [(1, 1, 2), (1, 0, 2), (0, 2, 2)], max_turns=6)
     (turns,) = partner.seen
