@@ -142,7 +142,7 @@ class DeviceLearner:
         )
 
 
-def _of_games(wanted: Tensor, taken: int, live: Tensor, choices: Choices) -> tuple[int, Tensor, Choices]:
-    """The choices of one turn in the games where ``wanted[N]``."""
-    rows = wanted[live].nonzero().flatten()
+def _of_games(chosen: Tensor, taken: int, live: Tensor, choices: Choices) -> tuple[int, Tensor, Choices]:
+    """The choices of one turn in the games where ``chosen[N]``."""
+    rows = chosen[live].nonzero().flatten()
     return taken, live[rows], Choices(*(part[rows] for part in choices))

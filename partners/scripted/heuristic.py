@@ -35,7 +35,7 @@ class Heuristic:
     Source: this project. It agrees to at least ``accept_ratio`` of its whole value (``insist_ratio`` if the offer on
     the table was INSISTed), otherwise, and in the opening, it PROPOSEs to keep every item that it values; with
     ``demand`` < 1, its most valuable items, item by item, until that share is reached.
-    On the last turn it does the same, although nobody can answer.
+    On the last turn it does the same, although no answer can follow.
 
     - ``accept_ratio``: 0..1, share of its whole value that an offer must reach.
     - ``insist_ratio``: 0..1, the same for an offer that was INSISTed.
