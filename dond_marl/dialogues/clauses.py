@@ -206,7 +206,7 @@ class _Reader:
             self._loose = word
 
     def _trade(self, word: str, after: list[str]) -> None:
-        """ "The hats *for* the balls": the items after "for" are the other side's."""
+        """Read a trade such as "The hats *for* the balls": the items after "for" are the other side's."""
         named = any(w in _ITEMS or w in _WHOLES or w in _AMOUNTS or w.isdigit() for w in after)
         person = bool(after) and after[0] in ("ME", "YOU")
         if self._group == len(self._mentions) or not (word == "FOR" or named) or person:
@@ -217,7 +217,7 @@ class _Reader:
         self._owner, self._giving, self._group = 1 - self._holder(), False, len(self._mentions)
 
     def _each(self) -> None:
-        """ "Two hats *each*": the other side gets as many."""
+        """Read "each", as in "Two hats *each*": the other side gets as many."""
         if self._mentions and self._owner != BOTH_SIDES and self._mentions[-1].owner in (ME, YOU):
             last = self._mentions[-1]
             self._mentions.append(last._replace(owner=1 - last.owner))
