@@ -105,15 +105,15 @@ you got           1    2     0  8 of 10
 worth to them     0    1     8     each
 they got          1    0     1  8 of 10
 
-The Pareto frontier, where more for one is less for the other:
+The Pareto frontier:
 book  hat  ball  you  they
    2    2     0   10     8
    1    2     0    8     8  <- this game: more was possible
    2    1     0    7     9
    2    0     0    4    10
 
-The best response to pushover, which knows how it answers but not its values,
-gets 10 here.
+The best response to pushover, which knows its policy but not its values, gets
+10 here.
 recorded in games.jsonl
 """
 
@@ -189,7 +189,7 @@ def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
     ("line", "words"),
     [
         ("", "type an act, or [?] for help"),
-        ("a", "not legal: AGREE needs the partner's last act to be PROPOSE or INSIST; the partner has not spoken yet"),
+        ("a", "not legal: AGREE needs the partner's last act to be PROPOSE or INSIST; the partner has not acted yet"),
         ("deal", "not legal: AGREE needs"),
         ("p 2 0 0", "not legal: there are 1 book, 2 hats, 2 balls on the table; keep from p 0 0 0 up to p 1 2 2"),
         ("p -1 0 0", "not legal: there are 1 book"),
@@ -372,7 +372,7 @@ def test_any_width_shows_every_number_and_names_are_inert(columns, color):
     screen = io.StringIO()
     terminal = Terminal(Console(file=screen, width=columns, color_system=color, force_terminal=color is not None))
     state = apply(apply(State(SCENARIO), Action(Act.PROPOSE, (1, 0, 2))), Action(Act.AGREE))
-    terminal.say(opening("[red]evil[/red]\x1b]0;title\x07\x1b[2J", 1, Rules(), 1, 1))
+    terminal.write(opening("[red]evil[/red]\x1b]0;title\x07\x1b[2J", 1, Rules(), 1, 1))
     terminal.show(values_table(state, 1), frontier_table([(0, 2, 0)], state, 1))
     seen = screen.getvalue()
     assert "[red]evil[/red]?]0;title??[2J" in "".join(seen.split("\n"))
