@@ -136,8 +136,8 @@ def _calls(path: Path) -> tuple[tuple[TableRow, ...], list[str]]:
         models = [str(model) for (model,) in file.execute("SELECT DISTINCT model FROM replies")]
     rows = []
     for failure, finished, *numbers in outcomes:
-        what = f"no reply: {failure}" if failure is not None else ANSWERED if finished else CUT
-        rows.append(TableRow(str(what), tuple(map(_count, numbers))))
+        label = f"no reply: {failure}" if failure is not None else ANSWERED if finished else CUT
+        rows.append(TableRow(str(label), tuple(map(_count, numbers))))
     total = [float(sum(row[place] for row in outcomes)) for place in (2, 3, 4)]
     rows.append(TableRow("all", tuple(map(_count, total))))
     return tuple(rows), models
@@ -183,8 +183,8 @@ def _by_class(tally: Counter[str]) -> tuple[TableRow, ...]:
     rows = [TableRow("decisions", (_count(tally["decisions"]),))]
     for prefix, words in CLASSES.items():
         for name in sorted(name for name in tally if name.startswith(prefix)):
-            what = f"{words}{name.removeprefix(prefix).replace('_', ' ')}"
-            rows.append(TableRow(what, (_count(tally[name]),)))
+            label = f"{words}{name.removeprefix(prefix).replace('_', ' ')}"
+            rows.append(TableRow(label, (_count(tally[name]),)))
     return tuple(rows)
 
 

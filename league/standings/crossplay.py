@@ -324,15 +324,17 @@ def lead(cross: CrossPlay, first: str, second: str, confidence: float) -> Estima
     opponents than the other.
     """
     members = cross.members
-    one, other = (
+    sums_of_first, sums_of_second = (
         cross.sums_by_group(*cross.legs_of(place, [k for k in range(len(members)) if k != place]))
         for place in (members.index(first), members.index(second))
     )
-    means = [float((sums.sum(axis=1) / games.sum(axis=1)).mean()) for sums, games in (one, other)]
-    if len(one[0]) != len(other[0]):
+    means = [float((sums.sum(axis=1) / games.sum(axis=1)).mean()) for sums, games in (sums_of_first, sums_of_second)]
+    if len(sums_of_first[0]) != len(sums_of_second[0]):
         return Estimate(means[0] - means[1], 0, np.nan, np.nan)
     # The mean of all cells, the second's with a minus, is half the difference.
-    half = mean_of_cells(np.concatenate([one[0], -other[0]]), np.concatenate([one[1], other[1]]), confidence)
+    sums = np.concatenate([sums_of_first[0], -sums_of_second[0]])
+    games = np.concatenate([sums_of_first[1], sums_of_second[1]])
+    half = mean_of_cells(sums, games, confidence)
     return Estimate(2 * half.mean, half.n, 2 * half.low, 2 * half.high)
 
 

@@ -196,7 +196,7 @@ def _exploiters_table(name: str, member: Mapping[str, Any], scenarios: int) -> T
     for exploiter, taken in member["exploiters"].items():
         cells = (figure_from_json(taken[key][seat], n=scenarios) for key in ("gain", "victim_drop") for seat in SEATS)
         rows.append(TableRow(exploiter, tuple(cells)))
-    heads = tuple(f"{what} as {seat}" for what in ("gain", "drop") for seat in SEATS)
+    heads = tuple(f"{figure} as {seat}" for figure in ("gain", "drop") for seat in SEATS)
     return Table(f"Exploitability of {name}, points of ten", heads, tuple(rows), label="exploiter")
 
 

@@ -48,7 +48,7 @@ def table_markdown(table: Table) -> str:
 
 def grid_markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lines of a pipe table: the first column is aligned left, the others right; all texts are escaped."""
-    return "\n".join([_line(heads), f"| --- |{' ---: |' * (len(heads) - 1)}", *map(_line, rows)])
+    return "\n".join([_pipe_row(heads), f"| --- |{' ---: |' * (len(heads) - 1)}", *map(_pipe_row, rows)])
 
 
 def escape_markdown(text: str) -> str:
@@ -94,7 +94,7 @@ def _heat_map(table: Table) -> str:
     return f"{span}\n\n{grid_markdown(heads, rows)}"
 
 
-def _line(cells: Sequence[str]) -> str:
+def _pipe_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(map(escape_markdown, cells))} |"
 
 
