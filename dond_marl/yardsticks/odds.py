@@ -70,8 +70,8 @@ class Odds:
     def agree_points(self, context: Index, claim: Index) -> Doubles:
         """Points of AGREE after the partner's claims, ``[S]``; 0 without one (N)."""
         n = self.width
-        kept = self.rest[context, np.minimum(claim, n - 1)]
-        return self.points[context, kept] * (claim < n)
+        keeps_split = self.rest[context, np.minimum(claim, n - 1)]
+        return self.points[context, keeps_split] * (claim < n)
 
     def immediate(self, context: Index, left: int) -> tuple[Doubles, Doubles]:
         """The certain points of each claim by the next answer against each type, and its END part.
@@ -92,9 +92,9 @@ class Odds:
     def add_end_points(self, worth: Doubles, ends: Doubles, context: Index, claim: Index) -> None:
         """Add to ``worth[S, 2N]`` the points of END, ``ends[S, 2N]``, where the claim is what the partner's leaves."""
         rows = np.flatnonzero(claim < self.width)
-        kept = self.rest[context[rows], claim[rows]]
+        keeps_split = self.rest[context[rows], claim[rows]]
         for kind in (0, self.width):
-            worth[rows, kept + kind] += ends[rows, kept + kind]
+            worth[rows, keeps_split + kind] += ends[rows, keeps_split + kind]
 
     def revealed_values(self, left: int) -> tuple[Doubles, Doubles]:
         """If the type is revealed: the value of each claim against it, and its END part, ``[C, 2N, K]`` each."""
@@ -240,8 +240,8 @@ def look_ahead(odds: Odds, number: int, weights: Doubles, claim: Index, left: in
     worth = weights @ sure.T
     answers = odds.answers(left - 1)[odds.contexts.types[number], : 2 * n, : 2 * n]  # [K, 2N, 2N]
     if left == 3:  # the seat has the last turn of the game: it takes the offer
-        kept = np.tile(odds.points[number, odds.rest[number]], 2)
-        worth += weights @ (answers @ kept)
+        keeps_split = np.tile(odds.points[number, odds.rest[number]], 2)
+        worth += weights @ (answers @ keeps_split)
     elif left == 4:
         offers = np.flatnonzero(odds.offers[number])
         claims = np.tile(offers % n, len(offers))

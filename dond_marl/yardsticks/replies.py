@@ -105,7 +105,7 @@ class Replies:
         offer, nothing, refusal = number < 2 * n, number == 2 * n, number > 2 * n
         claim = np.where(offer, number % n, np.where(refusal, number - 2 * n - 1, n))
         claimed = claim < n
-        kept = self.splits.oA[view, np.minimum(claim, n - 1)]
+        keeps_split = self.splits.oA[view, np.minimum(claim, n - 1)]
         act = np.where(offer, number // n, np.where(nothing, NO_ACT_YET, Act.DISAGREE)).astype(np.int8)
         mask = np.ones((size, len(Act)), dtype=bool)
         mask[:, Act.AGREE] = offer
@@ -115,9 +115,9 @@ class Replies:
             counts=counts,
             my_utilities=self.views.utilities[view],
             partner_utilities=constant(0, np.int8, size, 3) if revealed is None else revealed[view],
-            history=self._history(view, act, kept, taken),
+            history=self._history(view, act, keeps_split, taken),
             last_partner_act=act,
-            last_partner_offer_for_me=(counts - kept) * claimed[:, None],
+            last_partner_offer_for_me=(counts - keeps_split) * claimed[:, None],
             turns_remaining=constant(left, np.int8, size),
             act_mask=mask,
             hint_features=no_hints(size),
@@ -125,7 +125,7 @@ class Replies:
             game_noise=no_noise(size),
         )
 
-    def _history(self, view: Index, act: Int8s, kept: Int8s, taken: int) -> History:
+    def _history(self, view: Index, act: Int8s, keeps_split: Int8s, taken: int) -> History:
         """A history that ends with the query.
 
         Where the partner opened and this is its second act, it begins with its opening, so that in games of at most
@@ -139,7 +139,7 @@ class Replies:
             acts[0] = np.where(offered, opening // self.width, opening - 2 * self.width + Act.AGREE)
             offers[0] = (self.splits.oA[view, opening % self.width] * offered[:, None]).T
         if taken:
-            acts[-1], offers[-1] = act, (kept * (act <= Act.INSIST)[:, None]).T
+            acts[-1], offers[-1] = act, (keeps_split * (act <= Act.INSIST)[:, None]).T
         return History(acts, offers, taken)
 
     @property

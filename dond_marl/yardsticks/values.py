@@ -222,15 +222,15 @@ def _expected(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Ru
         turns += weight.sum(axis=1)
         spoken = weight[:, :, None] * answers  # [S, H, X]
         if turn:
-            kept = np.tile(rest, 2)[:, :, None]  # the rest that each offer leaves to the mover
-            mirrors = [np.take_along_axis(spoken, kept + kind * n, axis=2)[:, :, 0] for kind in (0, 1)]
+            keeps_split = np.tile(rest, 2)[:, :, None]  # the rest that each offer leaves to the mover
+            mirrors = [np.take_along_axis(spoken, keeps_split + kind * n, axis=2)[:, :, 0] for kind in (0, 1)]
             closed = spoken[:, :, 2 * n] + mirrored * answers[:, :, 2 * n + 2]
             if left == 1:
                 closed += sum(mirrors)
             deals += closed.sum(axis=1)
             claims = np.tile(np.arange(n), 2)
             points[:, 1 - mover] += (closed * worth[:, 1 - mover][:, claims]).sum(axis=1)
-            points[:, mover] += (closed * np.take_along_axis(worth[:, mover], kept[:, :, 0], axis=1)).sum(axis=1)
+            points[:, mover] += (closed * np.take_along_axis(worth[:, mover], keeps_split[:, :, 0], axis=1)).sum(axis=1)
             # Where this offer claims the rest of the last one, the next mover's own claim is the rest of this one.
             both = [(mirror[:, :n] + mirror[:, n:]) * fits for mirror in mirrors]  # [S, N] by the last one's split
             mirrored = np.concatenate([np.take_along_axis(part, rest, axis=1) * fits for part in both], axis=1)
