@@ -32,7 +32,7 @@ from league.settings.read import load_config
 from league.settings.sections import Occupant, PathText, Section, wrong
 from league.tables.figures import with_margin
 from partners.llm.client import SetupError
-from partners.llm.distill import distill
+from partners.llm.distill import distill, own_model_folder
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
@@ -43,7 +43,6 @@ from partners.llm.student import (
     Recipe,
     StudentSettings,
     is_complete,
-    own_model_folder,
 )
 
 IN_FLIGHT = 64  # games per batch

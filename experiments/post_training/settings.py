@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from league.settings.sections import Occupant, PathText, Section, wrong
 from league.settings.training import RewardName
 from partners.learning.rewards import OWN
-from partners.llm.local.client import Dtype
+from partners.llm.local.files import Dtype
 from partners.llm.prompt import Shipped
 
 BEFORE, GRADIENT, MEASURED = "before", "gradient", "measured"  # names of rows and folders other than arms

@@ -22,7 +22,7 @@ from league.ledger.verify import legs_with_order, replay_leg
 from league.settings.read import Config
 from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
 from league.tasks.answers import Answers
-from league.tasks.seating import kinds_in
+from league.tasks.occupant_kinds import kinds_in
 from league.tasks.values import Member
 from partners.llm.partner import LLMPartner
 

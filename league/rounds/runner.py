@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.records.files import write_atomically
-from league.backends.base import Backend, cores, open_backend
+from league.backends.base import Backend, cores
+from league.backends.choose import open_backend
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
 from league.ledger.verify import mend, refuse_damaged_start

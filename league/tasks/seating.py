@@ -8,17 +8,15 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from dond_marl.occupants import OccupantNameError, catalogue, names_file, parse_spec, seat_occupant
-from dond_marl.seats import Partner, expensive_to_query
+from dond_marl.occupants import seat_occupant
+from dond_marl.seats import Partner
 from league.tasks.attribution import Within, attributed, contained, monitored
-from partners.catalogue import PARTNERS
+from league.tasks.occupant_kinds import is_foreign, kinds_in
 
 if TYPE_CHECKING:
     from dond_marl.scenarios.sources import Scenarios, ScenarioSource
     from league.settings.sections import EnvConfig
     from league.tasks.values import Block, Entrant, Place
-
-COSTLY = frozenset(("human", "llm"))  # the project's expensive occupants
 
 
 class Seating:
@@ -45,7 +43,7 @@ class Seating:
             if entrant.blob is not None:
                 return monitored(entrant.name, self._network(entrant.blob, place, greedy))
             assert entrant.member.spec is not None
-            if _foreign(kinds_in(entrant.member.spec)):
+            if is_foreign(kinds_in(entrant.member.spec)):
                 with contained(entrant.name):
                     inner = Within(partial(contained, entrant.name), self._occupant(entrant.member.spec))
                     return monitored(entrant.name, inner)
@@ -72,38 +70,6 @@ def _network(blob: str, place: Place, greedy: bool) -> Partner:
     from partners.network.partner import NetworkPartner
 
     return NetworkPartner(read_blob(place.blobs, blob).network(), greedy=greedy)
-
-
-@lru_cache(maxsize=4096)
-def kinds_in(spec: str) -> frozenset[str]:
-    """The kind that a spec names and those in its parameters, as in a mixture; other words there count as kinds too."""
-    try:
-        kind, parameters = parse_spec(spec)
-    except OccupantNameError:  # another text, such as a path
-        return frozenset()
-    inside = [item for value in parameters.values() for item in (value if isinstance(value, list | tuple) else [value])]
-    return frozenset((kind,)).union(*(kinds_in(item) for item in inside if isinstance(item, str)))
-
-
-@lru_cache(maxsize=4096)
-def is_costly(spec: str) -> bool:
-    """Whether the occupant is expensive to query: a language model or a person.
-
-    Decided by the name, so that a report needs no key, model or file; for occupants of other packages by their traits
-    (:func:`dond_marl.seats.expensive_to_query`).
-    """
-    kinds = kinds_in(spec)
-    if kinds & COSTLY or not _foreign(kinds):
-        return bool(kinds & COSTLY)
-    try:
-        return expensive_to_query(seat_occupant(spec).traits)
-    except OccupantNameError:
-        return False
-
-
-def _foreign(kinds: frozenset[str]) -> bool:
-    """Whether one of the kinds is code from outside this project: of another package, or of a file."""
-    return bool(kinds & (catalogue().keys() - PARTNERS.keys())) or any(map(names_file, kinds))
 
 
 SEATING = Seating()  # of this process

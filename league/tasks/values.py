@@ -24,7 +24,7 @@ from dond_marl.seats import Bools, Int8s
 from league.settings.sections import UNREACHED_BOUND, EnvConfig
 from league.settings.training import HintsConfig
 from league.tasks.answers import Answers, count_answers, unreached_in
-from league.tasks.seating import is_costly
+from league.tasks.occupant_kinds import is_costly
 
 if TYPE_CHECKING:
     from league.settings.learners import LearnerConfig
@@ -63,7 +63,7 @@ class Member:
 
     @property
     def costly(self) -> bool:
-        """Whether it is expensive to query: see :func:`league.tasks.seating.is_costly`."""
+        """Whether it is expensive to query: see :func:`league.tasks.occupant_kinds.is_costly`."""
         return self.spec is not None and is_costly(self.spec)
 
 

@@ -31,7 +31,7 @@ from partners.llm.service import ServiceSettings, select_settings, with_settings
 from partners.parameters import check_whole_number
 
 if TYPE_CHECKING:
-    from partners.llm.local.client import Dtype
+    from partners.llm.local.files import Dtype
     from partners.llm.local.key_values import KeyValueState
     from partners.llm.local.model import LocalModel
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +36,7 @@ from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
+from partners.llm.local.files import build_once, cache_folder
 from partners.llm.local.model import hide_progress_bars
 from partners.llm.prompt import HIDDEN, NONE_YET, Template, disagree_rule, fixed_parts
 from partners.llm.reply import reply_line
@@ -56,6 +58,8 @@ _LAST = 0.02  # share of lr at the end
 _REPORT_EVERY = 0.25  # of progress
 _STRAY = 7  # index of the turn's uniform that decides whether a random act is played
 _BLOCK = 4096  # scenarios played together
+_log = logging.getLogger("dond_marl.local_model")
+MINUTES = "about two minutes of one core"
 
 
 class Lesson(NamedTuple):
@@ -324,3 +328,19 @@ def _phrases(template: Template) -> list[str]:
         *(f"{tenth / 10}" for tenth in range(11)),
     ]  # fmt: skip
     return list(dict.fromkeys(phrases))
+
+
+def own_model_folder(recipe: Recipe, template: Template) -> Path:
+    """The folder of the model of ``recipe`` for prompts of ``template``, trained first if it is missing.
+
+    The training is logged, with its expected duration. Raises :class:`SetupError` if the folder cannot be written.
+    """
+    folder = cache_folder() / "models" / recipe.digest(template)
+
+    def build(temporary: Path) -> None:
+        message = "making the local language model, which imitates %s: this takes %s, once; it will be stored in %s"
+        _log.warning(message, recipe.teacher, MINUTES, folder)  # first of all, as it takes a while
+        card = distill(recipe, template, temporary, lambda line: _log.warning("local language model: %s", line))
+        _log.warning("the local language model is made: %.0f s", card["seconds"])
+
+    return build_once(folder, CARD, build)

@@ -13,7 +13,7 @@ from typing import Any
 from dond_marl.occupants import spec_name
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
-from partners.llm.prompt import HISTORY_CAP, Shipped, load_template, openings
+from partners.llm.prompt import HISTORY_CAP, Shipped, Template, load_template, openings
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Reading
 from partners.llm.service import (
@@ -24,7 +24,7 @@ from partners.llm.service import (
     select_settings,
     with_settings,
 )
-from partners.llm.student import CARD, Recipe, own_model_folder, trained_history_cap
+from partners.llm.student import CARD, Recipe, trained_history_cap
 from partners.provenance import UNKNOWN_PAST, Ancestry, OccupantProvenance, declare_provenance, read_past
 
 OWN = "the project's own"  # in place of a folder
@@ -112,7 +112,7 @@ def llm(
     if model is None:
         recipe = Recipe()
         given |= {"download": False, "revision": None}
-        find, trained_with = partial(own_model_folder, recipe, template), recipe.prompt_history()
+        find, trained_with = partial(_own_model_folder, recipe, template), recipe.prompt_history()
     else:
         find, trained_with = None, trained_history_cap(model)
     local = LocalClient(LocalSettings(model or OWN, **given), find, openings(template))
@@ -135,3 +135,9 @@ def _folder_provenance(model: str) -> tuple[str, Ancestry]:
         return f"distilled {card['name']}", read_past(card)
     except (OSError, ValueError, KeyError, TypeError):
         return folder.name if folder.exists() else model, UNKNOWN_PAST
+
+
+def _own_model_folder(recipe: Recipe, template: Template) -> Path:
+    from partners.llm.distill import own_model_folder  # loads PyTorch
+
+    return own_model_folder(recipe, template)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from dond_marl.occupants import seat_occupant
-from partners.llm.local.files import build_once, cache_folder
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.parameters import check_whole_number
 from partners.provenance import NO_PAST, Ancestry, held_out_scenarios, provenance_of
@@ -21,8 +19,6 @@ from partners.provenance import NO_PAST, Ancestry, held_out_scenarios, provenanc
 CARD = "distilled.json"
 ITSELF = "itself"  # the teacher, in the other seat
 FORMAT = 1  # raised whenever the same recipe would make another model
-MINUTES = "about two minutes of one core"
-_log = logging.getLogger("dond_marl.local_model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +101,6 @@ class Recipe:
             "players": self.ancestry().opponents,
         }
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def own_model_folder(recipe: Recipe, template: Template) -> Path:
-    """The folder of the model of ``recipe`` for prompts of ``template``, trained first if it is missing.
-
-    The training is logged, with its expected duration. Raises :class:`SetupError` if the folder cannot be written.
-    """
-    folder = cache_folder() / "models" / recipe.digest(template)
-
-    def build(temporary: Path) -> None:
-        from partners.llm.distill import distill
-
-        message = "making the local language model, which imitates %s: this takes %s, once; it will be stored in %s"
-        _log.warning(message, recipe.teacher, MINUTES, folder)  # first of all, as it takes a while
-        card = distill(recipe, template, temporary, lambda line: _log.warning("local language model: %s", line))
-        _log.warning("the local language model is made: %.0f s", card["seconds"])
-
-    return build_once(folder, CARD, build)
 
 
 def is_complete(folder: Path) -> bool:

@@ -66,11 +66,11 @@ def test_rules_need_the_standard_library_only():
 def test_dond_marl_needs_numpy_only_outside_the_environments():
     for path in sorted((ROOT / "dond_marl").rglob("*.py")):
         allowed = {"dond_marl", "numpy", "__future__"} | sys.stdlib_module_names
-        if "envs" in path.parts or path.name == "deal_or_no_dialog_v0.py":
+        if "envs" in path.parts or path.name in ("deal_or_no_dialog_v0.py", "__init__.py"):
             allowed |= {"gymnasium", "pettingzoo"}
-        if "openspiel" in path.parts:  # adapter: imported only where OpenSpiel is installed
+        if path.name.startswith("openspiel"):  # adapter: imported only where OpenSpiel is installed
             allowed |= {"pyspiel"}
-        if "negmas" in path.parts:  # adapter: imported only where NegMAS is installed
+        if path.name.startswith("negmas"):  # adapter: imported only where NegMAS is installed
             allowed |= {"negmas"}
         assert imports(path, top_level_only=True) <= allowed, path
         later = {"PIL"} if path.name == "drawing.py" else {"scipy"}  # only inside a function, or for types
@@ -132,7 +132,7 @@ def test_light_packages_load_no_heavy_library():
 
 
 # These seed the global generators for code of other projects, which draws from them.
-FOREIGN_CODE = {"cleanrl_ppo.py", "worker.py", "bargaining.py", "psro.py"}
+FOREIGN_CODE = {"cleanrl_ppo.py", "negmas_worker.py"}
 
 
 def test_no_draw_from_a_global_generator():
@@ -145,7 +145,7 @@ def test_no_draw_from_a_global_generator():
 
 @pytest.mark.parametrize("path", sorted((ROOT / "partners" / "scripted").rglob("*.py")), ids=lambda path: path.stem)
 def test_scripted_partner_constructs_no_generator(path):
-    made = r"default_rng|Generator|randomness(?! import NOISE_WIDTH, unfolded\n)"  # unfolding noise makes none
+    made = r"default_rng|Generator|randomness import (?!NOISE_WIDTH, derive_uniforms\n)"  # noise only
     assert not re.search(made, text_of(path))
 
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from dond_marl.errors import quote
 from dond_marl.seats import Doubles
 from partners.llm.client import ModelReply, Query, SetupError, Usage
+from partners.llm.local.files import Dtype
 from partners.llm.local.legal_lines import LegalLines, TokenError, legal_lines
 from partners.llm.reply import Legal, reply_line
 from partners.parameters import check_number, check_whole_number
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from partners.llm.local.decoding import PrefixCache
     from partners.llm.local.model import LocalModel
 
-Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 _GOLDEN = 0.6180339887498949  # the fractional parts of its multiples fill [0, 1) evenly
 _DIGITS = 6  # of a confidence: more would show the rounding of a batch's width
 _MAX_POOLS = 4096  # whose legal lines are cached

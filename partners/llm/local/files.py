@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from partners.llm.client import SetupError
 
@@ -30,6 +30,7 @@ CACHE = "DOND_MARL_CACHE"  # the environment variable that names another cache f
 _GGUF_PACKAGES = ("gguf", "accelerate")
 _PIP_TIMEOUT_S = 1800
 _log = logging.getLogger("dond_marl.local_model")
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]  # of a local model's weights
 
 
 class PackedModel(NamedTuple):

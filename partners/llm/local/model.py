@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partners.llm.client import SetupError
-from partners.llm.local.client import Dtype
-from partners.llm.local.files import PACKED, convert_gguf, find_gguf, locate_model
+from partners.llm.local.files import PACKED, Dtype, convert_gguf, find_gguf, locate_model
 from partners.llm.prompt import SYSTEM
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from pydantic import ValidationError
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
-from league.backends.base import BackendError, InProcess, open_backend
+from league.backends.base import BackendError, InProcess
+from league.backends.choose import open_backend
 from league.backends.process import KILLED, STRIKES, ProcessBackend, WorkerDeath, at_fault
 from league.backends.ray_cluster import check_reachable
 from league.settings.sections import BackendConfig, EnvConfig

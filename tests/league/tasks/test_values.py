@@ -9,7 +9,8 @@ from dond_marl.seats import Traits, expensive_to_query
 from league.settings.learners import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.tasks.blobs import write_blob
-from league.tasks.seating import SEATING, kinds_in
+from league.tasks.occupant_kinds import kinds_in
+from league.tasks.seating import SEATING
 from league.tasks.train_task import first_state
 from league.tasks.values import Entrant, Member, Place
 from partners.catalogue import PARTNERS

@@ -20,7 +20,15 @@ from dond_marl.seats import Cause
 from experiments.distill import DistillConfig, measure_imitation, moves_per_second
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
-from partners.llm.distill import Lesson, distill, lessons, new_student, prompt_tokenizer, train_student
+from partners.llm.distill import (
+    Lesson,
+    distill,
+    lessons,
+    new_student,
+    own_model_folder,
+    prompt_tokenizer,
+    train_student,
+)
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.files import cache_folder
 from partners.llm.occupant import llm
@@ -35,7 +43,6 @@ from partners.llm.student import (
     Recipe,
     StudentSettings,
     is_complete,
-    own_model_folder,
     trained_history_cap,
 )
 from partners.scripted.heuristic import Heuristic

@@ -1,0 +1,43 @@
+"""Kinds of occupants in a spec: which are expensive to query, and which are code from outside this project."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dond_marl.occupants import OccupantNameError, catalogue, names_file, parse_spec, seat_occupant
+from dond_marl.seats import expensive_to_query
+from partners.catalogue import PARTNERS
+
+COSTLY = frozenset(("human", "llm"))  # the project's expensive occupants
+
+
+@lru_cache(maxsize=4096)
+def kinds_in(spec: str) -> frozenset[str]:
+    """The kind that a spec names and those in its parameters, as in a mixture; other words there count as kinds too."""
+    try:
+        kind, parameters = parse_spec(spec)
+    except OccupantNameError:  # another text, such as a path
+        return frozenset()
+    inside = [item for value in parameters.values() for item in (value if isinstance(value, list | tuple) else [value])]
+    return frozenset((kind,)).union(*(kinds_in(item) for item in inside if isinstance(item, str)))
+
+
+@lru_cache(maxsize=4096)
+def is_costly(spec: str) -> bool:
+    """Whether the occupant is expensive to query: a language model or a person.
+
+    Decided by the name, so that a report needs no key, model or file; for occupants of other packages by their traits
+    (:func:`dond_marl.seats.expensive_to_query`).
+    """
+    kinds = kinds_in(spec)
+    if kinds & COSTLY or not is_foreign(kinds):
+        return bool(kinds & COSTLY)
+    try:
+        return expensive_to_query(seat_occupant(spec).traits)
+    except OccupantNameError:
+        return False
+
+
+def is_foreign(kinds: frozenset[str]) -> bool:
+    """Whether one of the kinds is code from outside this project: of another package, or of a file."""
+    return bool(kinds & (catalogue().keys() - PARTNERS.keys())) or any(map(names_file, kinds))
