@@ -246,16 +246,16 @@ def solve_pools(
     turns: int,
     solver: str,
     most: int,
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Run every pool until no seat gains, or for ``most`` iterations; ``tell`` reports each iteration."""
+    """Run every pool until no seat gains, or for ``most`` iterations; ``report`` reports each iteration."""
     began, pools = time.process_time(), []
     for space, share in kinds:
         name, last = " ".join(map(str, space.counts[0].tolist())), None
         start = None
         for number, last in enumerate(double_oracle(space, members, Rules(turns), SOLVERS[solver], most=most), start=1):
             start = start or last
-            tell(_progress_line(name, number, last))
+            report(_progress_line(name, number, last))
         assert last is not None and start is not None
         pools.append(
             {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OURS, THEIRS = "#0b6862", "#8a5a00"
+OWN, THEIRS = "#0b6862", "#8a5a00"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # Okabe and Ito 2008
 CLAIMS = (  # least share of its value in an agent's last claim, colour, legend
     (0.95, "#b5452c", "claims 95 % or more to the last"),
@@ -38,7 +38,7 @@ ROW = 0.26  # inches of a row of dots
 def headline_svg(scope: str, board: Sequence[tuple[str, Estimate]]) -> str:
     """Points of ten of each policy on the board, best first, with 95 % intervals over training seeds."""
     figure, (axes,) = _figure(9.4, 1.0 + ROW * len(board), left=0.37, top=1 - 0.62 / (1.0 + ROW * len(board)))
-    _dot_rows(axes, [(name, points, OURS) for name, points in board], "points")
+    _dot_rows(axes, [(name, points, OWN) for name, points in board], "points")
     _titles(figure, "Points of ten against partners not used in training", f"{scope} Bars: 95 % over training seeds.")
     axes.set_xlim(0, 8.6)
     return _svg_text(figure, "; ".join(f"{name} {with_interval(points)}" for name, points in board))
@@ -50,7 +50,7 @@ def frontier_svg(rows: Sequence[ModelRow]) -> str:
     figure, panels = _figure(9.4, 1.1 + ROW * len(shown), 2, left=0.33, top=1 - 0.75 / (1.1 + ROW * len(shown)))
     for axes, title, name in zip(panels, ("games with a deal", "welfare, no deal counting 0"), ("deals", "welfare"),
                                  strict=True):  # fmt: skip
-        colours = [THEIRS if row.kind == MODEL else OURS for row in shown]
+        colours = [THEIRS if row.kind == MODEL else OWN for row in shown]
         dots = [(row.player[:40], getattr(row, name), colour) for row, colour in zip(shown, colours, strict=True)]
         _dot_rows(axes, dots)
         axes.set_title(title, fontsize=9, color=FAINT, loc="left")
@@ -69,10 +69,10 @@ def anac_svg(results: AnacResults) -> str:
         agents = [player for player in results.agents if least <= _last_claim(player) < most]
         axes.plot([each.points.mean for each in agents], [each.ours.mean for each in agents], "o", color=colour,
                   alpha=0.75, markersize=6, label=legend)  # fmt: skip
-    ours = [player for player in results.players if player.year is None]
+    own = [player for player in results.players if player.year is None]
     lines = ["our occupants, against the same agents"]
-    for letter, player in zip("abcdefghij", ours, strict=False):
-        axes.plot(player.points.mean, player.ours.mean, "D", color=OURS, markeredgecolor=PAPER, markersize=9)
+    for letter, player in zip("abcdefghij", own, strict=False):
+        axes.plot(player.points.mean, player.ours.mean, "D", color=OWN, markeredgecolor=PAPER, markersize=9)
         axes.annotate(letter, (player.points.mean, player.ours.mean), (8, -3), textcoords="offset points", color=INK)
         lines.append(f"{letter}  {_player_label(player)}")
     lines += ["", "agents with the most points", *map(_player_label, results.agents[:NAMED])]

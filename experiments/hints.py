@@ -184,17 +184,17 @@ def run_experiment(
         partner = getattr(hint_provider(hint_settings(config, hinter)), "partner", None)
         if partner is not None:
             experiment.hinters[hinter] = _play(config, partner, source, None).points.mean / best
-    wanted = [(arm, seed) for arm in hint_arms(config.experiment) for seed in range(config.experiment.seeds)]
-    calls = [(config, arm, seed, best, folder) for arm, seed in wanted]
+    jobs = [(arm, seed) for arm in hint_arms(config.experiment) for seed in range(config.experiment.seeds)]
+    calls = [(config, arm, seed, best, folder) for arm, seed in jobs]
     learned: dict[int, HintLearner] = {}
-    for number, one in in_processes(_cached_learner_of, calls, workers):
-        learned[number] = one
-        (arm, seed), last = wanted[number], one.marks[-1]
+    for number, learner_result in in_processes(_cached_learner_of, calls, workers):
+        learned[number] = learner_result
+        (arm, seed), last = jobs[number], learner_result.marks[-1]
         report(
-            f"{len(learned)}/{len(wanted)} {arm.name}, seed {seed}: {last.alone:.1%} of the best response without "
+            f"{len(learned)}/{len(jobs)} {arm.name}, seed {seed}: {last.alone:.1%} of the best response without "
             f"hints after {last.decisions:,} own decisions, {last.hinted:.1%} with them"
         )
-    for number, (arm, _) in enumerate(wanted):  # in this order, not in the order of completion
+    for number, (arm, _) in enumerate(jobs):  # in this order, not in the order of completion
         experiment.marks.extend(learned[number].marks)
         experiment.tallies.setdefault(arm.name, Counter()).update(learned[number].tally)
     for arm in hint_arms(config.experiment):
@@ -302,13 +302,13 @@ def _test_source(config: HintExperimentConfig) -> ScenarioSource:
 
 
 def _play(
-    config: HintExperimentConfig, player: Partner, source: ScenarioSource, whisper: HintSchedule | None
+    config: HintExperimentConfig, player: Partner, source: ScenarioSource, schedule: HintSchedule | None
 ) -> Result:
     """Play every scenario in each seat, with the same noise for all players."""
     assert source.table is not None
     env = config.env
     terms = Terms(source, source.table, env.rules(), revealed=env.reveal_partner_utilities)
-    return score(player, seat_occupant(env.partner), terms, whisper)
+    return score(player, seat_occupant(env.partner), terms, schedule)
 
 
 def _best_points(config: HintExperimentConfig, source: ScenarioSource) -> float:

@@ -161,11 +161,11 @@ def measure_policies(
     data_dir: Path | None,
     watcher: Watcher,
     opponents: Sequence[str],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Iterator[PolicyRow]:
     """Train and measure every policy: first the start policy, then each training with each of ``seeds``.
 
-    All play ``opponents``; ``tell`` reports progress.
+    All play ``opponents``; ``report`` reports progress.
 
     Raises :class:`dond_marl.scenarios.data.DataError`, :class:`partners.learning.first_weights.FirstWeightsError`, and
     ``KeyboardInterrupt`` if the watcher requests a stop.
@@ -178,13 +178,13 @@ def measure_policies(
         like, nats = likeness(network, unseen), distance(network, people, unseen)
         played = []
         for greedy in (True, False):
-            tell(f"{name}: {'greedy' if greedy else 'sampled'} play on the held-out scenarios")
+            report(f"{name}: {'greedy' if greedy else 'sampled'} play on the held-out scenarios")
             played.append(scores(NetworkPartner(network, greedy=greedy), opponents, terms))
         return PolicyRow(name, seed, decisions, played[0], played[1], like, nats)
 
     yield row("people", None, 0, people)
     for (name, settings), seed in itertools.product(variants(config, pulls), seeds):
-        tell(f"training: {name}, seed {seed}")
+        report(f"training: {name}, seed {seed}")
         seeded = settings.model_copy(update={"training": settings.training.model_copy(update={"seed": seed})})
         training, finished = train(seeded, new_run(Path(config.logging.output_dir).expanduser()), watcher)
         if not finished:

@@ -245,21 +245,21 @@ def run_experiment(
     """
     comparison = config.comparison
     equilibria = {turns: equilibrium(turns) for turns in comparison.turns}
-    wanted: list[tuple[int, ArmConfig, int]] = [
+    jobs: list[tuple[int, ArmConfig, int]] = [
         (turns, arm, seed) for turns in comparison.turns for arm in config.arms for seed in range(comparison.seeds)
     ]
-    calls = [(arm.name, config.training_of(arm), turns, seed, folder) for turns, arm, seed in wanted]
+    calls = [(arm.name, config.training_of(arm), turns, seed, folder) for turns, arm, seed in jobs]
     found: dict[int, ShortLearner] = {}
     for number, learned in in_processes(_cached_learner, calls, workers):
         found[number] = learned
-        (turns, arm, seed), standing = wanted[number], learned.standing
+        (turns, arm, seed), standing = jobs[number], learned.standing
         first, second = standing.values
         report(
-            f"{len(found)}/{len(wanted)} {turns} turns, {arm.name}, seed {seed}: {first:.2f} and {second:.2f} points, "
+            f"{len(found)}/{len(jobs)} {turns} turns, {arm.name}, seed {seed}: {first:.2f} and {second:.2f} points, "
             f"NashConv {standing.nash_conv:.2f}; the equilibrium has {equilibria[turns].values[0]:.2f} and "
             f"{equilibria[turns].values[1]:.2f}"
         )
-    runs = [ShortRun(turns, arm.name, seed, found[number]) for number, (turns, arm, seed) in enumerate(wanted)]
+    runs = [ShortRun(turns, arm.name, seed, found[number]) for number, (turns, arm, seed) in enumerate(jobs)]
     return ShortGames(equilibria, {arm.name: arm.training for arm in config.arms}, runs)
 
 

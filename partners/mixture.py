@@ -141,7 +141,7 @@ def _names_in(partner: Partner) -> list[str]:
     if not isinstance(partner, Mixture):
         return []
     pairs = zip(partner.names, partner.partners, strict=True)
-    return [name for own, one in pairs for name in (_names_in(one) if isinstance(one, Mixture) else [own])]
+    return [name for own, inner in pairs for name in (_names_in(inner) if isinstance(inner, Mixture) else [own])]
 
 
 def _member_numbers(partner: Partner, game_noise: Doubles, numbers: Mapping[str, int]) -> Rows:
@@ -149,7 +149,7 @@ def _member_numbers(partner: Partner, game_noise: Doubles, numbers: Mapping[str,
     if not isinstance(partner, Mixture):
         return result
     drawn, noise = partner.draw(game_noise)
-    for number, (name, one) in enumerate(zip(partner.names, partner.partners, strict=True)):
+    for number, (name, inner) in enumerate(zip(partner.names, partner.partners, strict=True)):
         rows = np.flatnonzero(drawn == number)
-        result[rows] = numbers[name] if name in numbers else _member_numbers(one, noise[rows], numbers)
+        result[rows] = numbers[name] if name in numbers else _member_numbers(inner, noise[rows], numbers)
     return result

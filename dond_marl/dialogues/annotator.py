@@ -221,10 +221,10 @@ def _owned(mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Tripl
     named = {mention.owner for mention in mentioned.mentions} - {NO_ONE}
     owner = YOU if named == {ME} else ME
     if not named and not any(mention.kind == REST for mention in mentioned.mentions):
-        wanted = _split([mention._replace(owner=ME) for mention in mentioned.mentions], counts)
-        if theirs is not None and all(a <= b for a, b in zip(wanted, theirs, strict=True)):
+        request = _split([mention._replace(owner=ME) for mention in mentioned.mentions], counts)
+        if theirs is not None and all(a <= b for a, b in zip(request, theirs, strict=True)):
             owner = YOU  # part of the partner's claim: "one hat" as the answer to "I want the hats"
-        elif mentioned.suggests or (theirs and mine and _apart(wanted, theirs) < _apart(wanted, mine)):
+        elif mentioned.suggests or (theirs and mine and _apart(request, theirs) < _apart(request, mine)):
             raise Unclear("a list without a person")
     return tuple(
         mention._replace(owner=owner) if mention.owner == NO_ONE else mention for mention in mentioned.mentions

@@ -66,7 +66,7 @@ def drawn_personas(partner: Partner) -> list[Persona]:
     """The personas of ``partner``, nested ones resolved; itself where none is drawn."""
     if partner.traits.deterministic or not isinstance(partner, HasPersonas):
         return [Persona(1.0, partner)]
-    inner = [(chance, each) for chance, one in partner.personas() for each in drawn_personas(one)]
+    inner = [(chance, each) for chance, persona in partner.personas() for each in drawn_personas(persona)]
     return [Persona(chance * each.chance, each.partner) for chance, each in inner if chance * each.chance > 0]
 
 
@@ -186,8 +186,13 @@ class Automaton:
                     raise ValueError(f"{partner!r}: summary(turns) must be whole numbers, one row per game")
                 columns = columns.T
             else:
-                kept = offers[:, :, rows].astype(np.int64)
-                columns = acts[:, rows].astype(np.int64) * 1331 + kept[:, 0] * 121 + kept[:, 1] * 11 + kept[:, 2]
+                own_offers = offers[:, :, rows].astype(np.int64)
+                columns = (
+                    acts[:, rows].astype(np.int64) * 1331
+                    + own_offers[:, 0] * 121
+                    + own_offers[:, 1] * 11
+                    + own_offers[:, 2]
+                )
                 assert len(columns) == taken
             for column in columns:
                 keys[rows] = mix_hashes(keys[rows], column)

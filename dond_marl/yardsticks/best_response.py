@@ -118,7 +118,7 @@ class Moves:
         if self.replies.rules.max_turns == 1:  # the partner acts, and the game is over
             return Steps(np.zeros((len(every), 1)), every[:0], every[:0])
         codes = self._codes(self.replies.rules.max_turns, np.array([2 * self.width]))
-        return self._answered(start, codes, none[:, None], left=self.replies.rules.max_turns)
+        return self._after_answer(start, codes, none[:, None], left=self.replies.rules.max_turns)
 
     def steps(self, states: States, left: int) -> Iterator[tuple[slice, Steps]]:
         """The results of every act that is answered, block by block, with ``left`` turns left, at least 2."""
@@ -135,7 +135,7 @@ class Moves:
                 query = np.hstack([query, 2 * self.width + 1 + part.own[:, None]])
             own = np.where(query < 2 * self.width, query % self.width, part.own[:, None])
             chosen = _Codes(codes.answer[part.context[:, None], query], codes.alike[part.context[:, None], query])
-            steps = self._answered(part, chosen, own, left - 1)
+            steps = self._after_answer(part, chosen, own, left - 1)
             fits = np.tile(self._fits[part.context], 2)
             steps.paid[:, : 2 * self.width][~fits] = -np.inf
             keeps_split = np.hstack([fits, np.ones((part.size, 1), dtype=bool)])[:, : own.shape[1]].ravel()[
@@ -157,7 +157,7 @@ class Moves:
         np.put_along_axis(alike, order, together[np.cumsum(first).reshape(first.shape) - 1], axis=2)
         return _Codes(answer, alike)
 
-    def _answered(self, states: States, codes: _Codes, own: Index, left: int) -> Steps:
+    def _after_answer(self, states: States, codes: _Codes, own: Index, left: int) -> Steps:
         """The partner's answers on its turn, ``left`` turns left to it; ``own[S, A]`` is the seat's claim by then."""
         n, answer = self.width, codes.answer
         possible = self._possible(states)[:, None]  # [S, 1, K]

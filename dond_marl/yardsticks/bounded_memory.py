@@ -46,9 +46,9 @@ class _Context:
         self.number_of = int(groups.max()) + 1  # M
         self.offers = odds.offers[number]
         self.lefts = list(range(odds.rules.max_turns - seat, 0, -2))  # the seat's turns
-        rest, kept = odds.rest[number], odds.points[number]
+        rest, own_points = odds.rest[number], odds.points[number]
         # [2N] points of own claims, and of agreeing to the partner's
-        self.kept, self.taken = np.tile(kept, 2), np.tile(kept[rest], 2)
+        self.own_points, self.taken = np.tile(own_points, 2), np.tile(own_points[rest], 2)
         self.mirror = np.tile(rest, 2)[:, None] == np.tile(np.arange(self.n), 2)  # [answer, claim] that add up
         self.opening = odds.answers(odds.rules.max_turns)[self.types, -1, : 2 * self.n] if seat else None  # [K, 2N]
 
@@ -65,7 +65,7 @@ class _Context:
     def _greedy(self, left: int) -> Index:
         """The initial response: the claim with the most points for the seat."""
         answer = 1 if left == self.odds.rules.max_turns else 2 * self.n
-        return np.full((self.number_of, answer), int(np.where(self.offers, self.kept, -1).argmax()))
+        return np.full((self.number_of, answer), int(np.where(self.offers, self.own_points, -1).argmax()))
 
     def _reach(self, acts: dict[int, Index]) -> tuple[dict[int, Doubles], dict[int, Index]]:
         """The reach probability of each type, ``[M, H, K]`` by turn, and the guess after each answer, ``[M, 2N]``."""

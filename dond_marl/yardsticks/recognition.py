@@ -73,8 +73,8 @@ def recognizable_personas(partner: Partner) -> list[Persona] | None:
     """
     if isinstance(partner, HasPersonas):
         found: list[Persona] = []
-        for chance, one in partner.personas():
-            inner = recognizable_personas(one)
+        for chance, persona in partner.personas():
+            inner = recognizable_personas(persona)
             if inner is None:
                 return None
             found += [Persona(chance * each.chance, each.partner) for each in inner if chance * each.chance > 0]

@@ -134,8 +134,8 @@ class Job(NamedTuple):
     @property
     def digest(self) -> str:
         """The SHA-256 of all inputs of the run."""
-        what = self.occupant if self.config is None else dump(self.config.portable())
-        return hashlib.sha256(f"{self.arm.pick}\n{what}".encode()).hexdigest()
+        setup = self.occupant if self.config is None else dump(self.config.portable())
+        return hashlib.sha256(f"{self.arm.pick}\n{setup}".encode()).hexdigest()
 
 
 def plan_jobs(config: BaselinesConfig, names: Collection[str] | None = None) -> list[Job]:
@@ -217,8 +217,8 @@ def _is_league(path: Path) -> bool:
 def _scaled(config: Config, acts: int, arm: ArmConfig) -> Config:
     """The same league, its decisions per round scaled so that practice, matches and choice take about ``acts``."""
     left = acts - update_acts(config) - match_acts(config) - (choice_acts(config) if arm.pick != "last" else 0)
-    wanted = 2 * _decisions(config)
-    factor = left / wanted
+    needed = 2 * _decisions(config)
+    factor = left / needed
     learners = tuple(
         learner.model_copy(update={"decisions": round(learner.decisions * factor)}) for learner in config.learners
     )

@@ -106,8 +106,8 @@ def submission_of(job: Job, run: ArmRun) -> Submission:
 class SilentWatcher:
     """A progress watcher that prints nothing and records the acts of each practice of a league."""
 
-    def __init__(self, practiced: Path, tell: Callable[[str], None]) -> None:
-        self.practiced, self.warned = practiced, tell
+    def __init__(self, practiced: Path, report: Callable[[str], None]) -> None:
+        self.practiced, self.warned = practiced, report
 
     def opened(self, *_: object) -> None: ...
     def finishing(self, _message: str) -> None: ...
@@ -248,11 +248,11 @@ def missing_rosters(rows: Sequence[Row], job: Job, against: Sequence[Opponents])
 
 
 def run_jobs(
-    jobs: Sequence[Job], against: Sequence[Opponents], path: Path, workers: int, tell: Callable[[str], None]
+    jobs: Sequence[Job], against: Sequence[Opponents], path: Path, workers: int, report: Callable[[str], None]
 ) -> Iterator[ArmResult]:
     """Run and measure every job, appending new rows to the results file ``path``; yields finished and new ones.
 
-    ``tell`` reports progress. Raises what training and measuring raise.
+    ``report`` reports progress. Raises what training and measuring raise.
     """
     known = read_rows(path)
     waiting = []
@@ -263,7 +263,7 @@ def run_jobs(
         else:
             waiting.append((job, unknown))
     if len(waiting) < len(jobs):
-        tell(f"{len(jobs) - len(waiting)} of {len(jobs)} are finished and measured already")
+        report(f"{len(jobs) - len(waiting)} of {len(jobs)} are finished and measured already")
     for number, (_, new) in enumerate(in_processes(_run_and_measure, waiting, workers), start=1):
         for row in new.rows:
             results.append(path, row)
@@ -271,7 +271,7 @@ def run_jobs(
         points = ", ".join(
             f"{row['figures']['points']['value']:.2f} ({row['benchmark']['roster']})" for row in done.rows
         )
-        tell(f"{number}/{len(waiting)} {done.job.label}: {points} points of ten after {done.run.acts:,} acts")
+        report(f"{number}/{len(waiting)} {done.job.label}: {points} points of ten after {done.run.acts:,} acts")
         yield done
 
 

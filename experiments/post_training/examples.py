@@ -64,7 +64,7 @@ def collect_examples(games: GamesSection, reward: str, template: Template, seed:
     pays, rules, source = reward_of(reward), Rules(games.max_turns), open_source("lewis", split=SPLIT)
     found: list[tuple[float, list[Example]]] = []
     of_kind: dict[tuple[str, int], list[int]] = {}  # games by partner and seat
-    for number, (name, other) in enumerate((one, two) for one in games.players for two in games.partners):
+    for number, (name, other) in enumerate((player, partner) for player in games.players for partner in games.partners):
         partner = seat_occupant(other)
         table = source.block(seed, number, games.scenarios)
         for seat in (0, 1):

@@ -54,23 +54,23 @@ _NAMES = "games.json"  # the selection of an arm's examples
 _MADE_BY = "settings.json"  # inputs of an arm's adapters
 
 
-def run_experiment(config: PostTrainingConfig, tell: Callable[[str], None]) -> list[PostTrainingRow]:
+def run_experiment(config: PostTrainingConfig, report: Callable[[str], None]) -> list[PostTrainingRow]:
     """The rows of the results: the model before training, each arm and the gradient at their measured steps."""
     folder = Path(config.output_dir).expanduser()
     claim_folder(config, folder)
     check_partners(config)
-    rows = [_measured_row(config, folder, BEFORE, 0, None, tell, raw=RAW)]
+    rows = [_measured_row(config, folder, BEFORE, 0, None, report, raw=RAW)]
     first, taken = folder, 0
     for number, arm in enumerate(config.arms):
-        examples, note = arm_examples(config, arm, folder / arm.name, tell)
+        examples, note = arm_examples(config, arm, folder / arm.name, report)
         total = cloning_steps(config.cloning, len(examples))
         marks = [*range(config.held_out.every, total, config.held_out.every), total] if not number else [total]
 
         def cloning(trained: Trainee, steps: range, shown: list[Example] = examples) -> None:
-            train_by_cloning(trained, shown, config.cloning, config.seed, steps, tell)
+            train_by_cloning(trained, shown, config.cloning, config.seed, steps, report)
 
         for start, mark in zip([0, *marks], marks, strict=False):
-            _train_to(config, folder / arm.name, start, mark, cloning, None, tell)
+            _train_to(config, folder / arm.name, start, mark, cloning, None, report)
             rows.append(
                 _measured_row(
                     config,
@@ -78,18 +78,18 @@ def run_experiment(config: PostTrainingConfig, tell: Callable[[str], None]) -> l
                     arm.name,
                     mark,
                     _adapter_folder(folder / arm.name, mark),
-                    tell,
+                    report,
                     raw=RAW * (mark == total),
                 )
                 | {"reward": arm.reward, "games": note}
             )
         if not number:
             first, taken = folder / arm.name, total
-    return rows + _run_gradient(config, folder, _adapter_folder(first, taken), tell)
+    return rows + _run_gradient(config, folder, _adapter_folder(first, taken), report)
 
 
 def _run_gradient(
-    config: PostTrainingConfig, folder: Path, begun: Path, tell: Callable[[str], None]
+    config: PostTrainingConfig, folder: Path, begun: Path, report: Callable[[str], None]
 ) -> list[PostTrainingRow]:
     section, arm_folder, rows = config.gradient, folder / GRADIENT, list[PostTrainingRow]()
     for start in range(0, section.steps, section.every):
@@ -98,23 +98,23 @@ def _run_gradient(
 
         def climbing(trained: Trainee, steps: range, adapter: Path = seated_by) -> None:
             found = collect_positions(config, load_template(shipped=config.prompt), adapter, steps.start)
-            tell(f"{len(found)} positions of its own games")
-            train_by_gradient(trained, found, config, steps, tell)
+            report(f"{len(found)} positions of its own games")
+            train_by_gradient(trained, found, config, steps, report)
 
-        _train_to(config, arm_folder, start, end, climbing, begun, tell)
+        _train_to(config, arm_folder, start, end, climbing, begun, report)
         raw = RAW * (end == section.steps)
-        rows.append(_measured_row(config, folder, GRADIENT, end, _adapter_folder(arm_folder, end), tell, raw=raw))
+        rows.append(_measured_row(config, folder, GRADIENT, end, _adapter_folder(arm_folder, end), report, raw=raw))
     return rows
 
 
 def _train_to(
     config: PostTrainingConfig, arm_folder: Path, start: int, end: int, training: Callable[[Trainee, range], None],
-    begun: Path | None, tell: Callable[[str], None],
+    begun: Path | None, report: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Train from one measured step to the next, unless it is done; ``begun``: first adapter, ``None`` for a new one."""
     if (_adapter_folder(arm_folder, end) / DONE).is_file():
         return
-    tell(f"{arm_folder.name}: steps {start + 1} to {end}")
+    report(f"{arm_folder.name}: steps {start + 1} to {end}")
     began = time.process_time()
     trained = load_trainee(config, _adapter_folder(arm_folder, start) if start else begun, anew=not start)
     training(trained, range(start, end))
@@ -145,7 +145,7 @@ def _adapter_folder(arm_folder: Path, step: int) -> Path:
 
 
 def arm_examples(
-    config: PostTrainingConfig, arm: ArmSection, arm_folder: Path, tell: Callable[[str], None]
+    config: PostTrainingConfig, arm: ArmSection, arm_folder: Path, report: Callable[[str], None]
 ) -> tuple[list[Example], PostTrainingRow]:
     """The examples of an arm, from ``arm_folder`` or played and written there; and their selection."""
     path, cached = arm_folder / EXAMPLES, read_cached(arm_folder / _NAMES)
@@ -154,7 +154,7 @@ def arm_examples(
         write_examples(path, found.examples)
         cached = {"games": found.games, "kept": found.selected, "least": found.least, "examples": len(found.examples)}
         write_cached(arm_folder / _NAMES, cached)
-    tell(
+    report(
         f"{arm.name}: {cached['examples']:,} acts out of {cached['kept']:,} of {cached['games']:,} games, "
         f"with a reward of at least {cached['least']:.1f}"
     )
@@ -162,7 +162,7 @@ def arm_examples(
 
 
 def _measured_row(
-    config: PostTrainingConfig, folder: Path, arm: str, step: int, adapter: Path | None, tell: Callable[[str], None],
+    config: PostTrainingConfig, folder: Path, arm: str, step: int, adapter: Path | None, report: Callable[[str], None],
     *, raw: int = 0,
 ) -> PostTrainingRow:  # fmt: skip
     inputs = {
@@ -177,7 +177,7 @@ def _measured_row(
         write_cached(path, found)
     took = None if adapter is None else read_cached(adapter / "took.json")
     points = [value for each in found["partners"].values() for seat in each["points"] for value in seat]
-    tell(f"{arm}, step {step}: {sum(points) / len(points):.2f} points in {len(points):,} held-out games")
+    report(f"{arm}, step {step}: {sum(points) / len(points):.2f} points in {len(points):,} held-out games")
     return {"arm": arm, "step": step, **found, "training_seconds": None if took is None else took["seconds"]}
 
 

@@ -100,8 +100,8 @@ def line_logits(model: PreTrainedModel, pack: Pack) -> tuple[Tensor, Tensor]:
 def token_losses(model: PreTrainedModel, pack: Pack) -> Tensor:
     """The cross-entropy of each token of the lines, ``[N]``."""
     logits, row = line_logits(model, pack)
-    wanted = torch.from_numpy(pack.tokens[pack.of_lines]).to(logits.device)
-    return torch.nn.functional.cross_entropy(logits[row], wanted, reduction="none")
+    targets = torch.from_numpy(pack.tokens[pack.of_lines]).to(logits.device)
+    return torch.nn.functional.cross_entropy(logits[row], targets, reduction="none")
 
 
 def line_log_probs(model: PreTrainedModel, pack: Pack) -> Tensor:

@@ -151,7 +151,7 @@ def cloning_steps(section: CloningSection, examples: int) -> int:
 
 def train_by_cloning(
     trained: Trainee, examples: Sequence[Example], section: CloningSection, seed: int, steps: range,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Take the steps ``steps``; their examples and learning rates are functions of the step numbers."""
     total, round_length = cloning_steps(section, len(examples)), math.ceil(len(examples) / section.batch)
@@ -167,7 +167,7 @@ def train_by_cloning(
         loss.backward()  # type: ignore[no-untyped-call]
         mean = trained.step([loss.detach()], section.lr * learning_rate_share(step, total, section.warm))
         if not (step + 1) % 10 or step + 1 == total:
-            tell(f"step {step + 1} of {total}: loss {mean:.3f}")
+            report(f"step {step + 1} of {total}: loss {mean:.3f}")
 
 
 def learning_rate_share(step: int, total: int, warm: int) -> float:
@@ -219,7 +219,7 @@ def collect_positions(config: PostTrainingConfig, template: Template, adapter: P
 
 def train_by_gradient(
     trained: Trainee, open_positions: Sequence[ValuedPosition], config: PostTrainingConfig, steps: range,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Take the steps ``steps``, each along the gradient of the expected value of lines in some positions."""
     section, model = config.gradient, trained.read.model
@@ -239,4 +239,4 @@ def train_by_gradient(
             lost.backward()  # type: ignore[no-untyped-call]
             losses.append(lost.detach())
         mean = trained.step(losses, section.lr)
-        tell(f"step {step + 1}: an act loses {mean * len(losses):.2f} points on average")
+        report(f"step {step + 1}: an act loses {mean * len(losses):.2f} points on average")

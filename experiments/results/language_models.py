@@ -14,7 +14,7 @@ from league.tables.blocks import Section
 
 def games_section(folder: Path) -> Section:
     """Points against each opponent, by seat."""
-    rows, requested, answered = [], 0, 0
+    rows, requested, valid = [], 0, 0
     for name, report in _documents(GAMES, folder):
         member = report["member"]
         prompt = "short" if name == "language_model.json" else "brief, by value"
@@ -24,10 +24,10 @@ def games_section(folder: Path) -> Section:
             cells = [estimate(points, "points"), estimate(left, "points"), share(best), share(deals)]
             rows.append([report["against"], prompt, seat, *cells, f"{points['n']:,}"])
         requested += report["answers"][member]["asked"]
-        answered += report["answers"][member]["answered"]
+        valid += report["answers"][member]["answered"]
     heads = ("opponent", "prompt", "seat", "points of ten", "the opponent's", "share of the best response", "deals",
              "games")  # fmt: skip
-    note = f"It made {answered:,} of {requested:,} decisions itself, all of them legal acts."
+    note = f"It made {valid:,} of {requested:,} decisions itself, all of them legal acts."
     return table_section("A language model in a seat", heads, rows, note)
 
 
@@ -74,7 +74,7 @@ def diagnosis_section(report: Mapping[str, Any]) -> Section:
         ["difference of a second copy", estimate(diagnosis["noise"], "points")],
         ["legal decisions of its own", f"{answers['legal']:.1%}"],
         ["repeated queries per game", f"{answers['re_asks']:.2f}"],
-        ["beliefs stated, of those requested", f"{beliefs['answered']:,} of {beliefs['asked']:,}"],
+        ["beliefs stated, of those requested", f"{beliefs['valid']:,} of {beliefs['asked']:,}"],
     ]
     kinds = {"brier": "Brier score", "floor": "of the exact posterior", "before": "of the prior"}
     rows += [[name, estimate(beliefs[kind], "points")] for kind, name in kinds.items()]

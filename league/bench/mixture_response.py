@@ -252,7 +252,7 @@ def mixture_section(row: Mapping[str, Any]) -> Section:
         )
         for cell in row["cells"]
     ]
-    split = tuple(f"{seat}, {what}" for seat in heads for what in ("revealed", "response"))
+    split = tuple(f"{seat}, {value}" for seat in heads for value in ("revealed", "response"))
     notes: tuple[str, ...] = ("Points of ten over all scenarios of lewis; an interval holds the value for certain.",)
     if row.get("with_gamblers", False):
         notes += ("Against each member: the points of the response found, the lower end of the interval.",)

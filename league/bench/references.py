@@ -72,8 +72,8 @@ def with_families(row: Row) -> Row:
     On a sample of scenarios, which its cells have in common, an interval is at least as wide as that of the games.
     """
     benchmark, groups = row["benchmark"], {}
-    for name, wanted in (("points_families_of_train", True), ("points_other_families", False)):
-        cells = [cell for cell in row["cells"] if has_train_family(cell["partner"]) is wanted]
+    for name, in_train in (("points_families_of_train", True), ("points_other_families", False)):
+        cells = [cell for cell in row["cells"] if has_train_family(cell["partner"]) is in_train]
         groups[name] = _mean_points(cells, benchmark["headline"], alone=benchmark["every_scenario"])
     return {**row, "figures": {**row["figures"], **groups}}
 

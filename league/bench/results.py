@@ -123,10 +123,10 @@ def _lock_of(path: Path) -> Path:
     return Path(tempfile.gettempdir()) / f"dond-bench-{name}.lock"
 
 
-def read_rows(path: Path, show: Callable[[Mapping[str, Any]], object], what: str) -> list[Mapping[str, Any]]:
+def read_rows(path: Path, show: Callable[[Mapping[str, Any]], object], contents: str) -> list[Mapping[str, Any]]:
     """The rows of a file, none where there is no file; ``show`` fails for a row that is damaged.
 
-    Raises :class:`InputError`, which says that the file holds no ``what``.
+    Raises :class:`InputError`, which says that the file holds no ``contents``.
     """
     if not path.is_file():
         return []
@@ -135,7 +135,7 @@ def read_rows(path: Path, show: Callable[[Mapping[str, Any]], object], what: str
         for row in rows:
             show(row)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise InputError(f"{path} holds no {what} that can be read ({error!r}); name another file") from None
+        raise InputError(f"{path} holds no {contents} that can be read ({error!r}); name another file") from None
     return rows
 
 
@@ -147,5 +147,5 @@ def replace_row(
 ) -> None:
     """Write ``rows`` and ``row`` to the file, sorted by the key that ``same`` returns, one row per key."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    kept = sorted([*(other for other in rows if same(other) != same(row)), row], key=lambda each: str(same(each)))
-    write_atomically(path, "".join(json.dumps(each, allow_nan=False) + "\n" for each in kept))
+    lines = sorted([*(other for other in rows if same(other) != same(row)), row], key=lambda each: str(same(each)))
+    write_atomically(path, "".join(json.dumps(each, allow_nan=False) + "\n" for each in lines))

@@ -181,22 +181,22 @@ def _parts(arms: Sequence[Arm]) -> list[Table]:
     """Points, and shares where a reference is known, by what training held of a scenario and of a partner."""
     tables = []
     units: tuple[Unit, ...] = ("points", "share")
-    for what in units:
-        rows = [_by_part(arm, what, what) for arm in arms]
+    for unit_name in units:
+        rows = [_by_part(arm, unit_name, unit_name) for arm in arms]
         heads, lines = align_columns(rows, [arm.name for arm in arms])
         if heads:
-            tables.append(Table(f"{WHAT[what]} by what training held", heads, lines, "arm"))
+            tables.append(Table(f"{WHAT[unit_name]} by what training held", heads, lines, "arm"))
     return tables
 
 
-def _by_part(arm: Arm, what: str, unit: Unit) -> dict[str, Cell]:
+def _by_part(arm: Arm, unit_name: str, unit: Unit) -> dict[str, Cell]:
     row: dict[str, Cell] = {}
-    for name in arm.rows[0]["figures"].get(f"{what}_by_part", {}):
-        row[name] = _over(arm, f"{what}_by_part", unit, name)
-    row["as seat_0"] = _over(arm, f"{what}_by_seat", unit, 0)
-    row["as seat_1"] = _over(arm, f"{what}_by_seat", unit, 1)
-    row["families of train"] = _over(arm, f"{what}_families_of_train", unit)
-    row["other families"] = _over(arm, f"{what}_other_families", unit)
+    for name in arm.rows[0]["figures"].get(f"{unit_name}_by_part", {}):
+        row[name] = _over(arm, f"{unit_name}_by_part", unit, name)
+    row["as seat_0"] = _over(arm, f"{unit_name}_by_seat", unit, 0)
+    row["as seat_1"] = _over(arm, f"{unit_name}_by_seat", unit, 1)
+    row["families of train"] = _over(arm, f"{unit_name}_families_of_train", unit)
+    row["other families"] = _over(arm, f"{unit_name}_other_families", unit)
     return row
 
 
@@ -212,10 +212,13 @@ def _profile(arms: Sequence[Arm]) -> list[Table]:
         profile = statistics.performance_profile(arm.scores(shares), at)
         lines.append(TableRow(arm.name, tuple(_figure(each, "share") for each in profile.above)))
     heads = tuple(f"above {t:.0%}" if shares else f"above {t:g}" for t in at)
-    what = "share of the reference" if shares else "points of ten"
+    unit_name = "share of the reference" if shares else "points of ten"
     return [
         Table(
-            f"Performance profile: how many seeds, partners and seats have a {what} above", heads, tuple(lines), "arm"
+            f"Performance profile: how many seeds, partners and seats have a {unit_name} above",
+            heads,
+            tuple(lines),
+            "arm",
         )
     ]
 

@@ -219,8 +219,8 @@ def talk_would_end(view: View) -> str:
 def opening(partner: str, seat: int, rules: Rules, game: int, games: int) -> str:
     """The seats of a game, in one line."""
     which = f"game {game} of {games} · " if games > 1 else ""
-    you, they = (" and open", "") if seat == 0 else ("", ", who opens")
-    return f"{which}you are {SEATS[seat]}{you}; they are {partner}{they} · at most {rules.max_turns} acts"
+    you, other = (" and open", "") if seat == 0 else ("", ", who opens")
+    return f"{which}you are {SEATS[seat]}{you}; they are {partner}{other} · at most {rules.max_turns} acts"
 
 
 def ending(state: State, seat: int) -> str:
@@ -243,7 +243,7 @@ def values_table(state: State, seat: int) -> Table:
     rows: list[Row] = [("on the table", scenario.counts, "")]
     for side, number in (("you", seat), ("they", 1 - seat)):
         share = (0, 0, 0) if outcome.allocation is None else outcome.allocation[number]
-        rows.append((f"worth to {'them' if side == 'they' else side}", scenario.utilities[number], "each"))
+        rows.append((f"worth to {'them' if side == 'other' else side}", scenario.utilities[number], "each"))
         rows.append((f"{side} got", share, f"{outcome.scores[number]} of {scenario.pool_value(number)}"))
     return _items(rows, "points")
 

@@ -206,7 +206,7 @@ _REWRITES: tuple[tuple[re.Pattern[str], str], ...] = (
 _NUMBER = r"(?:\d|an?|one|two|three|four|five|both|all|the|single)"
 _LIST = rf"(?:{_NUMBER}(?: of)?(?: the)? )*{_ITEM}"
 # Items without a recipient: the speaker wants them.
-_WANTED = re.compile(
+_REQUEST = re.compile(
     rf"(?:(?:maybe|perhaps|just|only|(?:how|what) about) )*"
     rf"(?:(?:{_LIST})(?:(?: *, *(?:and )?| and | plus | with | *\+ *| )(?:{_LIST}))*"
     rf"|everything (?:but|except)(?: for)? (?:the )?{_ITEM}(?: and (?:the )?{_ITEM})?)"
@@ -233,8 +233,8 @@ def phrase_as_claims(line: str) -> str:
     for pattern, claim in _REWRITES:
         line = pattern.sub(claim, line)
     line = line.strip()
-    wanted = strip_politeness(line)
-    return f"i want {wanted}" if _WANTED.fullmatch(wanted) else line
+    request = strip_politeness(line)
+    return f"i want {request}" if _REQUEST.fullmatch(request) else line
 
 
 def _sign_as_word(item: str, found: re.Match[str]) -> str:
@@ -297,8 +297,8 @@ _REASONS = {
 def read_sentence(text: str, view: View) -> Meaning:
     """Read ``text`` as an act of the person in the game of ``view``. The act is not checked against the rules."""
     line = normalise(text)
-    meant = _first_reading(line, view)
-    return _check_doubt(meant, line, view) if isinstance(meant, Action) else meant
+    reading = _first_reading(line, view)
+    return _check_doubt(reading, line, view) if isinstance(reading, Action) else reading
 
 
 def _first_reading(line: str, view: View) -> Meaning:
@@ -324,26 +324,26 @@ def _first_reading(line: str, view: View) -> Meaning:
     return act
 
 
-def _check_doubt(meant: Action, line: str, view: View) -> Meaning:
+def _check_doubt(reading: Action, line: str, view: View) -> Meaning:
     """Turn a reading into a question where the sentence contradicts it: a question mark, a condition, "both" of one."""
-    if meant.act_type is Act.AGREE and (line.endswith("?") or _A_QUESTION.match(strip_politeness(line))):
-        if view.rule_against(meant) is not None:
+    if reading.act_type is Act.AGREE and (line.endswith("?") or _A_QUESTION.match(strip_politeness(line))):
+        if view.rule_against(reading) is not None:
             return Misread(NO_ANSWERS, unread=True)
         return AmbiguousLine(
-            "That is a question, and no agreement: they answer offers. Do you accept their offer?", (meant,)
+            "That is a question, and no agreement: they answer offers. Do you accept their offer?", (reading,)
         )
-    if meant.act_type is Act.AGREE and _IF.search(line) and view.rule_against(meant) is None:
-        return AmbiguousLine("That names a condition. Do you accept their offer as it is?", (meant,))
+    if reading.act_type is Act.AGREE and _IF.search(line) and view.rule_against(reading) is None:
+        return AmbiguousLine("That names a condition. Do you accept their offer as it is?", (reading,))
     not_two = [
         (kind, view.counts[kind]) for kind in map(_item_index, _BOTH.findall(line)) if view.counts[kind] not in (0, 2)
     ]
-    if meant.act_type.is_offer and not_two and view.rule_against(meant) is None:
+    if reading.act_type.is_offer and not_two and view.rule_against(reading) is None:
         there = " and ".join(f"only 1 {ITEMS[kind]}" if n == 1 else f"{n} {ITEMS[kind]}s" for kind, n in not_two)
         are = "is" if not_two[0][1] == 1 else "are"
         return AmbiguousLine(
-            f'There {are} {there} on the table, so "both" is not clear. Is this what you mean?', (meant,)
+            f'There {are} {there} on the table, so "both" is not clear. Is this what you mean?', (reading,)
         )
-    return meant
+    return reading
 
 
 def _item_index(item: str) -> int:
@@ -405,12 +405,12 @@ def _addition(line: str, view: View) -> Meaning | None:
     if base is None:
         return None
     changed = tuple(number - n if gives else number + n for number, n in zip(base, named, strict=True))
-    wanted = changed[0], changed[1], changed[2]
-    if not all(0 <= n <= count for n, count in zip(wanted, view.counts, strict=True)):
+    request = changed[0], changed[1], changed[2]
+    if not all(0 <= n <= count for n, count in zip(request, view.counts, strict=True)):
         return Misread(f"there are only {describe_items(view.counts)} on the table", unread=True)
-    offer = Action(Act.PROPOSE, wanted)
+    offer = Action(Act.PROPOSE, request)
     whole = _annotate(line, view).action
-    if too and sum(n > 0 for n in named) > 1 and whole is not None and whole.act_type.is_offer and whole.oA != wanted:
+    if too and sum(n > 0 for n in named) > 1 and whole is not None and whole.act_type.is_offer and whole.oA != request:
         return AmbiguousLine("Besides what they offer you, or instead of it?", (offer, whole))
     return offer
 

@@ -61,13 +61,13 @@ def read_line(line: str, view: View) -> ReadAct | TableCommand | AmbiguousLine |
     action = _command(word, tail.strip(), view)
     if action is None and len(text) > MAX_CHARACTERS:
         return Misread(f"that is too long to read: at most {MAX_CHARACTERS} characters")
-    meant = read_sentence(text, view) if action is None else action
-    if not isinstance(meant, Action):
-        return meant
-    rule = view.rule_against(meant)
+    reading = read_sentence(text, view) if action is None else action
+    if not isinstance(reading, Action):
+        return reading
+    rule = view.rule_against(reading)
     if rule is None:
-        return ReadAct(meant, sure=action is not None)
-    if meant.act_type.is_offer:
+        return ReadAct(reading, sure=action is not None)
+    if reading.act_type.is_offer:
         everything = " ".join(map(str, view.counts))
         rule = f"there are {describe_items(view.counts)} on the table; keep from p 0 0 0 up to p {everything}"
     return Misread(f"not legal: {rule}")

@@ -146,8 +146,8 @@ def _certain(state: State) -> Contexts:
     scenario, seat = state.scenario, state.mover
     counts = np.array([scenario.counts], dtype=np.int8)
     mine, theirs = (np.array([scenario.utilities[each]], dtype=np.int8) for each in (seat, 1 - seat))
-    one = np.ones((1, 1))
-    return Contexts(Views(counts, mine), Views(counts, theirs), np.zeros((1, 1), dtype=np.int64), one, one[0])
+    unit = np.ones((1, 1))
+    return Contexts(Views(counts, mine), Views(counts, theirs), np.zeros((1, 1), dtype=np.int64), unit, unit[0])
 
 
 def _states_of_seat(record: GameRecord, seat: int) -> list[State]:

@@ -58,12 +58,12 @@ class Terms(NamedTuple):
         players: tuple[Partner, Partner],
         against: Partner,
         *,
-        whisper: HintSource | None = None,
+        hints: HintSource | None = None,
         index: tuple[int, ...] = (),
     ) -> Iterator[Games]:
         """The games of ``players[0]`` in seat_0, then those of ``players[1]`` in seat_1.
 
-        ``whisper`` advises the players; ``index`` names the noise besides the seed. Raises
+        ``hints`` advises the players; ``index`` names the noise besides the seed. Raises
         :class:`~dond_marl.rollout.OccupantError`.
         """
         for seat, player in enumerate(players):
@@ -75,7 +75,7 @@ class Terms(NamedTuple):
                 index=(*index, seat),
                 prior=self.source.prior,
                 reveal_partner_utilities=self.revealed,
-                hints=(whisper, None) if seat == 0 else (None, whisper),
+                hints=(hints, None) if seat == 0 else (None, hints),
             )
 
 
@@ -119,9 +119,9 @@ class Scores(NamedTuple):
     against: Mapping[str, Estimate]  # points by opponent
 
 
-def score(member: Partner, against: Partner, terms: Terms, whisper: HintSource | None = None) -> Result:
-    """Play ``member`` against one partner; ``whisper`` advises ``member``. Raises :class:`UnreachedError`."""
-    games, answers = collect_games(terms.games((member, member), against, whisper=whisper), MEMBER, PARTNER)
+def score(member: Partner, against: Partner, terms: Terms, hints: HintSource | None = None) -> Result:
+    """Play ``member`` against one partner; ``hints`` advises ``member``. Raises :class:`UnreachedError`."""
+    games, answers = collect_games(terms.games((member, member), against, hints=hints), MEMBER, PARTNER)
     groups, points = scenario_groups(terms.scenarios), _own_points(games, terms)
     first, second = (mean_over_scenarios(own, groups, terms.confidence, ~np.isnan(own)) for own in points)
     return Result(

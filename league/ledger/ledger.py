@@ -111,12 +111,12 @@ class Ledger:
     @property
     def has_begun(self) -> bool:
         """Whether the start of the run is written."""
-        return bool(self._one("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'"))
+        return bool(self._value("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'"))
 
     @property
     def next_round(self) -> int:
         """Number of the first round that is not committed."""
-        return int(self._one("SELECT coalesce(max(round) + 1, 0) FROM rounds"))
+        return int(self._value("SELECT coalesce(max(round) + 1, 0) FROM rounds"))
 
     def meta(self) -> dict[str, str]:
         """Inputs of the run: settings, and the digest of the scenario source."""
@@ -157,7 +157,7 @@ class Ledger:
 
     def scenarios(self, number: int) -> Scenarios:
         """The scenarios of a committed round."""
-        packed = self._one("SELECT scenarios FROM rounds WHERE round = ?", number)
+        packed = self._value("SELECT scenarios FROM rounds WHERE round = ?", number)
         table = np.frombuffer(packed, dtype=np.int8).reshape(-1, 9)
         return Scenarios(table[:, :3], table[:, 3:].reshape(-1, 2, 3))
 
@@ -182,7 +182,7 @@ class Ledger:
 
     def stage(self, number: int) -> int:
         """Index of the stage of a committed round."""
-        return int(self._one("SELECT stage FROM rounds WHERE round = ?", number))
+        return int(self._value("SELECT stage FROM rounds WHERE round = ?", number))
 
     def decisions(self, number: int) -> list[Decision]:
         """Decisions at the end of a committed round."""
@@ -199,7 +199,7 @@ class Ledger:
 
     def last_seal(self) -> str:
         """SHA-256 over the rows of the last committed round and the seal before it."""
-        return str(self._one("SELECT sha256 FROM seals ORDER BY round DESC LIMIT 1"))
+        return str(self._value("SELECT sha256 FROM seals ORDER BY round DESC LIMIT 1"))
 
     def failures(self) -> list[tuple[int, str, str]]:
         """Every failed match or practice: its round, the member at fault, and the error message."""
@@ -265,7 +265,7 @@ class Ledger:
             digest.update(json.dumps([table, *cells]).encode())
 
     def _join(self, members: Sequence[Member]) -> None:
-        joined = self._one("SELECT count(*) FROM members")
+        joined = self._value("SELECT count(*) FROM members")
         rows = [
             (m.name, joined + place, m.spec, m.role, m.split, m.parent, m.born, m.blob)
             for place, m in enumerate(members)
@@ -278,12 +278,12 @@ class Ledger:
             self._db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608  # constants
 
     def _check(self) -> None:
-        version = self._one("PRAGMA user_version")
+        version = self._value("PRAGMA user_version")
         if self.has_begun and version != SCHEMA_VERSION:
             raise LedgerError(
                 f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"
             )
-        verdict = self._one("PRAGMA quick_check(1)")
+        verdict = self._value("PRAGMA quick_check(1)")
         if verdict != "ok":
             raise LedgerError(f"{self.path}: the ledger is damaged ({verdict}); restore a copy or start a new run")
 
@@ -291,7 +291,7 @@ class Ledger:
         with self._ledger_errors("read"):
             yield from self._db.execute(query, values)
 
-    def _one(self, query: str, *values: object) -> Any:
+    def _value(self, query: str, *values: object) -> Any:
         return next(self._rows(query, *values))[0]
 
     @contextlib.contextmanager
@@ -361,7 +361,7 @@ class ReadLedger(Ledger):
                     raise
                 self._db.close()
                 self._connect("immutable=1")  # there is no log, so no process is writing
-            version = self._one("PRAGMA user_version")
+            version = self._value("PRAGMA user_version")
         if self.has_begun and version != SCHEMA_VERSION:
             raise LedgerError(
                 f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"

@@ -111,18 +111,18 @@ class AllowedNames(NamedTuple):
                     f"{name} of {kind!r}, which comes from another package, must be a number: {OPEN}"
                 )
 
-    def _check_value(self, what: str, value: object) -> None:
+    def _check_value(self, name: str, value: object) -> None:
         """Allow numbers, words, occupants and lists of these."""
         if isinstance(value, list | tuple) and len(value) <= MAX_LIST:
             for part in value:
-                self._check_value(what, part)
+                self._check_value(name, part)
         elif isinstance(value, Mapping):
             self._check(value)
         elif isinstance(value, str):
             if not value.isidentifier() or value in PARTNERS:
                 self._check(value)
         elif not isinstance(value, bool | int | float | None):
-            raise OccupantNameError(f"{what} must be a number, a word or an occupant: {OPEN}")
+            raise OccupantNameError(f"{name} must be a number, a word or an occupant: {OPEN}")
 
     def _check_file(self, path: str) -> None:
         """Allow a checkpoint of at most ``MAX_CHECKPOINT`` bytes under one of the folders."""
@@ -293,11 +293,11 @@ def make_source(key: str, data_dir: Path | None) -> ScenarioSource:
     return open_source(name, split=split or None, data_dir=data_dir)
 
 
-def parse_whole_number(what: str, typed: str, low: int, high: int) -> int:
+def parse_whole_number(name: str, typed: str, low: int, high: int) -> int:
     """A typed whole number in ``low``..``high``. Raises ``ValueError``."""
     text = typed.strip()
     if not (text.isascii() and text.isdigit() and low <= int(text[:20]) <= high):
-        raise ValueError(f"{what} must be a whole number in {low}..{high}; got {quote(typed)}")
+        raise ValueError(f"{name} must be a whole number in {low}..{high}; got {quote(typed)}")
     return int(text)
 
 

@@ -94,8 +94,8 @@ def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: P
     rules = rules_of(candidate)
     if rules is None:
         length, secret = MESSAGE_LENGTH if choice.messages == "text" else 0, choice.binding == "claims"
-        what = "acts, a claim of each among them," if secret else "acts"
-        turns = parse_whole_number(what, choice.max_turns, 1 + secret, 100)
+        content = "acts, a claim of each among them," if secret else "acts"
+        turns = parse_whole_number(content, choice.max_turns, 1 + secret, 100)
         rules = Rules(turns, choice.disagree, length, secret)  # type: ignore[arg-type]  # Rules checks it
     # Without a seed each game is another one.
     seed = parse_whole_number("seed", choice.seed, 0, 2**63 - 1) if choice.seed.strip() else secrets.randbits(31)

@@ -151,16 +151,16 @@ class LocalJudge:
         """The selected statements, each with whether it must be true."""
         menu = statements(self.labelled.games, self.labelled.seat)
         right = {
-            (name, wanted): int(((true == wanted) == self.labelled.labels).sum())
+            (name, shown): int(((true == shown) == self.labelled.labels).sum())
             for name, true in menu.items()
-            for wanted in (True, False)
+            for shown in (True, False)
         }
         return [rule for rule, hits in right.items() if hits == max(right.values())]
 
     def verdicts(self, games: Games, seat: int) -> Int8s:
         """A :class:`Verdict` for each game, ``[N]``."""
         menu = statements(games, seat)
-        votes = np.sum([menu[name] == wanted for name, wanted in self.rules], axis=0)
+        votes = np.sum([menu[name] == shown for name, shown in self.rules], axis=0)
         verdicts = np.where(2 * votes > len(self.rules), Verdict.YES, Verdict.NO).astype(np.int8)
         return count_verdicts(self.tally, verdicts)
 

@@ -50,8 +50,8 @@ def tractable_members(partner: Partner, rules: Rules, name: str = "partner") -> 
     """
     if isinstance(partner, Mixture):
         members = []
-        for member, (share, one) in zip(partner.names, partner.personas(), strict=True):
-            members += [each._replace(share=each.share * share) for each in tractable_members(one, rules, member)]
+        for member, (share, persona) in zip(partner.names, partner.personas(), strict=True):
+            members += [each._replace(share=each.share * share) for each in tractable_members(persona, rules, member)]
         return members
     minds = personas_of(partner)
     if minds is None or not is_enumerable(partner, rules) or not all(mind.partner.traits.memoryless for mind in minds):

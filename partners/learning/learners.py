@@ -430,9 +430,9 @@ def regret_loss(log_probs: Tensor, regrets: Tensor) -> Tensor:
     regrets = regrets.t()
     possible, known = torch.isfinite(regrets), ~regrets[-1].isnan()
     points = torch.where(possible, TEN * regrets, 0.0)
-    wanted = torch.softmax(torch.where(possible, -points / REGRET_SCALE, -torch.inf).where(known, 0.0), dim=0)
+    targets = torch.softmax(torch.where(possible, -points / REGRET_SCALE, -torch.inf).where(known, 0.0), dim=0)
     clipped = torch.where(possible, log_probs.clamp(min=LEAST_LOG_PROB), 0.0)
-    return known * (log_probs.exp() * points - wanted * clipped).sum(dim=0) / 2
+    return known * (log_probs.exp() * points - targets * clipped).sum(dim=0) / 2
 
 
 def policy_gradient(log_prob: Tensor, weight: Tensor) -> Tensor:

@@ -141,21 +141,21 @@ class PolicyNetwork(nn.Module):
 
     def first_layer(self, inputs: Tensor) -> Tensor:
         """``one_hot(inputs) @ weight.T + bias``, ``[B, H]``, computed as sums of columns of ``weight``."""
-        ones, spelled, kept = len(self._levels), len(self._one_hot_columns), len(self._plain)
+        levels, one_hot, plain = len(self._levels), len(self._one_hot_columns), len(self._plain)
         weight, bias = self._first_linear.weight, self._first_linear.bias
-        table = pad(weight[:, :ones].t(), (0, 0, 0, 1))  # [all levels and a row of zeros, H]
-        chosen = inputs[:, :spelled].to(torch.int64).contiguous()
+        table = pad(weight[:, :levels].t(), (0, 0, 0, 1))  # [all levels and a row of zeros, H]
+        chosen = inputs[:, :one_hot].to(torch.int64).contiguous()
         sums = embedding_bag(chosen, table, mode="sum")
-        return sums.addmm_(inputs[:, spelled : spelled + kept], weight[:, ones:].t()).add_(bias)
+        return sums.addmm_(inputs[:, one_hot : one_hot + plain], weight[:, levels:].t()).add_(bias)
 
     def one_hot(self, inputs: Tensor) -> Tensor:
         """The input of the first layer's product, ``[B, E]``: one-hot vectors, then the plain features."""
-        columns, ones, kept = inputs.t().contiguous(), len(self._levels), len(self._plain)
-        spelled = len(self._one_hot_columns)
-        expanded = columns.new_empty(ones + kept, columns.shape[1])
-        torch.index_select(columns[:spelled], 0, self._column_of_level, out=expanded[:ones])
-        expanded[:ones].eq_(self._levels)
-        expanded[ones:] = columns[spelled : spelled + kept]
+        columns, levels, plain = inputs.t().contiguous(), len(self._levels), len(self._plain)
+        one_hot = len(self._one_hot_columns)
+        expanded = columns.new_empty(levels + plain, columns.shape[1])
+        torch.index_select(columns[:one_hot], 0, self._column_of_level, out=expanded[:levels])
+        expanded[:levels].eq_(self._levels)
+        expanded[levels:] = columns[one_hot : one_hot + plain]
         return expanded.t()
 
     @property

@@ -29,7 +29,7 @@ from dond_marl.yardsticks.beliefs import (
     partner_beliefs,
 )
 from partners.parameters import check_number
-from partners.scripted.menu import ONE, Menu, distinct_games, favourite, menu, own_share_of_offer, own_shares
+from partners.scripted.menu import WHOLE, Menu, distinct_games, favourite, menu, own_share_of_offer, own_shares
 from partners.scripted.offers import (
     Claims,
     Points,
@@ -240,7 +240,7 @@ class Ultimatum:
         splits = menu(some)
         claims, expected = favourite(splits, splits.points * _chance_left(some, splits))
         claim, gift = claims[which], offer_worth(turns)
-        enough = gift.astype(np.int64) * ONE >= expected[which]
+        enough = gift.astype(np.int64) * WHOLE >= expected[which]
         if turns.rules.max_turns - turns.turns_taken == 1:
             enough |= gift > 0
         return answer(has_offer(turns) & enough, claim, Act.INSIST if own_turn(turns) else Act.PROPOSE)
@@ -330,7 +330,7 @@ def _prior_values(turns: Turns) -> NDArray[np.int64]:
 
 def _mean_values(views: PriorKnowledge, weights: Doubles) -> NDArray[np.int64]:
     shares = views.types[:, :, views.which] / views.wholes[:, views.which]
-    means: NDArray[np.int64] = np.rint((shares * weights).sum(axis=1) * ONE).astype(np.int64)
+    means: NDArray[np.int64] = np.rint((shares * weights).sum(axis=1) * WHOLE).astype(np.int64)
     return means
 
 
@@ -357,6 +357,6 @@ def _chance_left(turns: Turns, splits: Menu) -> NDArray[np.int64]:
         for left in range(8):
             if left & pattern:
                 by_pattern[left] += some
-    chances = np.rint(by_pattern * ONE).astype(np.int64)
+    chances = np.rint(by_pattern * WHOLE).astype(np.int64)
     rest = sum(weight * (turns.counts[:, item] > splits.items[item]) for item, weight in enumerate((4, 2, 1)))
     return np.take_along_axis(chances, np.asarray(rest), axis=0)

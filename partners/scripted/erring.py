@@ -21,7 +21,7 @@ from partners.parameters import check_number, check_share, check_whole_number
 from partners.scripted.bayesian import prior_values
 from partners.scripted.chance import Random
 from partners.scripted.menu import (
-    ONE,
+    WHOLE,
     Menu,
     distinct_games,
     favourite,
@@ -89,9 +89,9 @@ class QuantalResponse:
         table = np.exp(self.rationality * np.arange(-_STEPS, _STEPS + 1) / _STEPS)
         worths = np.where(splits.fits, self._worths(some, splits), -1)
         best = worths.max(axis=0)
-        claims = table[_STEPS - (best - worths) * _STEPS // ONE] * splits.fits
+        claims = table[_STEPS - (best - worths) * _STEPS // WHOLE] * splits.fits
         agreeing = own_share_of_offer(turns)
-        agrees = table[_STEPS + (agreeing - best[which]) * _STEPS // ONE] * has_offer(turns)
+        agrees = table[_STEPS + (agreeing - best[which]) * _STEPS // WHOLE] * has_offer(turns)
         return claims, agrees
 
     def _worths(self, turns: Turns, splits: Menu) -> NDArray[np.int64]:
@@ -100,9 +100,9 @@ class QuantalResponse:
         if left == 1:
             return np.zeros(splits.fits.shape, dtype=np.int64)
         taken_up = shares_left(turns, splits, prior_values(turns))
-        hope = round(self.hope * ONE) if left > 2 else 0
-        worths: NDArray[np.int64] = own_shares(splits, pool_worth(turns)) * taken_up + hope * (ONE - taken_up)
-        return worths // ONE
+        hope = round(self.hope * WHOLE) if left > 2 else 0
+        worths: NDArray[np.int64] = own_shares(splits, pool_worth(turns)) * taken_up + hope * (WHOLE - taken_up)
+        return worths // WHOLE
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,9 @@ class LevelK:
         taken_up = [left]  # in 1 / 2**20, by each level
         for level in range(1, self.level + 1):
             claim, value = favourite(splits, own * self._chance(taken_up))
-            worth = value // (ONE * _STEPS)
+            worth = value // (WHOLE * _STEPS)
             if level < self.level:
-                taken_up.append(np.where(left >= worth, ONE, 0))
+                taken_up.append(np.where(left >= worth, WHOLE, 0))
         enough = own_share_of_offer(turns) >= worth[which]
         if turns.rules.max_turns - turns.turns_taken == 1:
             enough |= offer_worth(turns) > 0

@@ -19,7 +19,7 @@ from dond_marl.splits import grid_size
 from dond_marl.yardsticks.beliefs import numbers_of
 from partners.scripted.offers import Points, offer_worth, pool_worth
 
-ONE = 1 << 20  # the whole of a share, where shares are whole numbers
+WHOLE = 1 << 20  # the whole of a share, where shares are whole numbers
 _BASE = MAX_COUNT + 1
 _SMALL = 4  # of a type: the splits of all pools with no more are cached in one table
 _FEW = 64  # pools whose splits are cached
@@ -93,13 +93,13 @@ def _splits_of(pools: tuple[int, ...]) -> tuple[Int8s, NDArray[np.int64]]:
 def own_shares(splits: Menu, wholes: Points) -> NDArray[np.int64]:
     """The seat's share of each split, ``[N, B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
     # A quotient of two numbers this small is never rounded up to the next whole number.
-    shares: NDArray[np.int64] = (splits.points * float(ONE) / np.maximum(wholes, 1)).astype(np.int64)
+    shares: NDArray[np.int64] = (splits.points * float(WHOLE) / np.maximum(wholes, 1)).astype(np.int64)
     return shares
 
 
 def own_share_of_offer(turns: Turns) -> NDArray[np.int64]:
     """The seat's share of the offer on the table, ``[B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
-    share: NDArray[np.int64] = offer_worth(turns).astype(np.int64) * ONE // np.maximum(pool_worth(turns), 1)
+    share: NDArray[np.int64] = offer_worth(turns).astype(np.int64) * WHOLE // np.maximum(pool_worth(turns), 1)
     return share
 
 
@@ -107,7 +107,7 @@ def shares_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArra
     """The partner's share of what each split leaves, with item ``values[3, B]``; ``[N, B]``, all in 1 / 2**20."""
     total = (values * turns.counts.T).sum(axis=0)
     taken = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
-    left: NDArray[np.int64] = np.minimum(np.maximum(total - taken, 0), ONE)
+    left: NDArray[np.int64] = np.minimum(np.maximum(total - taken, 0), WHOLE)
     return left
 
 
@@ -117,7 +117,7 @@ def share_of_offer(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]
     Before its first claim that is the whole pool.
     """
     theirs = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
-    share: NDArray[np.int64] = np.clip(theirs, 0, ONE)
+    share: NDArray[np.int64] = np.clip(theirs, 0, WHOLE)
     return share
 
 

@@ -181,4 +181,6 @@ class Personas:
     def _aspirations(self, turns: Turns) -> Doubles:
         """The aspiration of each persona now, ``[16]``."""
         t = progress(turns)
-        return np.array([one.floor + (1 - one.floor) * (1 - t**one.exponent) for _, one in self.personas()])
+        return np.array(
+            [persona.floor + (1 - persona.floor) * (1 - t**persona.exponent) for _, persona in self.personas()]
+        )

@@ -33,8 +33,8 @@ def rows(device: str, repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     cuda = device == "cuda"
     clock = time.perf_counter if cuda else time.process_time
 
-    def row(what: str, how: str, ours: Timed, theirs: Timed, bar: int | None = None) -> BenchmarkRow:
-        mine, hosts, ratio = compare(ours, theirs, repeats, seconds, clock)
+    def row(what: str, how: str, own: Timed, theirs: Timed, bar: int | None = None) -> BenchmarkRow:
+        mine, hosts, ratio = compare(own, theirs, repeats, seconds, clock)
         needed, reached = ("none", None) if bar is None else (f">= {bar:,}", mine >= bar)
         peer = "the same PPO, games on the host in NumPy"
         return BenchmarkRow(what, f"{how}; {_WORKLOAD}", "decisions/s", 1, mine, peer, hosts, ratio, needed, reached)
@@ -42,13 +42,13 @@ def rows(device: str, repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     with torch_threads(1):
         for name, network in NETWORKS.items():
             against = f"against the default heuristic, 2x128{name}"
-            ours, theirs = (_start_training(device, network, on) for on in ("device", "host"))
+            own, theirs = (_start_training(device, network, on) for on in ("device", "host"))
             bar = BAR if cuda and not name else None
-            yield row(f"PPO on {device}", f"play and update, {against}", _step_once(ours), _step_once(theirs), bar)
-            yield row(f"practice on {device}", f"play alone, {against}", _play_once(ours), _play_once(theirs))
-        ours, theirs = (_start_training(device, {}, on, POOL) for on in ("device", "host"))
+            yield row(f"PPO on {device}", f"play and update, {against}", _step_once(own), _step_once(theirs), bar)
+            yield row(f"practice on {device}", f"play alone, {against}", _play_once(own), _play_once(theirs))
+        own, theirs = (_start_training(device, {}, on, POOL) for on in ("device", "host"))
         against = "against the roster train, 2x128"
-        yield row(f"practice on {device}", f"play alone, {against}", _play_once(ours), _play_once(theirs))
+        yield row(f"practice on {device}", f"play alone, {against}", _play_once(own), _play_once(theirs))
 
 
 _WORKLOAD = f"{GAMES:,} games, at least {2 * GAMES:,} decisions an update, minibatches of 32,768, 4 epochs"

@@ -189,10 +189,10 @@ def vector(partner: str) -> Timed:
 def vector_of_single_views(partner: str) -> Timed:
     """16 games, the same observations and acts."""
 
-    def one() -> Any:
+    def make_view() -> Any:
         return view(SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner), "discrete")
 
-    return _replay_vector(SyncVectorEnv([one] * VECTOR_PEERS, autoreset_mode=AutoresetMode.SAME_STEP))
+    return _replay_vector(SyncVectorEnv([make_view] * VECTOR_PEERS, autoreset_mode=AutoresetMode.SAME_STEP))
 
 
 def _replay_vector(env: VectorEnv[Any, Any, Any]) -> Timed:

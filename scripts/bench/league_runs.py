@@ -171,9 +171,9 @@ def backend_rows(repeats: int, at_least: float) -> Iterator[BenchmarkRow]:
     """Speed-up of two workers over one process, overhead of one task, start-up time of a worker."""
     tasks = _matches(_games_per_match(MATCH_SECONDS), TASKS)
     with ProcessBackend(WORKERS) as workers, InProcess() as alone:
-        ours, theirs = _round(workers, tasks), _round(alone, tasks)
-        ours(), theirs()  # warm up
-        pairs = [(rate(ours, at_least), rate(theirs, at_least)) for _ in range(repeats)]
+        own, theirs = _round(workers, tasks), _round(alone, tasks)
+        own(), theirs()  # warm up
+        pairs = [(rate(own, at_least), rate(theirs, at_least)) for _ in range(repeats)]
     ratios = [mine / peer for mine, peer in pairs]
     ratio = statistics.median(ratios)
     yield BenchmarkRow(
@@ -197,10 +197,10 @@ def _task_cost(repeats: int) -> BenchmarkRow:
     """Overhead per task in milliseconds: time from task to result, minus the time of playing it."""
     tasks, costs = _matches(1, SMALL_MATCHES), []
     with ProcessBackend(1) as worker, InProcess() as alone:
-        ours, theirs = _round(worker, tasks), _round(alone, tasks)
-        ours(), theirs()  # warm up
+        own, theirs = _round(worker, tasks), _round(alone, tasks)
+        own(), theirs()  # warm up
         for _ in range(repeats):
-            costs.append(1e3 * SEAT_ORDERS * (1 / rate(ours, ONE_REPEAT) - 1 / rate(theirs, ONE_REPEAT)))
+            costs.append(1e3 * SEAT_ORDERS * (1 / rate(own, ONE_REPEAT) - 1 / rate(theirs, ONE_REPEAT)))
     workload = f"{SMALL_MATCHES} matches over one scenario by a worker, minus the same in this process; "
     workload += f"{min(costs):.2f} to {max(costs):.2f}"
     return BenchmarkRow("overhead per task", workload, "ms", 1, statistics.median(costs))

@@ -71,10 +71,10 @@ def end_deals(tree: Tree, policy: Policy) -> EndDeals:
     paid, most, closes = [0.0, 0.0], [0.0, 0.0], [0.0] * tree.turns
     for turn in range(2, tree.turns - 1):  # on which END may close what the mover claimed two turns before
         mover, other = turn % 2, 1 - turn % 2
-        claims, answered = policy[turn - 2][..., :n], policy[turn - 1][:, every, rest]
+        claims, replies = policy[turn - 2][..., :n], policy[turn - 1][:, every, rest]
         walks = policy[turn][:, rest, n + 1]  # [V, N] after what the mover claimed was left to it
         claimed = np.einsum("moh,mhs->mos", reach[turn - 2], claims, optimize=True)
-        closed = claimed * answered[None] * walks[:, None]  # [V, V, N]
+        closed = claimed * replies[None] * walks[:, None]  # [V, V, N]
         closes[turn] = float(closed.sum())
         paid[mover] += float((closed * points[:, None]).sum())
         paid[other] += float((closed * points[None, :, ::-1]).sum())
@@ -159,9 +159,9 @@ class Equilibrium:
     def view_numbers(self, counts: Int8s, utilities: Int8s) -> Index:
         """The index of each view among those of ``lewis``, ``[B]``; -1 for others."""
         keys, _, _ = self._views
-        wanted = numbers_of(*_in_order(counts, utilities))
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[place] == wanted, place, -1)
+        numbers = numbers_of(*_in_order(counts, utilities))
+        place = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+        return np.where(keys[place] == numbers, place, -1)
 
     def probs(self, counts: Int8s, utilities: Int8s, claim: Int8s, left: Index) -> Doubles:
         """The probability of each act, ``[B, N + 2]``, of seats with the views ``counts[B, 3]``, ``utilities[B, 3]``.

@@ -49,8 +49,8 @@ class Pool:
     @property
     def splits(self) -> Int8s:
         """The items that each split keeps, ``[N, 3]``."""
-        kept: Int8s = splits_of(self.counts[None]).oA[0]
-        return kept
+        own_share: Int8s = splits_of(self.counts[None]).oA[0]
+        return own_share
 
     @property
     def renamings(self) -> list[tuple[Index, Index]]:
@@ -168,8 +168,8 @@ class Tree:
     @cached_property
     def agreed(self) -> Worth:
         """The points of AGREE to each claim of the other seat: ``[V, 1 or V, N]`` and ``[1 or V, V, N]``."""
-        taken, kept = self.pool.points[:, None, ::-1], self.pool.points[None]
-        return Worth(taken, kept)
+        taken, own_share = self.pool.points[:, None, ::-1], self.pool.points[None]
+        return Worth(taken, own_share)
 
     def uniform(self) -> list[Doubles]:
         """The uniform policy over legal acts."""
@@ -221,7 +221,7 @@ class Tree:
         """The value of a turn, ``[V, V, H]``, and the chosen probabilities, from the value of the next turn."""
         n, (views, _, memories) = self.width, reach.shape
         beliefs = view_beliefs(reach)
-        agreed, left = self._answered(memories)
+        agreed, left = self._after_answer(memories)
         worths = np.full((views, memories, n + 2), -np.inf)
         worths[..., n + 1] = 0.0
         if turn > 0:
@@ -247,7 +247,7 @@ class Tree:
         shape = (views, views, memories)
         return Worth(np.broadcast_to(mover, shape), np.broadcast_to(other, shape)), chances
 
-    def _answered(self, memories: int) -> Worth:
+    def _after_answer(self, memories: int) -> Worth:
         """The points of AGREE in each memory, whose last digit is the last claim; 0 before any."""
         if memories == 1 and self.width > 1:
             return Worth(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))

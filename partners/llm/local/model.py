@@ -70,7 +70,7 @@ class LocalModel:
         prefixes = []
         for opening in openings:
             first, *others = self.prompts([opening + more for more in _FOLLOWING])
-            shared = min(_common_length(first, other) for other in others)
+            shared = min(_common_length(first, second) for second in others)
             prefixes.append(first[:shared])
         return prefixes
 
@@ -180,10 +180,10 @@ def fingerprint(source: str | Path) -> str:
     return digest.hexdigest()
 
 
-def _common_length(one: Sequence[int], other: Sequence[int]) -> int:
+def _common_length(first: Sequence[int], second: Sequence[int]) -> int:
     """The number of tokens that two texts have in common at the beginning."""
-    both = min(len(one), len(other))
-    return next((place for place in range(both) if one[place] != other[place]), both)
+    both = min(len(first), len(second))
+    return next((place for place in range(both) if first[place] != second[place]), both)
 
 
 def _reason(error: Exception) -> str:
