@@ -80,10 +80,10 @@ class AnacConfig(Section):
 
     @field_validator("ours")
     @classmethod
-    def _known(cls, ours: tuple[str, ...]) -> tuple[str, ...]:
-        for spec in ours:
+    def _known(cls, occupants: tuple[str, ...]) -> tuple[str, ...]:
+        for spec in occupants:
             check_spec(spec)
-        return ours
+        return occupants
 
     @model_validator(mode="after")
     def _of_the_sample(self) -> AnacConfig:
@@ -129,21 +129,21 @@ def sample_scenarios(number: int, seed: int) -> Scenarios:
 
 
 def play_cell(
-    player: Partner, ours: Partner, seat: int, scenarios: Scenarios, max_turns: int, seed: int, block: int = 0
+    player: Partner, occupant: Partner, seat: int, scenarios: Scenarios, max_turns: int, seed: int, block: int = 0
 ) -> Games:
     """The games of ``player`` in ``seat``; the noise depends on the block, not on the players."""
-    both = (player, ours) if seat == 0 else (ours, player)
+    both = (player, occupant) if seat == 0 else (occupant, player)
     return rollout(both, scenarios, Rules(max_turns), seed=seed, index=(seat, block), prior=SOURCE)
 
 
 def summarise_cell(
-    player: str, ours: str, seat: int, games: Games, forfeits: dict[str, int], cpu_ms: float
+    player: str, occupant: str, seat: int, games: Games, forfeits: dict[str, int], cpu_ms: float
 ) -> AnacCell:
     """The figures of these games."""
     opens, closes, offered = claimed_shares(games, seat)
     return AnacCell(
         player,
-        ours,
+        occupant,
         seat,
         games.scores[:, seat].tolist(),
         games.scores[:, 1 - seat].tolist(),
@@ -241,17 +241,17 @@ def run_experiment(
     """
     worker = worker_of(python)
     modules = _list_agents(config, worker)
-    ours: dict[str, tuple[Partner, str]] = {spec: (seat_occupant(spec), identity(spec)) for spec in config.ours}
-    ours.update(more)
+    occupants: dict[str, tuple[Partner, str]] = {spec: (seat_occupant(spec), identity(spec)) for spec in config.ours}
+    occupants.update(more)
     scenarios = sample_scenarios(config.scenarios, config.seed)
     cache = _CellCache(config, python, worker)
     found: dict[tuple[str, str, int], list[AnacCell]] = {}  # by agent, occupant and seat: one cell per block
     for first in range(0, config.scenarios, config.block):
         of_block = []
-        for path, name, seat in product(modules, ours, (0, 1)):
+        for path, name, seat in product(modules, occupants, (0, 1)):
             stop = min(first + config.block, config.fewer.get(path, config.scenarios))
             rows = scenarios.rows(np.arange(first, max(first, stop)))
-            cell_of_block = cache.block_cell(path, name, *ours[name], seat, first, rows)
+            cell_of_block = cache.block_cell(path, name, *occupants[name], seat, first, rows)
             if cell_of_block is not None:
                 of_block.append(cell_of_block)
                 found.setdefault((path, name, seat), []).append(cell_of_block)
@@ -261,11 +261,11 @@ def run_experiment(
         raise InputError(f"none of {len(modules)} agents loads; {next(iter(refused.values()), '')}")
     # Some cells of an agent that no longer loads may be cached: it is left out entirely.
     complete = [merge_blocks(blocks) for (path, _, _), blocks in found.items() if path not in refused]
-    cells = [*_own_cells(config, ours, scenarios), *complete]
+    cells = [*_own_cells(config, occupants, scenarios), *complete]
     years = {path: _competition_year(path, module) for path, module in modules.items() if path not in refused}
-    identities = {name: exact for name, (_, exact) in ours.items()}
+    identities = {name: exact for name, (_, exact) in occupants.items()}
     day = date.today().isoformat()
-    return AnacExperiment(config, tuple(ours), identities, cells, years, cache.versions, refused, day, scenarios)
+    return AnacExperiment(config, tuple(occupants), identities, cells, years, cache.versions, refused, day, scenarios)
 
 
 class _CellCache:
@@ -337,18 +337,20 @@ def _list_agents(config: AnacConfig, worker: NegMASWorker) -> dict[str, str]:
     return {path: module for path, module in modules.items() if path not in config.leave_out}
 
 
-def _own_cells(config: AnacConfig, ours: Mapping[str, tuple[Partner, str]], scenarios: Scenarios) -> list[AnacCell]:
+def _own_cells(
+    config: AnacConfig, occupants: Mapping[str, tuple[Partner, str]], scenarios: Scenarios
+) -> list[AnacCell]:
     return [
         summarise_cell(
-            one,
-            other,
+            player,
+            partner,
             seat,
-            play_cell(ours[one][0], ours[other][0], seat, scenarios, config.max_turns, config.seed),
+            play_cell(occupants[player][0], occupants[partner][0], seat, scenarios, config.max_turns, config.seed),
             {},
             0,
         )
-        for one in ours
-        for other in ours
+        for player in occupants
+        for partner in occupants
         for seat in (0, 1)
     ]
 
@@ -403,7 +405,7 @@ def _cell_row(found: AnacCell, experiment: AnacExperiment) -> dict[str, Any]:
 
 
 def _point_bounds(cells: list[AnacCell], experiment: AnacExperiment) -> dict[str, list[float]]:
-    mine, theirs = (estimate_points(cells, experiment.scenarios, of_ours=ours) for ours in (False, True))
+    mine, theirs = (estimate_points(cells, experiment.scenarios, of_ours=own) for own in (False, True))
     return {
         name: [round(value, DIGITS) for value in (found.mean, found.low, found.high)]
         for name, found in (("points", mine), ("our_points", theirs))

@@ -284,17 +284,17 @@ def _usage_per_game(spent: Mapping[str, float], player: Partner, games: int) -> 
 
 def _score_stated_beliefs(parts: list[StatedBeliefs], groups: Rows, confidence: float) -> StatedBeliefScores:
     whole = StatedBeliefs(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-    answered = ~np.isnan(whole.stated).any(axis=1)
-    some = StatedBeliefs(*(each[answered] for each in whole))
+    valid = ~np.isnan(whole.stated).any(axis=1)
+    some = StatedBeliefs(*(each[valid] for each in whole))
     scores = some.brier()
-    stated, floor, before = (mean_over_scenarios(score, groups[answered], confidence) for score in scores)
+    stated, floor, before = (mean_over_scenarios(score, groups[valid], confidence) for score in scores)
     which = np.minimum((some.stated * _BINS).astype(int), _BINS - 1).reshape(-1)
     number = np.bincount(which, minlength=_BINS)
     sums = [
         np.bincount(which, values.reshape(-1), _BINS) / np.maximum(number, 1) for values in (some.stated, some.truth)
     ]
     bins = tuple(ForecastBin(int(n), float(p), float(t)) for n, p, t in zip(number, *sums, strict=True))
-    return StatedBeliefScores(len(whole.stated), int(answered.sum()), stated, floor, before, bins)
+    return StatedBeliefScores(len(whole.stated), int(valid.sum()), stated, floor, before, bins)
 
 
 def _plain(value: Any) -> Any:

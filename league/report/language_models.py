@@ -28,7 +28,7 @@ from partners.llm.partner import LLMPartner
 
 TITLE = "Language models"
 FINGERPRINT = re.compile(r"[0-9a-f]{32,}")  # stored instead of a model name for a model on this machine
-ANSWERED, CUT = "answered", "answered, cut off at the limit of tokens"
+VALID, CUT = "answered", "answered, cut off at the limit of tokens"
 CLASSES = {
     "free": "its own choice",
     "re_asked": "prompted again",
@@ -136,7 +136,7 @@ def _calls(path: Path) -> tuple[tuple[TableRow, ...], list[str]]:
         models = [str(model) for (model,) in file.execute("SELECT DISTINCT model FROM replies")]
     rows = []
     for failure, finished, *numbers in outcomes:
-        label = f"no reply: {failure}" if failure is not None else ANSWERED if finished else CUT
+        label = f"no reply: {failure}" if failure is not None else VALID if finished else CUT
         rows.append(TableRow(str(label), tuple(map(_count, numbers))))
     total = [float(sum(row[place] for row in outcomes)) for place in (2, 3, 4)]
     rows.append(TableRow("all", tuple(map(_count, total))))

@@ -28,7 +28,7 @@ from league.tables.blocks import (
 from league.tasks.answers import cause_phrases
 from league.tasks.values import Member
 
-ANSWERED = "answered"  # heading of the ladder's column of valid answers
+ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
 MIXTURES = (WELFARE, NASH, DRIFT)
 RATINGS: dict[str, tuple[str, Unit]] = {  # heading: the column of ratings.csv, and its unit
@@ -100,7 +100,7 @@ def ladder(
     if learns:
         notes += (SAMPLED,)
     table = ladder_table(standings, more, models)
-    if ANSWERED in table.heads:
+    if ANSWERED_HEADING in table.heads:
         notes += (
             "Answered: the member's own decisions, of all for which it was queried in matches; a fallback made the "
             "others. A game in which a member was not reached enters no figure, and a match with too many of them "
@@ -128,7 +128,7 @@ def ladder_table(
             "own where agreed": number_cell(row.agreed, n=round(row.points.n * row.deals) if row.points.n else 0),
             "acts per game": number_cell(row.turns, "acts", row.points.n),
             "against itself": number_cell(row.self_play),
-            ANSWERED: answer_count(row, models),
+            ANSWERED_HEADING: answer_count(row, models),
             "failed matches": number_cell(row.failed, "count") if failed else None,
             **more.get(row.member, {}),
         }

@@ -74,15 +74,15 @@ def play_match(
         welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
         exported = records_of(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
         ranked_games += list(zip(welfare, exported, strict=True))
-    one, other = (join_seats((seats[0][player], seats[1][player])) for player in (0, 1))
-    places, number = score_pairs(one)
+    own, others = (join_seats((seats[0][player], seats[1][player])) for player in (0, 1))
+    places, number = score_pairs(own)
     ranked = sorted(ranked_games, key=lambda game: game[0])
     points = [[figures(player, CONFIDENCE).points for player in order] for order in seats]
     return Match(
         names,
         source.label,
         seed,
-        (figures(one, CONFIDENCE), figures(other, CONFIDENCE)),
+        (figures(own, CONFIDENCE), figures(others, CONFIDENCE)),
         (points[0][0], points[1][1]),
         (points[1][0], points[0][1]),
         places,
@@ -95,21 +95,21 @@ def play_match(
 
 def figures_table(match: Match) -> Markup:
     """Table of a match: points of each occupant, then figures of the pair."""
-    one, other = match.both
+    player, partner = match.both
     rows = [
-        ("points of ten", with_margin(one.points), with_margin(other.points)),
+        ("points of ten", with_margin(player.points), with_margin(partner.points)),
         ("as the opener", *map(with_margin, match.opening)),
         ("as the responder", *map(with_margin, match.answering)),
-        ("points where a deal closed", with_margin(one.points_agreed), with_margin(other.points_agreed)),
+        ("points where a deal closed", with_margin(player.points_agreed), with_margin(partner.points_agreed)),
     ]
     shared = [
-        ("deals", with_margin(one.deals, "share")),
-        ("deals on the Pareto frontier", with_margin(one.pareto, "share")),
-        ("of the largest joint score", with_margin(one.welfare, "share")),
-        ("of the largest Nash product", with_margin(one.nash, "share")),
-        ("deals without envy", with_margin(one.envy_free, "share")),
-        ("gap between the two, per deal", with_margin(one.gap)),
-        ("acts per game", with_margin(one.turns)),
+        ("deals", with_margin(player.deals, "share")),
+        ("deals on the Pareto frontier", with_margin(player.pareto, "share")),
+        ("of the largest joint score", with_margin(player.welfare, "share")),
+        ("of the largest Nash product", with_margin(player.nash, "share")),
+        ("deals without envy", with_margin(player.envy_free, "share")),
+        ("gap between the two, per deal", with_margin(player.gap)),
+        ("acts per game", with_margin(player.turns)),
     ]
     body = [
         element("tr", element("th", name, scope="row"), element("td", mine), element("td", theirs))
@@ -206,14 +206,14 @@ def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | Non
     known = {rules for rules in (rules_of(first), rules_of(second)) if rules is not None}
     if len(known) > 1:
         raise ValueError("these two come from leagues that are played by different rules")
-    (one, one_name), (other, other_name) = make_partner(first), make_partner(second)
+    (player, player_name), (partner, partner_name) = make_partner(first), make_partner(second)
     size = parse_whole_number("how many", values.get("size", ""), 1, max(SIZES))
-    if one.traits.remote or other.traits.remote:
+    if player.traits.remote or partner.traits.remote:
         size = min(size, MAX_REMOTE)
     until = time.monotonic() + MATCH_SECONDS
     return play_match(
-        (WithDeadline(one, until), WithDeadline(other, until)),
-        (one_name, other_name),
+        (WithDeadline(player, until), WithDeadline(partner, until)),
+        (player_name, partner_name),
         make_source(values.get("source", ""), data_dir),
         known.pop() if known else Rules(),
         scenarios=size,

@@ -20,7 +20,7 @@ from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup, counted, element, joined
 from league.standings.ladder import Standing
 from league.tables.figures import format_number, with_margin
-from league.tables.standings import ANSWERED, answer_count
+from league.tables.standings import ANSWERED_HEADING, answer_count
 from league.tasks.values import Decision
 from league.web.background import MATCH_SECONDS, WithDeadline
 from league.web.frame import facts_list, form, load, problem, select
@@ -65,7 +65,7 @@ def ladder(league: LeagueView) -> Markup:
     scale = element("td", element("small", f"{low:g}"), element("small", f"{high:g}"), class_="scale")
     costly = {member.name for member in league.members if member.costly}
     own = {row.member: text for row in league.standings if (text := answer_count(row, costly)) is not None}
-    last = (ANSWERED,) if own else ()
+    last = (ANSWERED_HEADING,) if own else ()
     heads = ("#", "member", "points of ten", "", "of response", "of Nash", "left", "deals", *last)
     head = element("tr", *(element("th", name, scope="col") if name else scale for name in heads))
     rows = []

@@ -136,7 +136,7 @@ class LLMPartner:
         prompts, legal = self.template.render(turns, self.history_cap), legal_rows(turns)
         samples = np.zeros(turns.size) if self.samples == 1 else turns.noise[:, _SAMPLE_NOISE] * self.samples
         queries = [Query(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]
-        correct = partial(_correction, say=any(row.say for row in legal))
+        correct = partial(_correction, messages=any(row.say for row in legal))
         return query_all(
             self.client, queries, self.read, correct, re_asks=self.re_asks, tally=self.tally, samples=self.samples
         )
@@ -206,6 +206,6 @@ class LocalLLMPartner(LLMPartner):
         return probs
 
 
-def _correction(prompt: str, result: QueryResult, *, say: bool) -> str | None:
-    """The prompt after a refused reply, ``None`` after any other result; ``say``: messages are allowed."""
-    return with_correction(prompt, result, say=say) if isinstance(result, Reason) else None
+def _correction(prompt: str, result: QueryResult, *, messages: bool) -> str | None:
+    """The prompt after a refused reply, ``None`` after any other result; ``messages``: they are allowed."""
+    return with_correction(prompt, result, messages=messages) if isinstance(result, Reason) else None

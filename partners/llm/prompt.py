@@ -221,9 +221,9 @@ def sort_by_value(turns: Turns) -> tuple[Turns, Rows]:
     return changed, order
 
 
-def with_correction(prompt: str, reason: Reason, *, say: bool = False) -> str:
-    """``prompt`` with a correction after a reply refused for ``reason``; ``say``: messages are allowed."""
-    more = f" {_CORRECTION_SAY}" if say and reason in (Reason.WRONG_KEYS, Reason.WRONG_TYPE) else ""
+def with_correction(prompt: str, reason: Reason, *, messages: bool = False) -> str:
+    """``prompt`` with a correction after a reply refused for ``reason``; ``messages``: they are allowed."""
+    more = f" {_CORRECTION_SAY}" if messages and reason in (Reason.WRONG_KEYS, Reason.WRONG_TYPE) else ""
     return f"{prompt.rstrip()}\n\n{CORRECTIONS[reason]}{more} Return ONLY the JSON object, on a single line.\n"
 
 

@@ -24,7 +24,7 @@ from dond_marl.seats import Turns
 
 Reading = Literal["strict", "lenient"]
 KEYS = ("act_type", "oA", "confidence")
-SAY = "say"  # the key of a message, in games that have them
+MESSAGE_KEY = "say"  # the key of a message, in games that have them
 LONGEST = 4096  # characters; a legal line has less than 100, and this bounds the parsing time
 FENCE, THINKING, CLIPPED = "let_pass_fence", "let_pass_thinking", "confidence_clipped"  # names in tallies
 TRIMMED = "say_trimmed"  # a name in tallies
@@ -74,14 +74,14 @@ class LegalReply(NamedTuple):
 def legal_rows(turns: Turns) -> list[Legal]:
     """The legal acts of each row's seat, ``[B]``."""
     masks = [tuple(np.flatnonzero(mask).tolist()) for mask in turns.act_mask]
-    say = turns.rules.message_length if turns.turns_taken < turns.rules.talk_turns else 0
-    return [Legal((a, b, c), acts, say) for (a, b, c), acts in zip(turns.counts.tolist(), masks, strict=True)]
+    limit = turns.rules.message_length if turns.turns_taken < turns.rules.talk_turns else 0
+    return [Legal((a, b, c), acts, limit) for (a, b, c), acts in zip(turns.counts.tolist(), masks, strict=True)]
 
 
-def reply_line(action: Action, confidence: float, say: str = "") -> str:
+def reply_line(action: Action, confidence: float, message: str = "") -> str:
     """``action`` as a one-line reply for :func:`read_reply`, with a message, if any."""
     line = dict(zip(KEYS, (int(action.act_type), list(action.oA), confidence), strict=True))
-    return json.dumps({**line, SAY: say} if say else line)
+    return json.dumps({**line, MESSAGE_KEY: message} if message else line)
 
 
 def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Reading = "strict") -> LegalReply | Reason:
@@ -107,13 +107,13 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Readi
         return Reason.ILLEGAL
     sure = min(max(float(confidence), 0.0), 1.0)
     notes += () if sure == confidence else (CLIPPED,)
-    say = as_message(message, legal.say)
-    notes += () if say == message else (TRIMMED,)
+    text = as_message(message, legal.say)
+    notes += () if text == message else (TRIMMED,)
     if act > Act.INSIST:
-        return LegalReply(Action(Act(act)), sure, notes, say)
+        return LegalReply(Action(Act(act)), sure, notes, text)
     if any(keep > count for keep, count in zip(oA, legal.counts, strict=True)):
         return Reason.ILLEGAL
-    return LegalReply(Action(Act(act), (oA[0], oA[1], oA[2])), sure, notes, say)
+    return LegalReply(Action(Act(act), (oA[0], oA[1], oA[2])), sure, notes, text)
 
 
 def unwrap(text: str) -> tuple[str, tuple[str, ...]]:
@@ -144,9 +144,9 @@ def _fields(line: str, *, talks: bool) -> tuple[Any, Any, Any, Any] | Reason:
     except ValueError:
         return Reason.UNPARSABLE if "}" in line else Reason.TRUNCATED
     fields = dict(pairs)
-    if len(pairs) != len(fields) or fields.keys() - ({SAY} if talks else set()) != set(KEYS):
+    if len(pairs) != len(fields) or fields.keys() - ({MESSAGE_KEY} if talks else set()) != set(KEYS):
         return Reason.WRONG_KEYS
-    return fields["act_type"], fields["oA"], fields["confidence"], fields.get(SAY, "")
+    return fields["act_type"], fields["oA"], fields["confidence"], fields.get(MESSAGE_KEY, "")
 
 
 def _whole_number(digits: str) -> int:

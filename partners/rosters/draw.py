@@ -123,11 +123,11 @@ class CandidatePlay:
         return sum(int(same_decisions(other.act(turns), own).sum()) for turns, own in self._positions) / self.decisions
 
 
-def same_decisions(one: Decisions, other: Decisions) -> Bools:
+def same_decisions(first: Decisions, second: Decisions) -> Bools:
     """The rows with equal decisions, ``[B]`` bool: INSIST equals PROPOSE, and only offers have a split."""
-    offers = one.act_type <= Act.INSIST
-    both = offers & (other.act_type <= Act.INSIST)
-    same: Bools = np.where(both, (one.oA == other.oA).all(axis=1), ~offers & (one.act_type == other.act_type))
+    offers = first.act_type <= Act.INSIST
+    both = offers & (second.act_type <= Act.INSIST)
+    same: Bools = np.where(both, (first.oA == second.oA).all(axis=1), ~offers & (first.act_type == second.act_type))
     return same
 
 

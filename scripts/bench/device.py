@@ -33,11 +33,11 @@ def rows(device: str, repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     cuda = device == "cuda"
     clock = time.perf_counter if cuda else time.process_time
 
-    def row(what: str, how: str, own: Timed, theirs: Timed, bar: int | None = None) -> BenchmarkRow:
+    def row(title: str, how: str, own: Timed, theirs: Timed, bar: int | None = None) -> BenchmarkRow:
         mine, hosts, ratio = compare(own, theirs, repeats, seconds, clock)
         needed, reached = ("none", None) if bar is None else (f">= {bar:,}", mine >= bar)
         peer = "the same PPO, games on the host in NumPy"
-        return BenchmarkRow(what, f"{how}; {_WORKLOAD}", "decisions/s", 1, mine, peer, hosts, ratio, needed, reached)
+        return BenchmarkRow(title, f"{how}; {_WORKLOAD}", "decisions/s", 1, mine, peer, hosts, ratio, needed, reached)
 
     with torch_threads(1):
         for name, network in NETWORKS.items():

@@ -48,11 +48,11 @@ def durations(work: Callable[[], object], repeats: int, clock: Clock = time.perf
 
 
 def compare(
-    ours: Timed, theirs: Timed, repeats: int, at_least: float, clock: Clock = time.perf_counter
+    own: Timed, theirs: Timed, repeats: int, at_least: float, clock: Clock = time.perf_counter
 ) -> tuple[float, float, float]:
     """Median rates of both and the median of their ratios, in alternation, so that a noisy machine affects both."""
-    ours(), theirs()  # warm up
-    pairs = [(rate(ours, at_least, clock), rate(theirs, at_least, clock)) for _ in range(repeats)]
+    own(), theirs()  # warm up
+    pairs = [(rate(own, at_least, clock), rate(theirs, at_least, clock)) for _ in range(repeats)]
     return (
         statistics.median(a for a, _ in pairs),
         statistics.median(b for _, b in pairs),
@@ -61,10 +61,10 @@ def compare(
 
 
 def against(
-    what: str,
+    title: str,
     workload: str,
     unit: str,
-    ours: Timed,
+    own: Timed,
     peer: str,
     make_peer: Callable[[], Timed],
     bar: float | None,
@@ -81,11 +81,11 @@ def against(
     try:
         theirs = make_peer()
     except ImportError:
-        our_rate = rate(ours, seconds, clock)
-        return BenchmarkRow(what, workload, unit, threads, our_rate, f"{peer}: not installed", bar=bar_text)
-    our_rate, peer_rate, ratio = compare(ours, theirs, repeats, seconds, clock)
+        our_rate = rate(own, seconds, clock)
+        return BenchmarkRow(title, workload, unit, threads, our_rate, f"{peer}: not installed", bar=bar_text)
+    our_rate, peer_rate, ratio = compare(own, theirs, repeats, seconds, clock)
     reached = None if bar is None else ratio >= bar
-    return BenchmarkRow(what, workload, unit, threads, our_rate, peer, peer_rate, ratio, bar_text, reached)
+    return BenchmarkRow(title, workload, unit, threads, our_rate, peer, peer_rate, ratio, bar_text, reached)
 
 
 def machine() -> dict[str, str]:

@@ -102,8 +102,8 @@ def _league(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
         ("memory of the default league", "MB", ran.megabytes, "< 2,000 MB", 2000),
         ("planning, ledger and folds of its rounds' time", "%", 100 * ran.overhead, "<= 5 %", 5),
     )
-    for what, unit, value, bar, limit in limits:
-        yield BenchmarkRow(what, workload, unit, 1, value, bar=bar, reached=value <= limit)
+    for title, unit, value, bar, limit in limits:
+        yield BenchmarkRow(title, workload, unit, 1, value, bar=bar, reached=value <= limit)
 
 
 def _imports(repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
@@ -201,10 +201,10 @@ def _memory(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
 def _score(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     bars, shares = {60: 7.3, 180: 7.5}, {60: 0.97, 180: 0.985}
     for mark in time_to_score.score_marks():
-        what = f"PPO from scratch, {mark.seconds} s"
+        title = f"PPO from scratch, {mark.seconds} s"
         yield _at_least(
             bars.get(mark.seconds),
-            what,
+            title,
             "configs/ppo_fast.yaml, greedy on the held-out scenarios, both seats, against the heuristic: "
             f"{mark.decisions:,} own decisions, interval +-{mark.margin:.2f}, {mark.deals:.1%} deals",
             "points of ten",
@@ -212,17 +212,17 @@ def _score(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
         )
         yield _at_least(
             shares.get(mark.seconds),
-            f"{what}, compared with the best response",
-            f"share of what the exact best response earns in the same games, interval +-{mark.of_response_margin:.3f}",
+            f"{title}, compared with the best response",
+            f"share of title the exact best response earns in the same games, interval +-{mark.of_response_margin:.3f}",
             "of it",
             mark.of_response,
         )
 
 
-def _at_least(bar: float | None, what: str, workload: str, unit: str, value: float) -> BenchmarkRow:
+def _at_least(bar: float | None, title: str, workload: str, unit: str, value: float) -> BenchmarkRow:
     if bar is None:
-        return BenchmarkRow(what, workload, unit, 2, value)
-    return BenchmarkRow(what, workload, unit, 2, value, bar=f">= {bar}", reached=value >= bar)
+        return BenchmarkRow(title, workload, unit, 2, value)
+    return BenchmarkRow(title, workload, unit, 2, value, bar=f">= {bar}", reached=value >= bar)
 
 
 SUITES: dict[str, Suite] = {

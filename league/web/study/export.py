@@ -187,7 +187,7 @@ def codebook(progress: Progress) -> str:
         f"Design {config.study.design}, {config.study.games} games in each condition; {config.env.scenarios}, "
         f"split {config.env.split}; at most {config.env.max_turns} acts.",
         "",
-        f"Left out: {'; '.join(f'{number} who {what}' for what, number in left_out.items())}. A game whose other "
+        f"Left out: {'; '.join(f'{number} who {reason}' for reason, number in left_out.items())}. A game whose other "
         "person stopped taking part is left out with them.",
         "",
         "`games.jsonl` holds the finished games as records of `dond_marl.records.record`, a line each, in the order of "
@@ -195,7 +195,7 @@ def codebook(progress: Progress) -> str:
     ]
     for name, columns in COLUMNS.items():
         lines += ["", f"## {name}", "", "| column | what it is |", "|---|---|"]
-        lines += [f"| `{column}` | {what} |" for column, what in columns.items()]
+        lines += [f"| `{column}` | {meaning} |" for column, meaning in columns.items()]
     lines += ["", "## Questions", "", "| question | text | answers |", "|---|---|---|"]
     for each in config.questionnaire:
         range_ = {"scale": f"1 ({each.low}) to {each.points} ({each.high})", "choice": ", ".join(each.options)}

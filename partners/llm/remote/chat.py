@@ -23,7 +23,7 @@ from partners.llm.client import Failure, ModelReply, Query, SetupError, Usage
 from partners.llm.prompt import SYSTEM_SAY
 from partners.llm.remote.failures import RequestFailure, first_words, one_line, parse_json
 from partners.llm.remote.limiter import RateLimits
-from partners.llm.reply import KEYS, SAY, Legal, LegalReply, read_reply
+from partners.llm.reply import KEYS, MESSAGE_KEY, Legal, LegalReply, read_reply
 from partners.llm.service import ServiceSettings, Structure
 
 if TYPE_CHECKING:
@@ -103,16 +103,16 @@ def legal_schema(legal: Legal) -> dict[str, Any]:
     else:
         count = {"type": "integer", "enum": list(range(max(legal.counts) + 1))}
         oA = {"type": "array", "items": count, "minItems": 3, "maxItems": 3}
-    say = {SAY: {"type": "string", "maxLength": legal.say}} if legal.say else {}
+    message_field = {MESSAGE_KEY: {"type": "string", "maxLength": legal.say}} if legal.say else {}
     return {
         "type": "object",
         "properties": {
             "act_type": {"type": "integer", "enum": list(legal.acts)},
             "oA": oA,
             "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-            **say,
+            **message_field,
         },
-        "required": [*KEYS, *say],
+        "required": [*KEYS, *message_field],
         "additionalProperties": False,
     }
 
