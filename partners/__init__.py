@@ -1,1 +1,1 @@
-"""Who can sit in a seat, and how it learns."""
+"""Policies that can occupy a seat, and how they learn."""

@@ -1,4 +1,4 @@
-"""What a game could have paid: solution points, best responses, beliefs and values, exact or bounded."""
+"""Exact references for a game: solution points, best responses, beliefs and values, exact or bounded."""
 
 from typing import TYPE_CHECKING
 

@@ -1,1 +1,1 @@
-"""What a person sees in the terminal: tables, the game and its dialogue, and how a number is spelled."""
+"""Output in the terminal: tables, the game with its dialogue, and the reading of typed lines."""

@@ -1,1 +1,1 @@
-"""The YAML files and the command line, read, checked and merged into one frozen config."""
+"""Settings: YAML files and command-line overrides, read, checked and merged into one frozen config."""

@@ -1,1 +1,1 @@
-"""Folds over the ledger: cross-play, ladder, ratings, meta-game and curves."""
+"""Standings computed from the ledger: cross-play, ladder, ratings, meta-game and curves."""

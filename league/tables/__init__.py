@@ -1,1 +1,1 @@
-"""The tables of a league as plain values, and the sections that the terminal and the report both show."""
+"""The table model of a league and its renderings, shared by terminal, report, pages and results."""

@@ -1,1 +1,1 @@
-"""The units of work that travel to a backend, and performing one of them."""
+"""Tasks, the units of work that backends perform: a match of two members, or a learner's practice."""

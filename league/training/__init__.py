@@ -1,1 +1,1 @@
-"""One learner outside a league, as `dond train` runs it: PPO, REINFORCE or behaviour cloning."""
+"""Training of one learner outside a league, for `dond train`: PPO, REINFORCE or behaviour cloning."""

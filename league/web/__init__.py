@@ -1,1 +1,1 @@
-"""The local web page, for a browser on this machine: ``view`` files make inert markup, ``page`` files show it."""
+"""The local web pages as plain HTML: play, arena, league, replay, study and the static demo."""

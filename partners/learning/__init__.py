@@ -1,1 +1,1 @@
-"""How a network improves: experience, losses, rewards and the learners PPO, REINFORCE and cloning."""
+"""Learning of the policy network: experience, losses, rewards and the learners PPO, REINFORCE and cloning."""

@@ -1,1 +1,1 @@
-"""A language model in a seat: what it is asked, how its reply is read, and how it is reached."""
+"""Language models as occupants of a seat: prompts, parsing of replies, and clients of local and remote models."""

@@ -1,1 +1,1 @@
-"""A neural network that sits in a seat, and the files that its weights are kept in."""
+"""The policy network as an occupant of a seat, and its checkpoint files."""

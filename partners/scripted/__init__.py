@@ -1,1 +1,1 @@
-"""Partners that follow a rule written by hand; they need nothing but NumPy."""
+"""Partners with hand-written rules; they need only NumPy."""

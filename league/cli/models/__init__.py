@@ -1,1 +1,1 @@
-"""The commands about language models: fetch one, ask one, and serve occupants of ours as some."""
+"""Commands for language models: fetch one, query one, and serve occupants as language models."""

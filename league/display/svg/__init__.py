@@ -1,1 +1,1 @@
-"""Figures drawn as SVG, for the web page and the report."""
+"""Figures as SVG for the web page and the report."""
