@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from dond_marl.occupants import short_names
 from dond_marl.records.record import GameRecord
 from dond_marl.statistics import Estimate
-from league.standings.history import CurvePoint
+
+if TYPE_CHECKING:
+    from league.standings.history import CurvePoint  # which needs the settings' libraries
 
 Unit = Literal[
     "points", "share", "difference", "difference of shares", "count", "acts", "log-odds", "ratio", "nats", "p-value",

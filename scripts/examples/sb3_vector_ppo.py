@@ -31,10 +31,8 @@ class Games(VecEnv):
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
         seen, rewards, ended, _, infos = self.games.step(self.actions)
-        infos_list = [
-            {"terminal_observation": infos["final_obs"][row]} if over else {} for row, over in enumerate(ended)
-        ]
-        return seen, rewards, ended, infos_list
+        last = [{"terminal_observation": infos["final_obs"][row]} if over else {} for row, over in enumerate(ended)]
+        return seen, rewards, ended, last
 
     def env_method(self, *_: object, **__: object) -> list[Any]:
         return list(self.games.action_masks())  # the only method that is asked for

@@ -5,7 +5,7 @@ from dond_marl.envs.policy_partner import PolicyPartner
 
 def openspiel(path: str) -> PolicyPartner:
     """A policy of OpenSpiel's PPO, played greedily."""
-    import torch  # here: naming the occupants must not load PyTorch
+    import torch  # here: listing the occupants must not load PyTorch
     from open_spiel.python.pytorch.ppo import PPOAgent
 
     (agent := PPOAgent(253, (15,), "cpu")).load_state_dict(torch.load(path, weights_only=True))
