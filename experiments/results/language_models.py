@@ -74,7 +74,7 @@ def diagnosis_section(report: Mapping[str, Any]) -> Section:
         ["difference of a second copy", estimate(diagnosis["noise"], "points")],
         ["legal decisions of its own", f"{answers['legal']:.1%}"],
         ["repeated queries per game", f"{answers['re_asks']:.2f}"],
-        ["beliefs stated, of those requested", f"{beliefs['valid']:,} of {beliefs['asked']:,}"],
+        ["beliefs stated, of those requested", f"{beliefs['answered']:,} of {beliefs['asked']:,}"],
     ]
     kinds = {"brier": "Brier score", "floor": "of the exact posterior", "before": "of the prior"}
     rows += [[name, estimate(beliefs[kind], "points")] for kind, name in kinds.items()]

@@ -243,7 +243,7 @@ def values_table(state: State, seat: int) -> Table:
     rows: list[Row] = [("on the table", scenario.counts, "")]
     for side, number in (("you", seat), ("they", 1 - seat)):
         share = (0, 0, 0) if outcome.allocation is None else outcome.allocation[number]
-        rows.append((f"worth to {'them' if side == 'other' else side}", scenario.utilities[number], "each"))
+        rows.append((f"worth to {'them' if side == 'they' else side}", scenario.utilities[number], "each"))
         rows.append((f"{side} got", share, f"{outcome.scores[number]} of {scenario.pool_value(number)}"))
     return _items(rows, "points")
 

@@ -11,7 +11,7 @@ probes, one drawn for each game, and B is queried in the same positions with the
 as one act, because the rules treat them alike; offers are equal if their splits are. A's agreement with B is not B's
 with A, whose positions are others.
 
-The result is recorded next to the rosters in ``admission.csv``; ``dond rosters check`` recomputes its rows.
+The result is recorded next to the rosters in ``admission.csv``; ``dond rosters --check`` recomputes its rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Any partner as an agent of Kaggle's game arena (``open_spiel_bargaining``), here against its random agent.
 
-Its package pins another Gymnasium than this project: ``python -m scripts.plug_in --only kaggle_agent`` makes it
+Its package pins another Gymnasium than this project: ``python scripts/plug_in.py --only kaggle_agent`` makes it
 a place.
 
 example: python scripts/examples/kaggle_agent.py --partner boulware --games 100

@@ -1,6 +1,6 @@
 """PPO of RLlib against the default heuristic; the masks are read by a module that RLlib ships as an example.
 
-RLlib pins another Gymnasium than this project: ``python -m scripts.plug_in --only rllib_ppo`` makes it a place.
+RLlib pins another Gymnasium than this project: ``python scripts/plug_in.py --only rllib_ppo`` creates its environment.
 
 example: python scripts/examples/rllib_ppo.py --steps 400000
 """
