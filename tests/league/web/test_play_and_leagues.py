@@ -467,7 +467,7 @@ def test_published_scenarios(data_dir):
         (GameChoice(hints="equilibrium", max_turns="11"), "no table of an equilibrium has turns=11"),
         (
             GameChoice(hints="equilibrium", source="uniform"),
-            "an equilibrium knows scenarios of 'lewis' alone",
+            "scenarios of 'lewis' only; got uniform",
         ),
         (GameChoice(source="self_play"), "fetch them once with dond data fetch"),
     ],
