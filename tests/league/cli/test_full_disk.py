@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import resource
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,13 +22,19 @@ STEPS = "training.num_train_steps=200", "logging.save_every=50"
 
 @contextlib.contextmanager
 def room(size: int) -> Iterator[None]:
-    """No file can grow beyond ``size`` bytes, as on a disk that is full."""
+    """No file can grow beyond ``size`` bytes, as on a disk that is full.
+
+    Meanwhile no bytecode is cached: Python would leave a truncated file, which later imports fail on.
+    """
+    cached = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = cached
 
 
 def told(capsys, folder: Path) -> str:
