@@ -68,7 +68,7 @@ def test_regrets_equal_yardstick(seat):
         for chance, mind in minds:
             for each in queried_turns(player, seat, mind, name, table, RULES):
                 lost = exact(EQUAL).regrets(each.turns, MOST)
-                said = action_index(each.said.act_type, each.said.oA, MOST)
+                said = action_index(each.decisions.act_type, each.decisions.oA, MOST)
                 total += 10 * chance * lost[np.arange(len(said)), said].sum(dtype=np.float64) / table.size
     expected = sum(each.points for each in regret_by_turn(player, FOLLOWED, partners, seat, table, RULES))
     assert total / len(FOLLOWED) == pytest.approx(expected, abs=1e-4) and expected > 0.1
@@ -237,8 +237,8 @@ def test_greedy_share_of_practice():
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ("training.exact_reply=0", "say exact_reply too"),
-        ("training.past_selves=0.5", "a past self cannot be followed"),
+        ("training.exact_reply=0", "likeliest: .*exact_reply"),
+        ("training.past_selves=0.5", "likeliest: .*past_selves"),
     ],
 )
 def test_greedy_practice_needs_exact_targets(wrong, why, tmp_path):

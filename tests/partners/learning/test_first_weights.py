@@ -284,7 +284,7 @@ def test_bad_init_from_makes_no_folder(tmp_path, capsys):
         )
         == 0
     )
-    assert f"from {tmp_path / 'start.json'} and pulled toward it by 0.5" in capsys.readouterr().out
+    assert f"from {tmp_path / 'start.json'} with a KL penalty of 0.5" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("override", ["training.kl=0.5", "training.kl=-1", "training.init_from=nobody"])

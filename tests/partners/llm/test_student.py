@@ -335,13 +335,13 @@ def test_distill_command(tmp_path, capsys):
     command = "experiment", "distill", "--config", path
     assert dond(*command, "--out", out) == 0
     printed = capsys.readouterr().out
-    for figure in ("agreement", "of its whole decisions", "moves/s with 64 games in flight", "3,954 games"):
+    for figure in ("the same act type in", "the same act in", "moves/s in batches of 64 games", "3,954 games"):
         assert figure in printed
     assert is_complete(out)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("")
     assert dond(*command, "--out", tmp_path / "other") == 1
-    assert "something else" in capsys.readouterr().err
+    assert "other files" in capsys.readouterr().err
     assert dond(*command, overrides=["teacher=hal"]) == 2
     assert dond(*command, overrides=["prompt_path=nowhere.txt"]) == 2
 
