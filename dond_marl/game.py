@@ -107,7 +107,7 @@ def _shown(value: object) -> str:
         return "a number too long to print"
 
 
-def _triple(name: str, numbers: object, low: int, high: int) -> Triple:
+def _valid_triple(name: str, numbers: object, low: int, high: int) -> Triple:
     try:
         values = tuple(int(v) for v in numbers)  # type: ignore[attr-defined]
         exact = all(v == w for v, w in zip(values, numbers, strict=True))  # type: ignore[call-overload]
@@ -131,14 +131,14 @@ class Scenario:
     utilities: tuple[Triple, Triple]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "counts", _triple("counts", self.counts, 0, MAX_COUNT))
+        object.__setattr__(self, "counts", _valid_triple("counts", self.counts, 0, MAX_COUNT))
         try:
             vectors = dict(zip(SEATS, self.utilities, strict=True))
         except (TypeError, ValueError):
             raise ValueError(
                 f"utilities must hold one vector per seat ({len(SEATS)}); got {_shown(self.utilities)}"
             ) from None
-        pair = tuple(_triple(f"utilities of {seat}", u, 0, MAX_VALUE) for seat, u in vectors.items())
+        pair = tuple(_valid_triple(f"utilities of {seat}", u, 0, MAX_VALUE) for seat, u in vectors.items())
         object.__setattr__(self, "utilities", pair)
         if not any(self.counts):
             raise ValueError("counts must hold at least one item; got (0, 0, 0)")

@@ -153,7 +153,7 @@ def run_example(example: Example, steps: int | None) -> ExampleResult:
         )
     except subprocess.TimeoutExpired:
         return ExampleResult(example, versions, f"not done after {PATIENCE} s", False)
-    outcome = _outcome(example, done.stdout)
+    outcome = _parse_outcome(example, done.stdout)
     if done.returncode or outcome is None:
         last = (done.stderr.strip() or "no figures").splitlines()[-1]
         return ExampleResult(example, versions, f"exit code {done.returncode}: {last}", False)
@@ -199,7 +199,7 @@ def _versions(python: Path, example: Example) -> str | None:
     )
 
 
-def _outcome(example: Example, printed: str) -> str | None:
+def _parse_outcome(example: Example, printed: str) -> str | None:
     if not example.learns:
         return "; ".join(PLAYED.findall(printed)) or None
     match = LEARNED.search(printed)

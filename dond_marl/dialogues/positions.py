@@ -157,7 +157,7 @@ Row = tuple[Triple, Triple, int, Triple, int, int, Triple, float]
 def _of(talk: Negotiation, rules: Rules) -> Iterator[Row]:
     scenario, readings = talk.scenario, acts(talk)
     counts = scenario.counts
-    shares = _shares(talk)
+    shares = _point_shares(talk)
     claims: list[Triple | None] = [None, None]
     certain = [True, True]  # whether the seat's latest claim is known
     for taken, reading in enumerate(readings[: rules.max_turns]):
@@ -185,7 +185,7 @@ def _possible(before: Action | None, action: Action, rules: Rules) -> bool:
     return action.act_type is not Act.AGREE or (before is not None and before.act_type.is_offer)
 
 
-def _shares(talk: Negotiation) -> tuple[float, float]:
+def _point_shares(talk: Negotiation) -> tuple[float, float]:
     """Points of both seats divided by the pool's value to them; NaN for both if the dialogue was cut off."""
     if talk.cut_off:
         return math.nan, math.nan

@@ -137,7 +137,7 @@ _INSISTS = re.compile(r"\bi (?:still |really )?insist\b")
 
 def tags(text: str) -> list[str]:
     """The words of one utterance, those of the small alphabet in capitals."""
-    line = f" {_plain(text)} "
+    line = f" {_plain_text(text)} "
     for pattern, tag in _REWRITES:
         line = pattern.sub(tag, line)
     return line.split()
@@ -146,7 +146,7 @@ def tags(text: str) -> list[str]:
 def tone(text: str) -> Tone:
     """The tone of one utterance: its last verdict, or without one its first bare yes or no."""
     verdict = Tone.NONE
-    line = _plain(text)
+    line = _plain_text(text)
     for part in _PART.split(line):
         if _REFUSES.search(part):
             verdict = Tone.REFUSES
@@ -162,13 +162,13 @@ def tone(text: str) -> Tone:
 
 def ends(text: str) -> bool:
     """Whether one utterance ends the dialogue."""
-    return bool(_ENDS.search(_plain(text)))
+    return bool(_ENDS.search(_plain_text(text)))
 
 
 def insists(text: str) -> bool:
     """Whether one utterance contains the words "I insist"."""
-    return bool(_INSISTS.search(_plain(text)))
+    return bool(_INSISTS.search(_plain_text(text)))
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     return text.lower().translate(_QUOTES)

@@ -44,7 +44,7 @@ def draw(state: State) -> NDArray[np.uint8]:
     _text(pen, (20, 8), "Deal or No Deal", 20)
     count = f"act {len(state.history)} of at most {state.rules.max_turns}"
     _text(pen, (WIDTH - 20, 12), count, 14, FAINT, anchor="ra")
-    shares, how = _shares(state)
+    shares, how = _allocation_to_draw(state)
     _seat(pen, state, 1, 38)
     pen.rounded_rectangle((20, 140, WIDTH - 20, 340), 14, fill=TABLE)
     if shares is None:
@@ -62,7 +62,7 @@ def draw(state: State) -> NDArray[np.uint8]:
     return np.array(picture)
 
 
-def _shares(state: State) -> tuple[tuple[Triple, Triple] | None, str]:
+def _allocation_to_draw(state: State) -> tuple[tuple[Triple, Triple] | None, str]:
     """The items of each seat by the outcome or the latest offer, and the verb; ``None`` before the first offer."""
     counts, outcome = state.scenario.counts, state.outcome
     if outcome is not None:

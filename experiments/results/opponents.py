@@ -132,13 +132,13 @@ def replies_section(folder: Path) -> Section:
     scenarios = bench_rows(REPLIES, folder)[0]["benchmark"]["headline"]
     label = f"best response to each known partner ({len(targeted) // 2} members)"
     rows = [[label, "", "", "", *_deals([targeted], targeted)]]
-    rows += [[name, *_shares(seeds, scenarios), *_deals(seeds, targeted)] for name, seeds in others.items()]
+    rows += [[name, *_share_columns(seeds, scenarios), *_deals(seeds, targeted)] for name, seeds in others.items()]
     deals = (f"deals as {seat}" for seat in SEATS)
     heads = ("policy", "seeds", "of the best response", "worst cell", *deals, "of its deals")
     return table_section("Best responses on the roster dev", heads, rows)
 
 
-def _shares(seeds: Sequence[Cells], scenarios: str) -> Iterator[str]:
+def _share_columns(seeds: Sequence[Cells], scenarios: str) -> Iterator[str]:
     """The number of seeds, the mean share of the references, and the cell with the lowest share."""
     yield str(len(seeds)) if len(seeds) > 1 else ""
     keys = list(seeds[0])

@@ -51,8 +51,10 @@ def recognition_row(
         lost = regret_by_turn(player, enumerable, [occupants[spec] for spec in enumerable], seat, table, RULES)
         seats.append(
             {
-                "slices": {each: [_plain(scores._asdict()) for scores in by_turn] for each, by_turn in turns.items()},
-                "lost": [_plain(regret.document()) for regret in lost],
+                "slices": {
+                    each: [_json_value(scores._asdict()) for scores in by_turn] for each, by_turn in turns.items()
+                },
+                "lost": [_json_value(regret.document()) for regret in lost],
             }
         )
     return {
@@ -90,11 +92,11 @@ def _same(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["crowd"], row["who"], row["seed"], *row["members"]
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _json_value(each) for key, each in value.items()}
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_json_value(each) for each in value]
     return round(value, DIGITS) if isinstance(value, float) else value
 
 

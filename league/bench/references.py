@@ -114,7 +114,7 @@ def _share_figures(cells: Sequence[Row], head: str) -> Row:
         return has_train_family(cell["partner"])
 
     some = [cell for cell in cells if _reference_points(cell, head)]
-    worst = min(some, key=lambda cell: _share(cell, head), default=None)
+    worst = min(some, key=lambda cell: _cell_share(cell, head), default=None)
     return {
         "share": mean(),
         "share_exact": mean(lambda cell: bool(cell["reference_exact"])),
@@ -124,7 +124,7 @@ def _share_figures(cells: Sequence[Row], head: str) -> Row:
         "share_other_families": mean(lambda cell: not of_train(cell)),
         "share_worst_tenth": plain_estimate(_worst_tenth(some, head)),
         "share_worst_cell": worst
-        and {"value": rounded_number(_share(worst, head)), "partner": worst["partner"], "seat": worst["seat"]},
+        and {"value": rounded_number(_cell_share(worst, head)), "partner": worst["partner"], "seat": worst["seat"]},
         "cells_with_reference": len(some),
         "cells_with_exact_reference": sum(cell["reference_exact"] for cell in some),
     }
@@ -137,7 +137,7 @@ def _worst_tenth(cells: Sequence[Row], head: str) -> Estimate:
         seats.setdefault(cell["partner"], []).append(cell)
     if not seats:
         return _mean_share([], head)
-    per_partner = [sum(_share(cell, head) for cell in own) / len(own) for own in seats.values()]
+    per_partner = [sum(_cell_share(cell, head) for cell in own) / len(own) for own in seats.values()]
     weights = worst_tenth_weights(per_partner).tolist()
     pairs = [(cell, weight / len(own)) for own, weight in zip(seats.values(), weights, strict=True) for cell in own]
     return _mean_share([cell for cell, _ in pairs], head, [weight for _, weight in pairs])
@@ -148,7 +148,7 @@ def _mean_share(cells: Sequence[Row], name: str, weights: Sequence[float] | None
     if not cells:
         return Estimate(math.nan, 0, math.nan, math.nan)
     factors = [1 / len(cells)] * len(cells) if weights is None else weights
-    mean = sum(weight * _share(cell, name) for cell, weight in zip(cells, factors, strict=True))
+    mean = sum(weight * _cell_share(cell, name) for cell, weight in zip(cells, factors, strict=True))
     margins = [
         weight * cell["margin"].get(name, 0.0) / _reference_points(cell, name)
         for cell, weight in zip(cells, factors, strict=True)
@@ -157,7 +157,7 @@ def _mean_share(cells: Sequence[Row], name: str, weights: Sequence[float] | None
     return Estimate(mean, len(cells), mean - margin, mean + margin)
 
 
-def _share(cell: Row, name: str) -> float:
+def _cell_share(cell: Row, name: str) -> float:
     return float(cell["points"][name]) / _reference_points(cell, name)
 
 

@@ -145,7 +145,7 @@ def command(names: tuple[str, ...], as_json: bool, no_color: bool) -> None:
 def overview(shown: Sequence[Entry], width: int) -> Iterator[RenderableType]:
     """All entries in brief: a table if it fits ``width``, otherwise a list."""
     if width >= TABLE:
-        yield _table(shown)
+        yield _catalogue_table(shown)
     else:
         for entry in shown:
             yield _heading(entry)
@@ -177,7 +177,7 @@ def full(shown: Sequence[Entry]) -> Iterator[RenderableType]:
         yield _indented(f"from {entry.module}", "dim")
 
 
-def _table(shown: Sequence[Entry]) -> Table:
+def _catalogue_table(shown: Sequence[Entry]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), expand=True)
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("in a sentence", ratio=6, overflow="fold")

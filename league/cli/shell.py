@@ -69,10 +69,10 @@ class Command(click.Command):
     def format_help_text(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text(_parts(self.help)[0])
+            formatter.write_text(_split_help(self.help)[0])
 
     def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        if examples := _parts(self.help)[1]:
+        if examples := _split_help(self.help)[1]:
             formatter.write(f"\nExamples:\n{examples}\n")
 
 
@@ -114,7 +114,7 @@ class Group(Command, click.Group):
         texts = {name: _docstring(place) for name, place in self.files.items()}
         texts |= {name: command.help for name, command in self.commands.items()}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, re.split(r"[:;,.]", _parts(text)[0])[0]) for name, text in texts.items()])
+            formatter.write_dl([(name, re.split(r"[:;,.]", _split_help(text)[0])[0]) for name, text in texts.items()])
 
 
 class Number(click.ParamType[int | float]):
@@ -339,7 +339,7 @@ def _docstring(place: str) -> str | None:
     return ast.get_docstring(next(nodes, tree))
 
 
-def _parts(text: str | None) -> tuple[str, str]:
+def _split_help(text: str | None) -> tuple[str, str]:
     """The paragraphs of a help text, and its examples."""
     prose, _, examples = inspect.cleandoc(text or "").partition("\n\nexamples:\n")
     return prose, examples

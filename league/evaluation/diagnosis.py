@@ -73,7 +73,7 @@ class Diagnosis(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
-        made: dict[str, Any] = _plain(self._asdict())
+        made: dict[str, Any] = _json_value(self._asdict())
         return made
 
 
@@ -297,14 +297,14 @@ def _score_stated_beliefs(parts: list[StatedBeliefs], groups: Rows, confidence: 
     return StatedBeliefScores(len(whole.stated), int(valid.sum()), stated, floor, before, bins)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """``value`` as plain JSON values; ``None`` for unknown numbers."""
     if hasattr(value, "_asdict"):
-        return {_KEYS.get(name, name): _plain(each) for name, each in value._asdict().items()}
+        return {_KEYS.get(name, name): _json_value(each) for name, each in value._asdict().items()}
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _json_value(each) for name, each in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        return [_json_value(each) for each in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value

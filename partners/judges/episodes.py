@@ -62,7 +62,7 @@ def describe_games(games: Games, seat: int) -> list[str]:
         lines += [_values(names[side], utilities[game][side], wholes[game][side]) for side in (seat, 1 - seat)]
         for turn in range(int(games.turns[game])):
             lines.append(f"{names[turn % 2]}: {_act(acts[game][turn], offers[game][turn], counts[game])}")
-        lines.append(_outcome(games, game))
+        lines.append(_describe_outcome(games, game))
         lines += [
             f"{names[side]} earns {scores[game][side]} of {wholes[game][side]} points." for side in (seat, 1 - seat)
         ]
@@ -102,7 +102,7 @@ def _act(act: int, oA: Triple, counts: Triple) -> str:
     return f"{'propose' if act == Act.PROPOSE else 'insist'}: {claim}"
 
 
-def _outcome(games: Games, game: int) -> str:
+def _describe_outcome(games: Games, game: int) -> str:
     if games.deal[game]:
         return "Outcome: agreement."
     how = {Ending.TURN_LIMIT: " (time is up)", Ending.ILLEGAL: " (a rule was broken)"}

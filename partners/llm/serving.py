@@ -296,9 +296,9 @@ def _position(fields: dict[str, str], after: str) -> PromptPosition:
         raise UnreadPrompt("prompts of games with secret claims are not parsed")
     try:
         rules = Rules(int(fields["max_turns"]), _DISAGREE[fields["disagree_rule"]], length)
-        actions = _actions(fields["history_str"], counts := _triple(fields["counts_csv"]))
+        actions = _actions(fields["history_str"], counts := _parse_triple(fields["counts_csv"]))
         hidden = fields.get("p", HIDDEN) == HIDDEN
-        mine, theirs = _triple(fields["my_utils_csv"]), (0, 0, 0) if hidden else _triple(fields["p"])
+        mine, theirs = _parse_triple(fields["my_utils_csv"]), (0, 0, 0) if hidden else _parse_triple(fields["p"])
         state = State(Scenario(counts, (mine, theirs) if len(actions) % 2 == 0 else (theirs, mine)), rules)
         for action, message in actions:
             state = apply(state, action, message)
@@ -320,8 +320,8 @@ def _actions(history: str, counts: Triple) -> list[tuple[Action, str]]:
         if match is None:
             raise ValueError(f"{quote(line)} is no act; the prompt must show all acts, so give it a longer history")
         side = "you" if number % 2 == len(lines) % 2 else "partner"  # the seat to move is the next
-        act, keeps = Act[match["act"]], _triple(match["keeps"] or "0,0,0")
-        fits = match["keeps"] is None or rest(counts, keeps) == _triple(match["gets"])
+        act, keeps = Act[match["act"]], _parse_triple(match["keeps"] or "0,0,0")
+        fits = match["keeps"] is None or rest(counts, keeps) == _parse_triple(match["gets"])
         is_numbered = int(match["turn"]) == number + 1 and match["side"] == side
         if not is_numbered or act.is_offer != bool(match["keeps"]) or not fits:
             raise ValueError(f"{quote(line)} cannot be act {number + 1} of {len(lines)}")
@@ -329,6 +329,6 @@ def _actions(history: str, counts: Triple) -> list[tuple[Action, str]]:
     return actions
 
 
-def _triple(text: str) -> Triple:
+def _parse_triple(text: str) -> Triple:
     a, b, c = map(int, text.split(","))
     return a, b, c

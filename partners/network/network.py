@@ -115,13 +115,13 @@ class PolicyNetwork(nn.Module):
             return out[:-1].t(), out[-1]
         out = torch.addmm(self.head.bias[:, None], self.head.weight, hidden.t())
         parts = out[:-1].view(PARTS, self.shape.width, -1)
-        return (parts if self._order is None else in_turn_order(parts, _places(inputs))).permute(2, 0, 1), out[-1]
+        return (parts if self._order is None else in_turn_order(parts, _input_places(inputs))).permute(2, 0, 1), out[-1]
 
     def distribution(self, logits: Tensor, mask: Tensor, inputs: Tensor) -> ActionDistribution:
         """The distribution of actions by the logits of ``inputs``, under ``mask[B, 4, W]``."""
         if self.shape.head == "factored":
             return Factored(logits, mask)
-        return Joint(logits, mask, None if self._order is None else _places(inputs))
+        return Joint(logits, mask, None if self._order is None else _input_places(inputs))
 
     def belief_logits(self, hidden: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of each item's value to the partner, ``[3, 11, B]``, and of the partner's identity, ``[M, B]``.
@@ -129,11 +129,11 @@ class PolicyNetwork(nn.Module):
         Items are in the turn's order, whatever the network's own is. Needs a shape with ``beliefs``.
         """
         assert self.belief is not None
-        return cast(tuple[Tensor, Tensor], self.belief(hidden, None if self._order is None else _places(inputs)))
+        return cast(tuple[Tensor, Tensor], self.belief(hidden, None if self._order is None else _input_places(inputs)))
 
     def in_own_order(self, values: Tensor, inputs: Tensor) -> Tensor:
         """Numbers of items ``[3, B]`` from the turn's order to the network's own."""
-        return values if self._order is None else torch.empty_like(values).scatter_(0, _places(inputs), values)
+        return values if self._order is None else torch.empty_like(values).scatter_(0, _input_places(inputs), values)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """:meth:`evaluate` for features ``[B, F]``."""
@@ -263,7 +263,7 @@ def orthogonal_weights(layer: nn.Linear, gain: float, seed: int, number: int) ->
     layer.bias.zero_()
 
 
-def _places(inputs: Tensor) -> Tensor:
+def _input_places(inputs: Tensor) -> Tensor:
     """The place of each item in the network's own order, ``[3, B]``: the last columns of prepared inputs."""
     return inputs[:, -len(ITEMS) :].t().long()
 

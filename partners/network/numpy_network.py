@@ -118,7 +118,7 @@ class NumpyNetwork:
         features = self.adapter.encode(turns)
         places = None
         if self._items is not None:
-            places = _places(features, *self._items, self.shape.max_count + 1)
+            places = _input_places(features, *self._items, self.shape.max_count + 1)
             ordered = features.copy()
             for items in chain(*self._items):
                 np.put_along_axis(ordered[:, items], places, features[:, items], axis=1)
@@ -190,7 +190,7 @@ def load_numpy_network(path: Path) -> tuple[NumpyNetwork, dict[str, object]]:
     return network, about
 
 
-def _places(features: Floats, items: list[slice], history: list[slice], code: int) -> NDArray[np.int64]:
+def _input_places(features: Floats, items: list[slice], history: list[slice], code: int) -> NDArray[np.int64]:
     """The place of each item, ``[B, 3]``, as in :class:`partners.network.network.ItemOrder`."""
     first, *rest = items
     rank = features[:, first].astype(np.float64)

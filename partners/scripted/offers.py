@@ -98,7 +98,7 @@ def worst_at_least(turns: Turns, target: Points) -> Int8s:
 
     A target beyond the whole pool is cut to it.
     """
-    parts = _parts(turns)
+    parts = _portions(turns)
     # What is worth less than the target wraps around to the largest numbers.
     parts[0] -= (np.clip(target, 0, pool_worth(turns)) * _POINT).astype(np.uint32)
     return _decode(outer_sum(parts).min(axis=0), turns)
@@ -106,8 +106,8 @@ def worst_at_least(turns: Turns, target: Points) -> Int8s:
 
 def nearest_split(turns: Turns, share: NDArray[np.float64]) -> Int8s:
     """The split worth nearest to ``share[B]`` of its whole value to the seat, ``[B, 3]``; of two, the better."""
-    numbers = outer_sum(_parts(turns))
-    points, ties = _points(numbers), numbers & (_POINT - 1)
+    numbers = outer_sum(_portions(turns))
+    points, ties = _split_points(numbers), numbers & (_POINT - 1)
     target = np.rint(np.clip(share, 0, 1) * pool_worth(turns) * _FRACTION).astype(np.int32)
     far = np.abs(points * _FRACTION - target) * 2 + (points * _FRACTION < target)
     far[points < 0] = _POINT - 1
@@ -119,7 +119,7 @@ def ranking(turns: Turns) -> Numbers:
 
     Splits that keep something worthless to the seat are left out: the same without it is as good for it.
     """
-    return np.sort(np.ascontiguousarray(outer_sum(_parts(turns, descending=True)).T), axis=1)
+    return np.sort(np.ascontiguousarray(outer_sum(_portions(turns, descending=True)).T), axis=1)
 
 
 def worthwhile(ranks: Numbers) -> NDArray[np.int64]:
@@ -139,7 +139,7 @@ def best_allowed(turns: Turns, forbidden: Bools) -> Int8s:
 
     Where every one is forbidden, its best of all.
     """
-    numbers = outer_sum(_parts(turns, descending=True))
+    numbers = outer_sum(_portions(turns, descending=True))
     allowed = np.where(forbidden, np.uint32(0xFFFFFFFF), numbers).min(axis=0)
     none_left = allowed >= _BEYOND * _POINT
     return _decode(np.where(none_left, numbers.min(axis=0), allowed), turns)
@@ -147,10 +147,10 @@ def best_allowed(turns: Turns, forbidden: Bools) -> Int8s:
 
 def own_points(turns: Turns) -> Points:
     """The worth of each split of the batch's grid to the seat, ``[G, B]`` points; -1 beyond the pool."""
-    return _points(outer_sum(_parts(turns)))
+    return _split_points(outer_sum(_portions(turns)))
 
 
-def _points(numbers: Numbers) -> Points:
+def _split_points(numbers: Numbers) -> Points:
     points = (numbers // _POINT).astype(np.int32)
     points[points >= _BEYOND] = -1
     return points
@@ -168,7 +168,7 @@ def item_numbers(turns: Turns) -> NDArray[np.int32]:
     return np.arange(int(turns.counts.max(initial=0)) + 1, dtype=np.int32)[:, None]
 
 
-def _parts(turns: Turns, *, descending: bool = False) -> Numbers:
+def _portions(turns: Turns, *, descending: bool = False) -> Numbers:
     """The part of a split's number that each item type contributes by keeping 0..M of it, ``[3, M + 1, B]``.
 
     Numbers ascend with the points, or ``descending``, with 300 minus the points; then keeping a worthless item

@@ -105,7 +105,10 @@ class Rollouts:
         types = self._types(turns)
         game, number = np.repeat(row, times), np.tile(np.arange(times), len(row))
         utilities = np.stack([turns.my_utilities[game], types[game, number]], axis=1)
-        noise, table = turns.noise[game, :1], _table(turns, game, utilities if seat == 0 else utilities[:, ::-1])
+        noise, table = (
+            turns.noise[game, :1],
+            _simulated_games(turns, game, utilities if seat == 0 else utilities[:, ::-1]),
+        )
         table.step(decide(np.repeat(act, times), np.repeat(oA, times, axis=0)))
         index = number[:, None]
         while table.open:
@@ -135,7 +138,7 @@ class Rollouts:
         return drawn
 
 
-def _table(turns: Turns, rows: Rows, utilities: Int8s) -> GameBatch:
+def _simulated_games(turns: Turns, rows: Rows, utilities: Int8s) -> GameBatch:
     """The games of ``rows[N]`` replayed to their present turn, with values ``utilities[N, 2, 3]``."""
     table = GameBatch(
         Scenarios(turns.counts[rows], np.ascontiguousarray(utilities)),

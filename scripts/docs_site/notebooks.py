@@ -31,7 +31,7 @@ def notebook(source: str) -> str:
     """The notebook of a source, as the text of an `.ipynb` file without outputs."""
     parts = CELL.split(source)[1:]  # kind and text, in turn
     batched = zip(parts[::2], parts[1::2], strict=True)
-    cells = [_cell(number, bool(kind), text.strip("\n")) for number, (kind, text) in enumerate(batched)]
+    cells = [_notebook_cell(number, bool(kind), text.strip("\n")) for number, (kind, text) in enumerate(batched)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     document = {
         "cells": cells,
@@ -42,7 +42,7 @@ def notebook(source: str) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _cell(number: int, words: bool, text: str) -> dict[str, Any]:
+def _notebook_cell(number: int, words: bool, text: str) -> dict[str, Any]:
     lines = [re.sub(r"^# ?", "", line) for line in text.split("\n")] if words else text.split("\n")
     shared = {"id": f"cell-{number}", "metadata": {}, "source": [f"{line}\n" for line in lines[:-1]] + lines[-1:]}
     if words:

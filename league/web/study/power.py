@@ -132,11 +132,11 @@ def _means(
     for condition in (0, 1):
         if condition and question.design == "between":
             own = rng.standard_normal((studies, n, 1))
-        means.append(_points(rng, own, question.games, latent, points).mean(axis=2))
+        means.append(_simulated_points(rng, own, question.games, latent, points).mean(axis=2))
     return np.stack(means)
 
 
-def _points(
+def _simulated_points(
     rng: np.random.Generator, own: NDArray[np.float64], games: int, latent: float, points: PointsDistribution
 ) -> NDArray[np.float64]:
     drawn = math.sqrt(latent) * own + math.sqrt(1 - latent) * rng.standard_normal((*own.shape[:2], games))
