@@ -130,7 +130,7 @@ def test_interrupt_and_resume(tmp_path, number):
     assert (tmp_path / "runs" / "0001" / "ladder.csv").is_file()  # of the rounds committed so far
 
 
-def test_interrupt_after_all_rounds(tmp_path):
+def test_interrupt_during_the_evaluation_after_all_rounds(tmp_path):
     learner = "[{name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100}]"
     settings = write_settings(tmp_path, 1)
     words = (
@@ -147,11 +147,11 @@ def test_interrupt_after_all_rounds(tmp_path):
         "--set",
         "league.evaluate=true",
     )
-    process = subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert any("the best that can be done against conceder" in line for line in process.stdout)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate()
+    with subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert any("conceder" in line for line in process.stdout)  # the evaluation has begun
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
     folder = tmp_path / "runs" / "0001"
     assert process.returncode == 130 and f"--resume {folder}" in errors and "Traceback" not in errors
     assert not (folder / "evaluation.json").exists()

@@ -6,8 +6,6 @@ import csv
 import dataclasses
 import json
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +18,7 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import UNREACHED, Cause
 from league.evaluation.evaluate import evaluate
 from league.evaluation.matches import PlayError, Terms, UnreachedError, play_seats, score
-from league.ledger.ledger import Ledger, ReadLedger
+from league.ledger.ledger import Ledger
 from league.report.collect import collect
 from league.rounds.gates import judge
 from league.rounds.planner import first_states, members_of, plan_round
@@ -327,26 +325,3 @@ def test_the_report_shows_how_often_a_model_answered(played, absent):
     cells = {row.label: row.cells[column] for row in table.rows}
     assert cells["dead"].startswith("0 of ") and "not reached" in cells["dead"] and cells["heuristic"] is None
     assert any("dead has no rank" in note for note in ladder.notes)
-
-
-# -- ledgers of before -----------------------------------------------------------------------------------------------
-
-
-def test_a_ledger_of_before_is_read_its_causes_unknown(played, tmp_path):
-    old = tmp_path / "ledger.sqlite"
-    with closing(sqlite3.connect(played / "ledger.sqlite")) as source, closing(sqlite3.connect(old)) as target:
-        source.backup(target)
-        size, (packed, place) = (
-            32,
-            target.execute("SELECT facts, rowid FROM matches WHERE length(facts) > 288").fetchone(),
-        )
-        target.execute("UPDATE matches SET facts = ? WHERE rowid = ?", (packed[: 9 * size], place))
-        target.execute("PRAGMA user_version = 2")
-        target.execute("UPDATE tasks SET failed = NULL")
-        target.commit()
-    with ReadLedger(old) as ledger:
-        known = [leg for number in range(2) for leg in ledger.legs(number) if "dead" in leg.seats]
-        unknown = [leg for leg in known if leg.causes is None]
-        answers = unknown[0].answers[unknown[0].seats.index("dead")]
-        assert len(unknown) == 1 and unknown[0].counted is None
-        assert answers.by_cause() == {"cause not kept": answers.decisions}
