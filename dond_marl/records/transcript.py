@@ -67,11 +67,11 @@ def _inexact_lines(game: InexactGame) -> list[str]:
     for turn, action in enumerate(game.actions):
         text = "(not known)" if action is None else act_sentence(action, scenario.counts, final=False)
         lines.append(f"{turn + 1:>{width}}. {SEATS[turn % 2]}: {text}")
-    shares = "nothing" if game.selected is None else _allocation_text(scenario, game.selected)
+    shares = "nothing" if game.selected is None else _split_text(scenario, game.selected)
     return [*lines, f"Selected: {shares}.", f"No exact game: {game.inexact}."]
 
 
-def _allocation_text(scenario: Scenario, allocation: tuple[Triple, Triple]) -> str:
+def _split_text(scenario: Scenario, allocation: tuple[Triple, Triple]) -> str:
     points = [worth(scenario.utilities[seat], items) for seat, items in enumerate(allocation)]
     return "; ".join(
         f"{name} gets {describe_items(items)} ({score} point{'' if score == 1 else 's'})"
@@ -122,7 +122,7 @@ def describe_items(items: Triple) -> str:
 def _ending(state: State, outcome: Outcome) -> str:
     if outcome.allocation is not None:
         how = {Ending.AGREE: "Deal", Ending.END: "Deal, as the claims fit"}.get(outcome.ending)
-        return f"{how or 'Deal, as time is up and the claims fit'}: {_allocation_text(state.scenario, outcome.allocation)}."
+        return f"{how or 'Deal, as time is up and the claims fit'}: {_split_text(state.scenario, outcome.allocation)}."
     if outcome.ending is Ending.ILLEGAL:
         why = f"{SEATS[state.mover]} broke a rule ({outcome.rule_broken})"
     elif outcome.ending is Ending.DISAGREE:
