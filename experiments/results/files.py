@@ -111,7 +111,7 @@ NOTES = {  # further conditions of the commands
     "anac.jsonl": "with a Python that has NegMAS and the agents; the folder is a run of the default league",
     "frontier.jsonl": (
         "the folders are `dond/in` and `results_en` of sherzod-hakimov/negotiation-games as of September 2025; main is "
-        "of the default league, `dond export FOLDER --to checkpoint`"
+        "of the default league, `dond export FOLDER --to checkpoint --member main --out CHECKPOINT.json`"
     ),
     "beliefs.jsonl": (
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
