@@ -15,7 +15,7 @@ from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.seats import Traits
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.recognition import Guess, recognize
-from experiments.results.recognition import FILE, lost_rows
+from experiments.results.opponents import RECOGNITION, regret_section
 from league.bench.mixture_response import mixture_response
 from league.bench.recognition import read, recognition_row, recognition_section, store_recognition_row
 from league.bench.recognition_scores import APART, belief_scores, calibration, regret_by_turn
@@ -176,7 +176,8 @@ def test_regrets_of_seeds_are_averaged(tmp_path):
         }  # fmt: skip
 
     for row in (line(1, 0.1, 0.3), line(2, 0.2, 0.1, 0.4)):
-        store_recognition_row(tmp_path / FILE, row)
-    assert list(lost_rows(tmp_path)) == [
+        store_recognition_row(tmp_path / RECOGNITION, row)
+    (table,) = regret_section(tmp_path).blocks
+    assert [[row.label, *row.cells] for row in table.rows] == [
         ["w, c (2 seeds)", seat, "0.15", "0.20", "0.20", "-", "-", "0.55"] for seat in ("seat_0", "seat_1")
     ]

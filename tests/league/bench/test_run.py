@@ -154,9 +154,10 @@ def test_roster_is_played_whole():
 
 def test_networks_are_greedy_wherever_they_are_named(tmp_path):
     path = str(network(tmp_path / "net.json"))
-    assert parse_spec(submission_of_spec(path).who.spec) == ("checkpoint", {"path": path, "greedy": True})
+    assert parse_spec(submission_of_spec(path).player.spec) == ("checkpoint", {"path": path, "greedy": True})
     assert (
-        submission_of_spec("expert").who.spec == "expert(greedy=True)" and submission_of_spec("expert").name == "expert"
+        submission_of_spec("expert").player.spec == "expert(greedy=True)"
+        and submission_of_spec("expert").name == "expert"
     )
     inside = greedy_spec({"kind": "mixture", "of": [f"checkpoint(path={path!r})", "heuristic"]})
     assert inside["of"] == [f"checkpoint(greedy=True, path={path!r})", "heuristic"]
@@ -209,8 +210,8 @@ def test_plugin_partners_have_unknown_provenance(tmp_path, monkeypatch):
         with pytest.raises(ProvenanceError):
             provenance(submission_of_spec("stranger"), [member])
         declared = provenance(submission_of_spec("stranger")._replace(declared="nobody"), [member])
-        assert declared.met.startswith("declared: nobody")
-        assert provenance(submission_of_spec("stranger"), ["linear"]).met == "not written down"
+        assert declared.training.startswith("declared: nobody")
+        assert provenance(submission_of_spec("stranger"), ["linear"]).training == "not written down"
 
 
 def test_opponents_of_training_are_counted(tmp_path):
@@ -286,7 +287,7 @@ def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
     assert snapshot["submission"]["name"] == first
     assert snapshot["submission"]["identity"] != live["submission"]["identity"]  # it has learned since
     fixed = submission_of_run(tmp_path / "runs", "heuristic")
-    assert fixed.who.spec == "heuristic"
+    assert fixed.player.spec == "heuristic"
     with pytest.raises(InputError):
         submission_of_run(tmp_path / "runs", "nobody")
 
@@ -295,7 +296,7 @@ def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
     ("words", "said"),
     [
         (("--against", "dev"), "WHO"),
-        (("expert",), "--against says whom to meet"),
+        (("expert",), "name the opponents with --against"),
         (("nobody", "--against", "heuristic"), "no occupant is called 'nobody'"),
         (("expert", "--run", "somewhere", "--against", "dev"), "WHO"),
         (("expert", "--member", "main", "--against", "dev"), "--member is for --run"),

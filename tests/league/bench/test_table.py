@@ -61,7 +61,7 @@ def test_notes_name_replicates_and_intervals(rows):
     some = measure(submission_of_spec("nice", "some"), opponents_of(["heuristic"]), sample=60)
     (whole, sampled) = sorted(leaderboard([rows[-1], more, some]).sections, key=lambda each: "60 sc" in each.notes[0])
     assert "stochastic player is played 2 or 3 times" in whole.notes[0] and "noise of the games" in whole.notes[1]
-    assert "acts at random is played once" in sampled.notes[0] and "over orbits of scenarios" in sampled.notes[1]
+    assert "stochastic player is played once" in sampled.notes[0] and "over orbits of scenarios" in sampled.notes[1]
 
 
 def test_every_section_of_a_leaderboard_has_a_key_of_its_own_without_spaces(rows):
