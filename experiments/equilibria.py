@@ -27,8 +27,14 @@ from dond_marl.game import SEATS, Disagree, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.equilibria.table import SMALL, TEMPERATURES, Equilibrium, Pair
-from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools
+from dond_marl.yardsticks.equilibria import (
+    SMALL,
+    TEMPERATURES,
+    Equilibrium,
+    Pair,
+    lewis_pools,
+    reach_probabilities,
+)
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import policy_value
 from experiments.kit import experiment_command, json_lines, table_section, write_results
@@ -105,9 +111,8 @@ def measure_table(turns: int, temperature: float = SMALL, disagree: Disagree = "
     table = Equilibrium.load(turns, temperature, disagree)
     closes = list(table.end_deals.closes)
     for pool, policy in zip(lewis_pools(), table.policies, strict=True):
-        tree = Tree(pool, turns)
-        for turn, reach in enumerate(tree.reach(policy)):
-            closes[turn] += float((reach.sum(axis=1) * policy[turn][..., tree.width]).sum())
+        for turn, reach in enumerate(reach_probabilities(pool, policy)):
+            closes[turn] += float((reach.sum(axis=1) * policy[turn][..., pool.width]).sum())
     first, second = table.gains
     return SelfPlayValue(
         EQUILIBRIUM,

@@ -27,8 +27,7 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.seats import Partner
 from dond_marl.statistics import mean_of
-from dond_marl.yardsticks.equilibria import Equilibrium
-from dond_marl.yardsticks.equilibria.table import Pair
+from dond_marl.yardsticks.equilibria import Equilibrium, Pair
 from dond_marl.yardsticks.odds import EXACT_TURNS
 from dond_marl.yardsticks.values import ExploitabilityParts, policy_value, response_value, split_exploitability
 from experiments.kit import (

@@ -15,7 +15,7 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
 from dond_marl.splits import action_index, grid_size
 from dond_marl.yardsticks.contexts import Index, splits_of
-from dond_marl.yardsticks.equilibria.table import NONE, SMALL, TEMPERATURES, Equilibrium
+from dond_marl.yardsticks.equilibria import NONE, SMALL, TEMPERATURES, Equilibrium
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class EquilibriumPartner:
     it uses the last offer only, treats INSIST as PROPOSE, and never plays INSIST. There are tables of 1
     to 10 turns over the scenarios of ``lewis``; in any other game it raises
     :class:`~dond_marl.errors.InputError`. Where DISAGREE only refuses it plays the same table, never refuses, and
-    answers a refusal as described in :mod:`dond_marl.yardsticks.equilibria.table`.
+    answers a refusal as described in :mod:`dond_marl.yardsticks.equilibria`.
 
     - ``temperature``: points of ten, one of those that have a table; the higher, the more often it plays acts of
       less value. Games of less than 10 turns have a table for the lowest only.
@@ -66,7 +66,7 @@ class EquilibriumPartner:
     def _chances(self, turns: Turns) -> tuple[Doubles, Int8s]:
         """Probabilities of every split, of AGREE and of walking away, ``[B, N + 2]``; the offer to answer, ``[B, 3]``.
 
-        A refusal counts as the offer that the table answers it as (:mod:`dond_marl.yardsticks.equilibria.table`).
+        A refusal counts as the offer that the table answers it as (:mod:`dond_marl.yardsticks.equilibria`).
         """
         table = table_for(turns.rules, self.temperature)
         answered_offer = turns.counts - turns.last_partner_offer_for_me

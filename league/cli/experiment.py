@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -23,11 +24,16 @@ from league.cli.shell import Command, Group
 HOME = Path(league.__file__).resolve().parents[1] / "experiments"
 
 
-def experiments() -> Group:
-    """The group of all experiments; raises :class:`InputError` outside a checkout."""
+def experiment_module(name: str) -> ModuleType:
+    """The module of that name; raises :class:`InputError` outside a checkout."""
     if not (HOME / "__init__.py").is_file():
         raise InputError("the experiments are not part of the installed package: run this in a checkout of dond-marl")
-    return Group("experiment", help=__doc__, files=import_module("experiments").COMMANDS)
+    return import_module(name)
+
+
+def experiments() -> Group:
+    """The group of all experiments; raises :class:`InputError` outside a checkout."""
+    return Group("experiment", help=__doc__, files=experiment_module("experiments").COMMANDS)
 
 
 def _names_that_begin_with(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

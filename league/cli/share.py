@@ -9,6 +9,7 @@ import click
 
 from dond_marl.errors import InputError, RunFailure, missing_library
 from dond_marl.game import SEATS
+from league.cli.experiment import experiment_module
 from league.cli.shell import FILE, SEED, Command, Group, WritableFile, integer, print_line
 from league.ledger.run_directory import find_run
 from league.tables.export import FORMATS, TABLES, export_tables
@@ -203,12 +204,12 @@ def equilibria(turns: tuple[int, ...], out: Path | None) -> None:
       dond ship equilibria
       dond ship equilibria --turns 4 --out mine
     """
-    from dond_marl.yardsticks.equilibria.make_tables import STORED, make_tables
-    from dond_marl.yardsticks.equilibria.table import TEMPERATURES
+    from dond_marl.yardsticks.equilibria import STORED, TEMPERATURES
 
     if unknown := set(turns) - TEMPERATURES.keys():
         raise InputError(f"--turns takes 1 to {max(TEMPERATURES)}; got {min(unknown)}")
-    for table in make_tables(out or STORED, turns or tuple(TEMPERATURES)):
+    solver = experiment_module("experiments.equilibrium_solver.make_tables")
+    for table in solver.make_tables(out or STORED, turns or tuple(TEMPERATURES)):
         note = table.note
         first, second = note["values"]
         within = sum(note["gain_within_memory"])

@@ -15,11 +15,11 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.splits import action_count, action_index
 from dond_marl.statistics import points_of_ten
-from dond_marl.yardsticks.equilibria import Equilibrium
-from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools
+from dond_marl.yardsticks.equilibria import Equilibrium, lewis_pools
 from dond_marl.yardsticks.values import policy_value
+from experiments.equilibrium_solver.tree import Tree
 from partners.equilibrium import table_for
-from tests.dond_marl.yardsticks.equilibria.test_refusing import answers
+from tests.experiments.equilibrium_solver.test_refusing import answers
 from tests.partners.scripted.talk import INS, MINE, POOL, D, P, says, turns_after
 
 KNOWN = (

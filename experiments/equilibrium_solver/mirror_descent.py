@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.seats import Bools, Doubles
-from dond_marl.yardsticks.equilibria.tree import Policy, Tree, symmetrised
+from dond_marl.yardsticks.equilibria import Policy
+from experiments.equilibrium_solver.tree import Tree, average_renamings
 
 STEP = 3.0  # of mirror descent, in 1 / points
 SWEEPS = 100  # at most, at one temperature
@@ -40,31 +41,19 @@ class Stage(NamedTuple):
     sweeps: int
 
 
-def schedule(temperature: float, start: float = 1.0, ratio: float = 0.7) -> list[float]:
-    """Temperatures from ``start`` down to ``temperature``, each ``ratio`` of the one before."""
-    falling = [start]
-    while falling[-1] * ratio > temperature * 1.000001:
-        falling.append(falling[-1] * ratio)
-    return [*falling, temperature] if temperature < start else [temperature]
-
-
-def anneal(
-    tree: Tree, temperatures: Sequence[float], *, step: float = STEP, sweeps: int = SWEEPS, close: float = CLOSE
-) -> list[Stage]:
+def anneal(tree: Tree, temperatures: Sequence[float], *, sweeps: int = SWEEPS) -> list[Stage]:
     """A stage for each temperature, each begun where the one before ended, the first at the uniform policy."""
     stages: list[Stage] = []
     for temperature in temperatures:
         policy = stages[-1].policy if stages else tree.uniform()
-        stages.append(settle(tree, policy, temperature, step=step, sweeps=sweeps, close=close))
+        stages.append(settle(tree, policy, temperature, sweeps=sweeps))
     return stages
 
 
-def settle(
-    tree: Tree, policy: Policy, temperature: float, *, step: float = STEP, sweeps: int = SWEEPS, close: float = CLOSE
-) -> Stage:
-    """Mirror descent at one temperature until the quantal gap is at most ``close`` or ``sweeps`` are done."""
+def settle(tree: Tree, policy: Policy, temperature: float, *, sweeps: int = SWEEPS) -> Stage:
+    """Mirror descent at one temperature until the quantal gap is at most ``CLOSE`` or ``sweeps`` are done."""
     legal = [tree.legal(turn) for turn in range(tree.turns)]
-    now, gap, done, close = list(policy), np.inf, 0, close * float(tree.pool.prior.sum())
+    now, gap, done, close = list(policy), np.inf, 0, CLOSE * float(tree.pool.prior.sum())
     logits = [_logarithm(chances) for chances in now]
     before: dict[int, Doubles] = {}
 
@@ -72,13 +61,13 @@ def settle(
         worths = np.where(legal[turn], worths, 0)
         expected = 2 * worths - before.get(turn, worths)
         before[turn] = worths
-        logits[turn] = _normal((logits[turn] + step * expected) / (1 + step * temperature), legal[turn])
+        logits[turn] = _normal((logits[turn] + STEP * expected) / (1 + STEP * temperature), legal[turn])
         return _chances(logits[turn])
 
     while done < sweeps and gap > close:
         for _ in range(min(_LOOK, sweeps - done)):
             now, done = tree.sweep(tree.reach(now), descend).policy, done + 1
-        now = symmetrised(tree.pool, now)  # removes asymmetry from rounding, which descent would amplify
+        now = average_renamings(tree.pool, now)  # removes asymmetry from rounding, which descent would amplify
         logits = [_logarithm(chances) for chances in now]
         gap = quantal_gap(tree, now, temperature)
     return Stage(temperature, now, gap, done)

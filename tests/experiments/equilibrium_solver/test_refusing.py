@@ -5,19 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions, rest
-from dond_marl.yardsticks.equilibria import Equilibrium
-from dond_marl.yardsticks.equilibria.exploitability import best_response
-from dond_marl.yardsticks.equilibria.mirror_descent import anneal
-from dond_marl.yardsticks.equilibria.table import TEMPERATURES, end_deals
-from dond_marl.yardsticks.equilibria.tree import Tree
-from tests.dond_marl.yardsticks.equilibria.perfect_recall import with_perfect_recall
-from tests.dond_marl.yardsticks.equilibria.test_exploitability import POOL, anything
+from dond_marl.yardsticks.equilibria import TEMPERATURES, Equilibrium, end_deals
+from experiments.equilibrium_solver.exploitability import best_response
+from experiments.equilibrium_solver.mirror_descent import anneal
+from experiments.equilibrium_solver.tree import Tree
+from tests.experiments.equilibrium_solver.perfect_recall import with_perfect_recall
+from tests.experiments.equilibrium_solver.test_exploitability import POOL, anything
 
 
 def answers(tree, policy, state, view):
-    """What a seat with that view says, (act, chance): the table at the head of ``refusing.py``, word for word."""
+    """What a seat with that view says, (act, chance): the table at the head of ``equilibria.py``, word for word."""
     n, turn, splits = tree.width, len(state.history), [tuple(oA) for oA in tree.pool.splits.tolist()]
     last_act, standing = state.last_act(1 - state.mover), state.claims[1 - state.mover]
     refused, last = last_act is Act.DISAGREE, state.turns_remaining == 1
@@ -99,7 +97,7 @@ def test_rejects_gains_stay_within_the_bound(turns, seat):
     tree = Tree(POOL, turns)
     policy = anything(tree, turns)
     found, least = best_by_the_rules(tree, policy, seat), best_where_it_ends(tree, policy, seat)
-    assert least - 1e-12 <= found <= least + end_deals(tree, policy).most[seat] + 1e-12
+    assert least - 1e-12 <= found <= least + end_deals(tree.pool, policy).most[seat] + 1e-12
     if turns < 4:  # END closes nothing yet
         assert found == pytest.approx(least, abs=1e-12)
 
@@ -113,7 +111,7 @@ def test_a_policy_that_never_walks_away_early_is_worth_the_same_under_both_rules
         chances[..., -1] = 0
         chances[:, tree.width - 1, -2] = 0
         chances /= chances.sum(axis=-1, keepdims=True)
-    assert end_deals(tree, policy).most == (0, 0)
+    assert end_deals(tree.pool, policy).most == (0, 0)
     assert best_by_the_rules(tree, policy, seat) == pytest.approx(best_where_it_ends(tree, policy, seat), abs=1e-12)
 
 
@@ -124,7 +122,7 @@ def test_the_corner_is_real():
     policy[0][:] = np.arange(tree.width + 2) == 1
     policy[2][:] = (np.arange(tree.width + 2) == 0) / 2 + (np.arange(tree.width + 2) == tree.width + 1) / 2
     best, without = best_by_the_rules(tree, policy, 1), best_where_it_ends(tree, policy, 1)
-    assert without + 0.5 < best <= without + end_deals(tree, policy).most[1] + 1e-12
+    assert without + 0.5 < best <= without + end_deals(tree.pool, policy).most[1] + 1e-12
 
 
 def test_refusal_may_pay():
@@ -139,14 +137,14 @@ def test_refusal_may_pay():
     policy[3][..., last] = 1  # it claims everything, but after a refusal
     policy[3][:, last] = (np.arange(tree.width + 2) == 0) / 2 + (np.arange(tree.width + 2) == last + 2) / 2
     best, without = best_by_the_rules(tree, policy, 0), best_where_it_ends(tree, policy, 0)
-    assert without + 0.5 < best <= without + end_deals(tree, policy).most[0] + 1e-12
+    assert without + 0.5 < best <= without + end_deals(tree.pool, policy).most[0] + 1e-12
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4])
 def test_self_play_points_follow_the_rules(turns):
     tree = Tree(POOL, turns)
     policy = anything(tree, turns)
-    more = end_deals(tree, policy)
+    more = end_deals(tree.pool, policy)
     points, deals = played(tree, policy)
     np.testing.assert_allclose(np.add(tree.values(policy), more.paid), points, atol=1e-12)
     assert tree.deals(policy) + sum(more.closes) == pytest.approx(deals, abs=1e-12)
@@ -172,8 +170,3 @@ def test_shipped_tables_have_small_gains(turns, temperature):
     for one, other, more in zip(ends.gains, rejects.gains, rejects.end_deals.most, strict=True):
         assert other[1] <= one[1] + more + 1e-12
         assert other[0] == pytest.approx(one[0], abs=1e-4)
-
-
-def test_other_trees_are_refused():
-    with pytest.raises(InputError):
-        end_deals(Tree(POOL, 2, "perfect"), Tree(POOL, 2, "perfect").uniform())

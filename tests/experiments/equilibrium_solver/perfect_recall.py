@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dond_marl.seats import Doubles
-from dond_marl.yardsticks.equilibria.tree import Policy, Tree
+from dond_marl.yardsticks.equilibria import Policy
+from experiments.equilibrium_solver.tree import Tree
 
 
 def with_perfect_recall(tree: Tree, policy: Policy) -> tuple[Tree, list[Doubles]]:

@@ -9,9 +9,10 @@ from dond_marl.game import Act, Scenario, State
 from dond_marl.randomness import generator
 from dond_marl.scenarios.space import pack
 from dond_marl.splits import action_index
-from dond_marl.yardsticks.equilibria.exploitability import nash_conv
-from dond_marl.yardsticks.equilibria.mirror_descent import anneal
-from dond_marl.yardsticks.equilibria.tree import Tree, pools_of
+from dond_marl.yardsticks.equilibria import pools_of
+from experiments.equilibrium_solver.exploitability import nash_conv
+from experiments.equilibrium_solver.mirror_descent import anneal
+from experiments.equilibrium_solver.tree import Tree
 
 pyspiel = pytest.importorskip("pyspiel", reason="pip install -e '.[bench]' brings OpenSpiel")
 pytestmark = pytest.mark.bench

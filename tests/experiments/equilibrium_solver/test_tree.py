@@ -8,7 +8,8 @@ import pytest
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.randomness import generator
 from dond_marl.scenarios.space import lewis_space, pack
-from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools, pools_of, symmetrised
+from dond_marl.yardsticks.equilibria import lewis_pools, pools_of
+from experiments.equilibrium_solver.tree import Tree, average_renamings
 
 # One book, two hats and no ball; each seat values them in one of two ways, and one pairing cannot come up.
 TINY = pack(
@@ -95,7 +96,7 @@ def test_play_is_the_same_under_other_names():
     """An even policy is worth the same to a view and to that view under another name."""
     pool = next(pool for pool in lewis_pools() if pool.counts.tolist() == [1, 1, 3])
     tree = Tree(pool, 3)
-    policy = symmetrised(pool, anything(tree, 1))
+    policy = average_renamings(pool, anything(tree, 1))
     assert not np.allclose(policy[1], anything(tree, 1)[1])
     for views, splits in pool.renamings:
         named = np.concatenate([splits, tree.width + np.arange(2)])

@@ -8,15 +8,6 @@ answered as PROPOSE.
 
 A node is a turn, the mover's memory of the history, and both seats' views. With the memory ``"last offer"`` the
 mover knows the partner's last claim; with ``"perfect"`` every claim. Arrays of a turn have the mover's view first.
-
-Games up to renaming of items: one game per pool, which both seats see.
-
-Items are sorted by ascending counts. A scenario whose counts have several such orders is counted in all of them,
-equally often, so that renamings are equally likely. The legal space of Lewis et
-al. 2017 becomes 8 pools with 9 to 26 views each.
-
-Splits are numbered as in :mod:`dond_marl.yardsticks.contexts`: by the items that the seat keeps, in lexicographic
-order, so that split ``j`` of ``N`` leaves the other seat split ``N - 1 - j``.
 """
 
 from __future__ import annotations
@@ -24,99 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dond_marl.scenarios.space import Scenarios, lewis_space
-from dond_marl.seats import Bools, Doubles, Int8s
-from dond_marl.statistics import TEN
-from dond_marl.yardsticks.contexts import Index, splits_of
-
-ORDERS = tuple(permutations(range(3)))  # of three items
-
-
-@dataclass(frozen=True, eq=False)
-class Pool:
-    """One pool: V views, which either seat may have, and N splits."""
-
-    counts: Int8s  # [3], ascending
-    values: Int8s  # [V, 3] points per item, in lexicographic order
-    prior: Doubles  # [V, V] joint probability of seat_0's and seat_1's views; sums to the pool's probability
-    points: Doubles  # [V, N] value of each split to the seat that keeps it, points of ten
-
-    @property
-    def splits(self) -> Int8s:
-        """The items that each split keeps, ``[N, 3]``."""
-        own_share: Int8s = splits_of(self.counts[None]).oA[0]
-        return own_share
-
-    @property
-    def renamings(self) -> list[tuple[Index, Index]]:
-        """Each order of the items that maps the pool to itself: its permutations of views ``[V]`` and splits."""
-        found = []
-        for order in ORDERS:
-            if (self.counts[list(order)] == self.counts).all():
-                found.append((_places(self.values[:, order], self.values), _places(self.splits[:, order], self.splits)))
-        return found
-
-
-def pools_of(scenarios: Scenarios) -> tuple[Pool, ...]:
-    """The pools of equally likely scenarios, all renamings included."""
-    counts, first, second, weight = [], [], [], []
-    for order in ORDERS:
-        named = scenarios.counts[:, order]
-        sorted_ = (np.diff(named.astype(np.int64), axis=1) >= 0).all(axis=1)
-        counts.append(named[sorted_])
-        first.append(scenarios.utilities[sorted_, 0][:, order])
-        second.append(scenarios.utilities[sorted_, 1][:, order])
-        weight.append(1 / _orders(scenarios.counts[sorted_]))
-    every, own, theirs = (np.concatenate(parts) for parts in (counts, first, second))
-    kinds, which = np.unique(every, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    chances = np.concatenate(weight) / scenarios.size
-    return tuple(
-        _pool(kind, own[which == number], theirs[which == number], chances[which == number])
-        for number, kind in enumerate(kinds)
-    )
-
-
-def lewis_pools() -> tuple[Pool, ...]:
-    """The pools of the legal space of the paper."""
-    return pools_of(lewis_space())
-
-
-def _pool(counts: Int8s, first: Int8s, second: Int8s, chances: Doubles) -> Pool:
-    values, which = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)
-    which = which.reshape(2, -1)
-    prior = np.zeros((len(values), len(values)))
-    np.add.at(prior, (which[0], which[1]), chances)
-    oA = splits_of(counts[None]).oA[0].astype(np.int64)
-    whole = np.maximum(values.astype(np.int64) @ counts, 1)
-    return Pool(counts, values, prior, (values.astype(np.int64) @ oA.T) * (TEN / whole[:, None]))
-
-
-def _orders(counts: Int8s) -> Index:
-    """The number of orders of the items with ascending counts, ``[R]``: 1, 2 or 6."""
-    same = (
-        (counts[:, 0] == counts[:, 1]).astype(np.int64)
-        + (counts[:, 1] == counts[:, 2])
-        + (counts[:, 0] == counts[:, 2])
-    )
-    orders: Index = np.array([1, 2, 0, 6])[same]
-    return orders
-
-
-def _places(rows: Int8s, among: Int8s) -> Index:
-    """The index of each row ``[R, 3]`` in ``among``, which is in lexicographic order."""
-    base = np.array([121, 11, 1])
-    places: Index = np.searchsorted(among.astype(np.int64) @ base, rows.astype(np.int64) @ base)
-    return places
-
+from dond_marl.seats import Bools, Doubles
+from dond_marl.yardsticks.contexts import Index
+from dond_marl.yardsticks.equilibria import Policy, Pool
 
 Memory = Literal["last offer", "perfect"]
-Policy = Sequence[Doubles]  # by turn: [V, H, N + 2] probability of each claim, of AGREE and of walking away
 Choose = Callable[[int, Doubles], Doubles]  # from a turn and act values [V, H, N + 2] to probabilities
 
 
@@ -145,7 +52,7 @@ class Tree:
     @property
     def width(self) -> int:
         """N, the number of splits."""
-        return int(self.pool.points.shape[1])
+        return self.pool.width
 
     def extends_memory(self, turn: int) -> bool:
         """Whether a claim of ``turn`` extends the next mover's memory, rather than replacing it.
@@ -270,12 +177,12 @@ def greedy(worths: Doubles) -> Doubles:
     return chances
 
 
-def symmetrised(pool: Pool, policy: Policy) -> list[Doubles]:
+def average_renamings(pool: Pool, policy: Policy) -> list[Doubles]:
     """The mean of a policy over all renamings that map the pool to itself, so that it is invariant to names."""
-    return [np.mean([_renamed(chances, *names) for names in pool.renamings], axis=0) for chances in policy]
+    return [np.mean([_rename_items(chances, *names) for names in pool.renamings], axis=0) for chances in policy]
 
 
-def _renamed(chances: Doubles, views: Index, splits: Index) -> Doubles:
+def _rename_items(chances: Doubles, views: Index, splits: Index) -> Doubles:
     """The policy ``chances[V, H, N + 2]`` under renamed items."""
     n, memories = len(splits), np.zeros(1, dtype=np.int64)
     while len(memories) < chances.shape[1]:

@@ -1,12 +1,13 @@
 """Equilibrium tables: a solved policy as a file, and its act probabilities in any game.
 
-A file holds a note, one line of JSON, and the probabilities of every act as 16-bit floats, 0 below :data:`LEAST`, for
-one view of each group of renamings; the whole is compressed. The note states how the policy was made, its points, and
-the SHA-256 of the probabilities.
+There is one game for each pool up to renaming of items (:func:`lewis_pools`). A node is a turn, the partner's last
+claim and both seats' views. An act is a claim, AGREE, or walking away: the acts that can matter under
+``disagree="ends"``. A file holds a note, one line of JSON, and the probabilities of every act as 16-bit floats for one
+view of each group of renamings; the whole is compressed. The note states how the policy was made, its points, and the
+SHA-256 of the probabilities.
 
-The same tables serve ``disagree="rejects"``, where DISAGREE does not end the game.
-
-A policy of :mod:`.tree` never says DISAGREE to go on. Under this rule it is played as follows.
+The same tables serve ``disagree="rejects"``, where DISAGREE does not end the game. A policy never says DISAGREE to go
+on. Under this rule it is played as follows.
 
 ==============================  =====================================================================================
 It walks away                   END; on the last turn a claim that does not add up with the partner's.
@@ -32,19 +33,112 @@ import lzma
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from importlib.resources import files
+from itertools import permutations
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dond_marl.errors import InputError, quote
 from dond_marl.game import Disagree, as_integer
+from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.seats import Doubles, Int8s
+from dond_marl.statistics import TEN
 from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.contexts import Index, splits_of
-from dond_marl.yardsticks.equilibria.tree import Policy, Pool, Tree, lewis_pools, symmetrised
 
 Pair = tuple[float, float]  # of seat_0 and seat_1, or the bounds of one value
+Policy = Sequence[Doubles]  # by turn: [V, H, N + 2] probability of each claim, of AGREE and of walking away
+STORED = Path(__file__).with_name("equilibrium_tables")
+SMALL = 0.015  # points of ten: the temperature of the tables of every horizon
+TEMPERATURES = dict.fromkeys(range(1, 10), (SMALL,)) | {10: (SMALL, 0.1, 0.5)}
+NONE = -1  # in every entry of ``claim`` before the first one
+ORDERS = tuple(permutations(range(3)))  # of three items
+ORDERS_WITH_TIES = np.array([1, 2, 6])  # how many of them sort counts, by the number of equal neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """One pool: V views, which either seat may have, and N splits."""
+
+    counts: Int8s  # [3], ascending
+    values: Int8s  # [V, 3] points per item, in lexicographic order
+    prior: Doubles  # [V, V] joint probability of seat_0's and seat_1's views; sums to the pool's probability
+    points: Doubles  # [V, N] value of each split to the seat that keeps it, points of ten
+
+    @property
+    def width(self) -> int:
+        """N, the number of splits."""
+        return int(self.points.shape[1])
+
+    @property
+    def splits(self) -> Int8s:
+        """The items that each split keeps, ``[N, 3]``."""
+        own_share: Int8s = splits_of(self.counts[None]).oA[0]
+        return own_share
+
+    @property
+    def renamings(self) -> list[tuple[Index, Index]]:
+        """Each order of the items that maps the pool to itself: its permutations of views ``[V]`` and splits."""
+        found = []
+        for order in ORDERS:
+            if (self.counts[list(order)] == self.counts).all():
+                found.append((_places(self.values[:, order], self.values), _places(self.splits[:, order], self.splits)))
+        return found
+
+
+def pools_of(scenarios: Scenarios) -> tuple[Pool, ...]:
+    """The pools of equally likely scenarios, all renamings included.
+
+    Items are sorted by ascending counts. A scenario whose counts have several such orders is counted in all of them,
+    equally often, so that renamings are equally likely.
+    """
+    counts, first, second, weight = [], [], [], []
+    for order in ORDERS:
+        steps = np.diff(scenarios.counts[:, order].astype(np.int64), axis=1)
+        ascending = (steps >= 0).all(axis=1)
+        counts.append(scenarios.counts[ascending][:, order])
+        first.append(scenarios.utilities[ascending, 0][:, order])
+        second.append(scenarios.utilities[ascending, 1][:, order])
+        weight.append(1 / ORDERS_WITH_TIES[(steps[ascending] == 0).sum(axis=1)])
+    every, own, theirs = (np.concatenate(parts) for parts in (counts, first, second))
+    kinds, which = np.unique(every, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    chances = np.concatenate(weight) / scenarios.size
+    return tuple(
+        _pool(kind, own[which == number], theirs[which == number], chances[which == number])
+        for number, kind in enumerate(kinds)
+    )
+
+
+def lewis_pools() -> tuple[Pool, ...]:
+    """The pools of the legal space of Lewis et al. 2017: 8, with 9 to 26 views each."""
+    return pools_of(lewis_space())
+
+
+def _pool(counts: Int8s, first: Int8s, second: Int8s, chances: Doubles) -> Pool:
+    values, which = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)
+    which = which.reshape(2, -1)
+    prior = np.zeros((len(values), len(values)))
+    np.add.at(prior, (which[0], which[1]), chances)
+    oA = splits_of(counts[None]).oA[0].astype(np.int64)
+    whole = np.maximum(values.astype(np.int64) @ counts, 1)
+    return Pool(counts, values, prior, (values.astype(np.int64) @ oA.T) * (TEN / whole[:, None]))
+
+
+def _places(rows: Int8s, among: Int8s) -> Index:
+    """The index of each row ``[R, 3]`` in ``among``, which is in lexicographic order."""
+    base = np.array([121, 11, 1])
+    places: Index = np.searchsorted(among.astype(np.int64) @ base, rows.astype(np.int64) @ base)
+    return places
+
+
+def reach_probabilities(pool: Pool, policy: Policy) -> list[Doubles]:
+    """The probability of each node where both seats play the policy, ``[V, V, H]`` by turn, the mover's view first."""
+    reach = [pool.prior[:, :, None]]
+    for chances in policy[:-1]:
+        reach.append((reach[-1] @ chances[..., :-2]).swapaxes(0, 1))
+    return reach
 
 
 class EndDeals(NamedTuple):
@@ -55,21 +149,13 @@ class EndDeals(NamedTuple):
     closes: tuple[float, ...]  # probability of such a deal on each turn, where both play the policy
 
 
-def end_deals(tree: Tree, policy: Policy) -> EndDeals:
-    """The effect of deals by END on a policy that remembers the last offer, under ``disagree="rejects"``.
-
-    Raises :class:`~dond_marl.errors.InputError` for another memory.
-    """
-    if tree.memory != "last offer":
-        raise InputError(
-            f"only a policy with the memory 'last offer' can be played under disagree=\"rejects\"; got the memory "
-            f"{tree.memory!r}"
-        )
-    n, points, reach = tree.width, tree.pool.points, tree.reach(policy)
+def end_deals(pool: Pool, policy: Policy) -> EndDeals:
+    """The effect of deals by END on a policy that remembers the last offer, under ``disagree="rejects"``."""
+    turns, n, points, reach = len(policy), pool.width, pool.points, reach_probabilities(pool, policy)
     every = np.arange(n)
     rest = n - 1 - every
-    paid, most, closes = [0.0, 0.0], [0.0, 0.0], [0.0] * tree.turns
-    for turn in range(2, tree.turns - 1):  # on which END may close what the mover claimed two turns before
+    paid, most, closes = [0.0, 0.0], [0.0, 0.0], [0.0] * turns
+    for turn in range(2, turns - 1):  # on which END may close what the mover claimed two turns before
         mover, other = turn % 2, 1 - turn % 2
         claims, replies = policy[turn - 2][..., :n], policy[turn - 1][:, every, rest]
         walks = policy[turn][:, rest, n + 1]  # [V, N] after what the mover claimed was left to it
@@ -78,7 +164,7 @@ def end_deals(tree: Tree, policy: Policy) -> EndDeals:
         closes[turn] = float(closed.sum())
         paid[mover] += float((closed * points[:, None]).sum())
         paid[other] += float((closed * points[None, :, ::-1]).sum())
-        prior = tree.pool.prior if other == 0 else tree.pool.prior.T  # [V, V] the responder's view first
+        prior = pool.prior if other == 0 else pool.prior.T  # [V, V] the responder's view first
         left = np.einsum("khs,ks,vs->vkh", claims, walks, points[:, ::-1], optimize=True).max(axis=2)
         if turn > 2:  # it claimed what the responder's claim leaves, and the responder says DISAGREE
             ends = policy[turn][:, n - 1, n] + policy[turn][:, n - 1, n + 1]
@@ -88,18 +174,12 @@ def end_deals(tree: Tree, policy: Policy) -> EndDeals:
     return EndDeals((paid[0], paid[1]), (most[0], most[1]), tuple(closes))
 
 
-LEAST = 1e-4  # probabilities below this are stored as 0
-SMALL = 0.015  # points of ten: the temperature of the tables of every horizon
-TEMPERATURES = dict.fromkeys(range(1, 10), (SMALL,)) | {10: (SMALL, 0.1, 0.5)}
-NONE = -1  # in every entry of ``claim`` before the first one
-
-
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
     """A policy for games of ``turns`` turns, which remembers the last offer alone."""
 
     note: dict[str, Any]
-    policies: tuple[list[Doubles], ...]  # for each of :func:`lewis_pools`, as in :mod:`.tree`
+    policies: tuple[list[Doubles], ...]  # for each of :func:`lewis_pools`
     disagree: Disagree = "ends"  # the rule that the figures are for
 
     @staticmethod
@@ -111,7 +191,7 @@ class Equilibrium:
                 f"no table of an equilibrium has turns={quote(turns)}, temperature={quote(temperature)}; there are: "
                 f"{'; '.join(f'turns={t}: ' + ', '.join(map(str, some)) for t, some in TEMPERATURES.items())}"
             )
-        return _shipped(number, float(temperature), disagree)
+        return _load_shipped(number, float(temperature), disagree)
 
     @property
     def turns(self) -> int:
@@ -150,9 +230,7 @@ class Equilibrium:
         """The deals by END over all pools: none where DISAGREE ends the game."""
         if self.disagree == "ends":
             return EndDeals((0.0, 0.0), (0.0, 0.0), (0.0,) * self.turns)
-        found = [
-            end_deals(Tree(pool, self.turns), policy) for pool, policy in zip(lewis_pools(), self.policies, strict=True)
-        ]
+        found = [end_deals(pool, policy) for pool, policy in zip(lewis_pools(), self.policies, strict=True)]
         paid, most, closes = (np.sum(part, axis=0).tolist() for part in zip(*found, strict=True))
         return EndDeals(tuple(paid), tuple(most), tuple(closes))
 
@@ -217,24 +295,8 @@ class Equilibrium:
         return keys[order], pool[order], view[order]
 
 
-def rounded(pool: Pool, policy: Policy) -> list[Doubles]:
-    """The policy as a file stores it: invariant to the items' names, small probabilities set to 0."""
-    views = _representatives(pool)
-    return _spread(pool, [_short(chances)[views].astype(np.float64) for chances in symmetrised(pool, policy)])
-
-
-def pack(note: dict[str, Any], policies: Sequence[Policy]) -> bytes:
-    """The file of a policy for each of :func:`lewis_pools`."""
-    parts = []
-    for pool, policy in zip(lewis_pools(), policies, strict=True):
-        parts += [_short(chances)[_representatives(pool)].tobytes() for chances in symmetrised(pool, policy)]
-    body = b"".join(parts)
-    head = json.dumps({**note, "sha256": hashlib.sha256(body).hexdigest()}, sort_keys=True).encode()
-    return lzma.compress(head + b"\n" + body, preset=9)
-
-
 def unpack(data: bytes) -> Equilibrium:
-    """The inverse of :func:`pack`; raises :class:`~dond_marl.errors.InputError` for a damaged file."""
+    """The table of a file's bytes; raises :class:`~dond_marl.errors.InputError` for a damaged file."""
     try:
         head, _, body = lzma.decompress(data).partition(b"\n")
         note = json.loads(head)
@@ -248,13 +310,13 @@ def unpack(data: bytes) -> Equilibrium:
         )
     numbers, at, policies = np.frombuffer(body, dtype="<f2"), 0, []
     for pool in lewis_pools():
-        tree, views, policy = Tree(pool, note["turns"]), _representatives(pool), []
-        for turn in range(tree.turns):
-            shape = len(views), tree.memories(turn), tree.width + 2
+        views, policy = len(representatives(pool)), []
+        for turn in range(note["turns"]):
+            shape = views, 1 if turn == 0 else pool.width, pool.width + 2
             size = int(np.prod(shape))
             policy.append(numbers[at : at + size].reshape(shape).astype(np.float64))
             at += size
-        policies.append(_spread(pool, policy))
+        policies.append(spread(pool, policy))
     return Equilibrium(note, tuple(policies))
 
 
@@ -264,10 +326,10 @@ def file_name(turns: int, temperature: float) -> str:
 
 
 @lru_cache(maxsize=16)
-def _shipped(turns: int, temperature: float, disagree: Disagree) -> Equilibrium:
+def _load_shipped(turns: int, temperature: float, disagree: Disagree) -> Equilibrium:
     if disagree != "ends":
-        return replace(_shipped(turns, temperature, "ends"), disagree=disagree)
-    return unpack((files(__package__) / "tables" / file_name(turns, temperature)).read_bytes())
+        return replace(_load_shipped(turns, temperature, "ends"), disagree=disagree)
+    return unpack((STORED / file_name(turns, temperature)).read_bytes())
 
 
 def _in_order(counts: Int8s, utilities: Int8s) -> tuple[Int8s, Int8s]:
@@ -283,15 +345,15 @@ def _split_numbers(counts: Int8s, oA: Int8s) -> Index:
     return numbers
 
 
-def _representatives(pool: Pool) -> Index:
+def representatives(pool: Pool) -> Index:
     """The first view of each group that differ in the items' names alone, ``[R]``."""
     first = np.minimum.reduce([views for views, _ in pool.renamings])
     return np.flatnonzero(first == np.arange(len(first)))
 
 
-def _spread(pool: Pool, policy: Policy) -> list[Doubles]:
+def spread(pool: Pool, policy: Policy) -> list[Doubles]:
     """From the representatives to all views; each row sums to 1."""
-    which = _representatives(pool)
+    which = representatives(pool)
     every = []
     for chances in policy:
         full = np.zeros((len(pool.values), *chances.shape[1:]))
@@ -302,7 +364,3 @@ def _spread(pool: Pool, policy: Policy) -> list[Doubles]:
                 full[views[source], claim[:, None], acts] = chance
         every.append(full / full.sum(axis=-1, keepdims=True))
     return every
-
-
-def _short(chances: Doubles) -> np.ndarray[Any, np.dtype[np.float16]]:
-    return np.where(chances < LEAST, 0, chances).astype("<f2")

@@ -11,6 +11,9 @@ search with an exact objective.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import lzma
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,15 +21,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dond_marl.seats import Doubles
-from dond_marl.yardsticks.equilibria.exploitability import (
-    agent_gains,
-    memory_gains,
-    memory_response,
-    recall_response,
+from dond_marl.yardsticks.equilibria import (
+    STORED,
+    TEMPERATURES,
+    Policy,
+    Pool,
+    file_name,
+    lewis_pools,
+    representatives,
+    spread,
 )
-from dond_marl.yardsticks.equilibria.mirror_descent import Stage, anneal, settle
-from dond_marl.yardsticks.equilibria.table import TEMPERATURES, file_name, pack, rounded
-from dond_marl.yardsticks.equilibria.tree import Policy, Pool, Tree, lewis_pools, symmetrised
+from experiments.equilibrium_solver.exploitability import agent_gains, memory_gains, memory_response, recall_response
+from experiments.equilibrium_solver.mirror_descent import Stage, anneal, settle
+from experiments.equilibrium_solver.tree import Tree, average_renamings
 
 FAR = 0.3  # how far towards the plans, of 1
 TREMBLE = 1e-3  # of every act that counts, mixed into where the descent begins
@@ -47,7 +54,7 @@ def escape(tree: Tree, stage: Stage, steps: int, enough: float) -> Stage:
         moved = [(1 - FAR) * old + FAR * plans[turn % 2][turn] for turn, old in enumerate(now.policy)]
         begun = [
             (1 - TREMBLE) * chances + TREMBLE * uniform_chances
-            for chances, uniform_chances in zip(symmetrised(tree.pool, moved), tree.uniform(), strict=True)
+            for chances, uniform_chances in zip(average_renamings(tree.pool, moved), tree.uniform(), strict=True)
         ]
         now = settle(tree, begun, stage.temperature, sweeps=SWEEPS)
         gained = memory_gains(tree, now.policy).nash_conv
@@ -56,7 +63,7 @@ def escape(tree: Tree, stage: Stage, steps: int, enough: float) -> Stage:
     return best
 
 
-STORED = Path(__file__).with_name("tables")
+LEAST = 1e-4  # probabilities below this are stored as 0
 ENOUGH = dict.fromkeys(TEMPERATURES, 0.005) | dict.fromkeys(range(1, 5), 0.04)  # points of a pool's games: stop there
 STEPS = 30  # of escape from the coldest policy of each horizon, per pool
 LADDER = (1.0, 0.7, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015)  # points of ten
@@ -85,7 +92,7 @@ def tables_of(turns: int, temperatures: Sequence[float]) -> Iterator[TableFile]:
     parts = [solve_pool(pool, turns, temperatures) for pool in lewis_pools()]
     for number, temperature in enumerate(sorted(temperatures, reverse=True)):
         found = [of_pool[number] for of_pool in parts]
-        note = {"turns": turns, "temperature": temperature, **_summed([part.measures for part in found])}
+        note = {"turns": turns, "temperature": temperature, **_sum_over_pools([part.measures for part in found])}
         yield TableFile(turns, temperature, note, pack(note, [part.policy for part in found]))
 
 
@@ -107,9 +114,30 @@ def solve_pool(pool: Pool, turns: int, temperatures: Sequence[float]) -> list[So
     found = []
     for stage in stages:
         if stage.temperature in temperatures:
-            measured = measures(tree, rounded(pool, stage.policy))
+            measured = measures(tree, round_policy(pool, stage.policy))
             found.append(SolvedPool(stage.policy, {"quantal_gap": stage.gap, **measured}))
     return found
+
+
+def round_policy(pool: Pool, policy: Policy) -> list[Doubles]:
+    """The policy as a file stores it: invariant to the items' names, small probabilities set to 0."""
+    views = representatives(pool)
+    averaged = average_renamings(pool, policy)
+    return spread(pool, [_as_halves(chances)[views].astype(np.float64) for chances in averaged])
+
+
+def pack(note: dict[str, Any], policies: Sequence[Policy]) -> bytes:
+    """The file of a policy for each of :func:`lewis_pools`; :func:`dond_marl.yardsticks.equilibria.unpack` reads it."""
+    parts = []
+    for pool, policy in zip(lewis_pools(), policies, strict=True):
+        parts += [_as_halves(chances)[representatives(pool)].tobytes() for chances in average_renamings(pool, policy)]
+    body = b"".join(parts)
+    head = json.dumps({**note, "sha256": hashlib.sha256(body).hexdigest()}, sort_keys=True).encode()
+    return lzma.compress(head + b"\n" + body, preset=9)
+
+
+def _as_halves(chances: Doubles) -> np.ndarray[Any, np.dtype[np.float16]]:
+    return np.where(chances < LEAST, 0, chances).astype("<f2")
 
 
 def measures(tree: Tree, policy: Policy) -> dict[str, Any]:
@@ -132,6 +160,6 @@ def measures(tree: Tree, policy: Policy) -> dict[str, Any]:
     }
 
 
-def _summed(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _sum_over_pools(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The sum over pools, rounded to a millionth of a point, so that it is equal on all machines."""
     return {name: (np.round(np.sum([part[name] for part in parts], axis=0), 6) + 0.0).tolist() for name in parts[0]}

@@ -7,10 +7,11 @@ import pytest
 
 from dond_marl.game import Scenario
 from dond_marl.scenarios.space import pack
-from dond_marl.yardsticks.equilibria.exploitability import memory_gains, nash_conv, total
-from dond_marl.yardsticks.equilibria.make_tables import escape
-from dond_marl.yardsticks.equilibria.mirror_descent import anneal, quantal_gap
-from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools, pools_of
+from dond_marl.yardsticks.equilibria import lewis_pools, pools_of
+from experiments.equilibrium_solver.exploitability import memory_gains, nash_conv, total
+from experiments.equilibrium_solver.make_tables import escape
+from experiments.equilibrium_solver.mirror_descent import anneal, quantal_gap
+from experiments.equilibrium_solver.tree import Tree
 
 PAIRS = [((0, 2, 3), (0, 4, 1)), ((0, 4, 1), (0, 2, 3)), ((0, 2, 3), (0, 2, 3)), ((0, 3, 2), (0, 4, 1))]
 POOL = pools_of(pack([Scenario((0, 1, 1), pair) for pair in PAIRS]))[0]

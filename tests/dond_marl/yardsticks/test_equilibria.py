@@ -12,12 +12,7 @@ from dond_marl.game import Act, Action, Rules, State, apply
 from dond_marl.randomness import generator
 from dond_marl.scenarios.space import lewis_space
 from dond_marl.yardsticks.contexts import splits_of
-from dond_marl.yardsticks.equilibria import Equilibrium
-from dond_marl.yardsticks.equilibria.exploitability import memory_gains, nash_conv, total
-from dond_marl.yardsticks.equilibria.make_tables import STORED, make_tables, solve_pool
-from dond_marl.yardsticks.equilibria.table import SMALL, TEMPERATURES, file_name, unpack
-from dond_marl.yardsticks.equilibria.tree import Tree, lewis_pools
-from tests.dond_marl.yardsticks.equilibria.perfect_recall import with_perfect_recall
+from dond_marl.yardsticks.equilibria import SMALL, STORED, TEMPERATURES, Equilibrium, file_name, unpack
 
 NOTHING = np.full((1, 3), -1)
 
@@ -32,31 +27,6 @@ def test_the_files_are_those_of_the_list_and_small():
     files = {path.name: path.stat().st_size for path in STORED.glob("*.xz")}
     assert set(files) == {file_name(turns, heat) for turns, some in TEMPERATURES.items() for heat in some}
     assert sum(files.values()) < 2_000_000
-
-
-@pytest.mark.parametrize("turns", [2, 3, 4])
-def test_short_games_are_solved_within_a_hundredth_of_a_point(turns):
-    """What the note says is what best responses gain that remember everything, exact, both seats together."""
-    table = Equilibrium.load(turns)
-    trees = [Tree(pool, turns) for pool in lewis_pools()]
-    exact = total(
-        [nash_conv(*with_perfect_recall(tree, policy)) for tree, policy in zip(trees, table.policies, strict=True)]
-    )
-    np.testing.assert_allclose(exact.values, table.values, atol=2e-6)
-    np.testing.assert_allclose(np.transpose([exact.gains] * 2), table.note["gain_remembering"], atol=2e-6)
-    assert 0 <= exact.nash_conv < 0.01
-
-
-def test_notes_match_the_tables():
-    """Values, deals and what is gained within the memory, of the coldest table of the longest games."""
-    table = Equilibrium.load()
-    trees = [Tree(pool, table.turns) for pool in lewis_pools()]
-    pairs = list(zip(trees, table.policies, strict=True))
-    some = [pair for pair in pairs if pair[0].width in (30, 36)]
-    assert table.values == pytest.approx(np.sum([tree.values(policy) for tree, policy in pairs], axis=0), abs=2e-6)
-    assert table.note["deals"] == pytest.approx(sum(tree.deals(policy) for tree, policy in pairs), abs=2e-6)
-    part = total([memory_gains(tree, policy) for tree, policy in some]).nash_conv
-    assert 0 < part <= sum(table.note["gain_within_memory"])
 
 
 def test_played_games_pay_the_noted_values():
@@ -130,22 +100,3 @@ def test_a_damaged_file_is_not_read():
         unpack(data[:-20])
     with pytest.raises(InputError):
         unpack(b"nothing of ours")
-
-
-def test_the_table_of_two_turns_is_made_again(tmp_path):
-    """Another machine may round the last digits otherwise; ``dond ship equilibria`` makes all of them again."""
-    (made,) = make_tables(tmp_path, (2,))
-    again, stored = unpack((tmp_path / file_name(2, SMALL)).read_bytes()), Equilibrium.load(2)
-    assert again.note.keys() == stored.note.keys()
-    assert made.note["values"] == pytest.approx(stored.values, abs=2e-6)
-    for mine, theirs in zip(again.policies, stored.policies, strict=True):
-        for one, other in zip(mine, theirs, strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-3)
-
-
-def test_the_same_is_solved_every_time():
-    """Bit by bit: nothing is drawn at random."""
-    pool = lewis_pools()[-1]
-    one, two = (solve_pool(pool, 2, (0.5,))[0] for _ in range(2))
-    assert one.measures == two.measures
-    assert all((first == second).all() for first, second in zip(one.policy, two.policy, strict=True))
