@@ -4,7 +4,6 @@ Events are stored in output_dir one by one, so that an interrupted study continu
 
 examples:
   dond study power                 # how many participants
-  dond study rehearse              # coverage of the analysis on simulated participants
   dond study serve                 # with configs/study.yaml: prints the address to open
   dond study export runs/study     # files without names, and which completion codes are its own
   dond study analyse runs/study    # the table
@@ -85,15 +84,6 @@ examples:
   dond study power                                  # 0.3 points, 5 games, two-sided 95 %, power 80 %
   dond study power --difference 0.5 --games 10 --icc 0.2
   dond study power --sd 3.1 --design within
-"""
-REHEARSE = """Rehearse the analysis: studies of simulated participants with known figures, and coverage.
-
-Simulated participants are deterministic occupants over the study's own scenarios, so the truth of every figure is known
-exactly.
-
-examples:
-  dond study rehearse
-  dond study rehearse --config configs/study.yaml --participants 60 --repeats 1000
 """
 
 STUDY_CONFIG = config_option("study.yaml", default="configs/study.yaml", help="a YAML file (study.yaml)")
@@ -241,24 +231,5 @@ def power(
     )
 
 
-@click.command("rehearse", cls=Command, help=REHEARSE)
-@STUDY_CONFIG
-@set_option
-@click.option("--participants", type=integer(2, 10_000), default=129, metavar="N", help="in each study (129)")
-@click.option("--repeats", type=integer(1, 100_000), default=200, metavar="N", help="studies (200)")
-@click.option("--seed", type=SEED, default=0, metavar="N", help="of the first study; the others follow (0)")
-def rehearse(config_path: Path, overrides: tuple[str, ...], participants: int, repeats: int, seed: int) -> None:
-    """Rehearse."""
-    from league.settings.read import load_config
-    from league.web.study.rehearsal import TYPES, Rehearsal, coverage_table
-    from league.web.study.settings import StudyConfig
-
-    rows = Rehearsal(load_config(config_path, overrides, StudyConfig)).coverage(repeats, participants, seed)
-    print_line(f"{repeats:,} studies of {participants} simulated participants: {', '.join(TYPES)}")
-    output_console().print(Markdown(coverage_table(rows)))
-    covered = sum(row.covered for row in rows) / len(rows)
-    print_line(f"The 95 % intervals contain the truth in {covered:.1%} of {len(rows) * repeats:,}.")
-
-
-LEAVES = {"serve": serve, "export": export, "analyse": analyse, "power": power, "rehearse": rehearse}
+LEAVES = {"serve": serve, "export": export, "analyse": analyse, "power": power}
 command = Group("study", help=__doc__, commands=LEAVES)

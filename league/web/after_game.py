@@ -95,14 +95,12 @@ def _fallback_acts(record: GameRecord, seat: int, partner: str) -> list[Markup]:
 
 
 def game_links(game: GameAddress) -> Markup:
-    """Links to a game of a file: its replay, to copy too, its record and its picture."""
-    link = game.url()
-    record, picture = game.url("/replay/game.json"), game.url("/replay/picture.png")
+    """Links to a game of a file: its replay, to copy too, and its record."""
+    link, record = game.url(), game.url("/replay/game.json")
     links = (
         element("a", "Link to this game", class_="link", href=link),
         element("button", "Copy the link", class_="link", type="button", data_copy=link),
         element("a", "Download it", class_="link", href=record, download="game.json"),
-        element("a", "Picture to share", class_="link", href=picture, download="deal.png"),
         element("span", class_="quiet", role="status"),
     )
     return joined((element("p", *links, class_="keep"), element("p", LOCAL_LINK, class_="quiet")))

@@ -283,7 +283,7 @@ def game_section(
     """The page of one game: status line, conversation, and the person's ``hand`` (table and buttons, or the result).
 
     ``state`` may hold no more than the person may know: its pool, own values and acts are also attributes of the
-    section, for scripts and for programs that play a study in rehearsals.
+    section, for scripts and for programs that play a study.
     """
     rules, scenario = state.rules, state.scenario
     note = protocol(rules)

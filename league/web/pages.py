@@ -13,7 +13,6 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from dond_marl.errors import MissingLibrary
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
 from league.display.svg.markup import Markup, element, joined
 from league.web.after_game import GameAddress, analysis_panel
@@ -25,7 +24,6 @@ from league.web.league_follower import Leagues, RunViewError
 from league.web.league_page import league_page, league_panels, play_members
 from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert, make_partner, warm_up
 from league.web.play_page import PlayPages
-from league.web.replay.picture import picture
 from league.web.replay.recorded import RecordStore, game_of, is_person, read_records, replay_files, seat_names, title
 from league.web.replay.scores import scores_page
 from league.web.replay.stepper import ReplayView, file_chooser, links_of, policy_panel_content, stepper
@@ -50,7 +48,6 @@ def application(
         Route("/replay/policy", pages.policy),
         Route("/replay/analysis", pages.analysis),
         Route("/replay/game.json", pages.record_file),
-        Route("/replay/picture.png", pages.record_picture),
         Route("/scores", pages.scores),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
@@ -179,14 +176,6 @@ class _Pages:
             return PlainTextResponse(one_sentence(error), 404)
         headers = {"content-disposition": 'attachment; filename="game.json"'}
         return Response(f"{to_line(record)}\n", media_type="application/json", headers=headers)
-
-    async def record_picture(self, request: Request) -> Response:
-        """A game's picture as a PNG."""
-        try:
-            png = await in_background(lambda: picture(self._record(_view_of(request).game)[0]))
-        except (RecordError, OSError, MissingLibrary) as error:
-            return PlainTextResponse(one_sentence(error), 404)
-        return Response(png, media_type="image/png")
 
     async def scores(self, _: Request) -> Response:
         try:

@@ -11,7 +11,6 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import replace
-from datetime import date
 from typing import NamedTuple
 
 from starlette.datastructures import FormData
@@ -70,19 +69,19 @@ from league.web.live_game import (
     best_response_score,
 )
 from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert
-from league.web.play_setup import DailyDeal, GameChoice, daily_deal, setup_page, sitting_of
+from league.web.play_setup import GameChoice, setup_page, sitting_of
 from partners.human import View
 
 MAX_SESSIONS = 64  # in memory; the one that was used least recently goes first
 EXAMPLES = "I take the hats, you get the rest · deal · one more ball · same as before · 50/50 · bye"
-SCRIPTS = ("items.js", "table.js", "daily.js", "tour.js")
+SCRIPTS = ("items.js", "table.js", "tour.js")
 
 
 class PlaySession:
     """The games of one visitor against one partner; game threads and requests may use it at the same time."""
 
-    def __init__(self, sitting: Sitting, pause: float, daily: DailyDeal | None = None) -> None:
-        self.sitting, self.daily = sitting, daily
+    def __init__(self, sitting: Sitting, pause: float) -> None:
+        self.sitting = sitting
         self.version = 0  # grows with each change of the page
         self.number = -1  # of the current game, from 0
         self.played: list[tuple[GameRecord, int]] = []  # finished games with the person's seat
@@ -240,14 +239,7 @@ def _hand(session: PlaySession, address: str, reply: TableReply) -> tuple[object
 
 def _closing(session: PlaySession, ended: GameEnded, address: str, book: str) -> tuple[object, ...]:
     """The result of a game, what to do next, its links, and its analysis."""
-    game, partner = session.game, session.sitting.called
-    streak = None
-    if session.daily is not None and session.number == 0:
-        score, whole = ended.record.outcome.scores[game.seat], ended.record.scenario.pool_value(game.seat)
-        day = str(session.daily.day)
-        streak = element(
-            "p", class_="daily-streak panel", role="status", data_day=day, data_score=str(score), data_whole=str(whole)
-        )
+    partner = session.sitting.called
     hidden = {"number": session.number + 1}
     recorded = record_address(session.sitting.book, ended.number) if ended.number else None
     following = form(
@@ -270,7 +262,6 @@ def _closing(session: PlaySession, ended: GameEnded, address: str, book: str) ->
     after = f"{address}/{session.number}"
     return (
         result(session.played, partner),
-        streak,
         following,
         game_links(recorded) if recorded else None,
         written,
@@ -311,20 +302,16 @@ class PlayPages:
         return self._setup_page(menu, GameChoice(other=key or ""))
 
     async def deal(self, request: Request) -> Response:
-        """Begin a session with the posted choice, or with the deal of a ``day``."""
-        values = await form_fields(request)
-        choice, daily = GameChoice.posted(values), None
+        """Begin a session with the posted choice."""
+        choice = GameChoice.posted(await form_fields(request))
         menu = await in_background(self._desk.menu)
         try:
-            if "day" in values:
-                daily = daily_deal(date.fromisoformat(str(values["day"])))
-                choice = daily.choice
             candidate = choice.candidate(menu)
             sitting = await in_background(sitting_of, choice, candidate, self._desk.book, self._desk.data_dir)
         except CHOICE_ERRORS as error:
             return self._setup_page(menu, choice, one_sentence(error))
         token = secrets.token_urlsafe(16)
-        self._sessions[token] = PlaySession(sitting, self._desk.pause, daily)
+        self._sessions[token] = PlaySession(sitting, self._desk.pause)
         while len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)[1].leave()
         return _see(token)

@@ -1,21 +1,15 @@
-"""The form of a new game (partner, scenarios, rules), the sitting that it asks for, and the deal of the day.
-
-The deal of the day follows from the date in UTC alone, so that pages on different machines deal the same. The streak of
-days is stored by the visitor's browser and nowhere else (``static/daily.js``).
-"""
+"""The form of a new game (partner, scenarios, rules), and the sitting that it asks for."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.game import MESSAGE_LENGTH, Rules
-from dond_marl.randomness import generator
 from league.display.session import Sitting
-from league.display.svg.markup import Markup, element, joined
+from league.display.svg.markup import Markup, element
 from league.web.frame import form, problem, select, submit, text_field
 from league.web.occupants import (
     FEATURED,
@@ -36,7 +30,6 @@ SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
 MESSAGES = {"none": "none", "text": f"a line of text, {MESSAGE_LENGTH} characters"}
 BINDING = {"acts": "every act", "claims": "a secret claim of each, after talk that is not binding"}
 DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
-DAILY_PARTNERS = ("heuristic", "prosocial", "boulware", "nice_tit_for_tat", "conceder", "linear", "stubborn", "expert")
 
 
 class GameChoice(NamedTuple):
@@ -64,31 +57,6 @@ class GameChoice(NamedTuple):
         return menu.candidate(self.other or self.partner, self.typed)
 
 
-class DailyDeal(NamedTuple):
-    """Partner and seed of one day."""
-
-    day: date
-    partner: str
-    seed: int
-
-    @property
-    def choice(self) -> GameChoice:
-        """The form's fields that ask for it."""
-        return GameChoice(partner=self.partner, seed=str(self.seed))
-
-
-def daily_deal(day: date) -> DailyDeal:
-    """The deal of a day."""
-    seed = int(f"{day:%Y%m%d}")
-    drawn = int(generator(seed, "partner of the day").integers(len(DAILY_PARTNERS)))
-    return DailyDeal(day, DAILY_PARTNERS[drawn], seed)
-
-
-def deal_of_today() -> DailyDeal:
-    """The deal of the current day in UTC."""
-    return daily_deal(datetime.now(UTC).date())
-
-
 def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: Path | None) -> Sitting:
     """The sitting of a choice. Raises one of :data:`league.web.occupants.CHOICE_ERRORS`."""
     rules = rules_of(candidate)
@@ -108,27 +76,8 @@ def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: P
 
 
 def setup_page(menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, why: str = "") -> Markup:
-    """The first page: the deal of the day, an introduction and the form; ``why``: what was wrong with it."""
-    return joined(
-        (_daily_panel(), element("section", introduction(), _form(menu, choice, data_dir, why), class_="setup"))
-    )
-
-
-def _daily_panel() -> Markup:
-    deal = deal_of_today()
-    text = f"The same items and the same partner for everybody: {deal.partner.replace('_', ' ')}."
-    begin = form(
-        "/deal",
-        element("button", "Play today's deal", class_="button", type="submit"),
-        hidden={"day": str(deal.day)},
-    )
-    about = element(
-        "div",
-        element("h2", f"Deal of the day, {deal.day.day} {deal.day:%B %Y}"),
-        element("p", text, class_="quiet"),
-        element("p", class_="daily-streak quiet", data_day=str(deal.day)),
-    )
-    return element("section", about, begin, class_="panel daily", aria_label="Deal of the day")
+    """The first page: an introduction and the form; ``why``: what was wrong with it."""
+    return element("section", introduction(), _form(menu, choice, data_dir, why), class_="setup")
 
 
 def introduction() -> Markup:

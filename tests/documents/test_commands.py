@@ -55,7 +55,6 @@ RULES = (
     Rule(r"dond experiment", skip="hours; see tests/experiments"),
     Rule(r"dond rosters --check$", skip="hours; see tests/partners/rosters"),
     Rule(r"dond study serve|dond study (export|analyse)", skip="see the tests of the study"),
-    Rule(r"dond study rehearse", "--repeats 2 --set conditions=[heuristic]"),
     Rule(r"dond web$", serves=True, needs="starlette"),
     Rule(r"dond web", serves=True, slow=True, needs="starlette"),
     Rule(r"dond play", "--max-turns 2", typed="e\n"),

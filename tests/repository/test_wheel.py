@@ -29,7 +29,7 @@ COMMANDS = {  # of every other config
     "ppo_memory.yaml": "train",
     "ppo_taught.yaml": "train",
     "reinforce_config.yaml": "train",
-    "study.yaml": "study rehearse",
+    "study.yaml": "study serve",
 }
 # Runs several commands of `dond` in one process, which loads PyTorch once: exit code, output and errors of each.
 DOND = """

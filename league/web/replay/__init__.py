@@ -1,1 +1,1 @@
-"""Recorded games: reading them, stepping through one, its picture, and a person's scores."""
+"""Recorded games: reading them, stepping through one, and a person's scores."""

@@ -43,7 +43,7 @@ class StudyEvent(NamedTuple):
 class Journal:
     """An open journal. One process writes it (:class:`league.ledger.run_directory.RunDirectory`).
 
-    ``path`` ``None``: a journal in memory, for rehearsals.
+    ``path`` ``None``: a journal in memory, for tests.
     """
 
     def __init__(self, path: Path | None) -> None:

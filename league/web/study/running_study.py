@@ -1,6 +1,6 @@
 """A running study: the steps that participants can take, each checked, written to the journal and applied.
 
-Nothing here knows HTTP or HTML: pages, rehearsals and tests call the same methods, from several threads.
+Nothing here knows HTTP or HTML: pages and tests call the same methods, from several threads.
 """
 
 from __future__ import annotations

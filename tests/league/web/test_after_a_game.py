@@ -1,12 +1,9 @@
-"""After a game: analysis, number and address of the record, picture, scores."""
+"""After a game: analysis, number and address of the record, scores."""
 
 from __future__ import annotations
 
-import io
 import re
 from urllib.parse import parse_qs, urlsplit
-
-from PIL import Image
 
 from dond_marl.game import Act, Action, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
@@ -15,7 +12,6 @@ from league.display.session import write_down
 from league.evaluation.analysis import analyse_acts
 from league.web.after_game import analysed, record_address, summary
 from league.web.bargaining_table import describe_act
-from league.web.replay.picture import caption, picture
 from league.web.replay.recorded import game_of
 from league.web.replay.scores import score_overview, scores_of
 from tests.league.web.browser import HOSTILE
@@ -91,20 +87,6 @@ def test_record_number_finds_the_game(tmp_path):
     for number, record in ((1, WASTEFUL), (2, other)):
         asked = parse_qs(urlsplit(record_address(book, number).url("/replay/game.json")).query)
         assert game_of([book], asked["file"][0], int(asked["game"][0])) == record
-
-
-def test_picture_and_caption():
-    shown = Image.open(io.BytesIO(picture(WASTEFUL)))
-    assert (shown.format, shown.size) == ("PNG", (640, 556))
-    assert len(shown.convert("RGB").getcolors(1 << 20)) > 10
-    assert caption(WASTEFUL)[0] == "I got 7 of 10 points from pushover"
-    assert caption(game(Action(Act.DISAGREE)))[0] == "No deal with pushover"
-    assert caption(game(Action(Act.DISAGREE), names=("tough", "expert")))[0] == "tough and expert: no deal"
-    strange = game(Action(Act.DISAGREE), names=("human", "\N{SNOWMAN}" * 90))
-    assert "?..." in caption(strange)[0]
-    wide = game(Action(Act.DISAGREE), names=("human(hints=expert)", "W" * 90))
-    for record in (strange, wide):  # nothing is cut off at the right
-        assert len(Image.open(io.BytesIO(picture(record))).convert("RGB").crop((622, 0, 640, 74)).getcolors()) == 1
 
 
 # Scores

@@ -1,10 +1,6 @@
-"""Returning visitors in a browser: recorded games, the deal of the day, scores, the tour, watched games."""
+"""Returning visitors in a browser: recorded games, scores, the tour, watched games."""
 
 from __future__ import annotations
-
-import json
-import urllib.error
-import urllib.request
 
 import pytest
 
@@ -13,7 +9,6 @@ from dond_marl.game import Act, Action, State, apply
 from dond_marl.records.record import record_of, to_line
 from league.web.league_follower import RunViewError
 from league.web.league_page import play_members
-from league.web.play_setup import DAILY_PARTNERS, daily_deal, deal_of_today
 from partners.best_response import BestResponse
 from tests.command import in_process
 from tests.league.web.browser import HOSTILE, NARROW, SCENARIO, begin, games_in, missing, serving
@@ -50,11 +45,6 @@ def test_link_to_a_game_survives_a_restart(look, folder, browser):
         other.locator(".game-chooser option:checked").wait_for(state="attached")
         assert other.locator(".game-chooser option:checked").inner_text().startswith(f"{number}. human and pushover")
         other.get_by_text("Every one of your acts was a good one.").wait_for()
-        picture = other.get_by_role("link", name="Picture to share").get_attribute("href")
-        with urllib.request.urlopen(f"{anew}{picture}") as answer:
-            assert answer.read(8) == b"\x89PNG\r\n\x1a\n"
-        with pytest.raises(urllib.error.HTTPError):
-            urllib.request.urlopen(f"{anew}{picture}0000")
         context.close()
 
 
@@ -70,30 +60,6 @@ def test_opening_a_downloaded_game(look, tmp_path):
     field.set_input_files(tmp_path / "game.json")
     page.get_by_text("human and somebody far away: no deal, 1 act. From a file of yours").wait_for()
     page.get_by_text("No act has an exact value here").wait_for()
-
-
-def test_daily_deal_and_streak(look, folder, address):
-    deal = deal_of_today()
-    page = look()
-    page.get_by_text("Play it to begin a streak.").wait_for()
-    page.get_by_role("button", name="Play today's deal").click()
-    page.locator(".facts", has_text=f"with {deal.partner}").wait_for()
-    lose(page)
-    page.locator(".daily-streak", has_text="Played: 0 of 10 points. Streak: 1 day.").wait_for()
-    first = games_in(folder)[-1]
-    assert (first.seed, deal.partner in first.occupants) == (deal.seed, True)
-    yesterday = {"last": str(daily_deal(deal.day.fromordinal(deal.day.toordinal() - 1)).day), "streak": 4}
-    page.evaluate("kept => localStorage.setItem('daily', JSON.stringify(kept))", {**yesterday, "score": 3, "whole": 10})
-    page.goto(address)
-    page.get_by_text("Streak: 4 days. Play today to go on.").wait_for()
-    page.get_by_role("button", name="Play today's deal").click()
-    lose(page)
-    page.locator(".daily-streak", has_text="Streak: 5 days.").wait_for()
-    again = games_in(folder)[-1]
-    assert (again.scenario, again.occupants) == (first.scenario, first.occupants)
-    page.get_by_role("button", name="Swap sides").click()  # is another game, and counts for nothing
-    page.locator(".token").first.wait_for()
-    assert json.loads(page.evaluate("localStorage.daily"))["streak"] == 5
 
 
 def test_tour_by_keyboard(look, address):
@@ -134,13 +100,6 @@ def test_scores_grow(look, folder):
     assert "of" in card.inner_text()
     page.get_by_text("Counted from runs/human/games.jsonl on this machine").wait_for()
     assert len(games_in(folder)) == before + 1
-
-
-def test_daily_deals_differ():
-    days = [daily_deal(deal_of_today().day.fromordinal(deal_of_today().day.toordinal() + n)) for n in range(200)]
-    assert {deal.partner for deal in days} == set(DAILY_PARTNERS)
-    assert len({deal.seed for deal in days}) == 200
-    assert daily_deal(days[0].day) == days[0]
 
 
 def test_watching_two_members(look):

@@ -171,16 +171,6 @@ def test_hint_and_message(player):
     assert "&lt;b&gt;hats" in player.text and "<b>hats" not in player.text
 
 
-def test_daily_deal_counts_once(player):
-    answer = player.client.post("/deal", data={"day": "2026-01-02"})
-    player.address, player.text = answer.url.path, answer.text
-    player.settled()
-    player.send("act", act="DISAGREE", sure="1")
-    assert 'data-day="2026-01-02" data-score="0"' in player.text
-    assert player.games()[-1].seed == 20260102
-    assert 'role="alert">' in player.client.post("/deal", data={"day": "never"}).text
-
-
 def test_oldest_session_is_dropped(player, monkeypatch):
     monkeypatch.setattr(play_page, "MAX_SESSIONS", 1)
     player.deal("tough")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.league.web.browser import NARROW, WIDE, browsing, missing
-from tests.league.web.study.test_rehearsal import server as server  # a fixture
+from tests.league.web.study.test_whole_study import server as server  # a fixture
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 PICTURES = os.environ.get("DOND_STUDY_PICTURES")  # a folder, for whoever wants to look at the pages

@@ -1,4 +1,4 @@
-"""Export, analysis, power and rehearsal of a study, and their commands."""
+"""Export, analysis and power of a study, and their commands."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import pytest
 
 from dond_marl.errors import InputError
 from dond_marl.records.record import from_json, replay
-from league.settings.read import load_config
 from league.web.study.analysis import StudyGame, clustered, finished_games, read_games, summarise
-from league.web.study.assignment import assignment
 from league.web.study.export import COLUMNS, anonymise, export_study
 from league.web.study.journal import Journal
 from league.web.study.pages import application
@@ -27,28 +25,21 @@ from league.web.study.power import (
     sample_size,
     simulated_power,
 )
-from league.web.study.rehearsal import Rehearsal
 from league.web.study.running_study import RunningStudy
-from league.web.study.settings import StudyConfig
 from tests.command import ROOT, in_process
-from tests.league.web.study.visitors import SECRET, Forms, Visitor, all_through, config
+from tests.league.web.study.visitors import SECRET, Forms, Visitor, all_through, config, kind_of, scores_by_rollout
 
 testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
-TYPES = {"heuristic": 0.6, "boulware": 0.4}
 
 
 @pytest.fixture(scope="module")
-def rehearsal():
-    return Rehearsal(config(games=3, conditions="[conceder, person]"), TYPES)
-
-
-@pytest.fixture(scope="module")
-def study(rehearsal):
+def study():
     """A study of nine simulated participants, through its pages."""
-    study = RunningStudy(rehearsal.config, Journal(None))
+    settings = config(games=3, conditions="[conceder, person]")
+    study = RunningStudy(settings, Journal(None))
     app = application(study)
     clients = [Forms(testclient.TestClient(app, base_url="http://127.0.0.1")) for _ in range(9)]
-    visitors = [Visitor(each, rehearsal.type_of(5, number), rehearsal.config) for number, each in enumerate(clients)]
+    visitors = [Visitor(each, kind_of(number), settings) for number, each in enumerate(clients)]
     for visitor in visitors:  # they pass the check one after the other, so that each has its number
         while "Begin" not in visitor.surface.page():
             visitor.step()
@@ -56,26 +47,10 @@ def study(rehearsal):
     return study
 
 
-def test_page_games_equal_rehearsal_games(rehearsal, study):
-    seen = {}
-    for row in anonymise(study.progress, 0).games:
-        who = row.table.players[row.seat]
-        seen.setdefault((row.condition, study.progress.participants[who].place), []).append(row)
-    met = {
-        who.place: study.progress.participants[who.mate].place
-        for who in study.progress.participants
-        if who.mate is not None
-    }
-    for (condition, place), rows in seen.items():
-        for row in rows:
-            anchor = min(place, met.get(place, place))
-            plan = assignment(rehearsal.config, anchor)
-            (number,) = rehearsal._source.places(5, plan.start + row.order - 1, 1).tolist()
-            other = rehearsal.type_of(5, met[place]) if condition == "person" else "conceder"
-            outcome = row.table.state.outcome
-            points = outcome.scores[row.seat], outcome.scores[1 - row.seat]
-            assert points == rehearsal.points(rehearsal.type_of(5, place), other, number, row.seat)
-    assert {condition for condition, _ in seen} == {"conceder", "person"} and len(seen) == 9
+def test_page_games_equal_rollouts(study):
+    games = anonymise(study.progress, 0).games
+    assert [row.table.state.outcome.scores for row in games] == [scores_by_rollout(row.table) for row in games]
+    assert {row.condition for row in games} == {"conceder", "person"} and len({row.participant for row in games}) == 9
 
 
 def test_export_is_anonymous_and_complete(study, tmp_path):
@@ -109,17 +84,6 @@ def test_intervals_are_over_clusters():
     assert math.isnan(clustered(np.array([1.0, 2.0]), [7, 7]).low)
 
 
-def test_interval_coverage(rehearsal):
-    held = [each.covered for each in rehearsal.coverage(100, 60)]
-    assert 0.93 <= sum(held) / len(held) <= 0.97
-    truth = rehearsal.truth("conceder")
-    assert truth["joint"] == (truth["to the human"] + truth["to the agent"]) / 2
-    with pytest.raises(InputError, match="too few"):
-        rehearsal.coverage(3, 2)
-    with pytest.raises(InputError, match="random"):
-        Rehearsal(config(conditions="[random]"), TYPES)
-
-
 @pytest.mark.parametrize(("design", "n"), [("between", 52), ("within", 34)])
 def test_simulated_power_matches_formula(design, n):
     question = PowerQuestion(1.0, 5, 0.1, design=design)
@@ -146,8 +110,6 @@ def test_commands(tmp_path):
     assert power.returncode == 0 and " 51 " in power.stdout and "given" in power.stdout
     huge = in_process("study", "power", "--sd", "3", "--icc", "0.2", "--difference", "0.001")
     assert huge.returncode == 0 and "too large to simulate" in huge.stdout
-    rehearsed = in_process("study", "rehearse", "--participants", 20, "--repeats", 3, "--set", "conditions=[prosocial]")
-    assert rehearsed.returncode == 0 and "of 15." in rehearsed.stdout
     for words in (("export", tmp_path), ("analyse", tmp_path), ("export", tmp_path, "--codes", tmp_path / "none")):
         done = in_process("study", *words)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
@@ -176,7 +138,3 @@ def test_documented_figures():
     power = in_process("study", "power").stdout.replace("%", " %")
     for row in re.findall(r"^\| (0(?:\.\d)?) \| (\d+) \| ([\d.]+) % \| ([\d.]+) % \|$", page, re.MULTILINE):
         assert re.search(r"\s+".join(map(re.escape, (row[0], row[1], row[2], "%", row[3], "%"))), power), row
-    lines = Rehearsal(load_config(ROOT / "configs" / "study.yaml", (), StudyConfig)).coverage(200)
-    held = [100 * each.covered for each in lines]
-    (told,) = re.findall(r"^\| 200 .* \| ([\d.]+) % \| ([\d.]+) to ([\d.]+) % \|$", page, re.MULTILINE)
-    assert np.allclose([float(each) for each in told], [sum(held) / len(held), min(held), max(held)], atol=0.1)

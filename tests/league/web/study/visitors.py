@@ -11,8 +11,10 @@ from typing import Any, Protocol
 from dond_marl.envs.turn import only_action, turn_for
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import Noise
+from dond_marl.rollout import Noise, rollout
+from dond_marl.scenarios.space import pack
 from league.settings.read import load_config, parse
+from league.web.study.progress import StudyTable
 from league.web.study.settings import StudyConfig
 
 CONFIG = """
@@ -176,6 +178,22 @@ def state_on(page: str) -> State:
     for act, oA in said["said"]:
         state = apply(state, Action(Act[act], tuple(oA)))
     return state
+
+
+KINDS = ("heuristic", "boulware", "conceder", "nash_seeker", "first_acceptable_offer")
+
+
+def kind_of(number: int) -> str:
+    """The occupant that participant ``number`` plays as."""
+    return KINDS[number % len(KINDS)]
+
+
+def scores_by_rollout(table: StudyTable) -> tuple[int, ...]:
+    """The scores of a table's game if its policies play by themselves."""
+    names = [table.partner if number is None else kind_of(number) for number in table.players]
+    first, second = map(seat_occupant, names)
+    scenarios = pack([table.state.scenario])
+    return tuple(rollout((first, second), scenarios, table.state.rules, seed=0, prior="lewis").scores[0].tolist())
 
 
 def all_through(visitors: list[Visitor], most: int = 3000) -> None:

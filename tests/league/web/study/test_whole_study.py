@@ -14,16 +14,15 @@ import httpx
 import pytest
 
 from league.settings.read import load_config
-from league.web.study.analysis import MEASURES, finished_games, summarise
-from league.web.study.assignment import assignment
+from league.web.study.analysis import MEASURES
 from league.web.study.export import anonymise
 from league.web.study.progress import open_study
-from league.web.study.rehearsal import PARTICIPANTS, Rehearsal
 from league.web.study.settings import StudyConfig
 from tests.command import HERE, PROGRAM, ROOT, run_dond
 from tests.league.web.browser import NARROW, PATIENCE, WIDE, browsing, missing
-from tests.league.web.study.visitors import Browser, Forms, Visitor
+from tests.league.web.study.visitors import Browser, Forms, Visitor, kind_of, scores_by_rollout
 
+PARTICIPANTS = 129  # as many as played in Li et al. 2023
 BROWSERS = 12
 KILLED_AFTER = 12  # rounds in which each participant takes a step
 OVERRIDES = ("output_dir=study", "study.waiting=25")
@@ -75,9 +74,8 @@ def server(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
-def test_whole_study_with_browsers_and_kill(server, tmp_path, capsys):
+def test_whole_study_with_browsers_and_kill(server, tmp_path):
     settings = load_config(ROOT / "configs" / "study.yaml", OVERRIDES, StudyConfig)
-    rehearsal, seed = Rehearsal(settings), settings.study.seed
     with browsing() as browser, ExitStack() as open_clients:
         visitors, problems = [], []
         for number in range(PARTICIPANTS):
@@ -90,7 +88,7 @@ def test_whole_study_with_browsers_and_kill(server, tmp_path, capsys):
             else:
                 client = httpx.Client(base_url=server.address, timeout=60, trust_env=False)
                 surface = Forms(open_clients.enter_context(client))
-            visitor = Visitor(surface, rehearsal.type_of(seed, number), settings)
+            visitor = Visitor(surface, kind_of(number), settings)
             visitor.wrong_first = number % 10 == 0
             while "Begin" not in surface.page():
                 visitor.step()
@@ -109,8 +107,8 @@ def test_whole_study_with_browsers_and_kill(server, tmp_path, capsys):
     progress = open_study(tmp_path / "study")
     assert [each.phase for each in progress.participants] == ["done"] * PARTICIPANTS
     assert all(each.attempts == (each.number % 10 == 0) for each in progress.participants)
-    for number, row in enumerate(anonymise(progress, 0).games):
-        assert known(rehearsal, progress, row, settings) == points(row), number
+    games = anonymise(progress, 0).games
+    assert [row.table.state.outcome.scores for row in games] == [scores_by_rollout(row.table) for row in games]
     (tmp_path / "codes").write_text("\n".join([*(visitor.code for visitor in visitors), "AAAA-BBBB-CCCC"]))
     told = run_dond("study", "export", "study", "--codes", "codes", cwd=tmp_path).stdout
     assert told.count(": given out here") == PARTICIPANTS and told.count("not given out here") == 1
@@ -118,35 +116,9 @@ def test_whole_study_with_browsers_and_kill(server, tmp_path, capsys):
     assert exported.returncode == 0, exported.stderr
     analysed = run_dond("study", "analyse", "out", cwd=tmp_path)
     assert analysed.returncode == 0 and all(name in analysed.stdout for name in ("prosocial", "person", *MEASURES[:2]))
-    lines = summarise(finished_games(anonymise(progress, 0)))
-    held = {}
-    for condition in settings.conditions:
-        truth = rehearsal.truth(condition.name)
-        for measure, figure in lines[condition.name].figures.items():
-            held[condition.name, measure] = figure.low <= truth[measure] <= figure.high
-    with capsys.disabled():
-        print(f"\n{sum(held.values())} of {len(held)} intervals hold the truth\n{analysed.stdout}")
-    assert sum(held.values()) >= 0.7 * len(held)  # of one study: its figures go together; many are in test_figures
     log = server.log.read_text()
     assert f"continued with {PARTICIPANTS} participants" in log
     assert not re.search("|".join(visitor.code for visitor in visitors), log)
-
-
-def points(row):
-    outcome = row.table.state.outcome
-    return outcome.scores[row.seat], outcome.scores[1 - row.seat]
-
-
-def known(rehearsal, progress, row, settings):
-    """The points of a game from the rehearsal, by the policies of its players and the plan's scenario and seat."""
-    seed = settings.study.seed
-    who = progress.participants[row.table.players[row.seat]]
-    mate = None if row.other is None else progress.participants[row.other]
-    anchor = who if mate is None else min(who, mate, key=lambda each: each.number)
-    plan = assignment(settings, anchor.place)
-    (number,) = rehearsal._source.places(seed, plan.start + row.order - 1, 1).tolist()
-    other = row.table.partner if mate is None else rehearsal.type_of(seed, mate.place)
-    return rehearsal.points(rehearsal.type_of(seed, who.place), other, number, row.seat)
 
 
 def test_public_address_needs_password_and_texts(tmp_path):
