@@ -12,6 +12,7 @@ COMMANDS = {
     "short-games": "experiments.short_games",
     "post-training": "experiments.post_training.experiment",
     "anac": "experiments.anac",
+    "annotator": "experiments.annotator",
     "published": "experiments.published",
     "published-table": "experiments.published_table",
 }

@@ -115,32 +115,6 @@ def utterances(dialogue: Dialogue) -> tuple[Utterance, ...]:
     return tuple(Utterance(speaker, " ".join(words)) for speaker, words in turns)
 
 
-def on_the_table(talk: Sequence[Utterance], readings: Sequence[ActReading], counts: Triple) -> Triple | None:
-    """The items of speaker 0 by the last proposal on the table; ``None`` if there is none, or it is not certain.
-
-    A refusal takes the partner's proposal off the table and leaves the speaker's own; AGREE puts the partner's back. An
-    unclear utterance makes the table uncertain until the next proposal.
-    """
-    standing: list[Triple | None] = [None, None]
-    owner: int | None = None
-    certain = agreed = False
-    for (speaker, _), reading in zip(talk, readings, strict=True):
-        act = None if reading.action is None else reading.action.act_type
-        if reading.action is None:
-            certain = certain and not reading.unclear
-        elif reading.action.act_type.is_offer:
-            standing[speaker], owner, certain, agreed = reading.action.oA, speaker, True, False
-        elif act is Act.DISAGREE:
-            standing[1 - speaker] = None
-            owner = speaker if standing[speaker] is not None else None
-        elif act is Act.AGREE and standing[1 - speaker] is not None and not agreed:
-            owner, agreed = 1 - speaker, True
-    claim = standing[owner] if owner is not None else None
-    if claim is None or not certain:
-        return None
-    return claim if owner == 0 else rest(counts, claim)
-
-
 def _takes(answer: Tone, split: Triple, mentioned: Claims, counts: Triple, context: TalkState) -> bool:
     """Whether an utterance that names items only accepts the offer on the table."""
     if context.theirs is not None:

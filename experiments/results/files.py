@@ -81,7 +81,7 @@ MADE_BY = {
         "dond experiment humanlike --data-dir data --seeds 3 --set training.num_train_steps=400000 "
         "--json docs/results/humanlike.json"
     ),
-    "annotator.json": "dond data humans --data-dir data --json docs/results/annotator.json",
+    "annotator.json": "dond experiment annotator --data-dir data --json docs/results/annotator.json",
     "crowd.jsonl": "dond bench crowd --of train --results docs/results/crowd.jsonl",
     "beliefs.jsonl": "dond bench CHECKPOINT --against dev --name ARM --seed N --results docs/results/beliefs.jsonl",
     "recognition.jsonl": "dond bench beliefs expert --of train --results docs/results/recognition.jsonl",

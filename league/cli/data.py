@@ -11,8 +11,6 @@ import click
 
 from dond_marl.dialogues.games import games
 from dond_marl.dialogues.human_line import as_lines, human_line, store, stored_human_line, to_json
-from dond_marl.dialogues.scores import HAND_LABELS, LabelError, agreement, annotator_report, as_document
-from dond_marl.dialogues.scores import as_lines as agreement_lines
 from dond_marl.records.files import read_lines, write_lines
 from dond_marl.records.record import GameRecord, InexactGame, RecordError, replay
 from dond_marl.records.transcript import transcript
@@ -43,39 +41,29 @@ def fetch(data_dir: Path, url: str) -> None:
     bring(data_dir, url, print_line)
 
 
-@command.command(cls=Command, run_errors=(DataError, LabelError))
+@command.command(cls=Command, run_errors=(DataError,))
 @click.option(
     "--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (none: the figures in the package)"
 )
-@click.option("--split", "splits", type=click.Choice(DIALOGUE_SPLITS), multiple=True, help="annotate only this")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
 @click.option("--store", "keep", is_flag=True, help="keep the human line in the package")
-def humans(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | None, keep: bool) -> None:
-    """Measure how people bargain in the published dialogues, and how accurately the annotator reads their utterances.
+def humans(data_dir: Path | None, json_path: Path | None, keep: bool) -> None:
+    """Measure how people bargain in the published dialogues.
 
     examples:
       dond data humans                            # the figures kept in the package; needs no data
       dond data humans --data-dir data            # computed again from the files
       dond data humans --data-dir data --store    # and keep the human line in the package
     """
-    if data_dir is None and (splits or keep):
-        raise click.UsageError("--split and --store need the published files: name their folder with --data-dir")
+    if data_dir is None and keep:
+        raise click.UsageError("--store needs the published files: name their folder with --data-dir")
     line = stored_human_line() if data_dir is None else human_line(data_dir)
     for text in as_lines(line):
         print_line(text)
-    document: dict[str, object] = {"human_line": to_json(line)}
-    if data_dir is not None:
-        report = annotator_report(splits or DIALOGUE_SPLITS, HAND_LABELS, data_dir)
-        for text in report.lines:
-            print_line(text)
-        found = agreement(data_dir=data_dir)
-        for text in agreement_lines(found):
-            print_line(text)
-        document["annotator"], document["agreement"] = report.figures, as_document(found)
     if keep:
         store(line)
     if json_path is not None:
-        json_path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        json_path.write_text(json.dumps({"human_line": to_json(line)}, indent=1) + "\n", encoding="utf-8")
 
 
 @command.group(cls=Group)

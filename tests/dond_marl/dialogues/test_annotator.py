@@ -16,12 +16,10 @@ from dond_marl.dialogues.annotator import (
     TalkState,
     Utterance,
     annotate,
-    on_the_table,
     read_utterance,
     utterances,
 )
-from dond_marl.dialogues.scores import HAND_LABELS, LABELS, LabelError, load_labels, score_labels, score_split
-from dond_marl.game import MAX_COUNT, Act, Action, Rules, Scenario, State, Triple, apply, legal_actions, rest
+from dond_marl.game import MAX_COUNT, Act, Action, Rules, Scenario, State, Triple, apply, legal_actions
 from dond_marl.records.transcript import VARIANTS, act_sentence, phrase_act
 from dond_marl.scenarios.data import load_dialogues
 
@@ -264,32 +262,6 @@ def test_game_in_plain_english_is_read_back(data):
             latest[turn % 2] = action.oA
 
 
-# --- The table ------------------------------------------------------------------------------------------------------
-
-
-def table(*lines: str) -> Triple | None:
-    """What the first speaker keeps by the last proposal on the table."""
-    talk = [Utterance(turn % 2, line) for turn, line in enumerate(lines)]
-    return on_the_table(talk, annotate(talk, POOL), POOL)
-
-
-def test_the_last_proposal_on_the_table():
-    """Each speaker's proposal replaces the other's; a refusal brings the refuser's own back; a yes settles it."""
-    assert table("hello") is None
-    assert table("i want the hats") == (0, 2, 0)
-    assert table("i want the hats", "i want the book and a hat") == rest(POOL, (1, 1, 0))
-    assert table("i want the hats", "i want the book and a hat", "no deal") == (0, 2, 0)
-    assert table("i want the hats", "i want the book and a hat", "no deal", "ok deal") == (0, 2, 0)
-    assert table("i want the hats", "deal", "deal", "thank you") == (0, 2, 0)
-
-
-def test_after_something_unclear_the_table_is_uncertain_until_the_next_proposal():
-    unclear = ("i want the hats", "could i have some balls ?")
-    assert table(*unclear) is None
-    assert table(*unclear, "ok") is None
-    assert table(*unclear, "i take the hats and a ball") == (0, 2, 1)
-
-
 # --- The published dialogues ----------------------------------------------------------------------------------------
 
 
@@ -299,52 +271,3 @@ def test_the_turns_of_a_published_dialogue_alternate_and_end_in_the_selection(da
         assert all(a.speaker != b.speaker for a, b in pairwise(talk))
         assert [turn.text for turn in talk if "<selection>" in turn.text] == [talk[-1].text] == ["<selection>"]
         assert annotate(talk, row.counts)[-1].action == Action(Act.END)
-
-
-@pytest.mark.parametrize("split", ["val", pytest.param("train", marks=pytest.mark.slow)])
-def test_the_last_proposal_is_what_people_selected_wherever_it_claims_to_know(split, data_dir):
-    """The bars, and what it reached. The test file is not for tuning."""
-    score = score_split(split, data_dir)
-    assert score.coverage >= 0.70 and score.accuracy >= 0.85, "the bars"
-    assert score.coverage >= 0.90 and score.accuracy >= 0.93, "what it reached before"
-    assert score.acts + score.unclear <= score.utterances
-
-
-def test_the_labels_given_by_hand_are_what_it_reads(data_dir):
-    """100 utterances of the validation file, drawn once (seed 2017) and labelled before any was annotated."""
-    scores = {score.act: score for score in score_labels(load_labels(HAND_LABELS), data_dir)}
-    assert sum(score.labelled for score in scores.values()) == 100
-    assert sum(score.same for score in scores.values()) >= 80
-    assert scores["PROPOSE"].same >= 40 and scores["AGREE"].same >= 21 and scores["DISAGREE"].same >= 8
-
-
-def test_the_file_of_labels_holds_places_and_acts_and_no_words():
-    labels = load_labels(HAND_LABELS)
-    assert len({label[:3] for label in labels}) == len(labels) == 100
-    assert {label.file for label in labels} == {"val.txt"} and {label.act for label in labels} <= set(LABELS)
-    lines = HAND_LABELS.read_text().splitlines()[1:]
-    assert all(not set("".join(line.split(",")[1:3] + line.split(",")[4:])) - set("0123456789") for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        ("", ":1: the first line"),
-        ("file,line,utterance,act,books,hats,balls\nval.txt,1,1,MAYBE,,,\n", ":2: .*MAYBE"),
-        ("file,line,utterance,act,books,hats,balls\nval.txt,1,1,PROPOSE,1,,\n", ":2: not a label"),
-        ("file,line,utterance,act,books,hats,balls\nval.txt,1,1\n", ":2: not a label"),
-    ],
-)
-def test_a_bad_label_is_named_with_its_line(content, complaint, tmp_path):
-    path = tmp_path / "labels.csv"
-    path.write_text(content)
-    with pytest.raises(LabelError, match=complaint):
-        load_labels(path)
-
-
-def test_label_of_no_utterance_is_refused(data_dir, tmp_path):
-    path = tmp_path / "labels.csv"
-    for place in ("99999,1", "1,99"):
-        path.write_text(f"file,line,utterance,act,books,hats,balls\nval.txt,{place},AGREE,,,\n")
-        with pytest.raises(LabelError, match=r"the (file|line) has"):
-            score_labels(load_labels(path), data_dir)

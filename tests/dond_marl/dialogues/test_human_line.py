@@ -176,12 +176,3 @@ def test_the_script_says_what_to_do_without_a_traceback(tmp_path):
     assert done.returncode == 1 and "folder.json" in done.stderr and "Traceback" not in done.stderr
     done = humans("--store", cwd=tmp_path)
     assert done.returncode == 2 and "--data-dir" in done.stderr
-
-
-def test_the_script_computes_the_line_and_scores_the_annotator(data_dir, tmp_path):
-    done = humans("--data-dir", data_dir, "--split", "val", "--json", "all.json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "coverage" in done.stdout and "labelled by hand" in done.stdout
-    figures = json.loads((tmp_path / "all.json").read_text())
-    assert figures["annotator"]["splits"][0]["split"] == "val"
-    assert sum(each["labelled"] for each in figures["annotator"]["labels"]) == 100

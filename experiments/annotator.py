@@ -1,35 +1,48 @@
-"""How much of what people wrote the annotator reads, and how much of it rightly.
+"""Measure how much of what people wrote the annotator reads, and how much of it rightly.
 
 Two measures. In negotiations that ended in a deal, the last proposal that it sees on the table must be what people then
 selected, which it never looks at. And labels that were given by reading, by file, line and utterance and without the
-text, are compared act by act. These are of the file val, which the rules were tuned on, by a single reader: labels of
-the file test by two are compared in :mod:`dond_marl.dialogues.scores`.
+text, are compared act by act: one labelling of the file val, on which the rules were tuned, and two of the file test.
+
+examples:
+  dond experiment annotator --data-dir data
+  dond experiment annotator --data-dir data --split test --json docs/results/annotator.json
 """
 
 from __future__ import annotations
 
 import csv
 import itertools
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.dialogues.annotator import ActReading, annotate, on_the_table, utterances
+from dond_marl.dialogues.annotator import ActReading, Utterance, annotate, utterances
 from dond_marl.dialogues.games import negotiations
 from dond_marl.dialogues.human_line import selection
 from dond_marl.errors import InputError, quote
-from dond_marl.game import ITEMS, Act, Triple
+from dond_marl.game import ITEMS, Act, Triple, rest
 from dond_marl.randomness import generator
-from dond_marl.scenarios.data import load_dialogues
+from dond_marl.scenarios.data import DIALOGUE_SPLITS, DataError, load_dialogues
 from dond_marl.scenarios.sources import pack
 from dond_marl.statistics import Estimate, rate, scenario_groups, sums_by_group
+from experiments.kit import experiment_command
+from league.cli.shell import FILE, print_line
 
 NO_ACT = "NONE"  # the label of an utterance that is no act
-HAND_LABELS = Path(__file__).with_name("hand_labels.csv")  # of val; places and acts, no words
+HAND_LABELS, FIRST, SECOND = (  # places and acts, no words
+    Path(__file__).with_name("hand_labels") / f"{name}.csv" for name in ("val", "test_first", "test_second")
+)
+SPLIT = "test"
+DRAWN, SEED = 200, 2017
+REFUSALS = {Act.END.name: Act.DISAGREE.name}  # acts that count as one
+CONFIDENCE = 0.95  # two-sided, of every interval
 LABELS = (*(act.name for act in Act), NO_ACT)
 _HEADER = ["file", "line", "utterance", "act", *(f"{item}s" for item in ITEMS)]
 
@@ -80,13 +93,6 @@ class ActScore(NamedTuple):
     same_act: int  # read as the same act, whatever the split
     marked: int  # not read: marked as no act or as unclear
     read: int  # utterances of any label that it read as this act
-
-
-class AnnotatorReport(NamedTuple):
-    """The annotator's scores as text and as values."""
-
-    lines: tuple[str, ...]
-    figures: dict[str, list[dict[str, Any]]]  # "splits" and "labels": the fields of SplitScore and ActScore
 
 
 def score_split(split: str, data_dir: str | Path | None = None) -> SplitScore:
@@ -149,14 +155,30 @@ def reading_of(label: Label, data_dir: str | Path | None = None) -> ActReading:
     return readings[label.utterance - 1]
 
 
-def annotator_report(
-    splits: Sequence[str], labels: str | Path = HAND_LABELS, data_dir: str | Path | None = None
-) -> AnnotatorReport:
-    """All scores. Raises as :func:`score_split` and :func:`score_labels`."""
-    by_split = [score_split(split, data_dir) for split in splits]
-    by_act = score_labels(load_labels(labels), data_dir)
-    figures = {"splits": [score._asdict() for score in by_split], "labels": [score._asdict() for score in by_act]}
-    return AnnotatorReport((*_split_lines(by_split), *_act_lines(by_act)), figures)
+def on_the_table(talk: Sequence[Utterance], readings: Sequence[ActReading], counts: Triple) -> Triple | None:
+    """The items of speaker 0 by the last proposal on the table; ``None`` if there is none, or it is not certain.
+
+    A refusal takes the partner's proposal off the table and leaves the speaker's own; AGREE puts the partner's back. An
+    unclear utterance makes the table uncertain until the next proposal.
+    """
+    standing: list[Triple | None] = [None, None]
+    owner: int | None = None
+    certain = agreed = False
+    for (speaker, _), reading in zip(talk, readings, strict=True):
+        act = None if reading.action is None else reading.action.act_type
+        if reading.action is None:
+            certain = certain and not reading.unclear
+        elif reading.action.act_type.is_offer:
+            standing[speaker], owner, certain, agreed = reading.action.oA, speaker, True, False
+        elif act is Act.DISAGREE:
+            standing[1 - speaker] = None
+            owner = speaker if standing[speaker] is not None else None
+        elif act is Act.AGREE and standing[1 - speaker] is not None and not agreed:
+            owner, agreed = 1 - speaker, True
+    claim = standing[owner] if owner is not None else None
+    if claim is None or not certain:
+        return None
+    return claim if owner == 0 else rest(counts, claim)
 
 
 def _split_lines(scores: Sequence[SplitScore]) -> Iterator[str]:
@@ -197,11 +219,6 @@ def _label(path: Path, number: int, row: list[str]) -> Label:
         raise LabelError(f"{path}:{number}: not a label ({error}): {','.join(row)[:80]!r}") from None
 
 
-FIRST, SECOND = (Path(__file__).with_name(f"hand_labels_{name}.csv") for name in ("first", "second"))
-SPLIT = "test"
-DRAWN, SEED = 200, 2017
-REFUSALS = {Act.END.name: Act.DISAGREE.name}  # acts that count as one
-CONFIDENCE = 0.95  # two-sided, of every interval
 Answer = tuple[str, Triple | None]  # an act's name or NONE, and what the speaker keeps where it is an offer
 Groups = NDArray[np.int64]
 
@@ -262,7 +279,7 @@ def kappa(first: Sequence[Answer | str], second: Sequence[Answer | str], groups:
 def agreement(first: str | Path = FIRST, second: str | Path = SECOND, data_dir: str | Path | None = None) -> Agreement:
     """The agreement of two files of labels of the same utterances, and of the annotator with both.
 
-    Raises :class:`dond_marl.dialogues.scores.LabelError`, also where the files label different utterances, and
+    Raises :class:`LabelError`, also where the files label different utterances, and
     :class:`dond_marl.scenarios.data.DataError`.
     """
     both = load_labels(first), load_labels(second)
@@ -324,6 +341,23 @@ def _acts(answers: Sequence[Answer]) -> list[str]:
 def _kappa_text(found: Kappa) -> str:
     agreed, beyond = found
     return f"{agreed.mean:.1%}, kappa {beyond.mean:.2f} ({beyond.low:.2f} to {beyond.high:.2f})"
+
+
+@experiment_command(__doc__, stopped="nothing is written", results=False, run_errors=(DataError, LabelError))
+@click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
+@click.option("--split", "splits", type=click.Choice(DIALOGUE_SPLITS), multiple=True, help="annotate only this")
+@click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the figures to a file")
+def command(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | None) -> None:
+    """Print all scores."""
+    by_split = [score_split(split, data_dir) for split in splits or DIALOGUE_SPLITS]
+    by_act = score_labels(load_labels(HAND_LABELS), data_dir)
+    found = agreement(data_dir=data_dir)
+    for text in (*_split_lines(by_split), *_act_lines(by_act), *as_lines(found)):
+        print_line(text)
+    if json_path is not None:
+        figures = {"splits": [score._asdict() for score in by_split], "labels": [score._asdict() for score in by_act]}
+        document = {"annotator": figures, "agreement": as_document(found)}
+        json_path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def as_document(found: Agreement) -> dict[str, Any]:
