@@ -45,6 +45,7 @@ from dond_marl.seats import Bools, Int8s, Partner
 from dond_marl.statistics import GROUPS, TEN, points_of_ten, scenario_groups, sums_by_group
 from dond_marl.yardsticks.efficiency import efficiency_of
 from experiments.kit import MOST_WORKERS, experiment_command, show_sections
+from experiments.reward_model import RewardModel
 from league.backends.pool import in_processes
 from league.cli.shell import FILE, integer, print_line
 from league.evaluation.matches import heldout_terms
@@ -56,7 +57,6 @@ from league.tasks.provenance import learner_ancestry
 from partners.judges.episodes import scripted_games, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
 from partners.judges.language_model import LLMJudge
-from partners.judges.reward_model import RewardModel
 from partners.judges.styles import Style, StyleReward, count_offers, shows_style
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, practice, train_until

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from dond_marl.errors import quote
 
@@ -27,3 +28,9 @@ def check_whole_number(name: str, value: object, low: int, high: int) -> None:
     """``value`` must be a whole number in ``low..high``. Raises :class:`ValueError`."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError(f"{name} must be a whole number in {low}..{high}; got {quote(value)}")
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """``value`` must be one of ``choices``. Raises :class:`ValueError`."""
+    if value not in (allowed := tuple(choices)):
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {quote(value)}")

@@ -1,1 +1,1 @@
-"""Judges of the style of a game: rules, language models, and a reward model trained on labelled episodes."""
+"""Judges of the style of a game, as rewards: simple rules and language models."""

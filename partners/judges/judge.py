@@ -78,7 +78,7 @@ class JudgeReward:
             verdicts = self.judge.verdicts(games, seat)
             judged = verdicts != Verdict.NONE
             if judged.mean() < 1 - MOST_FAILED:
-                raise JudgeError(_unjudged(self.judge, int((~judged).sum()), games.size, seat))
+                raise JudgeError(_missing_verdicts(self.judge, int((~judged).sum()), games.size, seat))
             pay[:, seat] = np.where(judged, verdicts, verdicts[judged].mean()) * TEN
         return pay
 
@@ -90,7 +90,7 @@ def count_verdicts(tally: Counter[str], verdicts: Int8s) -> Int8s:
     return verdicts
 
 
-def _unjudged(judge: Judge, failed: int, games: int, seat: int) -> str:
+def _missing_verdicts(judge: Judge, failed: int, games: int, seat: int) -> str:
     why = ", ".join(f"{name} {times}" for name, times in sorted(judge.tally.items()) if name.startswith("unjudged_"))
     return (
         f"the judge of style {judge.style} has no verdict on {failed} of {games} games of {SEATS[seat]} "

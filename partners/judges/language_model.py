@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.errors import quote
 from dond_marl.seats import Doubles, Int8s
 from partners.judges.episodes import JUDGED, OTHER, describe_games, explain_label, worked_episodes
 from partners.judges.judge import EXAMPLES, JudgeReward, Verdict, count_verdicts
@@ -28,7 +27,7 @@ from partners.llm.local.client import LocalSettings
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, Reading, unwrap
 from partners.llm.service import ServiceSettings, select_settings, with_settings
-from partners.parameters import check_whole_number
+from partners.parameters import check_choice, check_whole_number
 
 if TYPE_CHECKING:
     from partners.llm.local.files import Dtype
@@ -187,10 +186,8 @@ def llm_judge(
     check_whole_number("examples", examples, 1, 20)
     check_whole_number("seed", seed, 0, 2**31 - 1)
     check_whole_number("re_asks", re_asks, 0, 10)
-    if reading not in get_args(Reading):
-        raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {quote(reading)}")
-    if provider not in get_args(Provider):
-        raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {quote(provider)}")
+    check_choice("reading", reading, get_args(Reading))
+    check_choice("provider", provider, get_args(Provider))
     given = select_settings(ServiceSettings, settings)
     service = ServiceSettings(provider, model, structure="text", system=SYSTEM, **given)
     if provider == "hf" and model is None:
@@ -274,7 +271,7 @@ class YesNoClient:
 
     def _tokens(self, prompt: str) -> list[int]:
         if self._local.tokenizer.chat_template:
-            prompt = self._local.templated([{"role": "user", "content": f"{self.system}\n\n{prompt}"}])
+            prompt = self._local.render_chat([{"role": "user", "content": f"{self.system}\n\n{prompt}"}])
         tokens = [*self._local.encode([prompt])[0], *self._answers[0]]
         longest = self._local.longest
         if longest is not None and len(tokens) > longest:

@@ -209,7 +209,7 @@ class WordProbabilityClient:
         for query in queries:
             text = f"{self.system}\n\n{query.prompt}"
             chat = bool(local.tokenizer.chat_template)
-            texts.append(local.templated([{"role": "user", "content": text}]) if chat else text)
+            texts.append(local.render_chat([{"role": "user", "content": text}]) if chat else text)
         prompts = local.encode([f"{text}{_ANSWER_START}" for text in texts])
         replies = []
         for start in range(0, len(queries), _BATCH):

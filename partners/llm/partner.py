@@ -20,7 +20,7 @@ from partners.llm.client import Client, Failure, ModelReply, Query, query_all
 from partners.llm.local.client import LocalClient
 from partners.llm.prompt import HISTORY_CAP, Template, load_template, sort_by_value, with_correction
 from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
-from partners.parameters import check_whole_number
+from partners.parameters import check_choice, check_whole_number
 from partners.scripted.heuristic import Heuristic
 
 Fallback = Literal["greedy", "end", "forfeit"]
@@ -87,10 +87,8 @@ class LLMPartner:
         check_whole_number("history_cap", history_cap, 0, 100)
         check_whole_number("re_asks", re_asks, 0, 10)
         check_whole_number("samples", samples, 1, 10**6)
-        if fallback not in FALLBACKS:
-            raise ValueError(f"fallback must be one of {', '.join(get_args(Fallback))}; got {quote(fallback)}")
-        if reading not in get_args(Reading):
-            raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {quote(reading)}")
+        check_choice("fallback", fallback, FALLBACKS)
+        check_choice("reading", reading, get_args(Reading))
         self.client, self.reading = client, reading
         self.template = load_template() if template is None else template
         self.history_cap, self.re_asks, self.fallback, self.samples = history_cap, re_asks, fallback, samples

@@ -20,7 +20,7 @@ from partners.llm.budget import Limits, Price
 from partners.llm.cache import CachedClient, CacheError, Mode, ReplyCache
 from partners.llm.client import Client
 from partners.llm.prompt import SYSTEM
-from partners.parameters import check_number, check_whole_number
+from partners.parameters import check_choice, check_number, check_whole_number
 
 GROQ_URL = "https://api.groq.com/openai/v1"
 GROQ_KEY = "GROQ_API_KEY"
@@ -121,8 +121,7 @@ class ServiceSettings:
 
     def __post_init__(self) -> None:
         provider, url = self.provider, self.base_url
-        if provider not in get_args(Provider):
-            raise ValueError(f"provider must be one of {', '.join(get_args(Provider))}; got {quote(provider)}")
+        check_choice("provider", provider, get_args(Provider))
         if (provider == "openai" and url is None) or (provider in ("hf", "auto") and url is not None):
             raise ValueError(
                 f"provider openai needs a base_url, groq may have one, and no other takes one; "
@@ -143,10 +142,9 @@ class ServiceSettings:
         if url is not None:
             _check_url(url)
         if self.key_env is not None and not re.fullmatch(r"[A-Za-z_]\w*", self.key_env):
-            # A key given in place of a name must not be quote.
+            # A key given in place of a name must not be quoted.
             raise ValueError("key_env must be the name of an environment variable, not the key itself")
-        if self.structure not in get_args(Structure):
-            raise ValueError(f"structure must be one of {', '.join(get_args(Structure))}; got {quote(self.structure)}")
+        check_choice("structure", self.structure, get_args(Structure))
         check_number("temperature", self.temperature, 0, 2)
         check_whole_number("max_tokens", self.max_tokens, 16, 100_000)
         check_whole_number("in_flight", self.in_flight, 1, 1000)
@@ -257,12 +255,12 @@ def with_settings(*kinds: type, omit: tuple[str, ...] = ()) -> Callable[[Factory
         flat = signature.replace(parameters=list(parameters.values()))
 
         @wraps(factory)
-        def checked(*args: Any, **given: Any) -> Any:
+        def wrapper(*args: Any, **given: Any) -> Any:
             flat.bind(*args, **given)  # raises TypeError for an unknown name
             return factory(*args, **given)
 
-        checked.__signature__ = flat  # type: ignore[attr-defined]
-        return cast(Factory, checked)
+        wrapper.__signature__ = flat  # type: ignore[attr-defined]
+        return cast(Factory, wrapper)
 
     return decorate
 

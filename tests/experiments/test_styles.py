@@ -19,6 +19,7 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
+from experiments.reward_model import EPOCHS, RewardModel, episode_tensors
 from experiments.style_tables import style_rows
 from experiments.styles import (
     FIGURES,
@@ -35,7 +36,6 @@ from league.evaluation.matches import heldout_terms
 from league.settings.read import ConfigError, load_config
 from partners.judges.episodes import LabelledGames, scripted_games, worked_episodes
 from partners.judges.judge import JudgeReward, Verdict
-from partners.judges.reward_model import EPOCHS, RewardModel, episode_tensors
 from partners.judges.styles import Style, shows_style
 from partners.learning.rewards import Own, reward_of
 from tests.command import dond

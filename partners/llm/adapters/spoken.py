@@ -29,7 +29,7 @@ from dond_marl.scenarios.sources import SourceName, open_source
 from dond_marl.seats import Partner
 from partners.llm.prompt import Shipped, Template, load_template, with_correction
 from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
-from partners.parameters import check_whole_number
+from partners.parameters import check_choice, check_whole_number
 
 DEFAULT_PRIOR = "lewis"
 
@@ -91,8 +91,7 @@ class Manner:
 
     def __post_init__(self) -> None:
         check_whole_number("re_asks", self.re_asks, 0, 10)
-        if self.reading not in get_args(Reading):
-            raise ValueError(f"reading must be one of {', '.join(get_args(Reading))}; got {quote(self.reading)}")
+        check_choice("reading", self.reading, get_args(Reading))
         _ = self.rules, self.template  # they check themselves
 
     @cached_property

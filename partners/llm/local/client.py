@@ -22,7 +22,7 @@ from partners.llm.client import ModelReply, Query, SetupError, Usage
 from partners.llm.local.files import Dtype
 from partners.llm.local.legal_lines import LegalLines, TokenError, legal_lines
 from partners.llm.reply import Legal, reply_line
-from partners.parameters import check_number, check_whole_number
+from partners.parameters import check_choice, check_number, check_whole_number
 
 if TYPE_CHECKING:
     from partners.llm.local.decoding import PrefixCache
@@ -76,8 +76,7 @@ class LocalSettings:
         check_number("temperature", self.temperature, 0, 2)
         check_whole_number("batch", self.batch, 1, 100_000)
         check_whole_number("remembered", self.remembered, 0, 10**9)
-        if self.dtype not in get_args(Dtype):
-            raise ValueError(f"dtype must be one of {', '.join(get_args(Dtype))}; got {quote(self.dtype)}")
+        check_choice("dtype", self.dtype, get_args(Dtype))
         if self.adapter is not None and (not isinstance(self.adapter, str) or not self.adapter.strip()):
             raise ValueError(f"adapter must be the path of an adapter's folder; got {quote(self.adapter)}")
         if self.revision is not None and not self.download:

@@ -76,18 +76,18 @@ class LocalModel:
 
     def _chat(self, text: str) -> str:
         user = {"role": "user", "content": text if self._has_system_message else f"{SYSTEM}\n\n{text}"}
-        return self.templated([{"role": "system", "content": SYSTEM}, user] if self._has_system_message else [user])
+        return self.render_chat([{"role": "system", "content": SYSTEM}, user] if self._has_system_message else [user])
 
     @cached_property
     def _has_system_message(self) -> bool:
         from jinja2 import TemplateError
 
         try:
-            return SYSTEM in self.templated([{"role": "system", "content": SYSTEM}, {"role": "user", "content": "-"}])
+            return SYSTEM in self.render_chat([{"role": "system", "content": SYSTEM}, {"role": "user", "content": "-"}])
         except TemplateError:
             return False
 
-    def templated(self, messages: list[dict[str, str]]) -> str:
+    def render_chat(self, messages: list[dict[str, str]]) -> str:
         """A chat as one text, up to the model's answer; for a model with a chat template."""
         # enable_thinking: reasoning models answer at once; other templates ignore it.
         return str(self.tokenizer.apply_chat_template(

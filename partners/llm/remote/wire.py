@@ -12,8 +12,7 @@ import asyncio
 import os
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from partners.llm.client import Failure, SetupError
@@ -27,6 +26,10 @@ MAX_BYTES = 2_000_000  # of an answer, unpacked; a reply of a hundred thousand t
 _NO_KEY = "none"  # sent to a server that needs no key
 _ANY_ZLIB = 47  # gzip or zlib, whichever the header of the data says
 _ENCODINGS = ("gzip", "x-gzip", "deflate")
+
+
+class _BodyError(Exception):
+    """A body that is longer than any reply, or compressed in a way that was not requested."""
 
 
 class Wire:
@@ -45,7 +48,7 @@ class Wire:
         headers["Accept-Encoding"] = "identity"
         if not settings.groq:
             headers |= {name: Omit() for name in _groq_headers()} | {"Authorization": f"Bearer {key}"}
-        client = DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [_limit_body]})
+        client = DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [_read_body]})
         self._sdk = AsyncGroq(
             api_key=key, base_url=self._url, max_retries=0, default_headers=headers, http_client=client
         )
@@ -76,7 +79,7 @@ class Wire:
             return RequestFailure(Failure.TIMEOUT, retry=False)
         except (groq.APIConnectionError, httpx.HTTPError, httpx.StreamError) as error:
             cause = error.__cause__ or error
-            if isinstance(cause, _stream_types()[0]):
+            if isinstance(cause, _BodyError):
                 return RequestFailure(Failure.GARBLED, retry=False, words=str(cause))
             untrusted = _certificate_error(cause)
             if untrusted is not None:
@@ -113,54 +116,26 @@ def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationEr
     return error
 
 
-async def _limit_body(response: httpx.Response) -> None:
-    """A response hook of httpx: at most :data:`MAX_BYTES` of the body can be read.
+async def _read_body(response: httpx.Response) -> None:
+    """A response hook of httpx: read at most :data:`MAX_BYTES` of the body. Raises :class:`_BodyError`.
 
     Answers are requested uncompressed. If a service compresses one all the same, it is decompressed here, piece by
     piece: httpx itself would make a thousand bytes of one before they could be counted.
     """
-    encoding = response.headers.pop("content-encoding", "identity").strip().lower()
-    response.stream = _stream_types()[1](response.stream, encoding)
-
-
-@cache
-def _stream_types() -> tuple[type[Exception], Callable[..., httpx.AsyncByteStream]]:
-    """The error for a body that is too long or unreadable, and the bounded body; made here as httpx loads slowly."""
     import httpx
 
-    class BodyError(httpx.StreamError):
-        """A body that is longer than any reply, or compressed in a way that was not requested."""
-
-    class BoundedStream(httpx.AsyncByteStream):
-        def __init__(self, stream: httpx.AsyncByteStream, encoding: str) -> None:
-            self._stream, self._encoding = stream, encoding
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            left, decompress = MAX_BYTES, self._decompressor()
-            async for piece in self._stream:
-                plain = decompress(piece, left + 1)
-                left -= len(plain)
-                if left < 0:
-                    raise BodyError(f"the answer is longer than {MAX_BYTES:,} bytes")
-                yield plain
-
-        async def aclose(self) -> None:
-            await self._stream.aclose()
-
-        def _decompressor(self) -> Callable[[bytes, int], bytes]:
-            """A function that turns a piece into at most so many plain bytes."""
-            if self._encoding in ("", "identity"):
-                return lambda piece, _most: piece
-            if self._encoding not in _ENCODINGS:
-                raise BodyError(f"the answer is compressed as {self._encoding!a:.40}, which was not requested")
-            reader = zlib.decompressobj(_ANY_ZLIB)
-
-            def decompress(piece: bytes, most: int) -> bytes:
-                try:
-                    return reader.decompress(piece, most)
-                except zlib.error:
-                    raise BodyError(f"the answer is not compressed as {self._encoding}, as its header says") from None
-
-            return decompress
-
-    return BodyError, BoundedStream
+    encoding = response.headers.pop("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity", *_ENCODINGS):
+        raise _BodyError(f"the answer is compressed as {encoding!a:.40}, which was not requested")
+    decompressor = zlib.decompressobj(_ANY_ZLIB) if encoding in _ENCODINGS else None
+    body = bytearray()
+    try:
+        async for piece in response.stream:
+            body += piece if decompressor is None else decompressor.decompress(piece, MAX_BYTES + 1)
+            if len(body) > MAX_BYTES:
+                raise _BodyError(f"the answer is longer than {MAX_BYTES:,} bytes")
+    except zlib.error:
+        raise _BodyError(f"the answer is not compressed as {encoding}, as its header says") from None
+    finally:
+        await response.stream.aclose()
+    response.stream = httpx.ByteStream(bytes(body))
