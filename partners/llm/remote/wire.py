@@ -128,14 +128,14 @@ async def _read_body(response: httpx.Response) -> None:
     if encoding not in ("", "identity", *_ENCODINGS):
         raise _BodyError(f"the answer is compressed as {encoding!a:.40}, which was not requested")
     decompressor = zlib.decompressobj(_ANY_ZLIB) if encoding in _ENCODINGS else None
-    body = bytearray()
+    body, stream = bytearray(), response.stream
+    assert isinstance(stream, httpx.AsyncByteStream)
     try:
-        async for piece in response.stream:
+        async for piece in stream:
             body += piece if decompressor is None else decompressor.decompress(piece, MAX_BYTES + 1)
             if len(body) > MAX_BYTES:
                 raise _BodyError(f"the answer is longer than {MAX_BYTES:,} bytes")
     except zlib.error:
         raise _BodyError(f"the answer is not compressed as {encoding}, as its header says") from None
-    finally:
-        await response.stream.aclose()
+    await stream.aclose()
     response.stream = httpx.ByteStream(bytes(body))
