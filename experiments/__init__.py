@@ -7,6 +7,8 @@ COMMANDS = {
     "hints": "experiments.hints",
     "distill": "experiments.distill",
     "humanlike": "experiments.humanlike",
+    "crowd": "experiments.mixture_response",
+    "beliefs": "experiments.recognition",
     "double-oracle": "experiments.double_oracle",
     "equilibria": "experiments.equilibria",
     "short-games": "experiments.short_games",

@@ -82,9 +82,9 @@ MADE_BY = {
         "--json docs/results/humanlike.json"
     ),
     "annotator.json": "dond experiment annotator --data-dir data --json docs/results/annotator.json",
-    "crowd.jsonl": "dond bench crowd --of train --results docs/results/crowd.jsonl",
+    "crowd.jsonl": "dond experiment crowd --of train --results docs/results/crowd.jsonl",
     "beliefs.jsonl": "dond bench CHECKPOINT --against dev --name ARM --seed N --results docs/results/beliefs.jsonl",
-    "recognition.jsonl": "dond bench beliefs expert --of train --results docs/results/recognition.jsonl",
+    "recognition.jsonl": "dond experiment beliefs expert --of train --results docs/results/recognition.jsonl",
     "double_oracle.jsonl": "dond experiment double-oracle --turns 4 --results docs/results/double_oracle.jsonl",
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",

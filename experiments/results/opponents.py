@@ -13,11 +13,11 @@ from dond_marl.game import SEATS
 from dond_marl.statistics import mean_of
 from experiments.baselines.exploited import SHOWN, read_exploited
 from experiments.kit import table_section
+from experiments.mixture_response import read_mixtures
+from experiments.recognition import read_recognitions
 from experiments.results.files import bench_rows, exists
 from experiments.results.rows import ARMS, board_rows, format_figure, seat_mean
-from league.bench.mixture_response import read as read_mixtures
 from league.bench.protocol import ALL, CONFIDENCE
-from league.bench.recognition import read as read_recognition
 from league.bench.references import with_shares
 from league.bench.results import Row
 from league.bench.table import arms_by_protocol, leaderboard
@@ -240,7 +240,7 @@ def regret_section(folder: Path) -> Section:
 def _by_arm(folder: Path) -> list[tuple[str, list[Mapping[str, Any]]]]:
     """The rows of each name, its seeds together, in the order of the file."""
     arms: dict[str, list[Mapping[str, Any]]] = {}
-    for row in read_recognition(folder / RECOGNITION):
+    for row in read_recognitions(folder / RECOGNITION):
         arms.setdefault(f"{row['who']}, {row['crowd']}", []).append(row)
     return [(f"{label} ({len(rows)} seeds)" if len(rows) > 1 else label, rows) for label, rows in arms.items()]
 

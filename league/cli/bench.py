@@ -12,8 +12,6 @@ examples:
   dond bench expert --against dev --beyond          # pools that no roster and no training uses
   dond bench table                                  # the leaderboard
   dond bench table --results docs/results/bench.jsonl --format markdown
-  dond bench crowd --of dev                         # the best response to an unknown member of it
-  dond bench beliefs expert --of train              # beliefs about its partner, turn by turn
 """
 
 from __future__ import annotations
@@ -23,18 +21,9 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError
-from league.bench.mixture_response import DEFAULT as CROWDS
-from league.bench.mixture_response import enumerable_mixture, measure_mixture, mixture_section, store_mixture_row
-from league.bench.mixture_response import read as read_crowds
 from league.bench.protocol import REPLICATES
-from league.bench.recognition import DEFAULT as RECOGNITIONS
-from league.bench.recognition import read as read_recognitions
-from league.bench.recognition import recognition_row
-from league.bench.recognition import recognition_section as recognition_section
-from league.bench.recognition import store_recognition_row as keep_recognition
-from league.bench.results import DEFAULT, check_writable, read
+from league.bench.results import DEFAULT, read
 from league.bench.run import opponents_of as opponents_of
-from league.bench.submission import submission_of_spec
 from league.bench.table import leaderboard, result_section, summary_sentences
 from league.cli.shell import FILE, SEED, Command, Group, WritableFile, integer, output_console, print_line, print_next
 from league.display.tables import print_in_short, print_section
@@ -177,70 +166,6 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
         return
     out.write_text(text, encoding="utf-8")
     print_line(f"written: {out}")
-
-
-@command.command(cls=Command, interrupted="nothing is written")
-@click.option("--of", "words", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
-@click.option("--with-memory", is_flag=True, help="include members that remember: half an hour, and bounds")
-@click.option(
-    "--with-gamblers", is_flag=True, help="include members that choose acts with known odds: minutes, and bounds"
-)
-@click.option("--results", type=FILE, default=CROWDS, metavar="FILE", help=f"to keep it in ({CROWDS})")
-def crowd(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, results: Path) -> None:
-    """Compute the best response to a mixture of partners, and the price of not knowing which member plays.
-
-    Every member is equally likely. The response knows their programs, but neither which of them plays nor its values.
-    Members that remember, or choose acts at random, are left out by default.
-
-    examples:
-      dond bench crowd --of train
-      dond bench crowd --of dev --with-memory --results docs/results/crowd.jsonl
-      dond bench crowd --of dev --with-gamblers
-      dond bench crowd --of heuristic --of boulware --of "linear(floor=0.6)"
-    """
-    opponents = opponents_of(words, "--of")
-    check_writable(results)
-    read_crowds(results)
-    console = output_console()
-    with console.status("") as status:  # shown on a terminal only
-        row = measure_mixture(
-            enumerable_mixture(
-                opponents.name, opponents.partners, with_memory=with_memory, with_gamblers=with_gamblers
-            ),
-            report=status.update,
-        )
-    store_mixture_row(results, row)
-    print_section(console, mixture_section(row))
-    print_line(f"written: {results}")
-
-
-@command.command(cls=Command, interrupted="nothing is written")
-@click.argument("policy", metavar="WHO")
-@click.option("--of", "words", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
-@click.option("--name", metavar="TEXT", help="in the results file (WHO)")
-@click.option("--seed", type=SEED, metavar="N", help="of its training")
-@click.option("--results", type=FILE, default=RECOGNITIONS, metavar="FILE", help=f"to keep it in ({RECOGNITIONS})")
-def beliefs(policy: str, words: tuple[str, ...], name: str | None, seed: int | None, results: Path) -> None:
-    """Measure the beliefs of WHO about its partner (identity and values), and the regret of each own turn.
-
-    Every member is equally likely. If WHO reports beliefs, they are shown next to the exact beliefs on the same turns.
-    The regret of its acts against the best response to the mixture is computed for every policy.
-
-    examples:
-      dond bench beliefs expert --of train
-      dond bench beliefs runs/memory/0001/checkpoints/step_000001000000.json --of train --name memory --seed 1
-      dond bench beliefs linear --of heuristic --of boulware --of "linear(floor=0.6)"
-    """
-    opponents = opponents_of(words, "--of")
-    check_writable(results)
-    read_recognitions(results)
-    submission = submission_of_spec(policy, name)._replace(seed=seed)
-    console = output_console()
-    with console.status("") as status:  # shown on a terminal only
-        row = recognition_row(submission, opponents.name, opponents.partners, report=status.update)
-    keep_recognition(results, row)
-    print_section(console, recognition_section(row))
-    print_line(f"written: {results}")
 
 
 def renewed(text: str, report: Report, where: str) -> str:

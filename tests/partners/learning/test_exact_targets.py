@@ -17,7 +17,7 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.splits import action_count, action_index
 from dond_marl.yardsticks.automata import drawn_personas
-from league.bench.recognition_scores import queried_turns, regret_by_turn
+from experiments.recognition import queried_turns, regret_by_turn
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin

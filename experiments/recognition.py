@@ -5,34 +5,63 @@ the history fixes the exact posterior (:mod:`dond_marl.yardsticks.recognition`):
 often than its likeliest member, and none has a lower expected Brier score about the values. Both are means over the
 same turns as the player's own scores; games that have ended do not count.
 
-The regret of an act is the value of the best response to the mixture (:mod:`league.bench.mixture_response`) - its value
+The regret of an act is the value of the best response to the mixture (:mod:`experiments.mixture_response`) - its value
 after that act, given the history. The sum over a game's own turns is in expectation the difference between the best
 response and the player's policy (Kakade, Langford 2002, *Approximately optimal approximate reinforcement learning*,
 lemma 6.1), so it shows at which turn points are lost. Mixtures for regrets have no stochastic members and none with
 memory.
+
+examples:
+  dond experiment beliefs expert --of train
+  dond experiment beliefs runs/memory/0001/checkpoints/step_000001000000.json --of train --name memory --seed 1
+  dond experiment beliefs linear --of heuristic --of boulware --of "linear(floor=0.6)"
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 
-from dond_marl.game import Act, Rules
+from dond_marl.errors import InputError
+from dond_marl.game import SEATS, Act, Rules
+from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Bools, Decisions, Doubles, History, Partner, Rows, Turns
+from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.adaptive import Adaptive, Pool
 from dond_marl.yardsticks.automata import personas_of
 from dond_marl.yardsticks.beliefs import partner_beliefs
 from dond_marl.yardsticks.contexts import Index, contexts_in, distinct_views
-from dond_marl.yardsticks.recognition import Believes, Guess, Recognition, one_hot_values, recognize, value_marginals
-from league.bench.protocol import NOISE_SEED
-from league.bench.run import noise_index
+from dond_marl.yardsticks.recognition import (
+    Believes,
+    Guess,
+    Recognition,
+    one_hot_values,
+    recognizable_personas,
+    recognize,
+    value_marginals,
+)
+from experiments.kit import experiment_command, show_sections
+from experiments.mixture_response import GAMBLES, enumerable_mixture
+from league.bench.protocol import ALL, HEADLINE, NOISE_SEED, RULES, lewis_field
+from league.bench.results import check_writable, read_rows, replace_row
+from league.bench.run import noise_index, opponents_of
+from league.bench.submission import Submission, provenance, submission_of_spec
+from league.cli.shell import FILE, SEED, output_console, print_line
 from league.evaluation.matches import Witness
+from league.tables.blocks import Figure, Section, Table, TableRow, Unit
 from partners.mixture import Mixture
 
+RESULTS = Path("runs/recognition.jsonl")
+DIGITS = 5
+SLICES = (ALL, HEADLINE)
 PRIOR = "lewis"
 NOT_BY_ROW = ("rules", "prior", "history")  # fields of Turns
 
@@ -273,3 +302,146 @@ def calibration(stated: Doubles, truth: Doubles) -> tuple[CalibrationBin, ...]:
     number = np.bincount(which, minlength=BINS)
     sums = (np.bincount(which, of.reshape(-1), BINS) / np.maximum(number, 1) for of in (stated, truth))
     return tuple(CalibrationBin(int(n), float(p), float(t)) for n, p, t in zip(number, *sums, strict=True))
+
+
+def recognition_row(
+    submission: Submission, crowd: str, specs: Sequence[str], report: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """The beliefs of ``submission`` about the mixture of ``specs``, named ``crowd``, in both seats, against exact ones.
+
+    Raises :class:`~dond_marl.errors.InputError` for a submission that may not be measured against them, and where none
+    of them has known probabilities.
+    """
+    began = time.process_time()
+    identity = provenance(submission, specs).identity
+    player, occupants = submission.player.partner(), {spec: seat_occupant(spec) for spec in specs}
+    partners = {spec: partner for spec, partner in occupants.items() if recognizable_personas(partner) is not None}
+    if not partners:
+        raise InputError(f"no partner of {crowd} has known probabilities; name others")
+    enumerable = _enumerable(crowd, list(partners))
+    field = lewis_field()
+    assert field.source.table is not None
+    table, seats = field.source.table, []
+    for seat, name in enumerate(SEATS):
+        report(f"{name}: beliefs about the partner")
+        slices = {each: field.slices[each][seat] for each in SLICES}
+        turns = belief_scores(player, list(partners), list(partners.values()), seat, table, RULES, slices)
+        report(f"{name}: regret of each turn")
+        lost = regret_by_turn(player, enumerable, [occupants[spec] for spec in enumerable], seat, table, RULES)
+        seats.append(
+            {
+                "slices": {
+                    each: [_json_value(scores._asdict()) for scores in by_turn] for each, by_turn in turns.items()
+                },
+                "lost": [_json_value(regret.document()) for regret in lost],
+            }
+        )
+    return {
+        "who": submission.name,
+        "seed": submission.seed,
+        "identity": identity,
+        "crowd": crowd,
+        "members": list(partners),
+        "left_out": {spec: GAMBLES for spec in specs if spec not in partners},
+        "followed": list(enumerable),
+        "seats": seats,
+        "processor_seconds": round(time.process_time() - began, 1),
+    }
+
+
+def _enumerable(crowd: str, specs: Sequence[str]) -> tuple[str, ...]:
+    """The enumerable members, for which regrets are exact; none where all are stochastic or have memory."""
+    try:
+        return enumerable_mixture(crowd, specs).members
+    except InputError:
+        return ()
+
+
+def read_recognitions(path: Path) -> list[Mapping[str, Any]]:
+    """The lines of a results file, none where there is no file. Raises :class:`InputError` for a damaged one."""
+    return read_rows(path, recognition_section, "lines of `dond experiment beliefs`")
+
+
+def store_recognition_row(path: Path, row: Mapping[str, Any]) -> None:
+    """Write ``row`` to the file, replacing an older one of the same member, seed and mixture."""
+    replace_row(path, read_recognitions(path), row, _same)
+
+
+def _same(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["crowd"], row["who"], row["seed"], *row["members"]
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _json_value(each) for key, each in value.items()}
+    if isinstance(value, tuple):
+        return [_json_value(each) for each in value]
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def recognition_section(row: Mapping[str, Any]) -> Section:
+    """A line as tables: by seat and own turn, over all scenarios."""
+    tables = []
+    for seat, side in zip(SEATS, row["seats"], strict=True):
+        by_turn = side["slices"][ALL]
+        heads = (
+            "games", "identity, right", "identity, exact", f"{APART:.0%} identified", "identity, right there",
+            "Brier, stated", "Brier, exact", "Brier, prior",
+        )  # fmt: skip
+        rows = [
+            TableRow(
+                f"{each['own']} own turns",
+                (
+                    _figure(each["games"], "count"),
+                    _figure(each["right"], "share"),
+                    _figure(each["right_exact"], "share"),
+                    _figure(each["apart"] / each["games"], "share"),
+                    _figure(each["right_apart"], "share"),
+                    _figure(each["brier"], "ratio"),
+                    _figure(each["brier_exact"], "ratio"),
+                    _figure(each["brier_prior"], "ratio"),
+                ),
+            )
+            for each in by_turn
+        ]
+        tables.append(Table(f"{seat}: identity and values of the partner", heads, tuple(rows), label="after"))
+        if not row["followed"]:
+            continue
+        lost = [
+            TableRow(f"{each['own']} own turns", (_figure(each["points"], "points"), _figure(each["asked"], "share")))
+            for each in side["lost"]
+        ]
+        total = _figure(sum(each["points"] for each in side["lost"]), "points")
+        caption = f"{seat}: regret of its next act against the best response to {len(row['followed'])} members"
+        tables.append(
+            Table(caption, ("regret, points", "games"), (*lost, TableRow("in all", (total, None))), label="after")
+        )
+    notes: tuple[str, ...] = (
+        f"{len(row['members'])} members, equally likely, over all scenarios of lewis. Brier: of each item's value.",
+    )
+    if row["left_out"]:
+        notes += (f"Left out: {'; '.join(f'{name} ({why})' for name, why in row['left_out'].items())}.",)
+    return Section("recognition", f"Beliefs of {row['who']} about {row['crowd']}", notes, tuple(tables))
+
+
+def _figure(value: float | None, unit: Unit) -> Figure:
+    return Figure(Estimate(math.nan if value is None else value, 0, math.nan, math.nan), unit)
+
+
+@experiment_command(__doc__, stopped="nothing is written", results=False)
+@click.argument("policy", metavar="WHO")
+@click.option("--of", "words", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
+@click.option("--name", metavar="TEXT", help="in the results file (WHO)")
+@click.option("--seed", type=SEED, metavar="N", help="of its training")
+@click.option("--results", type=FILE, default=RESULTS, metavar="FILE", help=f"results file ({RESULTS})")
+def command(policy: str, words: tuple[str, ...], name: str | None, seed: int | None, results: Path) -> None:
+    """Measure the beliefs of WHO about its partner (identity and values), and the regret of each own turn."""
+    opponents = opponents_of(words, "--of")
+    check_writable(results)
+    read_recognitions(results)
+    submission = submission_of_spec(policy, name)._replace(seed=seed)
+    with output_console().status("") as status:  # shown on a terminal only
+        row = recognition_row(submission, opponents.name, opponents.partners, report=status.update)
+    store_recognition_row(results, row)
+    show_sections(recognition_section(row))
+    print_line(f"written: {results}")

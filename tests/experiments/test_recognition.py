@@ -15,10 +15,18 @@ from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.seats import Traits
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.recognition import Guess, recognize
+from experiments.mixture_response import mixture_response
+from experiments.recognition import (
+    APART,
+    belief_scores,
+    calibration,
+    read_recognitions,
+    recognition_row,
+    recognition_section,
+    regret_by_turn,
+    store_recognition_row,
+)
 from experiments.results.opponents import RECOGNITION, regret_section
-from league.bench.mixture_response import mixture_response
-from league.bench.recognition import read, recognition_row, recognition_section, store_recognition_row
-from league.bench.recognition_scores import APART, belief_scores, calibration, regret_by_turn
 from league.bench.submission import submission_of_spec
 from partners.best_response import BestResponse
 from tests.command import in_process as dond
@@ -140,7 +148,19 @@ def test_empty_mixture_has_no_regrets():
 
 def test_command_stores_and_prints_a_row(tmp_path):
     path = tmp_path / "r.jsonl"
-    command = ("bench", "beliefs", "linear", "--of", "tough", "--of", "versatile", "--of", "micro", "--results", path)
+    command = (
+        "experiment",
+        "beliefs",
+        "linear",
+        "--of",
+        "tough",
+        "--of",
+        "versatile",
+        "--of",
+        "micro",
+        "--results",
+        path,
+    )
     done = dond(*command)
     assert done.returncode == 0, done.stderr
     row = json.loads(path.read_text())
@@ -154,10 +174,10 @@ def test_command_stores_and_prints_a_row(tmp_path):
     none = {**row, "followed": [], "seats": [{**side, "lost": []} for side in row["seats"]]}
     assert (len(recognition_section(row).blocks), len(recognition_section(none).blocks)) == (4, 2)
     store_recognition_row(path, {**row, "processor_seconds": 0.0})
-    assert [each["processor_seconds"] for each in read(path)] == [0.0]
+    assert [each["processor_seconds"] for each in read_recognitions(path)] == [0.0]
     path.write_text("{}\n")
     with pytest.raises(InputError):
-        read(path)
+        read_recognitions(path)
 
 
 def test_unrecognizable_mixture_is_refused():

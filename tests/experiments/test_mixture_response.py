@@ -16,7 +16,7 @@ from dond_marl.seats import Traits
 from dond_marl.splits import one_hot_probabilities
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.contexts import contexts_in
-from league.bench.mixture_response import (
+from experiments.mixture_response import (
     GAMBLES,
     REMEMBERS,
     enumerable_mixture,
@@ -24,7 +24,7 @@ from league.bench.mixture_response import (
     member_response_value,
     mixture_response,
     mixture_section,
-    read,
+    read_mixtures,
     store_mixture_row,
 )
 from partners.best_response import BestResponse
@@ -158,19 +158,19 @@ def test_mixture_of_one_has_no_price(tmp_path):
     for seconds in (1.0, 2.0):
         store_mixture_row(path, {**row, "processor_seconds": seconds})
     store_mixture_row(path, {**row, "crowd": "other"})
-    assert [(each["crowd"], each["processor_seconds"]) for each in read(path)] == [
+    assert [(each["crowd"], each["processor_seconds"]) for each in read_mixtures(path)] == [
         ("one", 2.0),
         ("other", row["processor_seconds"]),
     ]
     assert mixture_section(row).blocks[0].rows[2].cells[0].estimate.mean == 0.0
     path.write_text("{}\n")
     with pytest.raises(InputError):
-        read(path)
+        read_mixtures(path)
 
 
 def test_command_prints_and_stores_the_price(tmp_path):
     done = dond(
-        "bench", "crowd", "--of", "tough", "--of", "ultimatum", "--of", "random", "--results", tmp_path / "c.jsonl"
+        "experiment", "crowd", "--of", "tough", "--of", "ultimatum", "--of", "random", "--results", tmp_path / "c.jsonl"
     )
     assert done.returncode == 0, done.stderr
     row = json.loads((tmp_path / "c.jsonl").read_text())
@@ -180,5 +180,5 @@ def test_command_prints_and_stores_the_price(tmp_path):
         assert low == high == pytest.approx(known - reply, abs=2e-6)
         assert low >= 0
     assert "price of not knowing the partner" in done.stdout and "random (it gambles from act to act)" in done.stdout
-    refused = dond("bench", "crowd")
+    refused = dond("experiment", "crowd")
     assert refused.returncode == 2 and "--of" in refused.stderr

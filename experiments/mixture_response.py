@@ -3,7 +3,14 @@
 The members of the mixture are equally likely. The seat knows each of their programs, but neither the drawn member nor
 its values; every answer is evidence (:mod:`dond_marl.yardsticks.adaptive`). *The price of not knowing the partner* is
 the mean over members of the points of a best response to each - the points of the best response to the mixture. Points
-of ten over all scenarios of ``lewis`` under the default rules.
+of ten over all scenarios of ``lewis`` under the default rules. Members that have memory, or choose acts at random, are
+left out by default.
+
+examples:
+  dond experiment crowd --of train
+  dond experiment crowd --of dev --with-memory --results docs/results/crowd.jsonl
+  dond experiment crowd --of dev --with-gamblers
+  dond experiment crowd --of heuristic --of boulware --of "linear(floor=0.6)"
 """
 
 from __future__ import annotations
@@ -14,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 
 from dond_marl.errors import InputError
@@ -28,13 +36,16 @@ from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.bounded_memory import bounded_memory_response
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, stochastic_personas, upper_bound
-from league.bench.results import read_rows, replace_row
+from experiments.kit import experiment_command, show_sections
+from league.bench.results import check_writable, read_rows, replace_row
+from league.bench.run import opponents_of
+from league.cli.shell import FILE, output_console, print_line
 from league.standings.references import PRIOR, reference_of
 from league.tables.blocks import Figure, Section, Table, TableRow
 from partners.mixture import Mixture
 
 RULES = Rules()
-DEFAULT = Path("runs/crowd.jsonl")
+RESULTS = Path("runs/crowd.jsonl")
 DIGITS = 6
 GAMBLES = "it gambles from act to act"
 REMEMBERS = "it remembers; --with-memory takes it in"
@@ -217,14 +228,14 @@ def measure_mixture(
     }
 
 
-def read(path: Path) -> list[Mapping[str, Any]]:
+def read_mixtures(path: Path) -> list[Mapping[str, Any]]:
     """The lines of a results file, none where there is no file. Raises :class:`InputError` for a damaged one."""
     return read_rows(path, mixture_section, "crowds")
 
 
 def store_mixture_row(path: Path, row: Mapping[str, Any]) -> None:
     """Write ``row`` to the file, replacing an older one of the same mixture."""
-    replace_row(path, read(path), row, _same)
+    replace_row(path, read_mixtures(path), row, _same)
 
 
 def _same(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -275,3 +286,25 @@ def bounds_cell(ends: Sequence[float]) -> Figure:
 
 def _pair(known: Sequence[float], earned: float) -> tuple[Figure, Figure]:
     return bounds_cell(known), bounds_cell((earned, earned))
+
+
+@experiment_command(__doc__, stopped="nothing is written", results=False)
+@click.option("--of", "words", multiple=True, metavar="OCCUPANT", help="or a roster: train, dev, test; may be repeated")
+@click.option("--with-memory", is_flag=True, help="include members that remember: half an hour, and bounds")
+@click.option(
+    "--with-gamblers", is_flag=True, help="include members that choose acts with known odds: minutes, and bounds"
+)
+@click.option("--results", type=FILE, default=RESULTS, metavar="FILE", help=f"results file ({RESULTS})")
+def command(words: tuple[str, ...], with_memory: bool, with_gamblers: bool, results: Path) -> None:
+    """Compute the best response to a mixture of partners, and the price of not knowing which member plays."""
+    opponents = opponents_of(words, "--of")
+    check_writable(results)
+    read_mixtures(results)
+    with output_console().status("") as status:  # shown on a terminal only
+        mixture = enumerable_mixture(
+            opponents.name, opponents.partners, with_memory=with_memory, with_gamblers=with_gamblers
+        )
+        row = measure_mixture(mixture, report=status.update)
+    store_mixture_row(results, row)
+    show_sections(mixture_section(row))
+    print_line(f"written: {results}")
