@@ -44,14 +44,14 @@ class PlainWatcher:
         self._console = console
         self.stop_requested: Callable[[], bool] = lambda: False
 
-    def opened(self, config: Config, source: ScenarioSource, directory: Path, progress: LeagueProgress) -> None:
+    def on_open(self, config: Config, source: ScenarioSource, directory: Path, progress: LeagueProgress) -> None:
         prose(self._console, opening(config, source, progress))
         self._print(f"run folder {directory}")
 
-    def warned(self, message: str) -> None:
+    def warn(self, message: str) -> None:
         self._print(f"warning: {message}", "yellow")
 
-    def finishing(self, message: str) -> None:
+    def on_analysis(self, message: str) -> None:
         self.tick()
         self._print(f"  {message}")
 
@@ -59,7 +59,7 @@ class PlainWatcher:
         if self.stop_requested():
             raise KeyboardInterrupt
 
-    def played(self, _progress: LeagueProgress, result: MatchResult) -> None:
+    def on_match(self, _progress: LeagueProgress, result: MatchResult) -> None:
         self.tick()
         if result.failed is not None:
             names = " and ".join(member.name for member in result.task.members)
@@ -67,7 +67,7 @@ class PlainWatcher:
                 f"warning: the match of {names} failed by the fault of {result.failed}: {result.cause}", "yellow"
             )
 
-    def trained(self, _progress: LeagueProgress, result: TrainResult) -> None:
+    def on_practice(self, _progress: LeagueProgress, result: TrainResult) -> None:
         name, state = result.task.learner.name, result.state
         if result.failed is not None:
             self._print(f"warning: the practice of {name} failed: {result.cause}", "yellow")
@@ -76,7 +76,7 @@ class PlainWatcher:
             if (repaired := result.task.repaired) is not None:
                 self._print(f"    repair: {repaired.reason}")
 
-    def committed(self, progress: LeagueProgress, standings: list[Standing]) -> None:
+    def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None:
         self._print(f"{status(progress)} · first: {standings[0].member} {with_margin(standings[0].points)}")
 
     def _print(self, text: str, style: str = "") -> None:
@@ -86,16 +86,16 @@ class PlainWatcher:
 class QuietWatcher(PlainWatcher):
     """Prints warnings only."""
 
-    def opened(self, *_: object) -> None: ...
+    def on_open(self, *_: object) -> None: ...
 
-    def finishing(self, *_: object) -> None:
+    def on_analysis(self, *_: object) -> None:
         self.tick()
 
-    def trained(self, progress: LeagueProgress, result: TrainResult) -> None:
+    def on_practice(self, progress: LeagueProgress, result: TrainResult) -> None:
         if result.failed is not None:
-            super().trained(progress, result)
+            super().on_practice(progress, result)
 
-    def committed(self, *_: object) -> None: ...
+    def on_commit(self, *_: object) -> None: ...
 
 
 class LiveWatcher(PlainWatcher):
@@ -115,18 +115,18 @@ class LiveWatcher(PlainWatcher):
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def played(self, _progress: LeagueProgress, result: MatchResult) -> None:
-        super().played(_progress, result)
+    def on_match(self, _progress: LeagueProgress, result: MatchResult) -> None:
+        super().on_match(_progress, result)
         self._draw(_progress)
 
-    def trained(self, _progress: LeagueProgress, result: TrainResult) -> None:
+    def on_practice(self, _progress: LeagueProgress, result: TrainResult) -> None:
         if result.failed is not None:
-            super().trained(_progress, result)
+            super().on_practice(_progress, result)
         else:
             self._practiced.setdefault(result.task.learner.name, []).append(result.points)
         self._draw(_progress)
 
-    def committed(self, progress: LeagueProgress, standings: list[Standing]) -> None:
+    def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None:
         rows = max(self._console.height - LINES_AROUND - len(self._practiced), 3)
         self._ladder = next(on_screen(ladder_table(standings[:rows]), self._console.width))
         self._draw(progress)

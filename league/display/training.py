@@ -46,10 +46,10 @@ class TrainWatcher:
         if self._live is not None:
             self._live.stop()
 
-    def warned(self, message: str) -> None:
+    def warn(self, message: str) -> None:
         line(self._console, f"warning: {message}", "yellow")
 
-    def opened(self, training: Training, directory: Path) -> None:
+    def on_open(self, training: Training, directory: Path) -> None:
         config, learner = training.config, training.learner
         verb = f"going on after {learner.decisions:,} decisions" if learner.decisions else "starting"
         prose(
@@ -66,7 +66,7 @@ class TrainWatcher:
         line(self._console, f"run folder {directory}")
         self._printed = learner.decisions
 
-    def updated(self, training: Training) -> bool:
+    def on_update(self, training: Training) -> bool:
         total = training.config.training.num_train_steps
         if self._live is not None:
             width = self._console.width
@@ -76,16 +76,13 @@ class TrainWatcher:
             line(self._console, status(training))
         return True
 
-    def saved(self, path: Path) -> None:
-        """Nothing is shown."""
-
 
 class QuietTrainWatcher(TrainWatcher):
     """Prints warnings only."""
 
-    def opened(self, training: Training, directory: Path) -> None: ...
+    def on_open(self, training: Training, directory: Path) -> None: ...
 
-    def updated(self, training: Training) -> bool:  # noqa: ARG002  # nothing is shown
+    def on_update(self, training: Training) -> bool:  # noqa: ARG002  # nothing is shown
         return True
 
 

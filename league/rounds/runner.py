@@ -74,7 +74,7 @@ def run_league(
         write_atomically(directory.path / "config.yaml", ledger.settings())
         for key in UNUSED:
             if getattr(config.env, key) != getattr(EnvConfig(), key):
-                watcher.warned(f"env.{key} sets the partner of a single agent; a league does not use it")
+                watcher.warn(f"env.{key} sets the partner of a single agent; a league does not use it")
         history = history_of(ledger, config)
         try:
             _play_rounds(config, directory, ledger, history, watcher, backend)
@@ -94,7 +94,7 @@ def _evaluate(
     config: Config, directory: RunDirectory, ledger: Ledger, history: History, watcher: Watcher
 ) -> tuple[Findings | None, FinalEvaluation | None]:
     """The analyses at the end: ratings and the meta-game, and the mains against held-out members."""
-    watcher.finishing("ratings and the meta-game")
+    watcher.on_analysis("ratings and the meta-game")
     findings = findings_of(ledger, history.cross, seed=config.league.seed, confidence=config.league.confidence)
     if findings is not None:
         write_findings(directory.path, findings)
@@ -103,7 +103,7 @@ def _evaluate(
     from league.evaluation.as_json import write_final_files  # the evaluation loads PyTorch
     from league.evaluation.of_run import evaluate_run
 
-    final = evaluate_run(directory, config, report=watcher.finishing)
+    final = evaluate_run(directory, config, report=watcher.on_analysis)
     write_final_files(directory.path, final)
     return findings, final
 
@@ -136,17 +136,17 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
     averaging = {learner.name for learner in config.learners if learner.reservoir}
     damage = mend(ledger, directory.blobs, _first_weights(config), config.schedule.round_name, averaging)
     if damage is not None:
-        watcher.warned(damage)
+        watcher.warn(damage)
     if averaging and ledger.next_round > 1:  # files left by a kill after the last commit
         earlier = ledger.states(ledger.next_round - 2)
         _delete_old_reservoirs(config, Place(directory.blobs), earlier, ledger.states())
     try:
         check_league_provenance(config)
     except ProvenanceError as error:
-        watcher.warned(f"this run, which was started under another roster test, continues: {error}")
+        watcher.warn(f"this run, which was started under another roster test, continues: {error}")
     if notes["machine"] != machine():
         changed = _changed_versions(notes["machine"], machine())
-        watcher.warned(f"this run was started elsewhere: {changed}; results may differ in the last digits")
+        watcher.warn(f"this run was started elsewhere: {changed}; results may differ in the last digits")
     return config
 
 
@@ -173,14 +173,14 @@ def _play_rounds(
     backend: BackendConfig | None,
 ) -> None:
     pace = LeaguePace(ledger.next_round, config.schedule, time.perf_counter())
-    watcher.opened(config, SEATING.source(config.env), directory.path, pace.at(pace.first))
+    watcher.on_open(config, SEATING.source(config.env), directory.path, pace.at(pace.first))
     log = LeagueLog(config.logging.tracked, directory.path, pace.first) if config.learners else None
     try:
-        with open_backend(backend or config.backend, watcher.warned) as crew:
+        with open_backend(backend or config.backend, watcher.warn) as crew:
             for number in range(pace.first, config.schedule.total):
                 played = _play_round(config, Place(directory.blobs), ledger, history, pace, watcher, crew)
                 standings = ladder_of(history.cross, config.league.confidence)
-                watcher.committed(pace.at(number + 1), standings)
+                watcher.on_commit(pace.at(number + 1), standings)
                 if log is not None:
                     log.write(played, standings)
     finally:
@@ -236,7 +236,7 @@ def _collect(
         pace.games += result.games
         if isinstance(result, MatchResult):
             results.matches.append(result)
-            watcher.played(pace.at(plan.number, done, len(plan.tasks)), result)
+            watcher.on_match(pace.at(plan.number, done, len(plan.tasks)), result)
             continue
         if result.content is not None:
             from league.tasks.blobs import write_blob  # loads PyTorch
@@ -247,7 +247,7 @@ def _collect(
         results.trained.append(result)
         pace.practice_games += result.games
         pace.decisions += result.state.decisions - result.task.state.decisions
-        watcher.trained(pace.at(plan.number, done, len(plan.tasks)), result)
+        watcher.on_practice(pace.at(plan.number, done, len(plan.tasks)), result)
     return results
 
 

@@ -53,17 +53,14 @@ PAST_SELVES = 4  # snapshots to play against; the oldest is dropped first
 class Watcher(Protocol):
     """Callbacks for the events of a training."""
 
-    def warned(self, message: str) -> None:
+    def warn(self, message: str) -> None:
         """A warning for the user; the training goes on."""
 
-    def opened(self, training: Training, directory: Path) -> None:
+    def on_open(self, training: Training, directory: Path) -> None:
         """A training begins or resumes."""
 
-    def updated(self, training: Training) -> bool:
+    def on_update(self, training: Training) -> bool:
         """After an update; return ``False`` to stop, after a checkpoint is saved."""
-
-    def saved(self, path: Path) -> None:
-        """A checkpoint was written."""
 
 
 class TrainingState(NamedTuple):
@@ -264,9 +261,9 @@ def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher)
     with directory:
         training = _resume_or_begin(config, directory.path, watcher)
         folder, logging = directory.path / "checkpoints", training.config.logging
-        watcher.opened(training, directory.path)
+        watcher.on_open(training, directory.path)
         made = training.learner.decisions
-        with ProgressLog(directory.path, logging.csv, logging.tracked, made, watcher.warned) as log:
+        with ProgressLog(directory.path, logging.csv, logging.tracked, made, watcher.warn) as log:
             saved_at, going, state = made, True, training.state()
             try:
                 while going and not training.done:
@@ -278,10 +275,10 @@ def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher)
                     state = training.state()  # after the row, which is dropped on resuming if it is too many
                     hint_warning = None if training.hints is None else no_hint_warning(training.hints.tally)
                     if hint_warning and (training.done or training.learner.updates % HINT_WARNING_EVERY == 1):
-                        watcher.warned(hint_warning)
-                    going = watcher.updated(training)
+                        watcher.warn(hint_warning)
+                    going = watcher.on_update(training)
                     if due or training.done or not going:
-                        watcher.saved(state.save(folder))
+                        state.save(folder)
                         saved_at = state.decisions
             except (KeyboardInterrupt, RunFailure):  # the update in progress is lost
                 if state.decisions > saved_at:
@@ -311,7 +308,7 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher) -
             training.restore(checkpoint)
             return training
         except CheckpointError as error:
-            watcher.warned(f"{error}; resuming from the checkpoint before it")
+            watcher.warn(f"{error}; resuming from the checkpoint before it")
     return begin(config) if checkpoints else training
 
 

@@ -92,7 +92,7 @@ def test_a_wide_terminal_shows_a_bar_that_fits_beside_the_words(training):
 def test_the_line_at_the_start_breaks_between_words_on_a_terminal_and_nowhere_in_a_pipe(training):
     for terminal in (True, False):
         screen = console(80, terminal=terminal)
-        TrainWatcher(screen).opened(training, Path("runs/ppo_fast/0001"))
+        TrainWatcher(screen).on_open(training, Path("runs/ppo_fast/0001"))
         lines = screen.file.getvalue().splitlines()
         assert "".join(f"{line.rstrip()} " for line in lines[:-1]).startswith("going on after 46,050 decisions: ppo ")
         assert "hints none" in " ".join(line.strip() for line in lines)

@@ -102,15 +102,15 @@ def test_kill_inside_a_write_loses_one_round(tmp_path, where, uninterrupted):
                 os.kill(os.getpid(), signal.SIGKILL)
 
             class Killer:
-                def opened(self, *_): pass
+                def on_open(self, *_): pass
                 def tick(self): pass
-                def finishing(self, *_): pass
-                def warned(self, *_): pass
-                def played(self, *_): pass
-                def trained(self, progress, result):
+                def on_analysis(self, *_): pass
+                def warn(self, *_): pass
+                def on_match(self, *_): pass
+                def on_practice(self, progress, result):
                     if where == "before the ledger" and progress.rounds == 2:
                         die()
-                def committed(self, progress, standings):
+                def on_commit(self, progress, standings):
                     if progress.rounds != 2:
                         return
                     if where == "in a blob":  # the audit hook sees the rename that would give the blob its name
@@ -243,16 +243,16 @@ class StopsAfter:
     def __init__(self, rounds: float) -> None:
         self.left, self.messages = rounds, ""
 
-    def opened(self, *_: object) -> None: ...
-    def finishing(self, _: str) -> None: ...
+    def on_open(self, *_: object) -> None: ...
+    def on_analysis(self, _: str) -> None: ...
     def tick(self) -> None: ...
-    def played(self, *_: object) -> None: ...
-    def trained(self, *_: object) -> None: ...
+    def on_match(self, *_: object) -> None: ...
+    def on_practice(self, *_: object) -> None: ...
 
-    def warned(self, messages: str) -> None:
+    def warn(self, messages: str) -> None:
         self.messages += messages
 
-    def committed(self, *_: object) -> None:
+    def on_commit(self, *_: object) -> None:
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt

@@ -87,16 +87,16 @@ def test_kill_at_each_step_loses_one_round(tmp_path, moment, uninterrupted):
             from league.rounds.runner import run_league
 
             class Killer:
-                def opened(self, *_): pass
+                def on_open(self, *_): pass
                 def tick(self): pass
-                def finishing(self, *_): pass
-                def warned(self, *_): pass
-                def played(self, progress, result):
+                def on_analysis(self, *_): pass
+                def warn(self, *_): pass
+                def on_match(self, progress, result):
                     at = {"first match": (0, 1), "mid round": (1, 9), "after the last match": (2, 21)}.get(sys.argv[3])
                     if (progress.rounds, progress.matches) == at:
                         os.kill(os.getpid(), signal.SIGKILL)
-                def trained(self, *_): pass
-                def committed(self, progress, standings):
+                def on_practice(self, *_): pass
+                def on_commit(self, progress, standings):
                     if sys.argv[3] == "after a commit" and progress.rounds == 2:
                         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -41,20 +41,17 @@ class Watching:
     """Asks for a stop after ``stop`` updates, and keeps what it was told."""
 
     def __init__(self, stop: int | None = None) -> None:
-        self.left, self.warnings, self.saves, self.opened_at = stop, list[str](), list[Path](), -1
+        self.left, self.warnings, self.opened_at = stop, list[str](), -1
 
-    def warned(self, message: str) -> None:
+    def warn(self, message: str) -> None:
         self.warnings.append(message)
 
-    def opened(self, training: Training, directory: Path) -> None:
+    def on_open(self, training: Training, directory: Path) -> None:
         self.opened_at = training.learner.decisions
 
-    def updated(self, training: Training) -> bool:
+    def on_update(self, training: Training) -> bool:
         self.left = None if self.left is None else self.left - 1
         return self.left != 0
-
-    def saved(self, path: Path) -> None:
-        self.saves.append(path)
 
 
 def write_settings(tmp_path: Path, steps: int = STEPS, name: str = "runs") -> Path:
@@ -113,8 +110,8 @@ ALONE = ("ppo", "reinforce", "ppo against past selves")  # what they keep, the o
 def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_path, kind):
     config = settings(tmp_path, *KINDS[kind])
     whole = tmp_path / "whole"
-    saves = run_until(config, whole).saves
-    updates = len(rows(whole))
+    run_until(config, whole)
+    saves, updates = checkpoints(whole), len(rows(whole))
     assert updates >= 8 and len(saves) == 5
     about = load_checkpoint(saves[-1])[1]
     assert about["past"] == (min(len(saves), PAST_SELVES) if config.training.past_selves else 0)
@@ -139,7 +136,7 @@ def test_a_run_stopped_after_every_single_update_ends_with_the_same_bits(tmp_pat
     assert rows(tmp_path / "halting") == rows(tmp_path / "whole")
     for again in ("halting", "whole"):
         before = sorted((tmp_path / again / "checkpoints").iterdir())
-        assert run_until(config, tmp_path / again).saves == []  # it is done: nothing to do
+        run_until(config, tmp_path / again)  # it is done: nothing to do
         assert sorted((tmp_path / again / "checkpoints").iterdir()) == before
     assert load_checkpoint(checkpoints(tmp_path / "whole")[-1])[1]["counters"]["updates"] == updates
 

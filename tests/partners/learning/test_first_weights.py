@@ -221,18 +221,15 @@ class Watching:
     def __init__(self, stop: int | None = None) -> None:
         self.left = stop
 
-    def warned(self, message: str) -> None:
+    def warn(self, message: str) -> None:
         raise AssertionError(message)
 
-    def opened(self, training: Training, directory: Path) -> None:
+    def on_open(self, training: Training, directory: Path) -> None:
         pass
 
-    def updated(self, training: Training) -> bool:
+    def on_update(self, training: Training) -> bool:
         self.left = None if self.left is None else self.left - 1
         return self.left != 0
-
-    def saved(self, path: Path) -> None:
-        pass
 
 
 def settings(tmp_path: Path, *overrides: str) -> TrainConfig:
