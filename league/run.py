@@ -204,7 +204,7 @@ def plan_training(config: TrainConfig) -> list[str]:
         raise InputError("a dry run is for ppo and reinforce: bc plays no games")
     config.env.open_source()
     check_devices([config.training])
-    from league.training.dry_run import plan_of
+    from league.training.training import plan_of
 
     return plan_of(config.model_copy(update={"env": config.env.seated()}))
 

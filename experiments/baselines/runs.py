@@ -35,7 +35,7 @@ from league.standings.ladder import Standing
 from league.tables.blocks import Section, Table, TableRow, number_cell
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, MatchResult, Member, Place, TrainResult
-from league.training.dry_run import seconds_of
+from league.training.training import seconds_of
 from partners.rosters import members_hash
 
 DONE, PRACTICED = "run.json", "practice.jsonl"

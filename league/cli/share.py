@@ -148,10 +148,9 @@ def expert(run: Path, out: Path | None, sample: int | None) -> None:
     examples:
       dond ship expert --run runs/expert
     """
-    from league.training.expert import ship as ship_expert  # loads PyTorch
     from partners.network.occupants import EXPERT
 
-    card = ship_expert(run.expanduser(), out or EXPERT, sample)
+    card = experiment_module("experiments.shipped_expert").ship_expert(run.expanduser(), out or EXPERT, sample)
     for name, score in card["scores"]["greedy"].items():
         interval = f"[{score['low']:.2f}, {score['high']:.2f}]"
         print_line(f"{name:24} {score['points']:5.2f} {interval}  {score['deals']:.1%} deals")
@@ -179,7 +178,6 @@ def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool,
       dond ship references --roster test
       dond ship references "boulware(exponent=2)" --out mine.json
     """
-    from league.evaluation.reference_values import references_to_ship, ship_references
     from league.standings.references import STORED, Reference
 
     def print_reference(name: str, reference: Reference) -> None:
@@ -190,7 +188,9 @@ def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool,
             value = f"{side.high:6.3f}" if side.exact else f"at most {side.high:6.3f}, earned {side.low:6.3f}"
             print_line(f"{name:40} as {seat}: {value} ({side.how}, {side.seconds:.0f} s)")
 
-    ship_references(references_to_ship(partners, rosters), out or STORED, again=again, report=print_reference)
+    values = experiment_module("experiments.reference_values")
+    chosen = values.references_to_ship(partners, rosters)
+    values.ship_references(chosen, out or STORED, again=again, report=print_reference)
     print_line(f"written: {out or STORED}")
 
 

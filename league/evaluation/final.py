@@ -114,7 +114,6 @@ def final_evaluation(
     sample: int | None = None,
     seed: int = 0,
     confidence: float = 0.95,
-    exploitability: bool = True,
     report: Callable[[str], None] = lambda _: None,
 ) -> FinalEvaluation:
     """Measure ``members`` against ``opponents`` on ``sample`` scenarios of ``source``, by default all.
@@ -124,8 +123,9 @@ def final_evaluation(
     noted and left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
     :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
     """
-    mains, partners = _seat_occupants(members), _seat_occupants(opponents)
-    exploiters_by_name = _seat_occupants(exploiters or {})
+    mains, partners, exploiters_by_name = (
+        {name: seat_occupant(each) for name, each in group.items()} for group in (members, opponents, exploiters or {})
+    )
     named = {**{name: each for name, each in opponents.items() if isinstance(each, str | Mapping)}, **(specs or {})}
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed)
     players = {**mains, **partners}.items()
@@ -151,9 +151,7 @@ def final_evaluation(
             continue
         report(f"the exploitability of {name}")
         try:
-            evaluations.append(
-                _evaluate_member(terms, name, player, tuple(matchups[name]), exploiters_by_name, exploitability, notes)
-            )
+            evaluations.append(_evaluate_member(terms, name, player, tuple(matchups[name]), exploiters_by_name, notes))
         except PlayError as error:
             notes.append(f"{name} is not evaluated: {error}")
     points = points_of_reference(terms.scenarios, rules, confidence)
@@ -190,13 +188,15 @@ def _reference_and_best_known(
 
     Read where they are stored. Otherwise one response is computed and played for both, or none where that is slow.
     """
-    found = _stored(terms, spec)
+    ordinary = terms.source.prior == PRIOR and terms.rules == Rules() and not terms.revealed
+    found = reference_of(spec) if ordinary and spec is not None else None
     if found is not None:
         first, second = (_mark_of_side(terms, seat, side) for seat, side in enumerate(found.seats))
         if found.exact:
             return (first, second), None
-        on_file = _stored_response_points(terms, found)
-        return (first, second), _best_of_zoo(terms, opponent, partner, None) if on_file is None else on_file
+        if None in found.seats:
+            return (first, second), _best_of_zoo(terms, opponent, partner, None)
+        return (first, second), (_stored_response(terms, 0, found), _stored_response(terms, 1, found))
     response = None
     if _affordable(partner, spec, terms.rules):
         report(f"a response to {opponent}: none is stored for these rules and scenarios")
@@ -217,16 +217,14 @@ def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
     """Whether a response is quick to compute, by the stored durations for partners of its kind, not by a clock."""
     if exact_by_answers(partner, rules) or not is_enumerable(partner, rules):
         return True
-    name_of_partner = "" if spec is None else identity(spec)
+    name = "" if spec is None else identity(spec)
     seconds = {
-        name: sum(math.inf if side is None else side.seconds for side in each.seats)
-        for name, each in stored_references().items()
+        other: sum(math.inf if side is None else side.seconds for side in each.seats)
+        for other, each in stored_references().items()
+        if other.partition("(")[0] == name.partition("(")[0]
     }
-    kind = name_of_partner.partition("(")[0]
-    similar = [duration for name, duration in seconds.items() if name.partition("(")[0] == kind]
-    return (
-        seconds.get(name_of_partner, max(similar, default=math.inf)) * rules.max_turns / Rules().max_turns <= AFFORDABLE
-    )
+    duration = seconds.get(name, max(seconds.values(), default=math.inf))
+    return duration * rules.max_turns / Rules().max_turns <= AFFORDABLE
 
 
 def _played_response(terms: Terms, opponent: str, partner: Partner) -> tuple[Games, bool] | None:
@@ -242,28 +240,16 @@ def _played_response(terms: Terms, opponent: str, partner: Partner) -> tuple[Gam
         return None
 
 
-def _stored(terms: Terms, spec: Spec | None) -> Reference | None:
-    """The stored reference, where the rules and the scenarios are those that it is for."""
-    ordinary = terms.source.prior == PRIOR and terms.rules == Rules() and not terms.revealed
-    return reference_of(spec) if ordinary and spec is not None else None
-
-
-def _stored_response_points(terms: Terms, found: Reference) -> tuple[BestKnown, BestKnown] | None:
-    """What the stored responses earn: in each game their mean over the games of its part."""
-    first, second = found.seats
-    if first is None or second is None:
-        return None
-    lows = (
-        float(np.array(side.low_in)[view_parts(terms.scenarios, seat)].mean())
-        for seat, side in enumerate((first, second))
-    )
-    return BestKnown(ON_FILE, next(lows)), BestKnown(ON_FILE, next(lows))
+def _stored_response(terms: Terms, seat: int, found: Reference) -> BestKnown:
+    """What the stored response of ``seat`` earns: in each game its mean over the games of that part."""
+    side = found.seats[seat]
+    assert side is not None
+    return BestKnown(ON_FILE, float(np.array(side.low_in)[view_parts(terms.scenarios, seat)].mean()))
 
 
 def _mark_of_side(terms: Terms, seat: int, side: Side | None) -> ReferenceMark:
-    size = terms.scenarios.size
     if side is None:
-        return ReferenceMark(NONE, np.full(size, np.nan))
+        return ReferenceMark(NONE, np.full(terms.scenarios.size, np.nan))
     # In each game the reference's mean points over the games of its part.
     return ReferenceMark(EXACT if side.exact else BOUND, np.array(side.high_in)[view_parts(terms.scenarios, seat)])
 
@@ -289,7 +275,6 @@ def _evaluate_member(
     player: Partner,
     matchups: tuple[Matchup, ...],
     exploiters_by_name: Mapping[str, Partner],
-    exploitability: bool,
     notes: list[str],
 ) -> MemberEvaluation:
     own = [each.played.seats for each in matchups]
@@ -304,7 +289,7 @@ def _evaluate_member(
             exploited.append(_exploiter_result(exploiter_name, taken, alone, own, terms.confidence))
         except PlayError as error:
             notes.append(f"the exploiter {exploiter_name} is left out: {error}")
-    gains = _exploitability(terms, player) if exploitability else None
+    gains = _exploitability(terms, player)
     return MemberEvaluation(
         name,
         matchups,
@@ -344,7 +329,3 @@ def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Expl
     except NotComputable:
         return None
     return Exploitability(values[0], alone[0]), Exploitability(values[1], alone[1])
-
-
-def _seat_occupants(occupants: Mapping[str, Spec | Partner]) -> dict[str, Partner]:
-    return {name: seat_occupant(occupant) for name, occupant in occupants.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
-from dond_marl.seats import Floats, Partner, Traits, Turns
+from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
 from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.best_response import exact_by_answers
 from hints import HintSchedule
@@ -30,10 +30,18 @@ from league.evaluation.evaluate import BOTH, evaluate, scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.settings.read import dump, other_settings, parse
-from league.settings.training import TrainConfig
+from league.settings.training import HintsConfig, TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
-from league.tasks.devices import device_of, on_device, practice_runner
-from league.tasks.hinters import hint_schedule, no_hint_warning
+from league.tasks.devices import describe_practice_device, device_of, on_device, practice_runner
+from league.tasks.hinters import (
+    JUDGE,
+    QueryEstimate,
+    hint_queries,
+    hint_schedule,
+    hinter_spec,
+    no_hint_warning,
+    spelled_duration,
+)
 from league.tasks.provenance import check_training_provenance, training_ancestry
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game
@@ -377,3 +385,62 @@ def final_shares(training: Training, *, greedy: bool) -> dict[str, Estimate]:
     learner = NetworkPartner(training.learner.network, greedy=greedy)
     evaluation = evaluate(learner, training.partner, terms.source, terms.rules, seed=terms.seed)
     return {name: views[BOTH] for name, views in evaluation.shares.items()}
+
+
+def plan_of(config: TrainConfig) -> list[str]:
+    """The lines of a training's plan with time and costs. Raises what :func:`begin` raises."""
+    training = begin(config)
+    settings, steps = config.training, config.training.num_train_steps
+    queries = list(_questions(training))
+    seconds = seconds_of(_free(config, training))
+    lines = [
+        f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} own decisions",
+        *describe_practice_device(settings, [training.partner], config.env),
+        f"about {spelled_duration(seconds)} on one core of this machine, where nothing else runs"
+        + (", plus the queries of costly services:" if queries else ""),
+        *map(str, queries),
+    ]
+    return [*lines, "measure a question first: dond llm-check SPEC"] if queries else lines
+
+
+def _questions(training: Training) -> Iterator[QueryEstimate]:
+    config, own = training.config, max(training.config.env.max_turns / OWN_SHARE, 1.0)
+    decisions, most = config.training.num_train_steps, -(-config.env.max_turns // 2)
+    games, partner = round(decisions / own), config.env.partner
+    hinted = config.hints.mode == "llm"
+    terms = heldout_terms().source if training.source.name == "lewis" else training.source
+    closing = 2 * 2 * (config.hints.closing_scenarios if hinted else scenarios_of(terms, None, 0).size)
+    after, whole = "of the closing evaluation", config.hints.model_copy(update={"dropout": 0.0})
+    if hinted:
+        spec = hinter_spec(config.hints)
+        yield hint_queries(config.hints, games, decisions, "for hints in practice", spec)
+        yield hint_queries(whole, closing, round(closing * own), f"for hints {after}", spec)
+    if expensive_to_query(training.partner.traits):
+        name = spec_name(partner)
+        yield QueryEstimate(name, "which plays", games, decisions, games * most, name)
+        yield QueryEstimate(name, f"which plays the games {after}", closing, round(closing * own), closing * most, name)
+    if JUDGE in config.training.reward:
+        yield QueryEstimate("a language model", "which judges", games, games, 2 * games)
+
+
+def _free(config: TrainConfig, training: Training) -> TrainConfig:
+    """The same training with free replacements for a costly partner, hint source or judge."""
+    partner = "heuristic" if expensive_to_query(training.partner.traits) else config.env.partner
+    reward = "own" if JUDGE in config.training.reward else config.training.reward
+    return config.model_copy(
+        update={
+            "env": config.env.model_copy(update={"partner": partner}),
+            "hints": HintsConfig() if config.hints.mode == "llm" else config.hints,
+            "training": config.training.model_copy(update={"reward": reward}),
+        }
+    )
+
+
+def seconds_of(config: TrainConfig) -> float:
+    """Estimated CPU seconds of the training, extrapolated from the second update (the first includes start-up)."""
+    training = begin(config)
+    training.step()
+    before, began = training.learner.decisions, time.process_time()
+    training.step()
+    spent = time.process_time() - began
+    return spent * config.training.num_train_steps / (training.learner.decisions - before)

@@ -117,7 +117,6 @@ def test_uncertain_reference_has_no_share():
         BY_HAND,
         Rules(6),
         exploiters={"greedy": Agrees((1, 1, 1))},
-        exploitability=False,
     )
     (one,) = found.members
     for met in one.matchups:
@@ -128,7 +127,7 @@ def test_uncertain_reference_has_no_share():
     assert remembers[0].points == pytest.approx(10)  # somebody of the zoo asks for all
     assert any(each.player == BY_ODDS for each in gambles)
     assert np.isnan(one.proximity.cells.value).all() and np.isnan(one.proximity.mean.value)
-    assert one.proximity.worst() is None and one.exploitability is None
+    assert one.proximity.worst() is None
     assert final_document(found)["members"]["main"]["worst"] is None
 
 
@@ -136,7 +135,7 @@ def test_stored_references_need_their_rules():
     source = open_source("lewis", split="test")
     boulware, quantal = "boulware(floor=0.6)", "mixed_thresholds(ask=0.3, high=0.6, low=0.5)"
     assert reference_of(boulware).exact and not reference_of(quantal).exact
-    found = final_evaluation({"main": "linear"}, {"a": boulware, "b": quantal}, source, exploitability=False)
+    found = final_evaluation({"main": "linear"}, {"a": boulware, "b": quantal}, source)
     first, second = found.members[0].matchups
     assert [mark.kind for mark in first.marks] == [EXACT, EXACT] and first.known is None
     assert [mark.kind for mark in second.marks] == [BOUND, BOUND]
@@ -148,7 +147,7 @@ def test_stored_references_need_their_rules():
             played / met.marks[seat].points.mean()
         )
         assert met.known is None or met.known[seat].points <= side.over(seat, (1, 2))[1] + 0.05  # chance in the games
-    played = final_evaluation({"main": "linear"}, {"a": boulware}, source, Rules(9), exploitability=False, sample=50)
+    played = final_evaluation({"main": "linear"}, {"a": boulware}, source, Rules(9), sample=50)
     assert [mark.kind for mark in played.members[0].matchups[0].marks] == [EXACT, EXACT]  # computed for these rules
 
 
@@ -176,7 +175,6 @@ def computed_against(opponents, rules):
         rules,
         specs={name: name for name in opponents},
         sample=20,
-        exploitability=False,
         report=told.append,
     )
     responses = [line for line in told if line.startswith("a response to")]

@@ -15,7 +15,7 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.scenarios.views import PARTS, view_parts
-from league.evaluation.reference_values import reference_to, references_to_ship, ship_references
+from experiments.reference_values import reference_to, references_to_ship, ship_references
 from league.settings.read import parse
 from league.standings.references import (
     STORED,

@@ -26,7 +26,7 @@ HOW = (
 )
 
 
-def ship(run: Path, target: Path = EXPERT, sample: int | None = None) -> dict[str, Any]:
+def ship_expert(run: Path, target: Path = EXPERT, sample: int | None = None) -> dict[str, Any]:
     """Write the newest checkpoint of ``run`` as the expert; returns the provenance, settings and scores in its note.
 
     ``sample``: number of held-out scenarios for the scores, by default all. Raises

@@ -20,7 +20,7 @@ from dond_marl.scenarios.sources import Scenarios, lewis_space
 from dond_marl.scenarios.views import PARTS, view_parts
 from dond_marl.seats import Doubles, Partner, expensive_to_query
 from dond_marl.statistics import points_of_ten
-from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, is_enumerable
+from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
 from dond_marl.yardsticks.best_response import SAME, OutOfReach
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
 from dond_marl.yardsticks.odds import Odds, has_odds, upper_bound
@@ -42,11 +42,11 @@ REPLICATES = 4  # games of each scenario where a partner gambles
 RULES = Rules()
 
 
-def reference_to(partner: Partner, *, effort: int = EFFORT) -> Reference:
-    """The reference against ``partner`` in each seat; ``effort`` bounds the beliefs of a pool."""
+def reference_to(partner: Partner) -> Reference:
+    """The reference against ``partner`` in each seat."""
     if expensive_to_query(partner.traits):
         return Reference((None, None), "")
-    first, second = (_side(partner, seat, effort) for seat in (0, 1))
+    first, second = (_side(partner, seat) for seat in (0, 1))
     return Reference((first, second), fingerprint_of(partner))
 
 
@@ -55,7 +55,6 @@ def ship_references(
     target: Path = STORED,
     *,
     again: bool = False,
-    effort: int = EFFORT,
     report: Callable[[str, Reference], None] = lambda *_: None,
 ) -> None:
     """Compute the references for ``specs`` and add each to ``target`` as soon as it is known.
@@ -66,7 +65,7 @@ def ship_references(
         name, partner = identity(spec), seat_occupant(spec)
         current = stored_references(target).get(name)
         if current is None or again or current.fingerprint != fingerprint_of(partner):
-            current = reference_to(partner, effort=effort)
+            current = reference_to(partner)
             write_references(target, {**stored_references(target), name: current})
         report(name, current)
 
@@ -95,11 +94,11 @@ def _freely_queried_occupants() -> list[Spec]:
     return found
 
 
-def _side(partner: Partner, seat: int, effort: int) -> Side | None:
+def _side(partner: Partner, seat: int) -> Side | None:
     began = time.process_time()
     try:
         if is_enumerable(partner, RULES):
-            exact, how, low, high, bounds = _by_enumeration(partner, seat, effort)
+            exact, how, low, high, bounds = _by_enumeration(partner, seat)
         elif has_odds(partner, RULES):
             exact, how, low, high, bounds = _by_probabilities(partner, seat)
         else:
@@ -122,7 +121,7 @@ def _side(partner: Partner, seat: int, effort: int) -> Side | None:
     )
 
 
-def _by_enumeration(partner: Partner, seat: int, effort: int) -> tuple[bool, str, Doubles, float, list[float]]:
+def _by_enumeration(partner: Partner, seat: int) -> tuple[bool, str, Doubles, float, list[float]]:
     """Pool by pool: the response's points in each scenario, and the bounds over all and by part."""
     space, which = lewis_space(), view_parts(lewis_space(), seat)
     _, pool_of = np.unique(space.counts, axis=0, return_inverse=True)
@@ -132,7 +131,7 @@ def _by_enumeration(partner: Partner, seat: int, effort: int) -> tuple[bool, str
         rows = np.flatnonzero(pool_of.reshape(-1) == pool)
         table = Scenarios(*(array[rows] for array in space))
         contexts = contexts_in(table, seat)
-        game = Adaptive(partner, contexts, seat, RULES, PRIOR, effort=effort)
+        game = Adaptive(partner, contexts, seat, RULES, PRIOR)
         value, sure = game.value()
         total, exact = total + value * len(rows), exact and sure
         solved = game.pool(0)
