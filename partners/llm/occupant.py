@@ -97,17 +97,12 @@ def llm(
         raise ValueError(
             "an adapter belongs to the model that it was trained on: llm(provider=hf, model=..., adapter=...)"
         )
+    options: dict[str, Any] = {
+        "re_asks": re_asks, "fallback": fallback, "samples": samples, "reading": reading, "sorted_items": sorted_items,
+    }  # fmt: skip
     if not service.local:
-        return LLMPartner(
-            service.with_cache(RemoteClient(service)),
-            template,
-            history_cap=HISTORY_CAP if history_cap is None else history_cap,
-            re_asks=re_asks,
-            fallback=fallback,
-            samples=samples,
-            reading=reading,
-            sorted_items=sorted_items,
-        )
+        cap = HISTORY_CAP if history_cap is None else history_cap
+        return LLMPartner(service.with_cache(RemoteClient(service)), template, history_cap=cap, **options)
     given = select_settings(LocalSettings, settings)
     if model is None:
         recipe = Recipe()
@@ -116,15 +111,8 @@ def llm(
     else:
         find, trained_with = None, trained_history_cap(model)
     local = LocalClient(LocalSettings(model or OWN, **given), find, openings(template))
-    return LocalLLMPartner(
-        service.with_cache(local),
-        local,
-        template,
-        history_cap=trained_with if history_cap is None else history_cap,
-        fallback=fallback,
-        samples=samples,
-        sorted_items=sorted_items,
-    )
+    cap = trained_with if history_cap is None else history_cap
+    return LocalLLMPartner(service.with_cache(local), local, template, history_cap=cap, **options)
 
 
 def _folder_provenance(model: str) -> tuple[str, Ancestry]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -161,7 +161,8 @@ class LLMPartner:
 class LocalLLMPartner(LLMPartner):
     """An :class:`LLMPartner` with a local model, which also gives the exact probabilities of its acts.
 
-    ``client`` is ``local`` itself, or a cache in front of it.
+    ``client`` is ``local`` itself, or a cache in front of it; ``options`` are those of :class:`LLMPartner`. All
+    replies are legal, so that none is queried again.
     """
 
     def __init__(
@@ -169,16 +170,9 @@ class LocalLLMPartner(LLMPartner):
         client: Client,
         local: LocalClient,
         template: Template | None = None,
-        *,
-        history_cap: int = HISTORY_CAP,
-        fallback: Fallback = "greedy",
-        samples: int = 1,
-        sorted_items: bool = False,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            client, template, history_cap=history_cap, re_asks=0, fallback=fallback, samples=samples,
-            sorted_items=sorted_items,
-        )  # fmt: skip
+        super().__init__(client, template, **{**options, "re_asks": 0})
         self.local = local
 
     @property

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAX_FREE_TOKENS = 96  # of an unconstrained reply; a legal line takes about 30
 _MIN_PREFIX = 32  # tokens: a shorter beginning is read again with each prompt
-_MAX_TOKENS = 1 << 18  # of all lines that are scored at once, each counted with its prompt: bounds the memory
+_MAX_TOKENS = 1 << 18  # of all lines that are walked at once, each counted with its prompt: bounds the memory
 
 
 class Batch(NamedTuple):
@@ -108,9 +108,9 @@ class _Path(NamedTuple):
     branch: Branch
     ahead: tuple[int, ...]  # tokens on the way to the branch that are not read yet
     log_prob: float
-    first: int  # the first line below the branch, in the order of the tree
 
 
+_Placed = tuple[int, _Path]  # a path with its row of the key-value state
 Pick = Callable[[list[_Path], Doubles], list[Sequence[int]]]  # which branches below each path are walked, [R]
 
 
@@ -150,7 +150,7 @@ def choose(
         line[row] = tree.line  # -1 where there is a choice
     read = _read_prompts(model, batch, trees, tally)
     if read is not None:
-        for row, number, reached in _walk(read, read.rows, trees, temperature or 1.0, pick, tally):
+        for row, number, reached in _walk(read, trees, temperature or 1.0, pick, len(trees), tally):
             line[row], log_prob[row] = number, reached
     return ChosenLines(line, np.exp(np.minimum(log_prob, 0.0)))
 
@@ -166,21 +166,19 @@ def score(
 ) -> list[Doubles]:
     """The probability of every legal action after each prompt, in the order of its ``lines``, summing to 1.
 
-    ``max_tokens`` limits the lines that are followed at once, each counted with its prompt.
+    ``max_tokens`` limits the lines that are walked at once, each counted with its prompt.
     """
     trees = [legal.tree for legal in lines]
-    scores = [np.ones(1) if tree.line >= 0 else np.zeros(tree.size) for tree in trees]
+    scores = [np.ones(1) if legal.tree.line >= 0 else np.zeros(len(legal.actions)) for legal in lines]
     read = _read_prompts(model, batch, trees, tally)
     if read is None:
         return scores
-    sizes = [(row, trees[row].size) for row in read.rows]
-    for share in _shares(sizes, max(1, max_tokens // batch.longest)):
 
-        def within(paths: list[_Path], _log_probs: Doubles, share: dict[int, range] = share) -> list[Sequence[int]]:
-            return [_children_within(path, share[path.row]) for path in paths]
+    def every(paths: list[_Path], _log_probs: Doubles) -> list[Sequence[int]]:
+        return [range(len(path.branch.below)) for path in paths]
 
-        for row, number, reached in _walk(read, list(share), trees, temperature, within, tally):
-            scores[row][number] = np.exp(reached)
+    for row, number, reached in _walk(read, trees, temperature, every, max(1, max_tokens // batch.longest), tally):
+        scores[row][number] = np.exp(reached)
     return [probs / probs.sum() for probs in scores]
 
 
@@ -224,13 +222,13 @@ def _read_prompts(
 
 def _walk(
     read: _ReadPrompts,
-    rows: Sequence[int],
     trees: Sequence[Branch],
     temperature: float,
     pick: Pick,
+    most: int,
     tally: Counter[str],
 ) -> Iterator[tuple[int, int, float]]:
-    """Row, line and log-probability of every line of ``rows`` that ``pick`` selects."""
+    """Row, line and log-probability of every line that ``pick`` selects; at most ``most`` paths are read at once."""
     # All paths are walked at once, one row of the key-value state each:
     #
     #     tree of a row       {"act_type": 0, "oA": [ 1 , 0 ...     paths that stand at a branch choose its children;
@@ -238,67 +236,51 @@ def _walk(
     #                                       3, "oA": [0, 0, 0]    tokens are forced), the others go on
     #
     # A child's forced tokens (``ahead``) are read before its next choice. Every step reads as many tokens as the
-    # shortest ``ahead`` has, for all paths: rows keep one width, so a row with more left reads on in the next step.
-    # ``parents`` maps each path to its row of the state: after a choice several paths continue the same row.
-    places = {row: place for place, row in enumerate(read.rows)}
-    parents = [places[row] for row in rows]
-    paths = [_Path(row, trees[row], (), 0.0, 0) for row in rows]
-    state, logits = read.state.fork(), read.logits[parents]
-    while True:
-        choosing = [place for place, path in enumerate(paths) if not path.ahead]
-        ahead = [(parents[place], path) for place, path in enumerate(paths) if path.ahead]
+    # shortest ``ahead`` has, for all paths: rows keep one width, so a path with more left reads on in the next step.
+    # Each path comes with its row of the state: after a choice several paths continue the same row.
+    #
+    # Too many paths are split, and each part goes on in a fork of the state.
+
+    def step(logits: Tensor, paths: list[_Placed]) -> tuple[list[tuple[int, int, float]], list[_Placed]]:
+        """The lines that end here, and the paths that go on."""
+        lines, ahead = [], [(place, path) for place, path in paths if path.ahead]
+        choosing = [(place, path) for place, path in paths if not path.ahead]
         if choosing:
-            here = [paths[place] for place in choosing]
-            log_probs = _open_log_probs(logits[choosing], [path.branch for path in here], temperature)
-            for place, path, odds, children in zip(choosing, here, log_probs, pick(here, log_probs), strict=True):
+            here = [path for _, path in choosing]
+            log_probs = _open_log_probs(
+                logits[[place for place, _ in choosing]], [path.branch for path in here], temperature
+            )
+            for (place, path), odds, children in zip(choosing, log_probs, pick(here, log_probs), strict=True):
                 for child in children:
-                    below = _descend(path, child, float(odds[child]))
-                    if below.branch.line >= 0:
-                        yield path.row, below.branch.line, below.log_prob
+                    branch, log_prob = path.branch.below[child], path.log_prob + float(odds[child])
+                    if branch.line >= 0:
+                        lines.append((path.row, branch.line, log_prob))
                     else:
-                        ahead.append((parents[place], below))
-        if not ahead:
-            tally["read_tokens"] += state.tokens
-            return
-        width = min(len(path.ahead) for _, path in ahead)
-        logits = state.go_on([path.ahead[:width] for _, path in ahead], [parent for parent, _ in ahead])
-        paths = [path._replace(ahead=path.ahead[width:]) for _, path in ahead]
-        parents = list(range(len(paths)))
+                        ahead.append((place, _Path(path.row, branch, branch.run, log_prob)))
+        return lines, ahead
+
+    lines, ahead = step(read.logits, [(place, _Path(row, trees[row], (), 0.0)) for place, row in enumerate(read.rows)])
+    yield from lines
+    parts = [(read.state, ahead)]
+    while parts:
+        parent, ahead = parts.pop()
+        if len(ahead) > most:
+            parts += [(parent, ahead[start : start + most]) for start in range(0, len(ahead), most)]
+            continue
+        state = parent.fork()
+        while 0 < len(ahead) <= most:
+            lines, ahead = step(*_read_ahead(state, ahead))
+            yield from lines
+        tally["read_tokens"] += state.tokens
+        if ahead:
+            parts.append((state, ahead))
 
 
-def _descend(path: _Path, child: int, log_prob: float) -> _Path:
-    """``path`` after its choice of the branch ``child``."""
-    branch = path.branch.below[child]
-    first = path.first + sum(below.size for below in path.branch.below[:child])
-    return _Path(path.row, branch, branch.run, path.log_prob + log_prob, first)
-
-
-def _children_within(path: _Path, lines: range) -> list[int]:
-    """The branches below ``path`` that lead to one of ``lines``, in the order of the tree."""
-    children, first = [], path.first
-    for child, below in enumerate(path.branch.below):
-        if first < lines.stop and first + below.size > lines.start:
-            children.append(child)
-        first += below.size
-    return children
-
-
-def _shares(sizes: Sequence[tuple[int, int]], most: int) -> Iterator[dict[int, range]]:
-    """Split the lines of all rows, given as ``(row, number)``, into shares of at most ``most`` lines."""
-    share: dict[int, range] = {}
-    room = most
-    for row, size in sizes:
-        start = 0
-        while start < size:
-            if not room:
-                yield share
-                share, room = {}, most
-            end = min(size, start + room)
-            share[row] = range(start, end)
-            room -= end - start
-            start = end
-    if share:
-        yield share
+def _read_ahead(state: KeyValueState, ahead: list[_Placed]) -> tuple[Tensor, list[_Placed]]:
+    """Read the next forced tokens of all paths: the next logits ``[R, V]``, and each path with its new row."""
+    width = min(len(path.ahead) for _, path in ahead)
+    logits = state.go_on([path.ahead[:width] for _, path in ahead], [place for place, _ in ahead])
+    return logits, [(row, path._replace(ahead=path.ahead[width:])) for row, (_, path) in enumerate(ahead)]
 
 
 def _open_log_probs(logits: Tensor, branches: Sequence[Branch], temperature: float) -> Doubles:

@@ -34,7 +34,6 @@ class Branch:
     tokens: NDArray[np.int64]  # the first token of each branch below, ascending; empty at the end of a line
     below: tuple[Branch, ...]
     line: int  # at the end of a line: which, in the order of Legal.actions; otherwise -1
-    size: int  # lines below this node
 
 
 class LegalLines(NamedTuple):
@@ -70,7 +69,7 @@ def _branch(lines: Sequence[tuple[tuple[int, ...], int]], start: int) -> Branch:
     """The branch of ``lines``, sorted, which agree up to ``start``; the token before it separated them from others."""
     first, last = lines[0][0], lines[-1][0]
     if len(lines) == 1:
-        return Branch(first[start:], np.zeros(0, dtype=np.int64), (), lines[0][1], 1)
+        return Branch(first[start:], np.zeros(0, dtype=np.int64), (), lines[0][1])
     end = start
     while first[end] == last[end]:  # sorted: tokens that the first and the last share, all share
         end += 1
@@ -78,4 +77,4 @@ def _branch(lines: Sequence[tuple[tuple[int, ...], int]], start: int) -> Branch:
     for line in lines:
         groups.setdefault(line[0][end], []).append(line)
     below = tuple(_branch(group, end) for group in groups.values())
-    return Branch(first[start:end], np.array(list(groups), dtype=np.int64), below, -1, len(lines))
+    return Branch(first[start:end], np.array(list(groups), dtype=np.int64), below, -1)
