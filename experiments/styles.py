@@ -446,8 +446,8 @@ def _score_judges(config: StylesConfig) -> Iterator[JudgeScore]:
                 agreed = agreed.plus(count_agreement(reward.judge.verdicts(games, 0), truth))
                 seconds += time.perf_counter() - began
                 if isinstance(reward.judge, LLMJudge):
-                    spent = reward.judge.spent
-                    requests, tokens, usd = requests + spent.requests, tokens + spent.tokens, usd + spent.usd
+                    cost = reward.judge.cost
+                    requests, tokens, usd = requests + cost.requests, tokens + cost.tokens, usd + cost.usd
             yield JudgeScore(style, source, agreed, requests, tokens, usd, seconds)
 
 

@@ -146,7 +146,7 @@ class FakeClock:
         self.time, self.slept = 1000.0, list[float]()
         self._wall = wall
 
-    def now(self) -> float:
+    def monotonic(self) -> float:
         return self.time
 
     def wall(self) -> float:

@@ -211,7 +211,9 @@ def collect_positions(config: PostTrainingConfig, template: Template, adapter: P
                 for place, (text, legal) in enumerate(zip(template.render(turns), legal_rows(turns), strict=True)):
                     if (text, name) not in found:
                         scenario = table.scenario(rows[place])
-                        of_action = worths.after_acts(scenario, turns.history.act[place], turns.history.oA[place])
+                        of_action = worths.at_state(
+                            worths.position(scenario, turns.history.act[place], turns.history.oA[place])
+                        )
                         values = np.array([of_action[action] for action in legal.actions()])
                         found[text, name] = ValuedPosition(text, legal, values * 10 / scenario.pool_value(seat))
     return list(found.values())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -75,8 +76,9 @@ def question(header: str, episode: str, style: Style, examples: int = EXAMPLES) 
     return f"{header}\n\n{_question(examples + 1, episode, style)}\nAnswer:"
 
 
+@dataclass(eq=False)
 class LLMJudge:
-    """Queries a language model about each episode; ``client()`` is called for the first, so that a judge opens nothing.
+    """Queries a language model about each episode; its client is opened for the first.
 
     ``examples``: worked episodes in the prompt, drawn by ``seed``. ``re_asks``: further queries after an answer that is
     neither yes nor no. ``reading``: ``lenient`` removes one ``<think>...</think>`` and one code fence. ``tally`` counts
@@ -84,24 +86,17 @@ class LLMJudge:
     :class:`Failure`, or ``unreadable``), ``let_pass_fence``, ``let_pass_thinking``, and the counts of the client.
     """
 
-    def __init__(
-        self,
-        style: Style,
-        client: Callable[[], Client],
-        *,
-        examples: int = EXAMPLES,
-        seed: int = 0,
-        re_asks: int = 1,
-        reading: Reading = "strict",
-    ) -> None:
-        self.style, self.examples, self.seed, self.re_asks = style, examples, seed, re_asks
-        self.reading = reading
-        self._open = client
-        self._counted: Counter[str] = Counter()
+    style: Style
+    open_client: Callable[[], Client]
+    examples: int = EXAMPLES
+    seed: int = 0
+    re_asks: int = 1
+    reading: Reading = "strict"
+    _counted: Counter[str] = field(default_factory=Counter, init=False)
 
     @cached_property
     def client(self) -> Client:
-        return self._open()
+        return self.open_client()
 
     @cached_property
     def header(self) -> str:
@@ -112,7 +107,7 @@ class LLMJudge:
         return self._counted + (self.client.tally if "client" in self.__dict__ else Counter())
 
     @property
-    def spent(self) -> Cost:
+    def cost(self) -> Cost:
         """Requests, tokens and money since its creation; replies from a cache cost nothing."""
         client = uncached_client(self.client) if "client" in self.__dict__ else None
         return client.budget.spent if isinstance(client, RemoteClient) else Cost()
@@ -150,9 +145,9 @@ class LLMJudge:
         client = self.__dict__.pop("client", None)
         if isinstance(client, CachedClient):
             client.cache.close()
-        service = None if client is None else uncached_client(client)
-        if isinstance(service, RemoteClient):
-            service.close()
+            client = client.client
+        if isinstance(client, RemoteClient):
+            client.close()
 
 
 @with_settings(
@@ -199,7 +194,7 @@ def llm_judge(
     def client() -> Client:
         return service.with_cache(local if service.local else RemoteClient(service))
 
-    return JudgeReward(LLMJudge(judged_style, client, examples=examples, seed=seed, re_asks=re_asks, reading=reading))
+    return JudgeReward(LLMJudge(judged_style, client, examples, seed, re_asks, reading))
 
 
 def _question(number: int, episode: str, style: Style) -> str:

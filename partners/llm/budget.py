@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from partners.parameters import check_number, check_whole_number
@@ -83,7 +83,7 @@ class Limits:
 
 
 class Budget:
-    """Counts the spending against its limits; thread-safe. It lives in one process."""
+    """Counts the spending of one process against its limits; thread-safe."""
 
     def __init__(self, limits: Limits = Limits(), *, now: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
@@ -94,9 +94,6 @@ class Budget:
         self._reserved = Cost()
         self._waited, self._waiting, self._since = 0.0, 0, 0.0
         self._lock = threading.Lock()
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a budget lives in one process: give each process a part of it, by limits of its own")
 
     def reserve(self, worst: Cost) -> bool:
         """Reserve ``worst``; False, with nothing reserved, if the limits do not cover it."""

@@ -64,10 +64,6 @@ class ActValues:
         self._best, self._rules, self._prior = BestResponse(partner), rules, prior
         self._values: dict[State, dict[Action, float]] = {}
 
-    def after_acts(self, scenario: Scenario, acts: Int8s, oA: Int8s) -> dict[Action, float]:
-        """The values in the position after the acts ``[t]`` and claims ``[t, 3]``."""
-        return self.at_state(self.position(scenario, acts, oA))
-
     def position(self, scenario: Scenario, acts: Int8s, oA: Int8s) -> State:
         """The game over ``scenario`` after the acts ``[t]`` and claims ``[t, 3]``."""
         state = State(scenario, self._rules)

@@ -18,8 +18,8 @@ import json
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -55,7 +55,7 @@ _UNDECIDED = 0.05  # weight in the loss of a token that decides nothing
 _JITTER = 8  # tokens of random length added when prompts are sorted into batches
 _WARM = 100  # steps until lr is reached
 _LAST = 0.02  # share of lr at the end
-_REPORT_EVERY = 0.25  # of progress
+_LATEST = 100  # steps whose mean loss is reported
 _STRAY = 7  # index of the turn's uniform that decides whether a random act is played
 _BLOCK = 4096  # scenarios played together
 _log = logging.getLogger("dond_marl.local_model")
@@ -86,8 +86,9 @@ def distill(recipe: Recipe, template: Template, folder: Path, report: Callable[[
     """
     past = recipe.ancestry()
     refuse_test_roster(past, "the student")
-    began = time.monotonic()
-    with _threads(recipe.threads):
+    began, threads = time.monotonic(), torch.get_num_threads()
+    torch.set_num_threads(recipe.threads)
+    try:
         cap = recipe.prompt_history()
         taught = lessons(
             recipe.teacher, recipe.games, template, history_cap=cap, rules=Rules(recipe.max_turns), seed=recipe.seed
@@ -96,6 +97,8 @@ def distill(recipe: Recipe, template: Template, folder: Path, report: Callable[[
         tokenizer = prompt_tokenizer(template)
         student = new_student(tokenizer, recipe.student, recipe.seed)
         train_student(student, tokenizer, taught, recipe.student, recipe.seed, _progress(recipe.student.steps, report))
+    finally:
+        torch.set_num_threads(threads)
     folder.mkdir(parents=True, exist_ok=True)
     with hide_progress_bars():
         student.save_pretrained(folder)
@@ -171,29 +174,15 @@ class _Recorder:
 
 
 def _progress(steps: int, report: Callable[[str], None]) -> Callable[[int, float], None]:
-    """What :func:`teach` calls after each step; it tells now and then how far the teaching is."""
-    began, mean_loss, reported = time.monotonic(), 0.0, 0.0
+    """A callback of :func:`train_student` that reports the loss of the latest steps after each quarter."""
+    losses: deque[float] = deque(maxlen=_LATEST)
 
     def step_done(done: int, loss: float) -> None:
-        nonlocal mean_loss, reported
-        mean_loss = loss if done == 1 else 0.99 * mean_loss + 0.01 * loss
-        share = done / steps
-        if share >= reported + _REPORT_EVERY and done < steps:
-            reported = share - share % _REPORT_EVERY
-            left = (time.monotonic() - began) * (1 / share - 1)
-            report(f"{share:.0%} trained, loss {mean_loss:.3f}, about {left:.0f} s left")
+        losses.append(loss)
+        if done % max(steps // 4, 1) == 0 and done < steps:
+            report(f"{done / steps:.0%} trained, loss {sum(losses) / len(losses):.3f}")
 
     return step_done
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def prompt_tokenizer(template: Template) -> PreTrainedTokenizerFast:

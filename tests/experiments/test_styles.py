@@ -358,4 +358,4 @@ def test_order_of_rewards(tmp_path):
     }
     for style in (Style.VERSATILE, Style.STUBBORN):
         assert found[style, "true"] > max(0.85, found[style, "own"] + 0.3)
-        assert found[style, "judge"] > found[style, "supervised"]
+        assert found[style, "rules"] > found[style, "supervised"]

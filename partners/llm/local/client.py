@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ from partners.llm.reply import Legal, reply_line
 from partners.parameters import check_choice, check_number, check_whole_number
 
 if TYPE_CHECKING:
-    from partners.llm.local.decoding import PrefixCache
+    from partners.llm.local.decoding import Batch, PrefixCache
     from partners.llm.local.model import LocalModel
 
 _GOLDEN = 0.6180339887498949  # the fractional parts of its multiples fill [0, 1) evenly
@@ -103,7 +103,7 @@ class LocalClient:
         self._model: LocalModel | None = None
         self._lines: dict[Legal, LegalLines] = {}
         self._replies: dict[tuple[bytes, Legal, int], ModelReply] = {}
-        self._prefixes: PrefixCache | None = None
+        self._prefixes: PrefixCache | None = None  # loaded with the model
 
     def __reduce__(self) -> tuple[type[LocalClient], tuple[object, ...]]:
         return type(self), (self.settings, self._find, self.openings)
@@ -128,6 +128,7 @@ class LocalClient:
     def load(self) -> LocalModel:
         """The model, loaded on the first call; the project's own is trained first. Raises :class:`SetupError`."""
         if self._model is None:
+            from partners.llm.local.decoding import PrefixCache
             from partners.llm.local.model import load_model
 
             settings = self.settings
@@ -139,6 +140,7 @@ class LocalClient:
                 dtype=settings.dtype,
                 adapter=settings.adapter,
             )
+            self._prefixes = PrefixCache(self._model, self.openings, self.tally)
         return self._model
 
     def complete(self, queries: Sequence[Query]) -> list[ModelReply]:
@@ -165,7 +167,7 @@ class LocalClient:
         model, prompts, _ = self._encode(queries)
         replies = [ModelReply()] * len(queries)
         longest = [len(prompt) + MAX_FREE_TOKENS for prompt in prompts]
-        for batch in self._prefix_cache(model).batches(prompts, longest, self.settings.batch):
+        for batch in self._batches(prompts, longest):
             for row, reply in zip(batch.rows, generate_text(model, batch), strict=True):
                 replies[row] = reply
         return replies
@@ -187,7 +189,7 @@ class LocalClient:
             for probs, (line, _) in zip(scores, choices, strict=True):
                 probs[line] = 1.0
             return scores
-        for batch in self._prefix_cache(model).batches(prompts, _text_lengths(prompts, lines), self.settings.batch):
+        for batch in self._batches(prompts, _text_lengths(prompts, lines)):
             of_batch = score(model.model, batch, [lines[row] for row in batch.rows], temperature, tally=self.tally)
             for row, probs in zip(batch.rows, of_batch, strict=True):
                 scores[row] = probs
@@ -213,7 +215,7 @@ class LocalClient:
 
         line, probability = np.zeros(len(prompts), dtype=np.int64), np.zeros(len(prompts))
         uniforms = (np.array(samples) * _GOLDEN + 0.5) % 1.0
-        for batch in self._prefix_cache(model).batches(prompts, _text_lengths(prompts, lines), self.settings.batch):
+        for batch in self._batches(prompts, _text_lengths(prompts, lines)):
             rows = batch.rows
             line[rows], probability[rows] = choose(
                 model.model, batch, [lines[row].tree for row in rows], self.settings.temperature, uniforms[rows],
@@ -234,12 +236,10 @@ class LocalClient:
             )
         return model, prompts, lines
 
-    def _prefix_cache(self, model: LocalModel) -> PrefixCache:
-        from partners.llm.local.decoding import PrefixCache
-
-        if self._prefixes is None:
-            self._prefixes = PrefixCache(model, self.openings, self.tally)
-        return self._prefixes
+    def _batches(self, prompts: list[list[int]], longest: Sequence[int]) -> Iterator[Batch]:
+        """Batches of prompts; ``longest``: tokens of each prompt with its longest reply."""
+        assert self._prefixes is not None
+        return self._prefixes.batches(prompts, longest, self.settings.batch)
 
     def _legal_lines(self, model: LocalModel, legal: Legal) -> LegalLines:
         if legal not in self._lines:

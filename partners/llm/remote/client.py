@@ -202,7 +202,7 @@ class RemoteClient:
                 share = zlib.crc32(f"{query.sample} {attempt} {query.prompt}".encode()) / 2**32
                 backoff = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _MAX_WAIT_S) * (1 - _JITTER * share)
                 wait = backoff if answer.wait_s is None else answer.wait_s
-                if self._clock.now() + wait > (request.deadline or 0.0):
+                if self._clock.monotonic() + wait > (request.deadline or 0.0):
                     return answer
                 self.tally["retries"] += 1
                 if wait:
@@ -211,7 +211,7 @@ class RemoteClient:
 
     async def _attempt(self, session: _Session, request: _Request) -> ModelReply | RequestFailure:
         """One request, once the limiter admits it; if it never does, the failure before."""
-        now, left_s = self._clock.now(), self.budget.seconds_left
+        now, left_s = self._clock.monotonic(), self.budget.seconds_left
         if left_s <= 0:
             return _OVER_BUDGET
         patience_s = left_s if request.deadline is None else request.deadline - now
@@ -220,7 +220,7 @@ class RemoteClient:
             is_first = request.deadline is None and ticket is Failure.RATE_LIMIT
             return _OVER_BUDGET if is_first else replace(request.failure, retry=False)
         if request.deadline is None:  # waiting for one's own rate is no fault of the service
-            request.deadline = self._clock.now() + min(self.settings.total_s, self.budget.seconds_left)
+            request.deadline = self._clock.monotonic() + min(self.settings.total_s, self.budget.seconds_left)
         answer = await self._send(session, request, ticket, request.deadline)
         if isinstance(answer, RequestFailure):
             request.failure = answer
@@ -238,7 +238,11 @@ class RemoteClient:
             session.limiter.record(ticket, None, 0)
             return _OVER_BUDGET
         self.tally["requests"] += 1
-        began, spent, rates = self._clock.now(), request.worst, RateLimits()  # worst case unless the answer has a count
+        began, spent, rates = (
+            self._clock.monotonic(),
+            request.worst,
+            RateLimits(),
+        )  # worst case unless the answer has a count
         status: int | None = None
         answer: ModelReply | RequestFailure | None = None
         try:
@@ -256,7 +260,7 @@ class RemoteClient:
                     answer = answer._replace(text=answer.text.replace(secret, "[key]"))
             return answer
         finally:
-            self.last_request = LastRequest(status, self._clock.now() - began, rates)
+            self.last_request = LastRequest(status, self._clock.monotonic() - began, rates)
             self.budget.settle(request.worst, spent)
             session.limiter.record(ticket, answer, spent.tokens, rates)
 

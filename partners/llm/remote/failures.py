@@ -23,11 +23,11 @@ _TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]{0,200}>", re.DOTALL | re.IG
 _MESSAGES = {
     Failure.TIMEOUT: "it did not answer within {timeout_s:g} seconds (timeout_s). The request is not sent again: the "
     "server may still work on it. A slower server needs a longer timeout_s",
-    Failure.CONNECTION: "it cannot be reached{words}",
-    Failure.RATE_LIMIT: "it allows no more requests{wait}{status}{words}",
-    Failure.SERVER: "it failed{status}{words}",
-    Failure.GARBLED: "its answer is no completion{status}{words}",
-    Failure.REFUSED: "it refused a request{status}{words}; that request is not sent again",
+    Failure.CONNECTION: "it cannot be reached{details}",
+    Failure.RATE_LIMIT: "it allows no more requests{wait}{details}",
+    Failure.SERVER: "it failed{details}",
+    Failure.GARBLED: "its answer is no completion{details}",
+    Failure.REFUSED: "it refused a request{details}; that request is not sent again",
 }
 
 
@@ -46,6 +46,11 @@ class RequestFailure:
     def fault(self) -> bool:
         """Whether the service failed, as opposed to this one request."""
         return self.failure not in (Failure.REFUSED, Failure.BUDGET)
+
+    @property
+    def details(self) -> str:
+        """The status and the service's message, as far as they are known."""
+        return (f" ({self.status})" if self.status is not None else "") + (f": {self.words}" if self.words else "")
 
 
 class FailureNotices:
@@ -83,7 +88,7 @@ class FailureNotices:
             self._kinds.add(kind)
             wait = "" if failed.wait_s is None else f" for {duration_text(failed.wait_s)}"
             message = _MESSAGES[failed.failure].format(
-                timeout_s=self._settings.timeout_s, wait=wait, status=_status(failed), words=_words(failed)
+                timeout_s=self._settings.timeout_s, wait=wait, details=failed.details
             )
             counted = f"This is reported once, and counted as failed_{failed.failure}"
             self._pending.append(f"{self._service}: {message}. {counted}")
@@ -95,7 +100,7 @@ class FailureNotices:
 
     def _stop(self, failed: RequestFailure, event: str) -> None:
         raise SetupError(
-            f"{self._service} {event}{_status(failed)}{_words(failed)}; more requests cannot succeed: correct what it "
+            f"{self._service} {event}{failed.details}; more requests cannot succeed: correct what it "
             "names, or check model, base_url, structure, extra and max_tokens; dond llm-check shows one request"
         )
 
@@ -137,11 +142,3 @@ def _error_message(document: Any) -> str:
     if isinstance(document, list) and document:
         return _error_message(document[0])
     return ""
-
-
-def _status(failed: RequestFailure) -> str:
-    return "" if failed.status is None else f" ({failed.status})"
-
-
-def _words(failed: RequestFailure) -> str:
-    return f": {failed.words}" if failed.words else ""

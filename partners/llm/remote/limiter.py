@@ -19,7 +19,7 @@ _REST_S, _MAX_REST_S = 30.0, 300.0  # the first rest after repeated failures; it
 class Clock:
     """The source of time for everything that waits."""
 
-    def now(self) -> float:
+    def monotonic(self) -> float:
         """Seconds since some fixed moment; never goes back."""
         return time.monotonic()
 
@@ -73,8 +73,8 @@ class Limiter:
         self._window: deque[Ticket] = deque()  # requests of the last minute, oldest first
         self._count, self._in_flight = 0, 0
         self._usual_tokens = 0  # of the newest reply
-        self._reset_at = clock.now()  # when an exhausted rate is back
-        self._resume_at = clock.now()  # end of the current pause
+        self._reset_at = clock.monotonic()  # when an exhausted rate is back
+        self._resume_at = clock.monotonic()  # end of the current pause
         self._failures = 0  # in a row
         self._last_failed = 0  # number of the newest request when the last failure was counted
 
@@ -93,10 +93,10 @@ class Limiter:
         ``RATE_LIMIT`` if a rate would take longer than ``patience_s``; ``PAUSED`` if a pause would last beyond the
         ``deadline`` (by default ``settings.total_s`` from this request's turn), or the service rests after failures.
         """
-        end = self._clock.now() + patience_s
+        end = self._clock.monotonic() + patience_s
         async with self._queue:
             while True:
-                now = self._clock.now()
+                now = self._clock.monotonic()
                 pause, wait = self._resume_at - now, self._rate_wait(tokens)
                 last = now + self._settings.total_s if deadline is None else deadline
                 if pause > 0 and (self.rest_s > 0 or now + pause > last):
@@ -116,14 +116,14 @@ class Limiter:
         self, ticket: Ticket, answer: ModelReply | RequestFailure | None, tokens: int, rates: RateLimits | None = None
     ) -> None:
         """Learn from the result of a request (``None``: it was not sent or was cancelled), which took ``tokens``."""
-        now = self._clock.now()
+        now = self._clock.monotonic()
         self._in_flight -= 1
         ticket.tokens = tokens
         if answer is None or (isinstance(answer, RequestFailure) and answer.failure is Failure.BUDGET):
             if ticket in self._window:
                 self._window.remove(ticket)
             return
-        self._heed(rates or RateLimits(), sum(answer.usage) if isinstance(answer, ModelReply) else 0)
+        self._await_reset(rates or RateLimits(), sum(answer.usage) if isinstance(answer, ModelReply) else 0)
         is_news = ticket.number > self._last_failed  # it was sent after the last failure was counted
         if isinstance(answer, RequestFailure) and answer.fault:
             if is_news:
@@ -144,7 +144,7 @@ class Limiter:
         beyond = self._failures - self._settings.breaker_after
         return 0.0 if beyond < 0 else min(_REST_S * 2.0 ** min(beyond, 30), _MAX_REST_S)
 
-    def _heed(self, rates: RateLimits, tokens: int) -> None:
+    def _await_reset(self, rates: RateLimits, tokens: int) -> None:
         """Wait for a rate to reset if it is not enough for the requests in flight and one more."""
         self._usual_tokens = tokens or self._usual_tokens
         for left, reset_s, need in (
@@ -152,11 +152,11 @@ class Limiter:
             (rates.tokens, rates.tokens_reset_s, self._usual_tokens),
         ):
             if left is not None and reset_s is not None and reset_s <= _MINUTE and left < need * (self._in_flight + 1):
-                self._reset_at = max(self._reset_at, self._clock.now() + reset_s)
+                self._reset_at = max(self._reset_at, self._clock.monotonic() + reset_s)
 
     def _rate_wait(self, tokens: int) -> float:
         """Seconds until the rates allow a request of ``tokens``."""
-        now, settings = self._clock.now(), self._settings
+        now, settings = self._clock.monotonic(), self._settings
         while self._window and self._window[0].at + _MINUTE <= now:
             self._window.popleft()
         wait = self._reset_at - now

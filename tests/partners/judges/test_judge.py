@@ -30,7 +30,7 @@ from partners.llm.client import SetupError
 from partners.mixture import Mixture
 from partners.network.network import NetworkShape, PolicyNetwork
 from tests.command import train_command
-from tests.loopback import Heard, Page, Service, completion, without_proxy_and_key
+from tests.loopback import Heard, Page, Service, completion
 
 torch.set_num_threads(1)
 LEWIS = open_source("lewis", split="train")
@@ -158,37 +158,23 @@ def honest(heard: Heard, _number: int) -> Page:
     return completion(f"{'Yes' if repeated else 'No'}, because I looked.", usage=(700, 9))
 
 
-JUDGES: list[LLMJudge] = []
-
-
 @pytest.fixture
-def serve(monkeypatch):
-    """Starts services, and closes them and the judges that ask them."""
-    without_proxy_and_key(monkeypatch)
-    opened: list[Service] = []
+def judge_at():
+    """Makes judges that query a service, and closes them."""
+    judges: list[LLMJudge] = []
 
-    def start(answer) -> Service:
-        opened.append(Service(answer))
-        return opened[-1]
+    def make(service: Service, **options) -> JudgeReward:
+        reward = llm_judge("stubborn", provider="openai", model="m", base_url=service.url, **options)
+        judges.append(reward.judge)
+        return reward
 
-    yield start
-    while JUDGES:
-        JUDGES.pop().close()
-    for service in opened:
-        service.close()
+    yield make
+    for judge in judges:
+        judge.close()
 
 
-def judge_at(service: Service, **told_more) -> JudgeReward:
-    return closing(llm_judge("stubborn", provider="openai", model="m", base_url=service.url, **told_more))
-
-
-def closing(reward: JudgeReward) -> JudgeReward:
-    JUDGES.append(reward.judge)
-    return reward
-
-
-def test_verdicts_are_paid_and_cost_is_counted(serve):
-    service = serve(honest)
+def test_verdicts_are_paid_and_cost_is_counted(services, judge_at):
+    service = services(honest)
     reward = judge_at(service, prompt_price=1.0, completion_price=2.0, max_usd=1.0)
     games = some_games()
     twice = games.rows(np.repeat(np.arange(games.size), 2))
@@ -204,16 +190,16 @@ def test_verdicts_are_paid_and_cost_is_counted(serve):
     assert service.heard[0].prompt.endswith("Question: Is Alice a stubborn negotiator?\nAnswer:")
 
 
-def test_both_seats_are_judged(serve):
-    reward = judge_at(serve(honest))
+def test_both_seats_are_judged(services, judge_at):
+    reward = judge_at(services(honest))
     games = some_games()
     assert (paid(reward, games) == 10 * shows_style(Style.STUBBORN, games)).all()
     assert isinstance(reward, RewardPerSeat) and not isinstance(reward_of("svo(45)"), RewardPerSeat)
 
 
-def test_recorded_verdicts_are_replayed(serve, tmp_path):
+def test_recorded_verdicts_are_replayed(services, judge_at, tmp_path):
     cache = {"cache": str(tmp_path / "verdicts.sqlite")}
-    games, service = some_games(), serve(honest)
+    games, service = some_games(), services(honest)
     recorded = paid(judge_at(service, **cache, cache_mode="record").for_seat(0), games)
     asked = len(service.heard)
     again = judge_at(service, **cache, cache_mode="record")
@@ -226,13 +212,13 @@ def test_recorded_verdicts_are_replayed(serve, tmp_path):
         paid(judge_at(service, **cache, cache_mode="replay", examples=2).for_seat(0), games)
 
 
-def test_unreadable_answers_are_repeated_and_counted(serve):
+def test_unreadable_answers_are_repeated_and_counted(services, judge_at):
     def evasive(heard: Heard, number: int) -> Page:
         if NUDGE in heard.prompt:
             return honest(heard, number) if "1 hat" in episode_of(heard.prompt)[:40] else completion("Perhaps.")
         return completion("It depends.") if TRUTH[episode_of(heard.prompt)] else honest(heard, number)
 
-    reward, games = judge_at(serve(evasive)), some_games()
+    reward, games = judge_at(services(evasive)), some_games()
     truth = shows_style(Style.STUBBORN, games)[:, 0]
     pay = paid(reward.for_seat(0), games)[:, 0]
     tally = reward.judge.tally
@@ -247,19 +233,19 @@ def test_unreadable_answers_are_repeated_and_counted(serve):
 
 @pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
 @pytest.mark.parametrize(
-    ("pages", "why"),
-    [([Page(500)], "unjudged_server 60"), ([completion("Maybe.")], "unjudged_unreadable 60")],
+    ("page", "why"),
+    [(Page(500), "unjudged_server 60"), (completion("Maybe."), "unjudged_unreadable 60")],
     ids=["down", "unreadable"],
 )
-def test_failing_judge_stops_learning(serve, pages, why):
-    reward = judge_at(serve(lambda heard, number: pages[0]), max_attempts=1, breaker_after=1000).for_seat(0)
+def test_failing_judge_stops_learning(services, judge_at, page, why):
+    reward = judge_at(services(page), max_attempts=1, breaker_after=1000).for_seat(0)
     with pytest.raises(JudgeError) as error:
         paid(reward, some_games())
     assert "60 of 60" in str(error.value) and why in str(error.value)
 
 
-def test_spent_budget_gives_no_verdict(serve):
-    service, games = serve(honest), some_games()
+def test_spent_budget_gives_no_verdict(services, judge_at):
+    service, games = services(honest), some_games()
     with pytest.raises(JudgeError, match="unjudged_budget"):
         paid(judge_at(service, max_requests=3).for_seat(0), games)
     assert len(service.heard) == 3
@@ -269,9 +255,9 @@ def test_spent_budget_gives_no_verdict(serve):
     assert len(set(pay.tolist())) == 3, "yes, no, and the mean of the judged"
 
 
-def test_judge_refused_key(serve, monkeypatch):
+def test_judge_refused_key(services, judge_at, monkeypatch):
     monkeypatch.setenv("JUDGE_KEY", SENTINEL)
-    service = serve(lambda heard, number: Page(401))
+    service = services(Page(401))
     reward = judge_at(service, key_env="JUDGE_KEY").for_seat(0)
     with pytest.raises(SetupError, match="the key") as error:
         paid(reward, some_games())
@@ -295,8 +281,8 @@ def learned(reward: object) -> torch.Tensor:
     return practice(network, [Opponent(seat_occupant("tough"), 1.0)], plan, update=0, games_before=0)[0].reward
 
 
-def test_learning_from_recorded_verdicts_is_deterministic(serve, tmp_path):
-    service = serve(honest)
+def test_learning_from_recorded_verdicts_is_deterministic(services, judge_at, tmp_path):
+    service = services(honest)
     cache = {"cache": str(tmp_path / "verdicts.sqlite")}
     recorded = learned(judge_at(service, **cache, cache_mode="record"))
     asked = len(service.heard)
@@ -322,8 +308,8 @@ def trained(folder: Path, reward: str) -> int:
             reward_of(reward).judge.close()
 
 
-def test_training_reports_the_judge(serve, tmp_path, capsys):
-    service = serve(honest)
+def test_training_reports_the_judge(services, tmp_path, capsys):
+    service = services(honest)
     spec = f"llm_judge(style=stubborn, provider=openai, model=m, base_url='{service.url}')"
     assert trained(tmp_path, spec) == 0
     out = capsys.readouterr().out
@@ -333,7 +319,7 @@ def test_training_reports_the_judge(serve, tmp_path, capsys):
     assert "in practice: no" in capsys.readouterr().out
 
 
-def test_training_without_verdicts_ends(serve, tmp_path, capsys):
+def test_training_without_verdicts_ends(services, tmp_path, capsys):
     assert trained(tmp_path, "llm_judge(style=stubborn)") == 1
     told_of_key = capsys.readouterr().err
     assert "GROQ_API_KEY" in told_of_key and "Traceback" not in told_of_key
@@ -341,7 +327,7 @@ def test_training_without_verdicts_ends(serve, tmp_path, capsys):
     spec = f"llm_judge(style=stubborn, cache='{gone}', cache_mode=replay)"
     assert trained(tmp_path, spec) == 1
     assert str(gone) in capsys.readouterr().err
-    service = serve(lambda heard, number: completion("Hm."))
+    service = services(completion("Hm."))
     spec = f"llm_judge(style=stubborn, provider=openai, model=m, base_url='{service.url}', re_asks=0)"
     assert trained(tmp_path, spec) == 1
     error = capsys.readouterr().err

@@ -24,7 +24,7 @@ from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, reply_line
 from partners.llm.service import ServiceSettings
 from partners.scripted.heuristic import Heuristic
-from tests.loopback import Page, Service, completion
+from tests.loopback import Page, completion
 
 LEGAL = Legal((1, 1, 1), (0, 1, 3, 4))
 ASK = Query("Your move.", LEGAL)
@@ -174,8 +174,7 @@ def digest(games) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
-def test_league_with_failures_replays_exactly(tmp_path, monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+def test_league_with_failures_replays_exactly(services, tmp_path):
     rng = np.random.Generator(np.random.SFC64(5))
 
     def answer(heard, number):
@@ -186,21 +185,18 @@ def test_league_with_failures_replays_exactly(tmp_path, monkeypatch):
             return completion("I think we should talk about it.")
         return completion(reply_line_for(heard.prompt, rng))
 
-    service = Service(answer)
+    service = services(answer)
     scenarios = open_source("lewis").draw(np.random.Generator(np.random.SFC64(1)), 40)
     digests, requests = [], []
-    try:
-        for mode in ("record", "replay", "replay"):
-            with (
-                closing(RemoteClient(ServiceSettings("openai", "m", service.url, structure="text"))) as remote,
-                closing(ReplyCache(tmp_path / "c.db", writes=mode == "record")) as cache,
-            ):
-                partner = LLMPartner(CachedClient(remote, cache, mode), samples=3)
-                games = rollout((partner, Heuristic()), scenarios, Rules(6), seed=7)
-                digests.append((digest(games), sorted(partner.tally.items())))
-                requests.append(remote.tally["requests"])
-    finally:
-        service.close()
+    for mode in ("record", "replay", "replay"):
+        with (
+            closing(RemoteClient(ServiceSettings("openai", "m", service.url, structure="text"))) as remote,
+            closing(ReplyCache(tmp_path / "c.db", writes=mode == "record")) as cache,
+        ):
+            partner = LLMPartner(CachedClient(remote, cache, mode), samples=3)
+            games = rollout((partner, Heuristic()), scenarios, Rules(6), seed=7)
+            digests.append((digest(games), sorted(partner.tally.items())))
+            requests.append(remote.tally["requests"])
     assert digests[0] == digests[1] == digests[2]
     assert requests[0] > 40
     assert requests[1:] == [0, 0]

@@ -37,7 +37,7 @@ from partners.llm.prompt import load_template
 from partners.llm.student import LessonGames, Recipe, StudentSettings
 from partners.scripted.heuristic import Heuristic
 from tests.command import train_command
-from tests.loopback import Page, Service, completion
+from tests.loopback import Page, completion
 from tests.partners.llm.test_partner import Model, first_legal
 
 torch.set_num_threads(1)
@@ -103,25 +103,14 @@ def test_hinted_run_is_deterministic_and_resumable(tmp_path, model):
     assert [path.read_bytes() for path in runs[1]] == weights[0]
 
 
-@pytest.mark.parametrize(
-    ("page", "rc", "said"),
-    [
-        (Page(401), 1, "(401)"),
-        (Page(404), 1, "(404)"),
-    ],
-)
-def test_setup_error_stops_the_run(page, rc, said, tmp_path, monkeypatch, capfd):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+def test_setup_error_stops_the_run(services, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("A_KEY", KEY)
-    service = Service(lambda heard, number: page)
-    try:
-        options = f"hints.options={{base_url: '{service.url}', key_env: A_KEY, in_flight: 1}}"
-        assert train(tmp_path, "hints.provider=openai", "hints.models.openai=m", options) == rc
-        assert len(service.heard) == 1
-    finally:
-        service.close()
+    service = services(Page(401))
+    options = f"hints.options={{base_url: '{service.url}', key_env: A_KEY, in_flight: 1}}"
+    assert train(tmp_path, "hints.provider=openai", "hints.models.openai=m", options) == 1
+    assert len(service.heard) == 1
     shown = capfd.readouterr()
-    assert said in shown.err and len(shown.err.splitlines()) == 1
+    assert "(401)" in shown.err and len(shown.err.splitlines()) == 1
     assert KEY not in shown.out + shown.err
     assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
@@ -136,17 +125,13 @@ def test_missing_key_or_model_is_found_before_the_run(tmp_path, monkeypatch, cap
     assert not (tmp_path / "runs" / "0002").exists()
 
 
-def test_warning_if_all_hints_fail(tmp_path, monkeypatch, capsys):
+def test_warning_if_all_hints_fail(services, tmp_path, capsys):
     """Prose until the budget of 20 requests is spent, and then nothing: three kinds of failure, each counted."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    service = Service(lambda heard, number: completion("I would ask for the hats."))
-    try:
-        options = f"hints.options={{base_url: '{service.url}', re_asks: 0}}"
-        more = ("hints.provider=openai", "hints.models.openai=m", "hints.max_requests=20", options)
-        assert train(tmp_path, *more) == 0
-        assert len(service.heard) == 20
-    finally:
-        service.close()
+    service = services(completion("I would ask for the hats."))
+    options = f"hints.options={{base_url: '{service.url}', re_asks: 0}}"
+    more = ("hints.provider=openai", "hints.models.openai=m", "hints.max_requests=20", options)
+    assert train(tmp_path, *more) == 0
+    assert len(service.heard) == 20
     out = capsys.readouterr().out
     assert "unparsable" in out and "budget" in out and "0 available (0.0%)" in out
     assert out.count("NO HINT WAS AVAILABLE") >= 2, "after the first update, and at the end"

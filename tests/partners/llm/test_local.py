@@ -396,8 +396,9 @@ def test_setup_errors_name_the_remedy(folder, tmp_path):
 
 def test_spec_loads_no_heavy_library(folder):
     code = (
-        "import sys; from partners.llm.occupant import llm; "
-        f"llm('hf', {str(folder)!r}); print([m for m in ('torch', 'transformers', 'groq') if m in sys.modules])"
+        "import sys, partners, partners.llm.remote.client; from partners.llm.occupant import llm; "
+        f"llm('hf', {str(folder)!r}); llm('groq'); "
+        "print([m for m in ('torch', 'transformers', 'groq', 'httpx') if m in sys.modules])"
     )
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)

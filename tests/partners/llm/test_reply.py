@@ -164,10 +164,6 @@ def test_confidence_is_clipped_and_noted(said, read):
     assert read_reply(GOOD.replace("0.5", said), OPENING) == LegalReply(action, read, ("confidence_clipped",))
 
 
-def test_duplicate_key_is_refused():
-    assert read_reply(GOOD.replace("}", ',\n"act_type": 2\n}'), OPENING) is Reason.WRONG_KEYS
-
-
 THOUGHT = "<think>The hats {2} are worth\nmore, so [2, 1, 0].</think>\n"
 LENIENT = {
     f"```json\n{GOOD}\n```": ("let_pass_fence",),

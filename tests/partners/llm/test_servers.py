@@ -24,34 +24,12 @@ from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.limiter import Clock, RateLimits
 from partners.llm.reply import Legal, LegalReply, read_reply
 from partners.llm.service import ServiceSettings
-from tests.loopback import FakeClock, Page, Service, completion, without_proxy_and_key
+from tests.loopback import FakeClock, Page, completion, without_proxy_and_key
 
 LEGAL = Legal((1, 2, 0), (0, 1, 3, 4))
 ASK = Query("Your move.", LEGAL)
 KEY = "sk-TESTsentinel0123456789"
 quiet = pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy_and_no_key(monkeypatch):
-    without_proxy_and_key(monkeypatch)
-
-
-@pytest.fixture
-def serve():
-    """Starts services with a client at each, and closes them all."""
-    opened = []
-
-    def start(answer, *, clock=None, slots=1000, **settings):
-        service = Service(answer if callable(answer) else (lambda heard, number: answer), slots=slots)
-        at_service = ServiceSettings(**{"provider": "openai", "model": "m", "base_url": service.url, **settings})
-        client = RemoteClient(at_service, clock=FakeClock() if clock is None else clock)
-        opened.extend([client, service])
-        return service, client
-
-    yield start
-    for thing in opened:
-        thing.close()
 
 
 def asks(number: int) -> list[Query]:
@@ -137,7 +115,7 @@ SERVERS = {  # what it is found to have, and after how many probes
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.__name__)
 def test_server_is_probed_once(serve, server):
     form, probes = SERVERS[server]
-    service, client = serve(lambda heard, number: server(heard.body))
+    service, client, _ = serve(lambda heard, number: server(heard.body), structure="auto")
     for _ in range(2):
         replies = client.complete(asks(5))
     assert client.structure == form
@@ -153,11 +131,11 @@ def test_server_is_probed_once(serve, server):
 
 
 def test_given_structure_is_not_probed(serve):
-    service, client = serve(lambda heard, number: openai(heard.body), structure="json_schema")
+    service, client, _ = serve(lambda heard, number: openai(heard.body), structure="json_schema")
     client.complete(asks(2))
     assert len(service.heard) == 2
     assert client.identity["structure"] == "json_schema"
-    _, asked = serve(lambda heard, number: openai(heard.body))
+    _, asked, _ = serve(lambda heard, number: openai(heard.body), structure="auto")
     before = dict(asked.identity)
     asked.complete(asks(1))
     assert asked.identity == before == {**before, "structure": "text"}
@@ -166,7 +144,7 @@ def test_given_structure_is_not_probed(serve):
 @quiet
 def test_failed_probe_is_repeated(serve):
     pages = {"now": Page(503)}
-    _, client = serve(lambda heard, number: pages["now"] or openai(heard.body))
+    _, client, _ = serve(lambda heard, number: pages["now"] or openai(heard.body), structure="auto")
     assert {reply.failure for reply in client.complete(asks(3))} == {Failure.SERVER}
     assert (client.structure, client.tally["failed_server"]) == (None, 3)
     pages["now"] = None
@@ -175,7 +153,7 @@ def test_failed_probe_is_repeated(serve):
 
 
 def test_probes_count_towards_the_budget(serve):
-    service, client = serve(lambda heard, number: plain(heard.body), max_requests=4)
+    service, client, _ = serve(lambda heard, number: plain(heard.body), max_requests=4, structure="auto")
     assert {reply.failure for reply in client.complete(asks(3))} == {Failure.BUDGET}
     assert len(service.heard) == client.budget.spent.requests == 4
 
@@ -186,7 +164,7 @@ def test_probes_count_towards_the_budget(serve):
 def test_serial_server_causes_no_timeouts(serve):
     slow = Page(body=completion().body, delay=0.03)
     # 32 at once would take a second
-    service, client = serve(slow, slots=1, structure="text", clock=Clock(), timeout_s=0.8, deadline_s=3.0)
+    service, client, _ = serve(slow, slots=1, clock=Clock(), timeout_s=0.8, deadline_s=3.0)
     replies = client.complete(asks(64))
     assert {reply.failure for reply in replies} == {None}
     assert len(service.heard) == 64
@@ -195,7 +173,7 @@ def test_serial_server_causes_no_timeouts(serve):
 
 @quiet
 def test_timed_out_request_is_not_repeated(serve):
-    service, client = serve(Page(delay=60), slots=1, structure="text", clock=Clock(), timeout_s=0.2)
+    service, client, _ = serve(Page(delay=60), slots=1, clock=Clock(), timeout_s=0.2)
     assert [reply.failure for reply in client.complete(asks(2))] == [Failure.TIMEOUT] * 2
     assert len({heard.prompt for heard in service.heard}) == len(service.heard) == 2
     assert client.tally["retries"] == 0
@@ -236,7 +214,7 @@ def test_requests_wait_for_exhausted_rates(serve, headers, slept):
         )
 
     clock = FakeClock()
-    _, client = serve(answer, clock=clock, in_flight=1, structure="text")
+    _, client, _ = serve(answer, clock=clock, in_flight=1)
     assert {reply.failure for reply in client.complete(asks(9))} == {None}
     assert clock.slept == pytest.approx(slept)
 
@@ -250,7 +228,7 @@ def test_refusal_is_reported_once_without_the_key(serve, monkeypatch):
     def answer(heard, number):
         return refusing(400, f"no tier\x1b[31m\nfor {KEY} {'x' * 300}") if int(heard.prompt) % 4 == 3 else completion()
 
-    service, client = serve(answer, structure="text", key_env="THE_KEY")
+    service, client, _ = serve(answer, key_env="THE_KEY")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         replies = client.complete(asks(20))
@@ -278,7 +256,7 @@ def test_refusal_is_reported_once_without_the_key(serve, monkeypatch):
     ids=["400", "413", "422", "500 about a form", "302"],
 )
 def test_repeated_refusals_stop_the_run(serve, page):
-    service, client = serve(page, structure="text")
+    service, client, _ = serve(page)
     for _ in range(2):
         with pytest.raises(SetupError, match=rf"first 3 requests \({page.status}\)"):
             client.complete(asks(50))
@@ -291,7 +269,7 @@ def test_repeated_refusals_stop_the_run(serve, page):
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
 def test_setup_error_quotes_the_service_without_the_key(serve, monkeypatch, status):
     monkeypatch.setenv("THE_KEY", KEY)
-    _, client = serve(refusing(status, f"nothing is known of {KEY}\nhere"), key_env="THE_KEY")
+    _, client, _ = serve(refusing(status, f"nothing is known of {KEY}\nhere"), key_env="THE_KEY")
     with pytest.raises(SetupError, match=rf"\({status}\).* \[key\] here$") as caught:
         client.complete(asks(3))
     assert KEY not in repr(caught.value)
@@ -300,18 +278,18 @@ def test_setup_error_quotes_the_service_without_the_key(serve, monkeypatch, stat
 @quiet
 def test_repeated_server_error_stops_the_run(serve):
     broken = refusing(500, "CUDA error: out of memory")
-    service, client = serve(broken, structure="text")
+    service, client, _ = serve(broken)
     with pytest.raises(SetupError, match=r"\(500\): CUDA"):
         client.complete(asks(50))
     assert len(service.heard) == 5
-    service, client = serve(lambda heard, number: completion() if number == 0 else broken, structure="text")
+    service, client, _ = serve(lambda heard, number: completion() if number == 0 else broken)
     replies = client.complete(asks(50))
     assert [replies[0].failure, replies[1].failure] == [None, Failure.SERVER]  # it has answered once
 
 
 def test_long_retry_after_is_reported(serve):
     page = Page(429, '{"error": {"message": "daily limit"}}', {"retry-after": "3600"})
-    service, client = serve(page, structure="text")
+    service, client, _ = serve(page)
     with pytest.warns(RuntimeWarning, match=r"60 minutes \(429\): daily") as told:
         client.complete(asks(20))
     assert len(told) == len(service.heard) == 1
@@ -339,7 +317,7 @@ def test_groq_gateway(serve, monkeypatch):
     told = json.loads(page.body)
     told["choices"][0]["message"]["reasoning"] = '{"act_type": 4, "oA": [0, 0, 0], "confidence": 1}'
     model, extra = "openai/gpt-oss-20b", {"service_tier": "flex", "include_reasoning": None, "seed": None}
-    service, client = serve(Page(body=json.dumps(told)), provider="groq", model=model, extra=extra)
+    service, client, _ = serve(Page(body=json.dumps(told)), provider="groq", model=model, extra=extra, structure="auto")
     (reply,) = client.complete([ASK])
     assert reply.text == told["choices"][0]["message"]["content"]
     (heard,) = service.heard
@@ -359,9 +337,9 @@ def test_groq_gateway(serve, monkeypatch):
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirect_is_not_followed(serve, monkeypatch, status):
     monkeypatch.setenv("THE_KEY", KEY)
-    other, _ = serve(completion())
+    other, *_ = serve(completion())
     page = Page(status, headers={"location": f"{other.url}/chat/completions"})
-    service, client = serve(page, structure="text", key_env="THE_KEY")
+    service, client, _ = serve(page, key_env="THE_KEY")
     assert client.complete([ASK])[0].failure is Failure.REFUSED
     assert (len(service.heard), len(other.heard)) == (1, 0)
     assert service.heard[0].headers["accept-encoding"] == "identity"
@@ -371,11 +349,11 @@ def test_redirect_is_not_followed(serve, monkeypatch, status):
 def test_groq_headers_go_only_to_groq(serve, monkeypatch, named):
     monkeypatch.setenv("GROQ_CUSTOM_HEADERS", f"{named}: {KEY}\nno header\nX-Other: {KEY}")
     monkeypatch.setenv("GROQ_API_KEY", "gsk_another")
-    service, client = serve(completion(), structure="text")
+    service, client, _ = serve(completion())
     client.complete([ASK])
     assert KEY not in repr(service.heard[0].headers)
     assert service.heard[0].headers["authorization"] == "Bearer none"
-    service, client = serve(completion(), provider="groq", model="openai/gpt-oss-20b")
+    service, client, _ = serve(completion(), provider="groq", model="openai/gpt-oss-20b", structure="auto")
     client.complete([ASK])
     assert service.heard[0].headers["x-other"] == KEY
 
@@ -385,7 +363,7 @@ def test_groq_headers_go_only_to_groq(serve, monkeypatch, named):
 @pytest.mark.parametrize("packed", ["gzip", "deflate", "br", "gzip, gzip"])
 def test_compressed_bomb_is_not_unpacked(serve, status, packed):
     bomb = gzip.compress(b'{"choices": ' + b" " * 30_000_000)
-    service, client = serve(Page(status, bomb, {"content-encoding": packed}), structure="text")
+    service, client, _ = serve(Page(status, bomb, {"content-encoding": packed}))
     client.complete([ASK])  # what is needed is loaded now
     tracemalloc.start()
     try:
@@ -400,8 +378,7 @@ def test_compressed_bomb_is_not_unpacked(serve, status, packed):
 
 def test_compressed_answer_is_read(serve):
     page = completion()
-    _, client = serve(Page(body=gzip.compress(page.body.encode()), headers={"content-encoding": "gzip"}))
-    client.structure = "text"
+    _, client, _ = serve(Page(body=gzip.compress(page.body.encode()), headers={"content-encoding": "gzip"}))
     assert client.complete([ASK])[0].failure is None
 
 
@@ -409,7 +386,7 @@ def test_compressed_answer_is_read(serve):
 @pytest.mark.parametrize("status", [200, 500])
 def test_endless_body_is_bounded(serve, status):
     page = Page(status, "x" * 65_536, again=10**9, length=10**12)
-    service, client = serve(page, structure="text")
+    service, client, _ = serve(page)
     assert client.complete([ASK])[0].failure is Failure.GARBLED
     assert len(service.heard) == 1
     assert service.pieces < 500  # what fits into the buffers of both ends is sent, and no more
@@ -419,7 +396,7 @@ def test_endless_body_is_bounded(serve, status):
 @pytest.mark.parametrize("length", [0, 10, 10**9])
 def test_wrong_content_length(serve, length):
     page = Page(body=completion().body, length=length, cut=10**6)  # then the connection closes
-    _, client = serve(page, structure="text")
+    _, client, _ = serve(page)
     failure = client.complete([ASK])[0].failure
     assert failure in (Failure.CONNECTION, Failure.GARBLED), "what is sent beyond its length may reset the connection"
     assert failure is Failure.CONNECTION or length < 10**9
@@ -461,7 +438,8 @@ def saying(data: bytes) -> Iterator[int]:
     ],
     ids=["no TLS", "reset in the body", "reset in the head", "no HTTP", "nothing"],
 )
-def test_broken_connections(scheme, data):
+def test_broken_connections(scheme, data, monkeypatch):
+    without_proxy_and_key(monkeypatch)
     with saying(data) as port:
         settings = ServiceSettings("openai", "m", f"{scheme}://127.0.0.1:{port}/v1", structure="text")
         with closing(RemoteClient(settings, clock=FakeClock())) as client:
@@ -470,7 +448,7 @@ def test_broken_connections(scheme, data):
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="a certificate is made by openssl")
-def test_untrusted_certificate_stops_before_the_key_is_sent(tmp_path, monkeypatch):
+def test_untrusted_certificate_stops_before_the_key_is_sent(serve, tmp_path, monkeypatch):
     monkeypatch.setenv("THE_KEY", KEY)
     made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 2"
     files = tmp_path / "key.pem", tmp_path / "cert.pem"
@@ -478,10 +456,8 @@ def test_untrusted_certificate_stops_before_the_key_is_sent(tmp_path, monkeypatc
     subprocess.run(words, check=True, capture_output=True)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(files[1], files[0])
-    with closing(Service(lambda heard, number: completion(), tls=tls)) as service:
-        settings = ServiceSettings("openai", "m", service.url, key_env="THE_KEY")
-        with closing(RemoteClient(settings, clock=FakeClock())) as client:
-            with pytest.raises(SetupError, match=r"\(self-signed") as caught:
-                client.complete([ASK])
-            assert KEY not in repr(vars(caught.value)) + repr(caught.value)
-        assert service.heard == []
+    service, client, _ = serve(completion(), tls=tls, key_env="THE_KEY")
+    with pytest.raises(SetupError, match=r"\(self-signed") as caught:
+        client.complete([ASK])
+    assert KEY not in repr(vars(caught.value)) + repr(caught.value)
+    assert service.heard == []
