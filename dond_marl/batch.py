@@ -94,8 +94,8 @@ class GameBatch:
         self._ending = np.zeros(size, dtype=np.int8)
         self._allocation = np.zeros((2, 3, size), dtype=np.int8)
         # The open games only, one column each, in the order of ``live``; read-only copies, because occupants get them.
-        self._counts = _sealed(np.array(scenarios.counts.T, order="C"))
-        self._values = [_sealed(np.array(scenarios.utilities[:, seat].T, order="C")) for seat in (0, 1)]
+        self._counts = _seal(np.array(scenarios.counts.T, order="C"))
+        self._values = [_seal(np.array(scenarios.utilities[:, seat].T, order="C")) for seat in (0, 1)]
         self._claims = [np.zeros((3, size), dtype=np.int8) for _ in (0, 1)]
         self._claimed = [np.zeros(size, dtype=bool) for _ in (0, 1)]
         self._last_act: Int8s = constant(Act.END, np.int8, size)
@@ -162,13 +162,13 @@ class GameBatch:
         if turn < self.rules.talk_turns:
             np.copyto(self._claims[seat], oA, where=offers)
             self._claimed[seat] |= offers
-            self._last_act = _sealed(act)
+            self._last_act = _seal(act)
         else:  # a secret claim: the other seat observes this seat's previous act only
             self._last_act = self._acts[turn - 2, live] if turn >= 2 else constant(Act.END, np.int8, self.open)
         self.turns_taken += 1
         self._settle(act, offers, illegal)
 
-    def ended(self, columns: Rows) -> tuple[Int8s, Int8s, NDArray[np.int16]]:
+    def outcomes(self, columns: Rows) -> tuple[Int8s, Int8s, NDArray[np.int16]]:
         """Endings ``[k]``, allocations ``[k, 2, 3]`` and scores ``[k, 2]`` of k finished games (``columns[k]``)."""
         allocation = self._allocation[:, :, columns].transpose(2, 0, 1)
         scores = np.einsum("nsi,nsi->ns", allocation, self._scenarios.utilities[columns], dtype=np.int16)
@@ -255,11 +255,11 @@ class GameBatch:
         self._record(ended, act, illegal)
         still = np.flatnonzero(~done)
         self.live = self.live[still]
-        self._counts = _sealed(self._counts.take(still, axis=1))
-        self._values = [_sealed(values.take(still, axis=1)) for values in self._values]
+        self._counts = _seal(self._counts.take(still, axis=1))
+        self._values = [_seal(values.take(still, axis=1)) for values in self._values]
         self._claims = [claims.take(still, axis=1) for claims in self._claims]
         self._claimed = [claimed[still] for claimed in self._claimed]
-        self._last_act = _sealed(self._last_act[still])
+        self._last_act = _seal(self._last_act[still])
 
     def _record(self, ended: Rows, act: Int8s, illegal: Bools | None) -> None:
         """Store the outcomes of the games in ``ended`` (positions among the open games)."""
@@ -335,6 +335,6 @@ def check_decisions(decisions: Decisions, size: int) -> tuple[Int8s, Int8s]:
     return act.astype(np.int8), np.ascontiguousarray(oA.T, dtype=np.int8)
 
 
-def _sealed(array: Int8s) -> Int8s:
+def _seal(array: Int8s) -> Int8s:
     array.flags.writeable = False
     return array

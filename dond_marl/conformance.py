@@ -60,7 +60,7 @@ def check_partner(
     """
     _check_kind(partner)
     exempt = partner.traits.remote or partner.traits.human
-    copy = partner if exempt else _pickled(partner)
+    copy = partner if exempt else _copy_by_pickling(partner)
     rng = generator(seed, "conformance")
     for position in positions(partner, max_count=max_count, games=games, seed=seed, sources=sources, variants=variants):
         decisions = _ask(partner, position.where, position.turns)
@@ -85,7 +85,7 @@ def check_in_another_process(
     for partner in partners.values():
         _check_kind(partner)
     queries = [
-        (_pickled(partner), [position.turns for position in reached])
+        (_copy_by_pickling(partner), [position.turns for position in reached])
         for partner in partners.values()
         if not (partner.traits.remote or partner.traits.human)
         for reached in [positions(partner, games=games, seed=seed, sources=sources, variants=variants)]
@@ -139,7 +139,7 @@ def _check_kind(partner: object) -> None:
         raise AssertionError(f"{partner!r} is no partner: it needs act(turns) and traits, a dond_marl.seats.Traits")
 
 
-def _pickled(partner: Partner) -> Partner:
+def _copy_by_pickling(partner: Partner) -> Partner:
     """A copy made by pickling, as worker processes get it."""
     try:
         copy: Partner = pickle.loads(pickle.dumps(partner))  # noqa: S301  # our own pickle

@@ -58,7 +58,7 @@ def as_seat(value: object) -> int:
     """The seat number 0 or 1 of a number or a name (``"seat_0"``, ``"seat_1"``). Raises ``ValueError``."""
     number = int(value[-1]) if isinstance(value, str) and value in ("0", "1", *SEATS) else as_integer(value)
     if number not in (0, 1):
-        raise ValueError(f"a seat is 0, 1, {' or '.join(map(repr, SEATS))}; got {_shown(value)}")
+        raise ValueError(f"a seat is 0, 1, {' or '.join(map(repr, SEATS))}; got {_short(value)}")
     return number
 
 
@@ -99,7 +99,7 @@ class Action(NamedTuple):
     oA: Triple = (0, 0, 0)
 
 
-def _shown(value: object) -> str:
+def _short(value: object) -> str:
     """A short ``repr`` on one line; this file imports nothing of the project, so no ``errors.quote``."""
     try:
         return " ".join(reprlib.repr(value).split())
@@ -115,7 +115,7 @@ def _valid_triple(name: str, numbers: object, low: int, high: int) -> Triple:
         values, exact = (), False
     if not exact or len(values) != len(ITEMS) or not all(low <= v <= high for v in values):
         raise ValueError(
-            f"{name} must be {len(ITEMS)} integers in {low}..{high}, one per {'/'.join(ITEMS)}; got {_shown(numbers)}"
+            f"{name} must be {len(ITEMS)} integers in {low}..{high}, one per {'/'.join(ITEMS)}; got {_short(numbers)}"
         )
     return values  # type: ignore[return-value]
 
@@ -136,7 +136,7 @@ class Scenario:
             vectors = dict(zip(SEATS, self.utilities, strict=True))
         except (TypeError, ValueError):
             raise ValueError(
-                f"utilities must hold one vector per seat ({len(SEATS)}); got {_shown(self.utilities)}"
+                f"utilities must hold one vector per seat ({len(SEATS)}); got {_short(self.utilities)}"
             ) from None
         pair = tuple(_valid_triple(f"utilities of {seat}", u, 0, MAX_VALUE) for seat, u in vectors.items())
         object.__setattr__(self, "utilities", pair)
@@ -147,7 +147,7 @@ class Scenario:
         """The value of the whole pool to ``seat``, in points."""
         return worth(self.utilities[seat], self.counts)
 
-    def swapped(self) -> Scenario:
+    def swap_seats(self) -> Scenario:
         """The same pool with the seats' values exchanged."""
         return Scenario(self.counts, (self.utilities[1], self.utilities[0]))
 
@@ -170,19 +170,19 @@ class Rules:
     def __post_init__(self) -> None:
         turns = as_integer(self.max_turns)
         if turns is None or not 1 <= turns <= 100:
-            raise ValueError(f"max_turns must be an integer in 1..100; got {_shown(self.max_turns)}")
+            raise ValueError(f"max_turns must be an integer in 1..100; got {_short(self.max_turns)}")
         object.__setattr__(self, "max_turns", turns)
         if self.disagree not in ("ends", "rejects"):
-            raise ValueError(f"disagree must be 'ends' or 'rejects'; got {_shown(self.disagree)}")
+            raise ValueError(f"disagree must be 'ends' or 'rejects'; got {_short(self.disagree)}")
         length = as_integer(self.message_length)
         if length is None or not 0 <= length <= MAX_MESSAGE_LENGTH:
             raise ValueError(
                 f"message_length must be an integer in 0..{MAX_MESSAGE_LENGTH}, 0 for no messages; "
-                f"got {_shown(self.message_length)}"
+                f"got {_short(self.message_length)}"
             )
         object.__setattr__(self, "message_length", length)
         if self.secret_claims not in (False, True):
-            raise ValueError(f"secret_claims must be True or False; got {_shown(self.secret_claims)}")
+            raise ValueError(f"secret_claims must be True or False; got {_short(self.secret_claims)}")
         object.__setattr__(self, "secret_claims", bool(self.secret_claims))
         if self.secret_claims:
             if turns < 2:
@@ -280,11 +280,11 @@ def rule_against(state: State, action: Action) -> str | None:
     if state.outcome is not None:
         return "the game is over: no act is legal after it"
     if not 0 <= act <= 4:  # the numbers of PROPOSE and END: a plain comparison, this is the hot path
-        return f"act_type must be in 0..{int(Act.END)}; got {_shown(act)}"
+        return f"act_type must be in 0..{int(Act.END)}; got {_short(act)}"
     if act <= Act.INSIST:
         counts = state.scenario.counts
         if len(oA) != len(ITEMS):
-            return f"{Act(act).name} needs oA to be {len(ITEMS)} integers; got {_shown(oA)}"
+            return f"{Act(act).name} needs oA to be {len(ITEMS)} integers; got {_short(oA)}"
         if not (0 <= oA[0] <= counts[0] and 0 <= oA[1] <= counts[1] and 0 <= oA[2] <= counts[2]):
             return f"{Act(act).name} must keep between (0, 0, 0) and the pool {counts}; got oA={tuple(oA)}"
     elif act == Act.AGREE and not may_agree(state, state.mover):
@@ -299,9 +299,9 @@ def rule_against_message(rules: Rules, message: str) -> str | None:
     if isinstance(message, str) and not message:
         return None
     if not rules.message_length:
-        return f"these rules allow no messages (message_length is 0); got {_shown(message)}"
+        return f"these rules allow no messages (message_length is 0); got {_short(message)}"
     if not isinstance(message, str) or not _CHARACTERS.issuperset(message):
-        return f"a message is text of printable ASCII characters; got {_shown(message)}"
+        return f"a message is text of printable ASCII characters; got {_short(message)}"
     if len(message) > rules.message_length:
         return f"a message holds at most {rules.message_length} characters; got {len(message)}"
     return None
@@ -348,7 +348,7 @@ def apply(state: State, action: Action, message: str = "") -> State:
         try:
             made = Action(act, (index(oA[0]), index(oA[1]), index(oA[2])))
         except TypeError:
-            raise IllegalAct(f"{act.name} needs oA to be {len(ITEMS)} integers; got {_shown(oA)}") from None
+            raise IllegalAct(f"{act.name} needs oA to be {len(ITEMS)} integers; got {_short(oA)}") from None
         claims = (made.oA, state.claims[1]) if seat == 0 else (state.claims[0], made.oA)
     else:
         made = Action(act)  # oA is ignored: canonically zeros

@@ -137,13 +137,13 @@ def pin_spec(spec: Spec) -> str:
     parameters = {name: _pinned_value(value) for name, value in parameters.items()}
     if names_file(kind):
         parameters.setdefault(DIGEST, _digest(_read_code("occupant", kind)))
-    return _spelled(kind, parameters)
+    return _spec_text(kind, parameters)
 
 
 def unpin_spec(spec: str) -> str:
     """``spec`` without the digest of its own file: the display name of a pinned occupant."""
     kind, parameters = parse_spec(spec)
-    return _spelled(kind, {k: v for k, v in parameters.items() if not (names_file(kind) and k == DIGEST)})
+    return _spec_text(kind, {k: v for k, v in parameters.items() if not (names_file(kind) and k == DIGEST)})
 
 
 def _pinned_value(value: object) -> object:
@@ -287,15 +287,15 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
 
 def spec_name(spec: Spec) -> str:
     """The canonical form of a spec: ``boulware(exponent=4)``, parameters sorted."""
-    return _spelled(*parse_spec(spec))
+    return _spec_text(*parse_spec(spec))
 
 
-def _spelled(kind: str, parameters: Mapping[str, Any]) -> str:
-    inside = ", ".join(f"{name}={_written(value)}" for name, value in sorted(parameters.items()))
+def _spec_text(kind: str, parameters: Mapping[str, Any]) -> str:
+    inside = ", ".join(f"{name}={_value_text(value)}" for name, value in sorted(parameters.items()))
     return f"{kind}({inside})" if inside else kind
 
 
-def _written(value: object) -> str:
+def _value_text(value: object) -> str:
     bare = isinstance(value, str) and value.isidentifier() and not keyword.iskeyword(value)  # "True" is no bare text
     return str(value) if bare else repr(value)
 

@@ -31,12 +31,12 @@ def derive_uniforms(uniform: NDArray[np.float64], *index: int | NDArray[np.int64
     """
     bits = (np.atleast_1d(uniform) * 2.0**53).astype(np.uint64)
     for number in index:
-        bits = _mixed(bits + (np.atleast_1d(number).astype(np.uint64) + np.uint64(1)) * _GOLDEN)
+        bits = _mix(bits + (np.atleast_1d(number).astype(np.uint64) + np.uint64(1)) * _GOLDEN)
     found: NDArray[np.float64] = (bits >> np.uint64(11)) * np.float64(2.0**-53)
     return found
 
 
-def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))

@@ -92,7 +92,7 @@ def rollout(
     ``illegal``: whether an illegal act raises or forfeits its game. ``hints``: the hint source of each seat.
     """
     table = GameBatch(scenarios, rules, prior=prior, reveal_partner_utilities=reveal_partner_utilities, illegal=illegal)
-    return _played(table, occupants, Noise(seed, index, scenarios.size), hints)
+    return _play(table, occupants, Noise(seed, index, scenarios.size), hints)
 
 
 def rollout_blocks(
@@ -110,11 +110,11 @@ def rollout_blocks(
     together = Scenarios(*map(np.concatenate, zip(*(block.scenarios for block in blocks), strict=True)))
     noise = JoinedNoise([Noise(seed, block.index, size) for block, size in zip(blocks, sizes, strict=True)])
     table = GameBatch(together, rules, prior=prior, reveal_partner_utilities=reveal_partner_utilities)
-    games, ends = _played(table, occupants, noise, hints), np.cumsum(sizes).tolist()
+    games, ends = _play(table, occupants, noise, hints), np.cumsum(sizes).tolist()
     return [games.rows(slice(start, end)) for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def _played(
+def _play(
     table: GameBatch,
     occupants: tuple[Partner, Partner],
     noise: Noise | JoinedNoise,

@@ -272,4 +272,39 @@ def no_noise(size: int) -> Doubles:
     return constant(np.nan, np.float64, size, NOISE_WIDTH)
 
 
+def turns_after(
+    rules: Rules,
+    prior: str,
+    counts: Int8s,
+    my_utilities: Int8s,
+    acts: Int8s,
+    offers: Int8s,
+    offer_for_me: Int8s,
+    partner_utilities: Int8s | None = None,
+) -> Turns:
+    """The turns after the histories ``acts[t, B]``, ``offers[t, 3, B]``, without hints or noise: queries outside games.
+
+    The other arrays are ``[B, 3]``; ``offer_for_me``: what the partner's latest claim leaves, zeros before its first.
+    """
+    taken, size = acts.shape
+    last = acts[-1] if taken else constant(NO_ACT_YET, np.int8, size)
+    mask = np.ones((size, len(Act)), dtype=bool)
+    mask[:, Act.AGREE] = last <= Act.INSIST
+    return Turns(
+        rules=rules,
+        prior=prior,
+        counts=counts,
+        my_utilities=my_utilities,
+        partner_utilities=constant(0, np.int8, size, 3) if partner_utilities is None else partner_utilities,
+        history=History(acts, offers, taken),
+        last_partner_act=last,
+        last_partner_offer_for_me=offer_for_me,
+        turns_remaining=constant(rules.max_turns - taken, np.int8, size),
+        act_mask=mask,
+        hint_features=no_hints(size),
+        noise=no_noise(size),
+        game_noise=no_noise(size),
+    )
+
+
 NO_ACT_YET = Act.END  # the code of "the partner has not acted" in observations

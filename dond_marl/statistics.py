@@ -33,13 +33,13 @@ from dond_marl.scenarios.space import Scenarios
 from dond_marl.scenarios.views import lewis_orbits, orbits
 
 Table = NDArray[np.float64]
-PerSeed = Callable[[Table], Table]  # scores [n, W, 2] to one number per seed, [n]
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: Knuth 1998, volume 3, section 6.4
 GROUPS = 512  # more groups give steadier intervals; memory grows with them
 NO_VARIANCE = 1e-18  # of a share; a smaller variance is rounding
 TEN = 10.0  # a seat's whole pool, in points of ten
 REPLICATES = 2_000
 PERMUTATIONS = 10_000
+SEED_CONFIDENCE = 0.95  # two-sided, of intervals over seeds and trials
 CUT = 4  # an interquartile mean omits one value in this many at either end
 WORST = 0.1  # share of the partners in the worst tenth
 
@@ -65,7 +65,7 @@ class Estimates(NamedTuple):
     low: Table
     high: Table
 
-    def at(self, *place: int) -> Estimates:
+    def entry(self, *place: int) -> Estimates:
         """The values and bounds at one index."""
         return Estimates(self.value[place], self.low[place], self.high[place])
 
@@ -173,11 +173,11 @@ def rate(happened: NDArray[np.float64], games: NDArray[np.float64], confidence: 
     return Estimate(mean, n, *wilson(mean, trials, confidence, occupied - 1))
 
 
-def share_of_trials(events: int, trials: int, confidence: float = 0.95) -> Estimate:
+def share_of_trials(events: int, trials: int) -> Estimate:
     """The share of independent trials in which an event happened, with Wilson's interval; ``nan`` of no trials."""
     if not trials:
         return Estimate(math.nan, 0, math.nan, math.nan)
-    return Estimate(events / trials, trials, *wilson(events / trials, trials, confidence))
+    return Estimate(events / trials, trials, *wilson(events / trials, trials, SEED_CONFIDENCE))
 
 
 def wilson(share: float, trials: float, confidence: float, freedom: float | None = None) -> tuple[float, float]:
@@ -225,7 +225,7 @@ def worst_tenth_weights(scores: Sequence[float] | Table) -> Table:
 
 def mean_score(scores: Table) -> Table:
     """The mean over partners and seats, ``[n]``; a partner counts by the seats in which it has a score."""
-    mean: Table = np.nanmean(_checked(scores).reshape(len(scores), -1), axis=1)
+    mean: Table = np.nanmean(_check_scores(scores).reshape(len(scores), -1), axis=1)
     return mean
 
 
@@ -240,23 +240,21 @@ def interquartile_mean(values: Table) -> Table:
     return mean
 
 
-def iqm_over_seeds(values: Sequence[float] | Table, confidence: float = 0.95) -> Estimate:
+def iqm_over_seeds(values: Sequence[float] | Table) -> Estimate:
     """The interquartile mean of ``values[n]``, one number per seed such as :func:`mean_score`, with its interval.
 
     The interval is the bootstrap's standard error times Student's quantile: percentiles of a bootstrap of ten seeds
-    cover 90 % where 95 % is stated. ``confidence`` is two-sided, in (0, 1).
+    cover 90 % where 95 % is stated.
     """
-    return _over_seeds(interquartile_mean, np.asarray(values, dtype=np.float64), confidence)
+    return _over_seeds(interquartile_mean, np.asarray(values, dtype=np.float64))
 
 
-def mean_over_seeds(values: Sequence[float] | Table, confidence: float = 0.95) -> Estimate:
+def mean_over_seeds(values: Sequence[float] | Table) -> Estimate:
     """The mean of ``values[n]``, one number per seed, with the interval of :func:`iqm_over_seeds`."""
-    return _over_seeds(lambda drawn: drawn.mean(axis=-1), np.asarray(values, dtype=np.float64), confidence)
+    return _over_seeds(lambda drawn: drawn.mean(axis=-1), np.asarray(values, dtype=np.float64))
 
 
-def iqm_difference(
-    first: Sequence[float] | Table, second: Sequence[float] | Table, confidence: float = 0.95
-) -> Estimate:
+def iqm_difference(first: Sequence[float] | Table, second: Sequence[float] | Table) -> Estimate:
     """Interquartile mean of ``first[n]`` - that of ``second[m]``, one number per seed; ``n`` is the smaller of both.
 
     Seeds of the arms are not paired. Degrees of freedom after Welch 1947.
@@ -270,18 +268,18 @@ def iqm_difference(
     if not sum(variances):
         return Estimate(value, min(sizes), value, value)
     freedom = sum(variances) ** 2 / sum(v * v / (n - 1) for v, n in zip(variances, sizes, strict=True))
-    margin = two_sided_quantile(confidence, freedom) * math.sqrt(sum(variances))
+    margin = two_sided_quantile(SEED_CONFIDENCE, freedom) * math.sqrt(sum(variances))
     return Estimate(value, min(sizes), value - margin, value + margin)
 
 
-def probability_of_improvement(first: Table, second: Table, confidence: float = 0.95) -> Estimate:
+def probability_of_improvement(first: Table, second: Table) -> Estimate:
     """The probability that a seed of ``first[n, W, 2]`` scores more than one of ``second[m, W, 2]``; a tie is half.
 
     The mean over cells of Mann & Whitney's statistic (Agarwal et al. 2021, section 4). Both hold the same cells. The
     interval is Wilson's of as many independent trials as would give the bootstrap's standard error, so that it stays
     within 0..1 and has a width where one arm is always better. Raises :class:`ScoresError`.
     """
-    mine, theirs = (_cells(_checked(scores)) for scores in (first, second))
+    mine, theirs = (_cells(_check_scores(scores)) for scores in (first, second))
     if mine.shape[1] != theirs.shape[1]:
         raise ScoresError(f"both arms need the same cells, got {mine.shape[1]} and {theirs.shape[1]}")
     n, m = len(mine), len(theirs)
@@ -294,42 +292,40 @@ def probability_of_improvement(first: Table, second: Table, confidence: float = 
     again = ((rows @ wins) * columns).sum(axis=1)
     variance = float(again.var()) * smaller / (smaller - 1)
     trials = max(value * (1 - value) / variance, smaller) if variance > NO_VARIANCE else float(smaller)
-    return Estimate(value, smaller, *wilson(value, trials, confidence, smaller - 1))
+    return Estimate(value, smaller, *wilson(value, trials, SEED_CONFIDENCE, smaller - 1))
 
 
-def performance_profile(scores: Table, thresholds: Sequence[float] | Table, confidence: float = 0.95) -> Profile:
+def performance_profile(scores: Table, thresholds: Sequence[float] | Table) -> Profile:
     """The share of seeds and cells whose score is above each of ``thresholds[T]`` (Agarwal et al. 2021, section 4).
 
     Intervals hold at one threshold at a time. They are Wilson's; the correlation of a seed's cells is estimated from
     all thresholds together, because ten seeds do not determine it at a threshold with few scores above it.
     """
-    cells, at = _cells(_checked(scores)), np.asarray(thresholds, dtype=np.float64)
+    cells, at = _cells(_check_scores(scores)), np.asarray(thresholds, dtype=np.float64)
     shares = (cells[:, :, None] > at).mean(axis=1)  # [n, T]
     above, n = shares.mean(axis=0), len(shares)
     if n < 2:
         return Profile(at, tuple(Estimate(float(value), n, math.nan, math.nan) for value in above))
     spread = float(shares.var(axis=0, ddof=1).sum()) / n
     trials = max(float((above * (1 - above)).sum()) / spread, n) if spread > NO_VARIANCE else float(n)
-    return Profile(at, tuple(Estimate(share, n, *wilson(share, trials, confidence, n - 1)) for share in above.tolist()))
+    bounds = (wilson(share, trials, SEED_CONFIDENCE, n - 1) for share in above.tolist())
+    return Profile(at, tuple(Estimate(share, n, *ends) for share, ends in zip(above.tolist(), bounds, strict=True)))
 
 
-def compare_arms(
-    arms: Mapping[str, Table], reference: str, *, per_seed: PerSeed = mean_score, confidence: float = 0.95
-) -> dict[str, Comparison]:
+def compare_arms(arms: Mapping[str, Table], reference: str) -> dict[str, Comparison]:
     """Every other arm of ``arms`` compared with the arm named ``reference``, with Holm's correction over all of them.
 
-    ``arms`` hold scores ``[seeds, partners, seats]`` of the same cells; ``per_seed`` makes one number per seed of them.
-    Raises :class:`ScoresError`.
+    ``arms`` hold scores ``[seeds, partners, seats]`` of the same cells. Raises :class:`ScoresError`.
     """
     if reference not in arms:
         raise ScoresError(f"no arm is called {reference!r}; there are {', '.join(arms)}")
-    other, others = per_seed(arms[reference]), [name for name in arms if name != reference]
-    values = {name: per_seed(arms[name]) for name in others}
+    other, others = mean_score(arms[reference]), [name for name in arms if name != reference]
+    values = {name: mean_score(arms[name]) for name in others}
     p = [permutation_p(values[name], other) for name in others]
     return {
         name: Comparison(
-            iqm_difference(values[name], other, confidence),
-            probability_of_improvement(arms[name], arms[reference], confidence),
+            iqm_difference(values[name], other),
+            probability_of_improvement(arms[name], arms[reference]),
             p[place],
             adjusted,
         )
@@ -366,14 +362,14 @@ def holm(p: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _over_seeds(statistic: Callable[[Table], Table], values: Table, confidence: float) -> Estimate:
+def _over_seeds(statistic: Callable[[Table], Table], values: Table) -> Estimate:
     if values.ndim != 1 or np.isnan(values).any():
         raise ScoresError(f"one number per seed is needed, got {values.shape} with {np.isnan(values).sum()} missing")
     n = len(values)
     value = float(statistic(values)) if n else math.nan
     if n < 2:
         return Estimate(value, n, math.nan, math.nan)
-    margin = two_sided_quantile(confidence, n - 1) * _error(statistic, values)
+    margin = two_sided_quantile(SEED_CONFIDENCE, n - 1) * _error(statistic, values)
     return Estimate(value, n, value - margin, value + margin)
 
 
@@ -399,7 +395,7 @@ def _cells(scores: Table) -> Table:
     return flat[:, ~np.isnan(flat[0])]
 
 
-def _checked(scores: Table) -> Table:
+def _check_scores(scores: Table) -> Table:
     if scores.ndim != 3 or not scores.size:
         raise ScoresError(f"scores are [seeds, partners, seats], got {scores.shape}")
     missing = np.isnan(scores)

@@ -167,7 +167,7 @@ def _hint_row(experiment: HintExperiment, arm: HintArm, shares: Sequence[float],
     tally = experiment.tallies.get(arm.name, Counter())
     gain = Estimate(math.nan, 0, math.nan, math.nan)
     if len(nothing) and arm.hinter != NO_HINTS:
-        gain = iqm_difference(_final_shares(experiment, arm), nothing, CONFIDENCE)
+        gain = iqm_difference(_final_shares(experiment, arm), nothing)
     return HintRow(
         arm,
         tally["available"] / tally["asked"] if tally["asked"] else math.nan,

@@ -153,7 +153,7 @@ def split_of(mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Tri
 
     ``mine`` and ``theirs`` are the latest claims of the speaker and of the partner, ``None`` before the first.
     """
-    mentions = _owned(mentioned, counts, mine, theirs)
+    mentions = _assign_owners(mentioned, counts, mine, theirs)
     if mentioned.doubts:
         # A sentence after the doubtful ones stands for itself if it leaves nothing open.
         last = max(sentence for sentence, _ in mentioned.doubts)
@@ -188,7 +188,9 @@ def fits(mentioned: Claims, counts: Triple, share: Triple) -> bool:
     return True
 
 
-def _owned(mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Triple | None) -> tuple[Mention, ...]:
+def _assign_owners(
+    mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Triple | None
+) -> tuple[Mention, ...]:
     """The mentions with an owner each: mentions without a person are assigned to the side that they must be for."""
     if all(mention.owner != NO_ONE for mention in mentioned.mentions):
         return mentioned.mentions

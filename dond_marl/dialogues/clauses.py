@@ -101,7 +101,7 @@ class _Reader:
         if word in _ITEMS:
             self._item(*_ITEMS[word])
         elif word in _WHOLES:
-            self._whole(word)
+            self._whole_pool(word)
         elif word in _AMOUNTS or word.isdigit():
             self._count(word, after)
         elif word in _PERSONS:
@@ -169,7 +169,7 @@ class _Reader:
             self.doubt("none without a person")
         self._add(kind, amount)
 
-    def _whole(self, word: str) -> None:
+    def _whole_pool(self, word: str) -> None:
         self.names_items = True
         if word == "EACH":
             self._add(EACH, 1)

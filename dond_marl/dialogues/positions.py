@@ -24,7 +24,7 @@ from dond_marl.dialogues.games import Negotiation, acts, negotiations
 from dond_marl.game import Act, Action, Rules, Triple, rest, worth
 from dond_marl.scenarios.sources import pack
 from dond_marl.scenarios.views import is_trainable
-from dond_marl.seats import NO_ACT_YET, Bools, Doubles, History, Int8s, Partner, Rows, Turns, no_hints, no_noise
+from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Rows, Turns, turns_after
 from dond_marl.statistics import scenario_groups
 
 PRIOR = "lewis"  # the scenarios of the talks are of that space
@@ -77,29 +77,13 @@ class Positions(NamedTuple):
             yield places, self.rows(places)._turns(self.rules.max_turns - int(left))
 
     def _turns(self, taken: int) -> Turns:
-        size = self.size
-        acts, offers = np.full((taken, size), -1, dtype=np.int8), np.zeros((taken, 3, size), dtype=np.int8)
-        offered = self.last_partner_act <= Act.INSIST
+        acts, offers = np.full((taken, self.size), -1, dtype=np.int8), np.zeros((taken, 3, self.size), dtype=np.int8)
         if taken:  # of the history, a memoryless occupant may use the last act only
             acts[-1] = self.last_partner_act
+            offered = self.last_partner_act <= Act.INSIST
             offers[-1] = ((self.counts - self.last_partner_offer_for_me) * offered[:, None]).T
-        mask = np.ones((size, len(Act)), dtype=bool)
-        mask[:, Act.AGREE] = offered
-        return Turns(
-            rules=self.rules,
-            prior=PRIOR,
-            counts=self.counts,
-            my_utilities=self.my_utilities,
-            partner_utilities=np.zeros((size, 3), dtype=np.int8),
-            history=History(acts, offers, taken),
-            last_partner_act=self.last_partner_act,
-            last_partner_offer_for_me=self.last_partner_offer_for_me,
-            turns_remaining=self.turns_remaining,
-            act_mask=mask,
-            hint_features=no_hints(size),
-            noise=no_noise(size),
-            game_noise=no_noise(size),
-        )
+        own = self.counts, self.my_utilities
+        return turns_after(self.rules, PRIOR, *own, acts, offers, self.last_partner_offer_for_me)
 
 
 def human_positions(
@@ -122,7 +106,7 @@ def positions_of(talks: Iterable[Negotiation], rules: Rules) -> Positions:
     """The positions of some negotiations, in order."""
     talks = list(talks)
     groups = scenario_groups(pack([talk.scenario for talk in talks])).tolist()
-    rows = [(*row, group) for talk, group in zip(talks, groups, strict=True) for row in _of(talk, rules)]
+    rows = [(*row, group) for talk, group in zip(talks, groups, strict=True) for row in _positions_in(talk, rules)]
 
     def column(number: int) -> Int8s:
         return np.array([row[number] for row in rows], dtype=np.int8)
@@ -154,7 +138,7 @@ def choices(partner: Partner, positions: Positions) -> tuple[Int8s, Int8s]:
 Row = tuple[Triple, Triple, int, Triple, int, int, Triple, float]
 
 
-def _of(talk: Negotiation, rules: Rules) -> Iterator[Row]:
+def _positions_in(talk: Negotiation, rules: Rules) -> Iterator[Row]:
     scenario, readings = talk.scenario, acts(talk)
     counts = scenario.counts
     shares = _point_shares(talk)

@@ -160,7 +160,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         if seed is not None or self._rng is None:
             self._rng, _ = seeding.np_random(seed)
             self._ahead = None
-        state = State(self._drawn(self._rng) if scenario is None else scenario, self.rules)
+        state = State(self._draw_scenario(self._rng) if scenario is None else scenario, self.rules)
         self._state = state
         self._printed = 0
         self.agents = list(SEATS)
@@ -252,7 +252,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     def close(self) -> None:
         """Do nothing: PettingZoo's API test requires this method of an environment that renders."""
 
-    def _drawn(self, rng: np.random.Generator) -> Scenario:
+    def _draw_scenario(self, rng: np.random.Generator) -> Scenario:
         if self.source.table is not None:
             return self.source.draw_one(rng)
         if self._ahead is None or self._dealt == AHEAD:

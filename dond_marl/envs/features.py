@@ -47,7 +47,7 @@ class BaseLayout:
         return _pieces(self)
 
     @property
-    def _named(self) -> tuple[tuple[str, int], ...]:
+    def _list_pieces(self) -> tuple[tuple[str, int], ...]:
         optional = (("partner_utilities", 3),) if self.partner_utilities else ()
         return (
             ("counts", 3),
@@ -101,7 +101,7 @@ class BaseLayout:
 
 @lru_cache(maxsize=64)
 def _pieces(layout: BaseLayout) -> tuple[tuple[str, int], ...]:
-    return layout._named
+    return layout._list_pieces
 
 
 @lru_cache(maxsize=64)

@@ -64,16 +64,16 @@ def ufun_of(counts: Sequence[int], values: Sequence[int], seat: int) -> Any:
     from none of the items (0) to all of them (1).
     """
     whole = sum(count * value for count, value in zip(counts, values, strict=True)) or 1
-    return _weighted(counts, [count * value / whole for count, value in zip(counts, values, strict=True)], seat)
+    return _linear_ufun(counts, [count * value / whole for count, value in zip(counts, values, strict=True)], seat)
 
 
-def supposed_ufun(counts: Sequence[int], seat: int) -> Any:
+def presumed_ufun_of(counts: Sequence[int], seat: int) -> Any:
     """The utility function of ``seat`` as agents may read it: all items of each type together have the same value."""
     present = sum(count > 0 for count in counts)
-    return _weighted(counts, [(count > 0) / present for count in counts], seat)
+    return _linear_ufun(counts, [(count > 0) / present for count in counts], seat)
 
 
-def _weighted(counts: Sequence[int], weights: list[float], seat: int) -> Any:
+def _linear_ufun(counts: Sequence[int], weights: list[float], seat: int) -> Any:
     from negmas.preferences import LinearAdditiveUtilityFunction, TableFun
 
     tables = [
@@ -148,8 +148,8 @@ class NegMASGame:
             game._answer = response
             return game._forced or response
 
-        supposed = property(lambda this: game.supposed)  # noqa: ARG005  # a property's signature
-        body = {"__call__": call_agent, "__module__": agent.__module__, "opponent_ufun": supposed}
+        presumed = property(lambda this: game.presumed_ufun)  # noqa: ARG005  # a property's signature
+        body = {"__call__": call_agent, "__module__": agent.__module__, "opponent_ufun": presumed}
         observed = type(agent.__name__, (agent,), _class_state(agent) | body)
         _seed(row["seed"])
         self.mechanism = Clockless(
@@ -161,9 +161,9 @@ class NegMASGame:
             self.mechanism.add(negotiator, preferences=preferences)
 
     @cached_property
-    def supposed(self) -> Any:
+    def presumed_ufun(self) -> Any:
         """The other seat's utility function for the agent to read, made on first use."""
-        return supposed_ufun(self.counts, 1 - self.seat)
+        return presumed_ufun_of(self.counts, 1 - self.seat)
 
     def is_prefix_of(self, history: list[list[Any]]) -> bool:
         """Whether ``history`` continues this game."""
@@ -187,7 +187,7 @@ class NegMASGame:
         """The agent's act at its turn; a ``forced`` act is played instead of it."""
         self._answer, self._forced = None, None if forced is None else self._as_response(forced, self.seat)
         self._raised = None
-        with _limited(limit):
+        with _limit_time(limit):
             self.mechanism.step()
         if self._answer is None and self._raised is not None:
             raise self._raised
@@ -288,7 +288,7 @@ def derive_seeds() -> None:
 
 
 @contextmanager
-def _limited(limit: float) -> Iterator[None]:
+def _limit_time(limit: float) -> Iterator[None]:
     """Raise :class:`OutOfTime` inside after ``limit`` seconds of processor time, repeatedly until it is not caught."""
 
     def stop(number: int, frame: Any) -> None:  # noqa: ARG001  # a handler's signature

@@ -255,13 +255,13 @@ def keyword_settings(init: Callable[Arguments, None]) -> Callable[Arguments, Non
     known = tuple(inspect.signature(init).parameters)[1:]
 
     @functools.wraps(init)
-    def checked(*values: Arguments.args, **settings: Arguments.kwargs) -> None:
+    def checked_init(*values: Arguments.args, **settings: Arguments.kwargs) -> None:
         if len(values) > 1:
             raise TypeError(f"settings are given by name, {known[0]}=... and so on; got {quote(values[1])} without one")
         check_known(settings, known)
         init(*values, **settings)
 
-    return checked
+    return checked_init
 
 
 def check_known(names: Iterable[str], known: Sequence[str]) -> None:

@@ -159,7 +159,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         for cohort in self._cohorts:
             for rows, columns in (self._play_agent(cohort, act, oA), self._play_partner(cohort)):
                 if len(rows):
-                    ending, allocation, scores = cohort.table.ended(columns)
+                    ending, allocation, scores = cohort.table.outcomes(columns)
                     ended[rows], rewards[rows] = True, scores[:, cohort.seat]
                     outcome["scores"][rows], outcome["ending"][rows] = scores, ending
                     outcome["deal"][rows] = allocation.any(axis=(1, 2))
@@ -247,11 +247,11 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         table, live = cohort.table, cohort.table.live
         rows = cohort.rows[live]
         table.step(decide(act[rows], oA[rows]))
-        columns = _removed(live, table.live)
+        columns = _find_removed(live, table.live)
         remaining = self._seen["turns_remaining"]
         remaining[rows] -= 1
         if len(columns):
-            illegal = table.ended(columns)[0] == Ending.ILLEGAL
+            illegal = table.outcomes(columns)[0] == Ending.ILLEGAL
             remaining[cohort.rows[columns[illegal]]] += 1  # an illegal act does not count
         return cohort.rows[columns], columns
 
@@ -267,8 +267,8 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             table.step(decisions)
         except Exception as error:  # any failure of the partner
             raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} failed: {error_line(error)}") from error
-        columns = _removed(live, table.live)
-        if len(columns) and (table.ended(columns)[0] == Ending.ILLEGAL).any():
+        columns = _find_removed(live, table.live)
+        if len(columns) and (table.outcomes(columns)[0] == Ending.ILLEGAL).any():
             raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} answered an illegal act")
         act = np.asarray(decisions.act_type)
         seen["last_partner_act"][rows] = act
@@ -339,7 +339,7 @@ def _integers(values: object, shape: tuple[int, ...], top: int, dtype: type[Any]
     return array.astype(dtype)
 
 
-def _removed(before: Rows, after: Rows) -> Rows:
+def _find_removed(before: Rows, after: Rows) -> Rows:
     """The columns of ``before`` that are not in ``after``; both sorted."""
     if len(before) == len(after):
         return before[:0]

@@ -144,7 +144,7 @@ def from_json(line: str | Mapping[str, Any]) -> GameRecord:
 
     The outcome is not verified: see :func:`replay`.
     """
-    value = _parsed(line) if isinstance(line, str) else line
+    value = _parse_json(line) if isinstance(line, str) else line
     if not isinstance(value, Mapping):
         raise RecordError(f"a record is an object; got {type(value).__name__}")
     _check_version(value)
@@ -172,7 +172,7 @@ def from_json(line: str | Mapping[str, Any]) -> GameRecord:
 
 def game_from_line(line: str) -> GameRecord | InexactGame:
     """The game of a line of JSON, exact or not. Raises :class:`RecordError`, naming the wrong field."""
-    value = _parsed(line)
+    value = _parse_json(line)
     if not isinstance(value, Mapping) or "inexact" not in value:
         return from_json(value)  # type: ignore[arg-type]  # raises if it is no mapping
     _check_version(value)
@@ -336,7 +336,7 @@ def _names_from_json(value: object) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _parsed(text: str) -> object:
+def _parse_json(text: str) -> object:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) != len(pairs):

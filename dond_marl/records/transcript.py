@@ -195,11 +195,11 @@ def _share(items: Triple, counts: Triple) -> str:
     """Items in words, as ``the two hats and one ball``: the article marks all items of a type."""
     if items == counts:
         return "everything"
-    named = [_named(*part) for part in zip(items, counts, ITEMS, strict=True) if part[0]]
+    named = [_items_phrase(*part) for part in zip(items, counts, ITEMS, strict=True) if part[0]]
     return " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:]))) or "nothing"
 
 
-def _named(number: int, count: int, item: str) -> str:
+def _items_phrase(number: int, count: int, item: str) -> str:
     plural = item if number == 1 else f"{item}s"
     if number < count:
         return f"{_NUMBERS[number]} {plural}"

@@ -101,7 +101,7 @@ def _find(name: str, data_dir: str | Path | None) -> Path:
 @lru_cache(maxsize=4)
 def _self_play(path: Path) -> Tables:
     content = _content(path)
-    seats = _parsed(path, content, lambda line: _context(line.split(), "a line"))
+    seats = _parse_lines(path, content, lambda line: _context(line.split(), "a line"))
     counts, values = [], []
     for number, ((pool, first), (other_pool, second)) in enumerate(zip(seats[::2], seats[1::2], strict=False)):
         if pool != other_pool:
@@ -121,7 +121,7 @@ def _self_play(path: Path) -> Tables:
 @lru_cache(maxsize=4)
 def _dialogues(path: Path) -> tuple[Dialogue, ...]:
     content = _content(path)
-    rows = tuple(_parsed(path, content, _dialogue_line))
+    rows = tuple(_parse_lines(path, content, _dialogue_line))
     _verify(path, content)
     return rows
 
@@ -133,7 +133,7 @@ def _content(path: Path) -> bytes:
         raise _wrong(path, f"cannot be read ({error.strerror})") from error
 
 
-def _parsed(path: Path, content: bytes, parse: Callable[[str], Row]) -> list[Row]:
+def _parse_lines(path: Path, content: bytes, parse: Callable[[str], Row]) -> list[Row]:
     """Each line parsed. Raises :class:`DataError` naming the first bad line (more helpful than a wrong checksum)."""
     rows = []
     for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), start=1):
@@ -171,7 +171,7 @@ def _context(words: list[str], part: str) -> tuple[tuple[int, ...], tuple[int, .
 
 def _dialogue_line(line: str) -> Dialogue:
     words = line.split()
-    parts = {tag: _between(words, tag) for tag in ("input", "dialogue", "output", "partner_input")}
+    parts = {tag: _section(words, tag) for tag in ("input", "dialogue", "output", "partner_input")}
     counts, mine = _context(parts["input"], "<input>")
     partner_counts, theirs = _context(parts["partner_input"], "<partner_input>")
     if counts != partner_counts:
@@ -179,7 +179,7 @@ def _dialogue_line(line: str) -> Dialogue:
     return Dialogue(counts, mine, theirs, tuple(parts["dialogue"]), tuple(parts["output"]))
 
 
-def _between(words: list[str], tag: str) -> list[str]:
+def _section(words: list[str], tag: str) -> list[str]:
     try:
         start = words.index(f"<{tag}>")
         return words[start + 1 : words.index(f"</{tag}>", start)]

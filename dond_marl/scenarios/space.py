@@ -38,7 +38,7 @@ class Scenarios(NamedTuple):
         """Some of the scenarios, in the order of ``index``."""
         return Scenarios(self.counts[index], self.utilities[index])
 
-    def swapped(self) -> Scenarios:
+    def swap_seats(self) -> Scenarios:
         return Scenarios(self.counts, self.utilities[:, ::-1])
 
     def scenario(self, index: int) -> Scenario:

@@ -20,7 +20,6 @@ from dond_marl.game import MAX_COUNT, MAX_VALUE
 from dond_marl.randomness import generator
 from dond_marl.scenarios.space import LEWIS_MAX_COUNT, Scenarios, any_values, lewis_space, pools, read_only
 
-CANONICAL_VIEWS = 80
 HELD_OUT_SEED = 2017  # the year of Lewis et al. 2017
 # The first 16 of generator(HELD_OUT_SEED, "held-out views").permutation(80), sorted; drawn before any training.
 HELD_OUT_VIEWS = (0, 6, 7, 9, 10, 13, 20, 30, 32, 36, 39, 43, 52, 58, 64, 75)
@@ -47,7 +46,7 @@ def swapped_in_orbit(scenarios: Scenarios) -> NDArray[np.bool_]:
 def _sides(scenarios: Scenarios) -> list[NDArray[np.int64]]:
     """A number for each scenario and one for its swap, both invariant under renaming of the items: two ``[N]``."""
     counts, values = scenarios.counts.astype(np.int64), scenarios.utilities.astype(np.int64)
-    return [_sorted((counts * _DIGIT + mine) * _DIGIT + theirs, _DIGIT**3) for mine, theirs in _both(values)]
+    return [_sort_digits((counts * _DIGIT + mine) * _DIGIT + theirs, _DIGIT**3) for mine, theirs in _seat_pairs(values)]
 
 
 def view_numbers(scenarios: Scenarios) -> NDArray[np.int16]:
@@ -117,12 +116,12 @@ def draw_near(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
     return drawn
 
 
-def _both(values: NDArray[np.int64]) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
+def _seat_pairs(values: NDArray[np.int64]) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
     """Each seat's values ``[N, 3]``, then the partner's."""
     return (values[:, 0], values[:, 1]), (values[:, 1], values[:, 0])
 
 
-def _sorted(items: NDArray[np.int64], base: int) -> NDArray[np.int64]:
+def _sort_digits(items: NDArray[np.int64], base: int) -> NDArray[np.int64]:
     """The three numbers of each row, sorted and combined to one: ``[N, 3]`` in 0..base - 1 to ``[N]``."""
     first, second, third = items.T
     low, high = np.minimum(first, second), np.maximum(first, second)
@@ -140,7 +139,7 @@ def _exact_keys(scenarios: Scenarios) -> NDArray[np.int64]:
 
 def _view_keys(scenarios: Scenarios) -> NDArray[np.int64]:
     counts, values = scenarios.counts.astype(np.int64), scenarios.utilities.astype(np.int64)
-    return np.stack([_sorted(counts * _DIGIT + values[:, seat], _DIGIT**2) for seat in (0, 1)], axis=1)
+    return np.stack([_sort_digits(counts * _DIGIT + values[:, seat], _DIGIT**2) for seat in (0, 1)], axis=1)
 
 
 @lru_cache(maxsize=1)

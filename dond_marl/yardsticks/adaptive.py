@@ -131,7 +131,7 @@ class PoolGame:
         on = (automaton.first[policy] >= 0) & bool(automaton.levels)  # in a game of one turn seat_1 has no turn
         context, policy = context[on], policy[on]
         opening = automaton.opening[policy] if automaton.seat else np.zeros(len(policy), dtype=np.int64)
-        return _grouped(context * (2 * automaton.width + 4) + opening, context, automaton.first[policy])
+        return _group(context * (2 * automaton.width + 4) + opening, context, automaton.first[policy])
 
     def values_if_revealed(self) -> Doubles:
         """Value of each context against each policy if it is revealed before the first act, ``[C, M]`` of ten."""
@@ -271,11 +271,11 @@ class Pool(PoolGame):
             if found.after.size:
                 edges.append((found.origin + begin * claims, found.key))
                 key, at = np.unique(found.key, return_index=True)
-                parts.append((_picked(found.after, at), key))
+                parts.append((_pick(found.after, at), key))
                 members += len(parts[-1][0].member)
                 if members > 4 * self.effort:  # far too many even without those that several blocks share
                     break
-        following = _joined(parts) if members <= 4 * self.effort else None
+        following = _join(parts) if members <= 4 * self.effort else None
         if following is not None and len(following.member) <= self.effort:
             return worth, edges, following
         self.exact = False
@@ -337,7 +337,7 @@ class Pool(PoolGame):
             total[context, policy] = self.points[context, self._split[act]] * closes
             then, answer = level.following[member, act].astype(np.int64), level.answer[member, act]
             on = np.flatnonzero(then >= 0)
-            belief, left = _grouped(row[on] * (2 * n) + answer[on], context[on], then[on]), left - 2
+            belief, left = _group(row[on] * (2 * n) + answer[on], context[on], then[on]), left - 2
         return total
 
     # Filtering: the policies that explain a history
@@ -498,7 +498,7 @@ def _of_states(context: Index, state: Index) -> Belief:
     return Belief(context, np.searchsorted(row, np.arange(len(context) + 1)), state[row, policy])
 
 
-def _grouped(group: Index, context: Index, member: Index) -> Belief:
+def _group(group: Index, context: Index, member: Index) -> Belief:
     """Members as beliefs, those of one group number together: ``[E]`` each."""
     order = np.argsort(group, kind="stable")
     first = _first_of_runs(group[order])
@@ -512,7 +512,7 @@ def _first_of_runs(group: Index) -> Index:
     return np.flatnonzero(fresh)
 
 
-def _picked(belief: Belief, which: Index) -> Belief:
+def _pick(belief: Belief, which: Index) -> Belief:
     """The beliefs numbered ``which``."""
     sizes = np.diff(belief.start)[which]
     start = np.concatenate([[0], np.cumsum(sizes)])
@@ -520,7 +520,7 @@ def _picked(belief: Belief, which: Index) -> Belief:
     return Belief(belief.context[which], start, belief.member[place])
 
 
-def _joined(parts: list[tuple[Belief, Hashes]]) -> Belief:
+def _join(parts: list[tuple[Belief, Hashes]]) -> Belief:
     """Concatenate and drop duplicates (by key)."""
     if not parts:
         return _NONE
@@ -531,4 +531,4 @@ def _joined(parts: list[tuple[Belief, Hashes]]) -> Belief:
         np.concatenate([belief.member for belief, _ in parts]),
     )
     _, first = np.unique(np.concatenate([key for _, key in parts]), return_index=True)
-    return _picked(joined, first)
+    return _pick(joined, first)

@@ -11,13 +11,13 @@ whole history, which is tractable in short games only. N splits, H claims, Q sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act, Rules
-from dond_marl.seats import NO_ACT_YET, Decisions, History, Int8s, Partner, Turns, constant, no_hints, no_noise
+from dond_marl.seats import Decisions, Int8s, Partner, Turns, constant, turns_after
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.contexts import Index, Splits, Views, splits_of
 
@@ -38,12 +38,6 @@ class Remembers(Protocol):
         and all later ones.
         """
         ...
-
-
-class IgnoresInsist(Protocol):
-    """A partner that answers INSIST as PROPOSE, which halves the claims to enumerate."""
-
-    insist_is_propose: ClassVar[bool]  # False where it is missing
 
 
 @runtime_checkable
@@ -93,6 +87,7 @@ class Automaton:
         self.splits: Splits = splits_of(views.counts[:1])
         self.width = int(self.splits.number[0])  # N
         self.rest: Index = self.splits.rest[0]
+        # A partner that answers INSIST as PROPOSE may declare it (``insist_is_propose``): half as many claims.
         same = all(getattr(each.partner, "insist_is_propose", False) for each in personas)
         self.claims = self.width if same else 2 * self.width  # H claims of the seat: PROPOSE of each split, then INSIST
         self.strides = np.array([(views.counts[0, 1] + 1) * (views.counts[0, 2] + 1), views.counts[0, 2] + 1, 1])
@@ -101,10 +96,6 @@ class Automaton:
         self.first: Index = policies.copy()  # [M] its state at the seat's first turn; -1 where there is none
         self.levels: dict[int, Level] = {}  # by turns left to the seat
         self._build(policies)
-
-    @property
-    def states(self) -> int:
-        return sum(len(level.policy) for level in self.levels.values())
 
     def number(self, decisions: Decisions) -> NDArray[np.int16]:
         """The number of each answer, ``[R]``."""
@@ -157,7 +148,7 @@ class Automaton:
             following[rows[on], claim[on]] = states.numbers(
                 _Start(query.policy[on], claimed % self.width, memory, acts, offers)
             )
-        return answer, following, states.joined(start)
+        return answer, following, states.in_order(start)
 
     def extend_history(self, acts: Int8s, offers: Int8s, numbers: NDArray[np.integer]) -> tuple[Int8s, Int8s]:
         """Histories with one more claim, given by its number."""
@@ -170,7 +161,6 @@ class Automaton:
         keys = mix_hashes(np.zeros(len(policy), dtype=np.uint64), policy)
         if left == 1:  # the policies do not act again
             return keys
-        taken = len(acts)
         # The next claim is no part of the summary: any number will do.
         any_claim = np.zeros(len(policy), dtype=np.int64)
         for number, rows in self._by_persona(policy):
@@ -179,21 +169,14 @@ class Automaton:
                 continue
             if isinstance(partner, Remembers):
                 some_acts, some_offers = self.extend_history(acts[:, rows], offers[..., rows], any_claim[rows])
-                columns = np.asarray(partner.summary(self._turns(policy[rows], some_acts, some_offers))).astype(
-                    np.int64
-                )
+                summary = np.asarray(partner.summary(self._turns(policy[rows], some_acts, some_offers)))
+                columns = summary.astype(np.int64)
                 if columns.ndim != 2 or len(columns) != len(rows):
                     raise ValueError(f"{partner!r}: summary(turns) must be whole numbers, one row per game")
                 columns = columns.T
             else:
-                own_offers = offers[:, :, rows].astype(np.int64)
-                columns = (
-                    acts[:, rows].astype(np.int64) * 1331
-                    + own_offers[:, 0] * 121
-                    + own_offers[:, 1] * 11
-                    + own_offers[:, 2]
-                )
-                assert len(columns) == taken
+                digits = np.concatenate([acts[:, None, rows], offers[:, :, rows]], axis=1).astype(np.int64)
+                columns = np.einsum("tdr,d->tr", digits, [1331, 121, 11, 1])
             for column in columns:
                 keys[rows] = mix_hashes(keys[rows], column)
         return keys
@@ -220,30 +203,10 @@ class Automaton:
 
     def _turns(self, policy: Index, acts: Int8s, offers: Int8s) -> Turns:
         """The turns of policies after such histories."""
-        size, taken = len(policy), len(acts)
         view = policy % self.views.size
-        counts = self.views.counts[view]
-        mask = np.ones((size, len(Act)), dtype=bool)
-        if taken:
-            last, left_for_me = acts[-1], counts - offers[-1].T
-        else:
-            last, left_for_me = constant(NO_ACT_YET, np.int8, size), constant(0, np.int8, size, 3)
-            mask[:, Act.AGREE] = False
-        return Turns(
-            rules=self.rules,
-            prior=self.prior,
-            counts=counts,
-            my_utilities=self.views.utilities[view],
-            partner_utilities=constant(0, np.int8, size, 3),
-            history=History(acts, offers, taken),
-            last_partner_act=last,
-            last_partner_offer_for_me=left_for_me,
-            turns_remaining=constant(self.rules.max_turns - taken, np.int8, size),
-            act_mask=mask,
-            hint_features=no_hints(size),
-            noise=no_noise(size),
-            game_noise=no_noise(size),
-        )
+        counts, values = self.views.counts[view], self.views.utilities[view]
+        offer_for_me = counts - offers[-1].T if len(acts) else constant(0, np.int8, len(policy), 3)
+        return turns_after(self.rules, self.prior, counts, values, acts, offers, offer_for_me)
 
 
 class _Start(NamedTuple):
@@ -286,7 +249,7 @@ class _DistinctStates:
             self._parts.append(states.rows(first[new]))
         return numbers[which.reshape(-1)]
 
-    def joined(self, before: _Start) -> _Start:
+    def in_order(self, before: _Start) -> _Start:
         """All states by number; ``before``: the states of the seat's previous turn."""
         taken, empty = len(before.acts) + 2, np.zeros(0, dtype=np.int64)
         none = _Start(empty, empty, self._keys[:0], np.zeros((taken, 0), np.int8), np.zeros((taken, 3, 0), np.int8))

@@ -219,16 +219,11 @@ class Solver:
         self.moves = moves
         self._levels: dict[int, Level] = {}  # by turns left
 
-    @property
-    def states(self) -> int:
-        """The number of states solved so far."""
-        return sum(len(level.numbers) for level in self._levels.values())
-
     def solve(self, numbers: NDArray[np.int64], left: int) -> Level:
         """The solved states of the turn with ``left`` turns left, every one of ``numbers`` among them."""
         numbers = np.unique(numbers)
         known = self._levels.get(left)
-        missing = numbers if known is None else numbers[~_held(known, numbers)]
+        missing = numbers if known is None else numbers[~_contains(known, numbers)]
         if known is None or len(missing):
             level = self._solve(missing, left)
             if known is not None:
@@ -329,7 +324,7 @@ def _ending_values(moves: Moves, states: States, left: int) -> tuple[Doubles, In
     return worth * (states.offered | selected), act
 
 
-def _held(level: Level, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _contains(level: Level, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
     places = np.minimum(np.searchsorted(level.numbers, numbers), max(len(level.numbers) - 1, 0))
     return level.numbers[places] == numbers if len(level.numbers) else np.zeros(len(numbers), bool)
 

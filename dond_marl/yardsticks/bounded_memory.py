@@ -117,7 +117,7 @@ class _Context:
                 if after is not None and answers is not None:
                     then = after[guesses[left][guess], np.arange(2 * self.n)]  # [2N, K]
                     worth = sure + np.matmul(answers, then.T[:, :, None])[:, :, 0].T
-                acts[left][guess], values[guess] = self._chosen(left, reach[left][guess], worth, ends)
+                acts[left][guess], values[guess] = self._choose(left, reach[left][guess], worth, ends)
             after = values
         assert after is not None
         if self.opening is None:
@@ -126,7 +126,7 @@ class _Context:
         first = after[self._likeliest(answer), np.arange(2 * self.n)]
         return acts, np.einsum("kx,xk->k", self.opening, first)
 
-    def _chosen(self, left: int, weights: Doubles, worth: Doubles, ends: Doubles) -> tuple[Index, Doubles]:
+    def _choose(self, left: int, weights: Doubles, worth: Doubles, ends: Doubles) -> tuple[Index, Doubles]:
         """The best act after each answer, ``[H]``, and its points, ``[H, K]``; ``worth`` is ``[2N, K]``."""
         opens = left == self.odds.rules.max_turns
         agrees = np.zeros(weights.shape) if opens else np.broadcast_to(self.taken[:, None], weights.shape)

@@ -75,7 +75,7 @@ def efficiency(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> 
     deal = deal.astype(bool)  # the ledger keeps bytes
     if (paid := ~deal & scores.any(axis=1)).any():
         raise ImpossibleScore(f"{int(paid.sum())} games without a deal pay; first game {int(paid.argmax())}")
-    best, marks = _compared(scenarios, scores, deal)
+    best, marks = _compare_with_best(scenarios, scores, deal)
     whole = scenarios.pool_values.astype(np.int64)
     got = measures(scores.T.astype(np.int64), whole.T)
     points = points_of_ten(scores, scenarios.pool_values)
@@ -109,7 +109,7 @@ def check_joint(joint: float, scenarios: Scenarios) -> None:
         )
 
 
-def _compared(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> tuple[Measures, Bools]:
+def _compare_with_best(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> tuple[Measures, Bools]:
     """The best measures of each game's scenario, and whether its deal is in the Pareto, Nash, ... sets, ``[4, N]``."""
     distinct, which = _distinct(scenarios)
     best = np.zeros((len(Measures._fields), scenarios.size), dtype=np.int64)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dond_marl.errors import NotComputable
 from dond_marl.game import MAX_VALUE, Act
-from dond_marl.seats import NO_ACT_YET, Doubles, History, Int8s, Partner, Turns, constant, no_hints, no_noise
+from dond_marl.seats import Doubles, Int8s, Partner, Turns, turns_after
 from dond_marl.splits import action_index
 from dond_marl.yardsticks.automata import HasPersonas, Persona
 from dond_marl.yardsticks.beliefs import Beliefs, numbers_of, partner_beliefs
@@ -194,28 +194,13 @@ def _likelihood(partner: Partner, turns: Turns, utilities: Int8s, turn: int) -> 
 def _as_partner(turns: Turns, utilities: Int8s, turn: int) -> Turns:
     """The earlier ``turn`` from the view of the partner of the seat to move, with its values ``[R, 3]``."""
     acts, offers = turns.history.act[:, :turn], turns.history.oA[:, :turn]
-    size = turns.size
-    mask = np.ones((size, len(Act)), dtype=bool)
-    last = acts[:, -1] if turn else constant(NO_ACT_YET, np.int8, size)
-    mask[:, Act.AGREE] = last <= Act.INSIST
-    offered = np.zeros((size, 3), dtype=np.int8)
+    offered = np.zeros((turns.size, 3), dtype=np.int8)
     for earlier in range((turn + 1) % 2, turn, 2):
         claimed = np.less_equal(acts[:, earlier], Act.INSIST)[:, None]
         offered = np.where(claimed, turns.counts - offers[:, earlier], offered)
     # Where one seat is shown the other's values, so is the other.
     revealed = turns.partner_utilities.any(axis=1, keepdims=True)
-    return Turns(
-        rules=turns.rules,
-        prior=turns.prior,
-        counts=turns.counts,
-        my_utilities=utilities,
-        partner_utilities=turns.my_utilities * revealed,
-        history=History(np.ascontiguousarray(acts.T), np.ascontiguousarray(offers.transpose(1, 2, 0)), turn),
-        last_partner_act=last,
-        last_partner_offer_for_me=offered,
-        turns_remaining=constant(turns.rules.max_turns - turn, np.int8, size),
-        act_mask=mask,
-        hint_features=no_hints(size),
-        noise=no_noise(size),
-        game_noise=no_noise(size),
+    history = np.ascontiguousarray(acts.T), np.ascontiguousarray(offers.transpose(1, 2, 0))
+    return turns_after(
+        turns.rules, turns.prior, turns.counts, utilities, *history, offered, turns.my_utilities * revealed
     )

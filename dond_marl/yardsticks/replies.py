@@ -18,19 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act, Rules
-from dond_marl.seats import (
-    NO_ACT_YET,
-    Bools,
-    Decisions,
-    Doubles,
-    History,
-    Int8s,
-    Partner,
-    Turns,
-    constant,
-    no_hints,
-    no_noise,
-)
+from dond_marl.seats import NO_ACT_YET, Bools, Decisions, Doubles, Int8s, Partner, Turns, turns_after
 from dond_marl.splits import action_count, action_index, grid_size
 from dond_marl.yardsticks.contexts import Index, Views, splits_of
 
@@ -100,33 +88,25 @@ class Replies:
 
     def turns(self, view: Index, number: Index, left: int) -> Turns:
         """The turns of partners with the views ``view[R]`` after the queries ``number[R]``."""
-        n, size, taken = self.width, len(view), self.rules.max_turns - left
+        n, taken = self.width, self.rules.max_turns - left
         counts, revealed = self.views.counts[view], self.views.partner_utilities
-        offer, nothing, refusal = number < 2 * n, number == 2 * n, number > 2 * n
+        offer, refusal = number < 2 * n, number > 2 * n
         claim = np.where(offer, number % n, np.where(refusal, number - 2 * n - 1, n))
         claimed = claim < n
         keeps_split = self.splits.oA[view, np.minimum(claim, n - 1)]
-        act = np.where(offer, number // n, np.where(nothing, NO_ACT_YET, Act.DISAGREE)).astype(np.int8)
-        mask = np.ones((size, len(Act)), dtype=bool)
-        mask[:, Act.AGREE] = offer
-        return Turns(
-            rules=self.rules,
-            prior=self.prior,
-            counts=counts,
-            my_utilities=self.views.utilities[view],
-            partner_utilities=constant(0, np.int8, size, 3) if revealed is None else revealed[view],
-            history=self._history(view, act, keeps_split, taken),
-            last_partner_act=act,
-            last_partner_offer_for_me=(counts - keeps_split) * claimed[:, None],
-            turns_remaining=constant(left, np.int8, size),
-            act_mask=mask,
-            hint_features=no_hints(size),
-            noise=no_noise(size),
-            game_noise=no_noise(size),
+        act = np.where(offer, number // n, np.where(refusal, Act.DISAGREE, NO_ACT_YET)).astype(np.int8)
+        return turns_after(
+            self.rules,
+            self.prior,
+            counts,
+            self.views.utilities[view],
+            *self._history(view, act, keeps_split, taken),
+            (counts - keeps_split) * claimed[:, None],
+            None if revealed is None else revealed[view],
         )
 
-    def _history(self, view: Index, act: Int8s, keeps_split: Int8s, taken: int) -> History:
-        """A history that ends with the query.
+    def _history(self, view: Index, act: Int8s, keeps_split: Int8s, taken: int) -> tuple[Int8s, Int8s]:
+        """Acts ``[t, R]`` and offers ``[t, 3, R]`` of a history that ends with the query.
 
         Where the partner opened and this is its second act, it begins with its opening, so that in games of at most
         three turns the history is true. In longer ones it is a placeholder: a memoryless partner does not read it.
@@ -140,7 +120,7 @@ class Replies:
             offers[0] = (self.splits.oA[view, opening % self.width] * offered[:, None]).T
         if taken:
             acts[-1], offers[-1] = act, (keeps_split * (act <= Act.INSIST)[:, None]).T
-        return History(acts, offers, taken)
+        return acts, offers
 
     @property
     def _fits(self) -> Bools:

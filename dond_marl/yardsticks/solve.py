@@ -162,9 +162,9 @@ def _solve_table(counts: bytes, utilities: bytes, max_count: int) -> Solutions:
     blocks = [_solve_block(scenarios.rows(slice(start, start + rows)), max_count) for start in starts]
     bests, concepts = zip(*blocks, strict=True)
     every, pareto, nash, egalitarian, utilitarian, *ultimatum = (
-        Concept(*map(_joined, zip(*parts, strict=True))) for parts in zip(*concepts, strict=True)
+        Concept(*map(_concatenate, zip(*parts, strict=True))) for parts in zip(*concepts, strict=True)
     )
-    best = Measures(*map(_joined, zip(*bests, strict=True)))
+    best = Measures(*map(_concatenate, zip(*bests, strict=True)))
     return Solutions(
         scenarios, max_count, best, every, pareto, nash, egalitarian, utilitarian, (ultimatum[0], ultimatum[1])
     )
@@ -247,7 +247,7 @@ def _unit(scenarios: Scenarios) -> Doubles:
     return product
 
 
-def _joined(parts: tuple[NDArray[Any], ...]) -> NDArray[Any]:
+def _concatenate(parts: tuple[NDArray[Any], ...]) -> NDArray[Any]:
     whole = np.concatenate(parts)
     whole.flags.writeable = False
     return whole

@@ -196,13 +196,13 @@ def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
     for partner in partners:
         check_odds(partner, rules)
     parts = [
-        _expected(partners, scenarios.rows(slice(start, start + BLOCK)), rules, prior)
+        _block_value(partners, scenarios.rows(slice(start, start + BLOCK)), rules, prior)
         for start in range(0, scenarios.size, BLOCK)
     ]
     return Expected(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _expected(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Expected:
+def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Expected:
     size = scenarios.size
     views = [distinct_views(scenarios.counts, scenarios.utilities[:, seat]) for seat in (0, 1)]
     replies = [Replies(partner, rules, own, prior) for partner, (own, _) in zip(partners, views, strict=True)]

@@ -156,7 +156,7 @@ def _member(member: MemberEvaluation) -> dict[str, Any]:
         else {
             "opponent": member.matchups[worst[0]].opponent,
             "seat": SEATS[worst[1]],
-            "share": interval_json(*near.cells.at(*worst)),
+            "share": interval_json(*near.cells.entry(*worst)),
         },
         "agreement": interval_json(*member.agreement),
         "welfare_efficiency": interval_json(*member.welfare),
@@ -173,7 +173,7 @@ def _member(member: MemberEvaluation) -> dict[str, Any]:
                     seat: {"who": each.player, "points": each.points}
                     for seat, each in zip(SEATS, matchup.known, strict=True)
                 },
-                "share": {name: interval_json(*near.cells.at(place, seat)) for seat, name in enumerate(SEATS)},
+                "share": {name: interval_json(*near.cells.entry(place, seat)) for seat, name in enumerate(SEATS)},
             }
             for place, matchup in enumerate(member.matchups)
         },
@@ -233,7 +233,7 @@ def final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
             yield [name, "", figure, "", *format_digits(*rated)]
         for place, matchup in enumerate(member.matchups):
             for number, seat in enumerate(SEATS):
-                yield [name, matchup.opponent, "share", seat, *format_digits(*near.cells.at(place, number))]
+                yield [name, matchup.opponent, "share", seat, *format_digits(*near.cells.entry(place, number))]
                 mark = matchup.marks[number]
                 mean = float(mark.points.mean())
                 bounds = (mean, mean, mean) if mark.kind == EXACT else (math.nan, math.nan, mean)

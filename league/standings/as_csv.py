@@ -139,10 +139,10 @@ def _solution_json(findings: Findings, solution: Solution) -> dict[str, Any]:
     listed = np.argwhere(chances >= LEAST_SHARE)
     listed = listed[np.argsort(-chances[listed[:, 0], listed[:, 1]], kind="stable")]
     return {
-        "values": {seat: interval_json(*solution.values.at(place)) for place, seat in enumerate(SEATS)},
+        "values": {seat: interval_json(*solution.values.entry(place)) for place, seat in enumerate(SEATS)},
         "welfare": interval_json(*solution.welfare),
         "regret_gap": interval_json(*solution.gap),
-        "shares": {seat: _by_member(findings, solution.shares.at(place)) for place, seat in enumerate(SEATS)},
+        "shares": {seat: _by_member(findings, solution.shares.entry(place)) for place, seat in enumerate(SEATS)},
         "support": [
             {"seat_0": findings.members[a], "seat_1": findings.members[b], "chance": float(chances[a, b])}
             for a, b in listed.tolist()
@@ -151,7 +151,7 @@ def _solution_json(findings: Findings, solution: Solution) -> dict[str, Any]:
 
 
 def _by_member(findings: Findings, rated: Estimates) -> dict[str, Any]:
-    return {member: interval_json(*rated.at(place)) for place, member in enumerate(findings.members)}
+    return {member: interval_json(*rated.entry(place)) for place, member in enumerate(findings.members)}
 
 
 def ratings_rows(findings: Findings) -> Iterator[list[str]]:
@@ -160,22 +160,22 @@ def ratings_rows(findings: Findings) -> Iterator[list[str]]:
         "take": findings.take,
         "give": findings.give,
         "duplicate": findings.duplicates,
-        **{f"deviation_{seat}": findings.deviation.at(place) for place, seat in enumerate(SEATS)},
+        **{f"deviation_{seat}": findings.deviation.entry(place) for place, seat in enumerate(SEATS)},
     }
     yield ["member", *(f"{name}{end}" for name in ratings for end in ("", "_low", "_high"))]
     for place, member in enumerate(findings.members):
-        yield [member, *(text for rating in ratings.values() for text in format_digits(*rating.at(place)))]
+        yield [member, *(text for rating in ratings.values() for text in format_digits(*rating.entry(place)))]
 
 
 def _meta_game_rows(findings: Findings) -> Iterator[list[str]]:
     yield ["solution", "figure", "seat", "member", "value", "low", "high"]
     for solution in findings.solutions:
         for place, seat in enumerate(SEATS):
-            yield [solution.name, "points of ten", seat, "", *format_digits(*solution.values.at(place))]
+            yield [solution.name, "points of ten", seat, "", *format_digits(*solution.values.entry(place))]
         yield [solution.name, "welfare", "", "", *format_digits(*solution.welfare)]
         yield [solution.name, "regret gap", "", "", *format_digits(*solution.gap)]
         for place, seat in enumerate(SEATS):
             for number, member in enumerate(findings.members):
-                yield [solution.name, "share", seat, member, *format_digits(*solution.shares.at(place, number))]
+                yield [solution.name, "share", seat, member, *format_digits(*solution.shares.entry(place, number))]
     for number, member in enumerate(findings.members):
-        yield ["alpha-rank", "share", "", member, *format_digits(*findings.alpha_rank.at(number))]
+        yield ["alpha-rank", "share", "", member, *format_digits(*findings.alpha_rank.entry(number))]

@@ -224,9 +224,9 @@ def _rating_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator
                 findings.take,
                 findings.give,
                 findings.duplicates,
-                *(findings.deviation.at(seat) for seat in (0, 1)),
+                *(findings.deviation.entry(seat) for seat in (0, 1)),
             )
-            rated = [_or_none(value) for rating in every for value in rating.at(place)]
+            rated = [_or_none(value) for rating in every for value in rating.entry(place)]
         figures = [_or_none(value) for points in (row.points, *row.as_seat) for value in _with_bounds(points)]
         first = (row.member, roles[row.member], rank if row.ranked else None, row.points.n)
         rows.append((*first, *figures, _or_none(row.deals), *rated))

@@ -227,12 +227,12 @@ class Writes:
 @pytest.mark.parametrize("name", ["counts", "my_utilities", "partner_utilities", "last_partner_act"])
 def test_a_partner_that_writes_into_the_game_fails_and_the_scenarios_stay_as_they_were(name):
     table = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
-    scenarios = pack([table, table.swapped()])
+    scenarios = pack([table, table.swap_seats()])
     partner = Writes(lambda turns: [getattr(turns, name)])
     for occupants, seat in (((partner, seat_occupant("tough")), 0), ((seat_occupant("tough"), partner), 1)):
         with pytest.raises(OccupantError, match=f"the occupant of seat_{seat} failed: ValueError: .* read-only"):
             rollout(occupants, scenarios, seed=0, reveal_partner_utilities=True)
-    assert [scenarios.scenario(row) for row in range(2)] == [table, table.swapped()]
+    assert [scenarios.scenario(row) for row in range(2)] == [table, table.swap_seats()]
 
 
 def test_what_a_partner_writes_into_its_history_or_its_own_copies_changes_nothing():

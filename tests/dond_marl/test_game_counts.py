@@ -199,7 +199,7 @@ def test_swapping_the_seats_swaps_the_payoffs(scenario, max_turns, seed):
     #   seat_0  seat_1  seat_0 ...          seat_0    seat_1  seat_0  seat_1 ...
     #   a       b       c           ->      DISAGREE  a       b       c           with the values exchanged
     state = random_play(np.random.default_rng(seed), scenario, Rules(max_turns, "rejects"))
-    mirrored = played(DISAGREE, *state.history, scenario=scenario.swapped(), rules=Rules(max_turns + 1, "rejects"))
+    mirrored = played(DISAGREE, *state.history, scenario=scenario.swap_seats(), rules=Rules(max_turns + 1, "rejects"))
     ending, allocation, scores = result(state)
     assert result(mirrored) == (ending, allocation and allocation[::-1], scores[::-1])
 

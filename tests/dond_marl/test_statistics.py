@@ -55,7 +55,7 @@ def test_swaps_and_renamings_of_a_scenario_share_its_group(source):
     for order in itertools.permutations(range(3)):
         renamed = Scenarios(table.counts[:, order], table.utilities[:, :, order])
         assert (scenario_groups(renamed) == groups).all()
-        assert (scenario_groups(renamed.swapped()) == groups).all()
+        assert (scenario_groups(renamed.swap_seats()) == groups).all()
 
 
 def test_each_orbit_of_lewis_has_its_own_group():

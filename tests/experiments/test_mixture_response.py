@@ -90,7 +90,7 @@ def test_played_response_earns_the_computed_points(seat):
 def test_response_to_stochastic_members_equals_brute_force(turns, seat):
     """The plain rules and every chance; what is found without remembering much earns no more."""
     members = [Moody(1), seat_occupant("heuristic"), Moody(2)]
-    table = TINY[:3] if seat == 0 else [scenario.swapped() for scenario in TINY[:3]]
+    table = TINY[:3] if seat == 0 else [scenario.swap_seats() for scenario in TINY[:3]]
     expected = gambled(members, table, seat, Rules(turns))
     found = mixture_response(members, seat, pack(table), rules=Rules(turns))
     assert found.value == pytest.approx((expected, expected), abs=1e-9)

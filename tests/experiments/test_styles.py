@@ -154,7 +154,7 @@ def test_training_and_measurement_scenarios_are_disjoint(tmp_path):
     learned, measured = config.env.open_source().table, heldout_terms().scenarios
     keys = [
         {bytes(row) for row in np.concatenate([table.counts, table.utilities.reshape(-1, 6)], axis=1)}
-        for table in (learned, measured, measured.swapped())
+        for table in (learned, measured, measured.swap_seats())
     ]
     assert not keys[0] & (keys[1] | keys[2]) and len(keys[1]) == measured.size
     for elsewhere in ("env.split=all", "env.split=paper_test", "env.scenarios=uniform"):

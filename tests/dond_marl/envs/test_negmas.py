@@ -175,7 +175,7 @@ def test_agent_that_kills_its_process_loses_only_its_own_games(alone):
 
 
 def test_who_asks_for_the_others_utility_is_told_a_guess_of_the_pool_alone():
-    told = worker.supposed_ufun([1, 2, 0], 1)
+    told = worker.presumed_ufun_of([1, 2, 0], 1)
     assert [float(told(given)) for given in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 2, 0)]] == [1, 0.5, 0.75, 0]
     curious = NegMASPartner("scripted_negotiators.Curious")
     for seat, games in enumerate(both_seats(curious, seat_occupant("stubborn"))):

@@ -405,7 +405,7 @@ def test_infos_are_the_callers_to_change():
 
 
 def test_scenarios_of_a_block_can_be_set_one_by_one():
-    scenarios = pack([TABLE, TABLE.swapped()])
+    scenarios = pack([TABLE, TABLE.swap_seats()])
     env = against("heuristic", seat=0)
     for row in range(2):
         seen, _ = env.reset(options={"scenario": scenarios.scenario(row)})

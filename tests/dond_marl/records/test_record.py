@@ -132,7 +132,7 @@ def test_a_record_that_does_not_replay_to_its_outcome_is_refused():
             dataclasses.replace(record, actions=(*record.actions, Action(Act.END))),
             "turn 4 cannot be played: the game is",
         ),
-        (dataclasses.replace(record, scenario=TABLE.swapped()), "replays to"),
+        (dataclasses.replace(record, scenario=TABLE.swap_seats()), "replays to"),
         (dataclasses.replace(record, rules=Rules(2)), "turn 3 cannot be played"),
     ]
     for record, complaint in wrong:

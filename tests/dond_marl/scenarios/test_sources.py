@@ -25,7 +25,7 @@ def test_the_legal_space_of_the_paper_holds_5295_ordered_scenarios():
     space = lewis_space()
     assert space.size == len(set(rows(space))) == 5295
     assert rows(space) == sorted(rows(space)), "the enumeration is in lexicographic order"
-    assert set(rows(space.swapped())) == set(rows(space)), "swapping the seats stays inside"
+    assert set(rows(space.swap_seats())) == set(rows(space)), "swapping the seats stays inside"
 
 
 def test_legal_space_by_brute_force_over_one_pool():
@@ -43,7 +43,7 @@ def test_legal_space_by_brute_force_over_one_pool():
 
 def test_the_test_set_of_the_paper_is_the_published_test_file_and_its_swaps(data_dir):
     published = Scenarios(*load_dialogue_scenarios("test", data_dir))
-    both = set(rows(published)) | set(rows(published.swapped()))
+    both = set(rows(published)) | set(rows(published.swap_seats()))
     heldout = open_source("lewis", split="paper_test").table
     assert set(rows(heldout)) == both and heldout.size == len(both) == len(PAPER_TEST) == 392
 
@@ -52,7 +52,7 @@ def test_no_scenario_of_the_paper_s_test_set_is_among_the_published_self_play_ga
     games = Scenarios(*load_self_play(data_dir))
     assert games.size == 4086
     heldout = set(rows(open_source("lewis", split="paper_test").table))
-    assert not heldout & (set(rows(games)) | set(rows(games.swapped())))
+    assert not heldout & (set(rows(games)) | set(rows(games.swap_seats())))
     assert set(rows(games)) <= set(rows(lewis_space())), "all of them are legal"
 
 

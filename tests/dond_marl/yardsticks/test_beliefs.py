@@ -38,7 +38,7 @@ def test_lewis_belief_is_uniform_over_fitting_scenarios():
 def test_both_seats_have_equal_beliefs():
     space = lewis_space()
     first = beliefs("lewis", space.counts, space.utilities[:, 0])
-    other = space.swapped()
+    other = space.swap_seats()
     second = beliefs("lewis", other.counts, other.utilities[:, 1])
     assert (first.types == second.types).all()
 

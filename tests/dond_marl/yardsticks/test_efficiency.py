@@ -164,7 +164,7 @@ def test_played_games_are_in_the_sets_that_hold_their_allocation(source):
 def test_swapping_seats_swaps_points():
     games = random_games(2000, "uniform", seed=1)
     one = efficiency_of(games)
-    other = efficiency(games.scenarios.swapped(), games.scores[:, ::-1], games.deal)
+    other = efficiency(games.scenarios.swap_seats(), games.scores[:, ::-1], games.deal)
     np.testing.assert_array_equal(one.points, other.points[:, ::-1])
     for name in set(Efficiency._fields) - {"points"}:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)

@@ -185,7 +185,7 @@ def test_every_concept_is_what_plain_enumeration_finds(scenarios, max_count):
 
 def test_swapping_the_seats_swaps_every_set_and_point():
     scenarios = open_source("uniform", max_count=3).draw(np.random.default_rng(0), 400)
-    first, second = solve(scenarios), solve(scenarios.swapped())
+    first, second = solve(scenarios), solve(scenarios.swap_seats())
     ones, others = concepts(first), concepts(second)
     others["ultimatum of seat_0"], others["ultimatum of seat_1"] = second.ultimatum[::-1]
     for row in range(scenarios.size):

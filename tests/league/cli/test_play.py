@@ -387,7 +387,7 @@ def test_any_width_shows_every_number_and_names_are_inert(columns, color):
 def test_a_person_sits_in_the_play_loop_like_anybody_else():
     ann = Scripted(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (1, 0, 2)), Action(Act.PROPOSE, (1, 0, 1)))
     bob = Scripted(Action(Act.PROPOSE, (0, 2, 1)), Action(Act.AGREE), Action(Act.END))
-    games = rollout((Human(ann), Human(bob)), pack([SCENARIO, SCENARIO.swapped()]), seed=0)
+    games = rollout((Human(ann), Human(bob)), pack([SCENARIO, SCENARIO.swap_seats()]), seed=0)
     # Both games at once: ann asks twice, bob counters in the first and agrees in the second, ann answers, bob ends it.
     assert [(view.seat, view.place, view.places) for view in ann.seen] == [(0, 1, 2), (0, 2, 2), (0, 1, 1)]
     assert ann.seen[2].state.history == (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 1)))
@@ -462,7 +462,7 @@ class Leaves:
 def test_the_terminal_itself_can_be_named_and_shows_games_side_by_side(monkeypatch, capsys):
     person = human("league.display.game:Terminal")
     monkeypatch.setattr(sys, "stdin", io.StringIO("p 1 2 2\np 1 2 2\n"))
-    rollout((person, seat_occupant("pushover")), pack([SCENARIO, SCENARIO.swapped()]), seed=0)
+    rollout((person, seat_occupant("pushover")), pack([SCENARIO, SCENARIO.swap_seats()]), seed=0)
     assert "turn 1 of 10 · game 2 of 2 side by side" in capsys.readouterr().out
 
 
