@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from dond_marl.game import ITEMS, State
+from dond_marl.game import State, Triple
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause, Partner
 from league.display.session import tally
 from league.display.svg.frontier import drawing, frontier_table, legend, plane_of, scores, verdict
-from league.display.svg.markup import Markup, counted, element, joined, numbers_table, points
+from league.display.svg.markup import Markup, counted, points
 from league.evaluation.analysis import BEST, GOOD, Analysis, JudgedAct, ValuedAct, analyse_acts, judgement
 from league.web.bargaining_table import describe_act
-from league.web.frame import facts_list
-
-LOCAL_LINK = "The link works on this machine only, while this page is served. To send the game, download it: one file."
+from league.web.frame import render
 
 
 class GameAddress(NamedTuple):
@@ -41,69 +39,48 @@ def result(played: Sequence[tuple[GameRecord, int]], partner: str) -> Markup:
     """Scores, verdict and picture of the last game of ``played``, each a record and the person's seat."""
     record, seat = played[-1]
     at = plane_of(record, seat)
-    head = element(
-        "div",
-        element("div", scores(at), class_="scores"),
-        element("p", verdict(at), class_="verdict"),
-        *_fallback_acts(record, seat, partner),
-        shares_table(record, seat),
-        class_="outcome",
-    )
-    picture = element(
-        "figure",
+    return render(
+        "play",
+        "result",
+        scores(at),
+        verdict(at),
+        _fallback_acts(record, seat, partner),
+        _shares(record, seat),
         drawing(at),
-        element("figcaption", legend(at)),
-        element("details", element("summary", "In numbers"), frontier_table(at), class_="more"),
-        class_="picture",
+        legend(at),
+        frontier_table(at),
+        _tally(played),
     )
-    return element("div", head, picture, tally_line(played), class_="result")
 
 
-def shares_table(record: GameRecord, seat: int) -> Markup:
-    """Table of the items and values of both sides and of what each got."""
-    scenario, outcome = record.scenario, record.outcome
-    rows = [("on the table", scenario.counts, "")]
-    for name, owner, side in (("you", seat, "me"), ("they", 1 - seat, "they")):
-        rows.append((f"worth to {'you' if side == 'me' else 'them'}, each", scenario.utilities[owner], side))
-        share = (0, 0, 0) if outcome.allocation is None else outcome.allocation[owner]
-        rows.append((f"{name} got", share, f"{side} got"))
-    body = [
-        element("tr", element("th", label, scope="row"), *(element("td", n) for n in numbers), class_=side or None)
-        for label, numbers, side in rows
+def _shares(record: GameRecord, seat: int) -> list[tuple[str, Triple, str]]:
+    """The items and values of both sides and what each got: label, numbers by item, and side."""
+    values, allocation = record.scenario.utilities, record.outcome.allocation or ((0, 0, 0), (0, 0, 0))
+    return [
+        ("on the table", record.scenario.counts, ""),
+        ("worth to you, each", values[seat], "me"),
+        ("you got", allocation[seat], "me got"),
+        ("worth to them, each", values[1 - seat], "they"),
+        ("they got", allocation[1 - seat], "they got"),
     ]
-    return numbers_table("Cards on the table", (None, *(f"{item}s" for item in ITEMS)), body)
 
 
-def tally_line(played: Sequence[tuple[GameRecord, int]]) -> Markup | None:
+def _tally(played: Sequence[tuple[GameRecord, int]]) -> str:
     """Deals and mean points of the sitting, from its second game on."""
     if len(played) < 2:
-        return None
+        return ""
     deals, mine, theirs = tally(played)
     total = f"{len(played)} games together, {counted(deals, 'deal')}"
-    return element("p", f"{total}: you {mine:.1f}, they {theirs:.1f} points of ten on average.", class_="tally")
+    return f"{total}: you {mine:.1f}, they {theirs:.1f} points of ten on average."
 
 
-def _fallback_acts(record: GameRecord, seat: int, partner: str) -> list[Markup]:
+def _fallback_acts(record: GameRecord, seat: int, partner: str) -> list[str]:
     """Counts of the partner's acts that a fallback policy played, by cause."""
     causes = record.causes[1 - seat :: 2]
     return [
-        element(
-            "p", f"{causes.count(cause)} of {partner}'s acts were played by its fallback ({Cause(cause).name.lower()})."
-        )
+        f"{causes.count(cause)} of {partner}'s acts were played by its fallback ({Cause(cause).name.lower()})."
         for cause in sorted(set(causes) - {Cause.FREE})
     ]
-
-
-def game_links(game: GameAddress) -> Markup:
-    """Links to a game of a file: its replay, to copy too, and its record."""
-    link, record = game.url(), game.url("/replay/game.json")
-    links = (
-        element("a", "Link to this game", class_="link", href=link),
-        element("button", "Copy the link", class_="link", type="button", data_copy=link),
-        element("a", "Download it", class_="link", href=record, download="game.json"),
-        element("span", class_="quiet", role="status"),
-    )
-    return joined((element("p", *links, class_="keep"), element("p", LOCAL_LINK, class_="quiet")))
 
 
 def best_response_line(partner: str, score: int) -> Markup:
@@ -112,7 +89,7 @@ def best_response_line(partner: str, score: int) -> Markup:
         f"In your place the best response to {partner} gets {points(score)} in this game. It knows how {partner} "
         f"answers, but not what it values. What it could expect beforehand is in the analysis, act by act."
     )
-    return element("p", text, class_="quiet")
+    return render("forms", "quiet", text)
 
 
 def analysis_panel(
@@ -120,22 +97,17 @@ def analysis_panel(
 ) -> Markup:
     """The analysis of one seat; slow. ``possessive``: the possessive of the player, such as ``your``."""
     try:
-        content = analysed(analyse_acts(record, seat, partner, expert), possessive)
+        found = analyse_acts(record, seat, partner, expert)
     except Exception as error:  # noqa: BLE001  # partners of other packages may raise anything
-        content = element("p", f"These acts cannot be analysed: {type(error).__name__}.", class_="quiet")
-    return element("section", element("h2", "Analysis"), content, class_="panel analysis", aria_label="Analysis")
+        return render("play", "analysis", f"These acts cannot be analysed: {type(error).__name__}.", (), "")
+    return render_analysis(found, possessive)
 
 
-def analysed(found: Analysis, possessive: str = "your") -> Markup:
+def render_analysis(found: Analysis, possessive: str = "your") -> Markup:
     """An analysis as a summary, a list of acts with their cost, and the basis of comparison."""
     if not found.acts:
-        return element("p", "There is no act to analyse: the game was over before one.", class_="quiet")
-    acts = element("ol", *(_act_item(judged) for judged in found.acts), class_="judged")
-    first, last = (
-        element("p", summary(found, possessive), class_="in-short"),
-        element("p", found.compared, class_="quiet"),
-    )
-    return joined((first, acts, last))
+        return render("play", "analysis", "There is no act to analyse: the game was over before one.", (), "")
+    return render("play", "analysis", summary(found, possessive), list(map(_act_item, found.acts)), found.compared)
 
 
 def summary(found: Analysis, possessive: str = "your") -> str:
@@ -152,44 +124,33 @@ def summary(found: Analysis, possessive: str = "your") -> str:
     return f"Act {at} was the costliest: it {judgement(found.acts[worst])} of what could be expected."
 
 
-def _act_item(judged: JudgedAct) -> Markup:
-    """One analysed act: its judgement, alternatives by whether they are better, and the expert's act."""
-    state, verdict_ = judged.state, judgement(judged)
-    mark = "best" if verdict_ in ("best", "good") else "lost"
-    head = element(
-        "p",
-        element("span", f"Act {len(state.history) + 1}", class_="who"),
-        element("b", describe_act(judged.played.action, state)),
-        element("span", verdict_, class_=f"judgement {mark}") if verdict_ else None,
-        element("small", f"{_expected(judged.played.points)} expected") if verdict_ else None,
-    )
-    lines = [(term, joined(_valued(each, state) for each in others)) for term, others in _alternatives(judged)]
+def _act_item(judged: JudgedAct) -> dict[str, object]:
+    """One analysed act: its judgement, the other acts by whether they are better, and the expert's act."""
+    state = judged.state
+    others: dict[str, list[tuple[str, str]]] = {"Better": [], "As good": [], "Worse": []}
+    for each in judged.best:
+        gain = each.points - judged.played.points
+        others["As good" if abs(gain) < BEST else "Better" if gain > 0 else "Worse"].append(_describe(each, state))
     if judged.expert is not None:
         same = judged.expert.action == judged.played.action
-        lines.append(("Expert", element("span", "the same") if same else _valued(judged.expert, state)))
-    return element("li", head, facts_list(lines, "facts-list"))
-
-
-def _alternatives(judged: JudgedAct) -> Iterator[tuple[str, list[ValuedAct]]]:
-    """The other acts in groups: better than the played one, as good, worse; empty groups are left out."""
-    gains = [(each.points - judged.played.points, each) for each in judged.best]
-    groups = {
-        "Better": [each for gain, each in gains if gain >= BEST],
-        "As good": [each for gain, each in gains if abs(gain) < BEST],
-        "Worse": [each for gain, each in gains if gain <= -BEST],
+        others["Expert"] = [("the same", "") if same else _describe(judged.expert, state)]
+    words, expected = _describe(judged.played, state)
+    return {
+        "number": len(state.history) + 1,
+        "words": words,
+        "verdict": judgement(judged),
+        "expected": expected,
+        "others": [(term, acts) for term, acts in others.items() if acts],
     }
-    yield from ((term, others) for term, others in groups.items() if others)
 
 
-def _valued(act: ValuedAct, state: State) -> Markup:
-    """An act with its expected points."""
-    expected = None if math.isnan(act.points) else element("small", f"{_expected(act.points)} expected")
-    return element("span", element("span", describe_act(act.action, state)), expected, class_="worth")
-
-
-def _expected(value: float) -> str:
-    rounded = round(value, 1)
-    return points(int(rounded)) if rounded == int(rounded) else f"{rounded:.1f} points"
+def _describe(act: ValuedAct, state: State) -> tuple[str, str]:
+    """An act and its expected points, in words."""
+    rounded = round(act.points, 1)
+    if math.isnan(rounded):
+        return describe_act(act.action, state), ""
+    value = points(int(rounded)) if rounded == int(rounded) else f"{rounded:.1f} points"
+    return describe_act(act.action, state), f"{value} expected"
 
 
 def record_address(book: Path, number: int) -> GameAddress:

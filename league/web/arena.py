@@ -15,12 +15,12 @@ from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Doubles, Partner, Rows
 from dond_marl.statistics import TEN, Estimate
 from league.display.svg.axes import Axes
-from league.display.svg.markup import Markup, element, joined, numbers_table, svg
+from league.display.svg.markup import Markup, element, svg
 from league.evaluation.matches import Terms
 from league.evaluation.outcomes import Figures, Outcomes, figures, join_seats, outcomes_of, score_pairs
 from league.tables.figures import with_margin
 from league.web.background import MATCH_SECONDS, WithDeadline
-from league.web.frame import form, problem, select, submit, text_field
+from league.web.frame import render
 from league.web.occupants import (
     OccupantMenu,
     make_partner,
@@ -111,16 +111,7 @@ def figures_table(match: Match) -> Markup:
         ("gap between the two, per deal", with_margin(player.gap)),
         ("acts per game", with_margin(player.turns)),
     ]
-    body = [
-        element("tr", element("th", name, scope="row"), element("td", mine), element("td", theirs))
-        for name, mine, theirs in rows
-    ]
-    body += [
-        element("tr", element("th", name, scope="row"), element("td", value, colspan=2, class_="both"))
-        for name, value in shared
-    ]
-    caption = f"{match.games:,} games on {match.source}, seed {match.seed}; ± is the 95 % interval over scenarios"
-    return numbers_table(caption, (None, *match.names), body, "numbers wide")
+    return render("arena", "figures", match, rows, shared)
 
 
 def landing_chart(match: Match) -> Markup:
@@ -172,30 +163,12 @@ def arena_page(
     choosers = []
     for field, label, usual in zip(("one", "other"), ("One", "The other"), DEFAULT_PAIR, strict=True):
         key = values.get(field, usual)
-        example = {"placeholder": "boulware(exponent=2)", "spellcheck": "false"}
-        menu_ = select(label, field, menu.groups, key if key in menu.candidates else usual)
-        typed = text_field(
-            f"{label}: name and parameters", f"{field}_typed", values.get(f"{field}_typed", ""), **example
-        )
-        choosers.append(element("div", menu_, typed, class_="player"))
+        chosen = key if key in menu.candidates else usual
+        choosers.append((label, field, menu.groups, chosen, values.get(f"{field}_typed", "")))
     sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
-    fields = (
-        select("Items and values", "source", source_choices(data_dir), values.get("source", "lewis/train")),
-        select("How many", "size", sizes, values.get("size", str(SIZES[1]))),
-        text_field("Seed", "seed", values.get("seed", "0"), inputmode="numeric"),
-    )
-    setup = form(
-        "/arena",
-        element("div", *choosers, class_="fields two"),
-        element("div", *fields, class_="fields"),
-        submit("Play the match"),
-        problem(why),
-        class_="panel choose arena-form",
-        data_part="content",
-        data_busy="They are playing …",
-    )
-    heading = element("p", "Two occupants play the same scenarios twice, each opening once.", class_="quiet")
-    return joined((element("h1", "Arena"), heading, setup, None if match is None else _match_panels(match, link)))
+    values = {"source": "lewis/train", "size": str(SIZES[1]), "seed": "0", **values}
+    played = Markup("") if match is None else _match_panels(match, link)
+    return render("arena", "page", choosers, source_choices(data_dir), sizes, values, why, played)
 
 
 def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | None) -> Match:
@@ -222,28 +195,8 @@ def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | Non
 
 
 def _match_panels(match: Match, link: Callable[[GameRecord], str]) -> Markup:
-    table = element("div", figures_table(match), class_="scroll", tabindex="0", role="region", aria_label="Figures")
-    note = element("p", "A circle's area is the number of games; red is no deal.", class_="quiet")
-    lists = []
-    for heading, games in (("Most of the joint score", match.best), ("Least of it", match.worst)):
-        rows = [
-            element(
-                "li",
-                element("a", title(record), class_="link", href=link(record), data_part="stepper", data_into="watched"),
-            )
-            for record in games
-        ]
-        lists.append(element("div", element("h3", heading), element("ul", *rows, class_="games")))
-    panels = (
-        element("section", table, class_="panel"),
-        element("section", element("h2", "Where games ended"), landing_chart(match), note, class_="panel"),
-    )
-    watch = element(
-        "section",
-        element("h2", "Look at one"),
-        element("div", *lists, class_="two-lists"),
-        element("div", id="watched", class_="looked-at"),
-        class_="panel",
-    )
-    figures_ = element("div", *panels, class_="two-panels")
-    return element("div", figures_, watch, id="match", class_="match", aria_live="polite")
+    lists = {
+        heading: [(title(record), link(record)) for record in games]
+        for heading, games in (("Most of the joint score", match.best), ("Least of it", match.worst))
+    }
+    return render("arena", "match", figures_table(match), landing_chart(match), lists)

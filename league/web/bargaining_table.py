@@ -2,7 +2,7 @@
 
 The items are checkboxes in a form: a checked one lies on the person's side. So a game can be played without a script;
 ``static/table.js`` adds the worth of the split as it is chosen, and the keys. The first half of this module is the
-wording (values and sentences), the second half the markup.
+wording (values and sentences), the second half the markup, by ``templates/table.html.j2``.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from typing import NamedTuple
 from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
 from dond_marl.records.transcript import describe_items, describe_secret_act, phrase_act
 from league.display.game import protocol, talk_would_end, warning
-from league.display.svg.markup import Markup, element, joined, points
-from league.display.typed_lines import MAX_CHARACTERS
-from league.web.frame import form
+from league.display.svg.markup import Markup, joined, points
+from league.web.frame import render
 from league.web.live_game import Hint
 from partners.human import View
 
-ACT_ORDER = (Act.AGREE, Act.PROPOSE, Act.INSIST, Act.DISAGREE, Act.END)  # of the buttons
-ACT_KEYS = {Act.AGREE: "a", Act.PROPOSE: "p", Act.INSIST: "i", Act.DISAGREE: "d", Act.END: "e"}
+ACT_KEYS = {Act.AGREE: "a", Act.PROPOSE: "p", Act.INSIST: "i", Act.DISAGREE: "d", Act.END: "e"}  # in the buttons' order
 KEEP = "keep"  # form field: the index of an item type, once for each item that is split
 MAX_PIPS = 20  # turns that are drawn as marks
 
@@ -269,10 +267,28 @@ def keep_fields(split: Triple) -> dict[str, object]:
 # Markup
 
 
+class Answer(NamedTuple):
+    """An answer to a question: a form with ``hidden`` fields, or a link for ``None``."""
+
+    label: str
+    address: str
+    hidden: Mapping[str, object] | None
+    style: str = "button small"
+    focus: bool = False
+
+
+class Question(NamedTuple):
+    """A question before an act is played; ``safe``: the first answer loses nothing and is highlighted."""
+
+    text: str
+    answers: tuple[Answer, ...]
+    safe: bool = False
+
+
 def game_section(
     state: State,
     seat: int,
-    *hand: object,
+    *hand: Markup,
     partner: str,
     heading: str,
     facts: Sequence[object],
@@ -286,117 +302,24 @@ def game_section(
     section, for scripts and for programs that play a study.
     """
     rules, scenario = state.rules, state.scenario
-    note = protocol(rules)
-    status = element(
-        "header",
-        element("h1", heading, aria_live="polite"),
-        element("p", *(element("span", fact) for fact in facts), class_="facts"),
-        element("p", note, class_="protocol quiet") if note else None,
-        element("p", turn_marks(state, seat), class_="pips", aria_hidden="true"),
-        element("p", working, class_="working", role="status") if working else None,
-        class_="status",
-    )
-    acts = [[action.act_type.name, list(action.oA)] for action in state.history]
-    known = {
-        "data_seat": str(seat),
-        "data_pool": json.dumps(scenario.counts),
-        "data_values": json.dumps(scenario.utilities[seat]),
-        "data_said": json.dumps(acts),
-        "data_acts": str(rules.max_turns),
+    data = {
+        "data-seat": seat,
+        "data-pool": json.dumps(scenario.counts),
+        "data-values": json.dumps(scenario.utilities[seat]),
+        "data-said": json.dumps([[action.act_type.name, list(action.oA)] for action in state.history]),
+        "data-acts": rules.max_turns,
     }
+    taken = ["me" if turn % 2 == seat else "they" for turn in range(len(state.history))]
+    pips = [*taken, *[None] * (rules.max_turns - len(taken))] if rules.max_turns <= MAX_PIPS else []
     spoken = conversation(state, seat, partner, typed, thinking)
-    own_side = element("div", *hand, class_="hand")
-    named = {"id": "game", "class_": "game", "tabindex": "-1", "aria_label": "The game"}
-    return element("section", status, spoken, own_side, **named, **known)
-
-
-def turn_marks(state: State, seat: int) -> Markup:
-    """The turns of the game as marks: taken by either side, or left; nothing for long games."""
-    taken, most = len(state.history), state.rules.max_turns
-    if most > MAX_PIPS:
-        return Markup("")
-    sides = [("me" if turn % 2 == seat else "they") if turn < taken else None for turn in range(most)]
-    return joined(element("i", class_=side) for side in sides)
+    return render("table", "game", heading, facts, protocol(rules), pips, working, spoken, joined(hand), data)
 
 
 def conversation(
     state: State, seat: int, partner: str, typed: Mapping[int, str] | None = None, thinking: bool = False
 ) -> Markup:
     """The acts so far as a log that screen readers follow; ``thinking``: the partner is to move."""
-    lines = [
-        element(
-            "li",
-            element("span", "You" if line.mine else partner, class_="who"),
-            element("p", line.text),
-            element("p", f"“{line.message}”", class_="message") if line.message else None,
-            element("small", line.note) if line.note else None,
-            class_="me" if line.mine else "they",
-        )
-        for line in talk_lines(state, seat, typed)
-    ]
-    log = element(
-        "div", element("ol", *lines, class_="lines"), class_="log", role="log", tabindex="0", aria_label="Conversation"
-    )
-    dots = (element("i", aria_hidden="true") for _ in range(3))
-    busy = element(
-        "p", element("span", f"{partner} is thinking", class_="quiet"), *dots, class_="thinking", hidden=not thinking
-    )
-    return element("section", log, busy, class_="talk", aria_label="Conversation so far")
-
-
-def board(view: View, split: Triple, *, frozen: bool = False) -> Markup:
-    """The items as checkboxes in three lanes, below what each side would get; ``frozen``: none can be moved."""
-    most = max(view.counts)
-    columns = 2 if most <= 4 else 3 if most <= 9 else 4
-    theirs = view.state.scenario.utilities[1 - view.seat] if view.revealed else (None, None, None)
-    lanes = []
-    for index, (item, number, value) in enumerate(zip(ITEMS, view.counts, view.values, strict=True)):
-        tokens = [
-            element(
-                "label",
-                element(
-                    "input",
-                    type="checkbox",
-                    name=KEEP,
-                    value=str(index),
-                    checked=place < split[index],
-                    disabled=frozen,
-                    aria_label=f"{item} {place + 1} of {number}, worth {points(value)} to you: keep it",
-                ),
-                element("span", class_=f"glyph {item}"),
-                class_="token",
-                style=f"--x:{place % columns};--y:{place // columns}",
-            )
-            for place in range(number)
-        ]
-        partner_value = theirs[index]
-        rate = element(
-            "p",
-            element("span", f"{item}s"),
-            element("b", f"{points(value)} each"),
-            None if partner_value is None else element("small", f"{partner_value} to them"),
-            class_="rate",
-        )
-        lanes.append(element("div", *tokens, rate, class_="lane", role="group", aria_label=f"{item}s"))
-    own, whole = worth(view.values, split), worth(view.values, view.counts)
-    bar = element("i", style=f"width:{100 * own / max(whole, 1):.0f}%")
-    return element(
-        "div",
-        element(
-            "p", element("b", "They get"), element("span", describe_items(rest(view.counts, split))), class_="side they"
-        ),
-        element("div", *lanes, class_="lanes"),
-        element(
-            "p",
-            element("b", "You keep"),
-            element("span", describe_items(split)),
-            element("span", bar, class_="bar", aria_hidden="true"),
-            element("strong", f"{own} of {points(whole)}", aria_live="polite"),
-            class_="side me",
-        ),
-        class_="board",
-        style=f"--rows:{-(-most // columns)};--columns:{columns}",
-    )
+    return render("table", "conversation", talk_lines(state, seat, typed), partner, thinking)
 
 
 def turn_form(
@@ -404,133 +327,35 @@ def turn_form(
     split: Triple,
     action: str,
     hidden: Mapping[str, object],
-    *between: object,
+    *,
+    messages: bool = False,
     playing: bool = True,
     why: str = "",
     part: str | None = None,
 ) -> Markup:
-    """The form of a turn, posted to ``action``: the board, ``between``, and a button for each act.
+    """The form of a turn, posted to ``action``: the board, and a button for each act.
 
-    ``playing`` is false while the partner is to move: the same form with nothing enabled. The first button of the form
-    is disabled, so that Enter in a field of the form plays no act.
+    ``messages``: with the field of a text that is sent with an act, where the rules allow it. ``playing`` is false
+    while the partner is to move: the same form with nothing enabled.
     """
-    first = main_act(view, split) if playing else None
     choices = {choice.act: choice for choice in act_choices(view, split)}
-    buttons = [
-        element(
-            "button",
-            element("b", choices[act].label),
-            element("small", choices[act].detail),
-            element("kbd", ACT_KEYS[act].upper(), aria_hidden="true"),
-            class_=f"act {act.name.lower()}{' primary' if act is first else ''}",
-            type="submit",
-            name="act",
-            value=act.name,
-            disabled=not (playing and choices[act].legal),
-            aria_keyshortcuts=ACT_KEYS[act],
-        )
-        for act in ACT_ORDER
-        if act in choices
-    ]
+    buttons = [(choices[act], key) for act, key in ACT_KEYS.items() if act in choices]
+    highlighted = main_act(view, split) if playing else None
     offered = None if view.theirs is None else worth(view.values, rest(view.counts, view.theirs))
-    acts = element(
-        "div",
-        *buttons,
-        class_="acts",
-        role="group",
-        aria_label="What you can say",
-        data_offered=None if offered is None else str(offered),
-    )
-    message = element("p", why, class_="problem", role="alert")
-    return form(
-        action,
-        element("button", type="submit", disabled=True, hidden=True),
-        element("div", board(view, split, frozen=not playing), class_="table"),
-        *between,
-        acts,
-        message,
-        hidden=hidden,
-        class_="turn",
-        id="turn",
-        data_part=part,
+    message = messages and view.state.rules.message_length > 0
+    return render(
+        "table", "turn", view, split, action, hidden, buttons, highlighted, offered, message, playing, why, part
     )
 
 
-def hint_box(hint: Hint, view: View) -> Markup:
-    """A hint before the person's act; an offer in it can be put on the table."""
-    lay = ",".join(map(str, hint.action.oA)) if hint.action.act_type.is_offer else None
-    put = element("button", "Put it on the table", class_="button small", type="button", data_lay=lay)
-    return element(
-        "div",
-        element("span", "Psst", class_="badge"),
-        element("p", describe_hint(hint, view)),
-        put if lay else None,
-        class_="hint",
-        role="status",
-    )
-
-
-def message_field(view: View) -> Markup | None:
-    """The field of a text that is sent with an act, where the rules allow messages; not with a secret claim."""
-    length = view.state.rules.message_length
-    if not length:
-        return None
-    silent = view.state.claiming
-    line = element(
-        "input",
-        name="message",
-        id="message",
-        maxlength=length,
-        autocomplete="off",
-        disabled=silent,
-        placeholder="nothing is said with a secret claim" if silent else "nothing",
-        data_turn=str(len(view.state.history)),
-    )
-    return element("div", element("label", "Said with your act", for_="message"), line, class_="field")
-
-
-def sentence_form(
-    action: str, hidden: Mapping[str, object], line: str = "", *, focus: bool = False, part: str | None = None
-) -> Markup:
-    """The form of a sentence that is read as an act; ``line``: what stands in it."""
-    field = element(
-        "input",
-        name="words",
-        id="words",
-        maxlength=MAX_CHARACTERS,
-        autocomplete="off",
-        placeholder="or say it in your own words, in English",
-        value=line or None,
-        autofocus=focus,
-        data_turn=str(hidden.get("turn", "")),
-    )
-    label = element("label", "Say it in your own words", class_="hidden", for_="words")
-    button = element("button", "Say", class_="button", type="submit")
-    return form(action, label, field, button, hidden=hidden, class_="say", data_table="turn", data_part=part)
-
-
-def confirmation(question: str, *answers: Markup, safe: bool) -> Markup:
-    """A question before an act is played, with buttons; ``safe``: the first answer loses nothing and is highlighted."""
-    text = element("p", question, aria_live="polite")
-    label = "What you meant" if safe else "Are you sure?"
-    return element("div", text, *answers, class_="confirm", role="group", aria_label=label)
-
-
-def confirm_form(
-    label: str, action: str, act: Action, hidden: Mapping[str, object], *, focus: bool = False, part: str | None = None
-) -> Markup:
-    """The button that confirms an act."""
+def act_answer(label: str, address: str, act: Action, hidden: Mapping[str, object], *, focus: bool = False) -> Answer:
+    """The answer that plays an act."""
     fields = {**hidden, **(keep_fields(act.oA) if act.act_type.is_offer else {}), "act": act.act_type.name, "sure": 1}
-    class_ = "button small primary" if focus else "button small"
-    button = element("button", label, class_=class_, type="submit", autofocus=focus)
-    return form(action, button, hidden=fields, data_part=part)
+    return Answer(label, address, fields, "button small primary" if focus else "button small", focus)
 
 
-def really(
-    view: View, act: Action, action: str, hidden: Mapping[str, object], back: str, part: str | None = None
-) -> Markup:
+def really(view: View, act: Action, address: str, hidden: Mapping[str, object], back: str) -> Question:
     """Ask again before an act that may leave the person with nothing. ``back``: the address of No."""
     label = next(choice.label for choice in act_choices(view, act.oA) if choice.act is act.act_type)
-    no = element("a", "No", class_="button small primary no", href=back, autofocus=True, data_part=part)
-    yes = confirm_form(f"Yes: {label.lower()}", action, act, hidden, part=part)
-    return confirmation(f"{warning(act, view)} Really?", no, yes, safe=False)
+    no = Answer("No", back, None, "button small primary no", focus=True)
+    return Question(f"{warning(act, view)} Really?", (no, act_answer(f"Yes: {label.lower()}", address, act, hidden)))

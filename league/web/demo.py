@@ -16,22 +16,19 @@ from typing import Any
 from dond_marl.game import Scenario, State
 from dond_marl.occupants import catalogue
 from dond_marl.scenarios.sources import open_source
-from league.display.svg.markup import Markup, element
-from league.web.bargaining_table import confirmation, game_section, turn_form
-from league.web.frame import STATIC, form, select, submit
-from league.web.play_setup import DISAGREE, SEATS, introduction, other_partners, partner_cards
+from league.display.svg.markup import Markup
+from league.web import occupants
+from league.web.bargaining_table import game_section, turn_form
+from league.web.frame import STATIC, render
+from league.web.play_setup import DISAGREE, SEATS
 from partners.human import View
 
 # Scripts of a game, which run without a browser too, and of the page.
 GAME_SCRIPTS = ("items.js", *(f"demo/{name}.js" for name in ("rules", "splits", "partners", "believers", "words")))
 SCRIPTS = ("theme.js", *GAME_SCRIPTS, "table.js", "demo/result.js", "demo/page.js")
-# Partners for a first game, described for readers who know none of them.
+# The featured partners of the served page, a bluffer in the place of the expert.
 FEATURED = {
-    "prosocial": "Kind: wants the most for both together. Good for a first game.",
-    "heuristic": "Asks for what it likes best, takes what is good enough.",
-    "nice_tit_for_tat": "As generous as you are.",
-    "boulware": "Holds out, and gives in near the end.",
-    "stubborn": "Insists. Waits for you to fold.",
+    **{name: sentence for name, sentence in occupants.FEATURED.items() if name != "expert"},
     "bluffer": "Pretends to want everything, and sells you what it never wanted.",
 }
 OTHERS = (
@@ -66,41 +63,17 @@ def page(scenarios: int = SCENARIOS) -> str:
 
 def setup_template() -> Markup:
     """The form of a new game, with fewer choices than on the served page."""
-    others = {name: name.replace("_", " ").capitalize() for name in OTHERS}
+    others = {"": "—"} | {name: name.replace("_", " ").capitalize() for name in OTHERS}
     sentences = {name: str(about["sentence"]) for name, about in partners().items()}
-    fields = (
-        select("Who opens", "seat", SEATS, "random"),
-        select("Saying no", "disagree", DISAGREE, "ends"),
-        select("Acts in all", "max_turns", {number: number for number in ("4", "6", "10", "20")}, "10"),
-    )
-    choose = form(
-        "#",
-        partner_cards(FEATURED, "prosocial"),
-        other_partners("All partners", others, sentences, ""),
-        element("div", *fields, class_="fields"),
-        submit("Deal the items"),
-        class_="panel choose",
-    )
-    return element("section", introduction(), choose, class_="setup")
+    return render("demo", "setup", FEATURED, "prosocial", others, sentences, SEATS, DISAGREE)
 
 
 def table_template() -> Markup:
     """The table of an example with one item of each type, and a question before an act; the script fills both."""
     view = View(State(Scenario((1, 1, 1), ((1, 1, 1), (0, 0, 0)))))
-    no = element("button", "No", class_="button small primary no", type="button")
-    yes = element("button", "Yes", class_="button small yes", type="button")
-    keys = "Keys: 1 2 3 take a book, hat or ball, with Shift give one; letters as shown."
-    leave = element("button", "Leave", class_="link leave", type="button")
-    return game_section(
-        view.state,
-        0,
-        turn_form(view, view.counts, "#", {}),
-        element("p", keys, class_="keys quiet"),
-        confirmation("", no, yes, safe=False),
-        partner="",
-        heading="",
-        facts=("", "", "", leave),
-    )
+    turn, below = turn_form(view, view.counts, "#", {}), render("demo", "below")
+    facts = ("", "", "", render("demo", "leave"))
+    return game_section(view.state, 0, turn, below, partner="", heading="", facts=facts)
 
 
 def partners() -> dict[str, dict[str, Any]]:

@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from league.web.frame import document, form, problem, submit, text_field
+from league.web.frame import document, render
 
 MIN_PASSWORD = 12  # characters of a secret that a person chooses
 MAX_WRONG, WITHIN = 20, 60.0  # wrong secrets of all visitors together, in so many seconds
@@ -119,10 +119,8 @@ class Guard:
 
     def _ask(self, why: str, status: int) -> Response:
         assert self._secret is not None
-        field = text_field(self._secret.title, "password", type="password", required=True, autofocus=True)
-        return HTMLResponse(
-            document("Deal or no deal", self._secret.title, form(ENTER, field, problem(why), submit("Enter"))), status
-        )
+        title = self._secret.title
+        return HTMLResponse(document("Deal or no deal", title, render("guard", "enter", title, why)), status)
 
 
 def foreign(headers: Headers) -> Refusal | None:

@@ -14,11 +14,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
-from league.display.svg.markup import Markup, element, joined
+from league.display.svg.markup import Markup
 from league.web.after_game import GameAddress, analysis_panel
 from league.web.arena import arena_page, match_of
 from league.web.background import Busy, in_background
-from league.web.frame import STATIC, document, one_sentence, problem
+from league.web.frame import STATIC, document, one_sentence, render
 from league.web.guard import Secret, form_fields, guard
 from league.web.league_follower import Leagues, RunViewError
 from league.web.league_page import league_page, league_panels, play_members
@@ -26,7 +26,7 @@ from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert,
 from league.web.play_page import PlayPages
 from league.web.replay.recorded import RecordStore, game_of, is_person, read_records, replay_files, seat_names, title
 from league.web.replay.scores import scores_page
-from league.web.replay.stepper import ReplayView, file_chooser, links_of, policy_panel_content, stepper
+from league.web.replay.stepper import ReplayView, policy_panel_content, stepper
 
 MAX_LISTED = 500  # games of one file in the menu, the newest
 VERSION = "x-version"  # header of panels that are fetched again and again
@@ -83,11 +83,11 @@ class _Pages:
         """The panels of a league; 204 if they are those of ``version``."""
         run = next((run for run in self._leagues.runs() if str(run) == request.query_params.get("run")), None)
         if run is None:
-            return HTMLResponse(problem("This league is not here any more."))
+            return HTMLResponse(render("forms", "problem", "This league is not here any more."))
         try:
             league = await in_background(self._leagues.view, run)
         except RunViewError as error:
-            return HTMLResponse(problem(one_sentence(error)))
+            return HTMLResponse(render("forms", "problem", one_sentence(error)))
         version = str(id(league))
         if request.query_params.get("version") == version:
             return Response(status_code=204)
@@ -103,7 +103,7 @@ class _Pages:
             names = str(values.get("first", "")), str(values.get("second", ""))
             record = await in_background(play_members, run, names)
         except CHOICE_ERRORS as error:
-            return _page("League", element("div", problem(one_sentence(error)), id="stepper"))
+            return _page("League", render("league", "not_watched", one_sentence(error)))
         token = self._store.add(record, trusted=True)
         return RedirectResponse(GameAddress(token=token).url(plays=1), 303)
 
@@ -181,7 +181,7 @@ class _Pages:
         try:
             content = await in_background(scores_page, self._desk.book)
         except CHOICE_ERRORS as error:
-            content = problem(one_sentence(error))
+            content = render("forms", "problem", one_sentence(error))
         return _page("Scores", content)
 
     def _record(self, game: GameAddress) -> tuple[GameRecord, OccupantMenu]:
@@ -195,38 +195,40 @@ class _Pages:
 
     def _replay(self, view: ReplayView, plays: bool, why: str = "") -> Markup:
         """The content of the replay page; slow for large files."""
-        menu = self._desk.menu()
+        menu, notes = self._desk.menu(), [why] if why else []
         files = replay_files(self._desk.book, self._desk.games)
-        names = [str(path) for path in files]
-        note: list[object] = [problem(why)] if why else []
-        file = view.game.file if view.game.file in names else names[0] if names else ""
+        names = {str(path): path for path in files}
+        listed: dict[str, str] = {}
+        file = "" if view.game.token else view.game.file if view.game.file in names else next(iter(names), "")
+        about, number, linked, shown = "", 0, None, Markup("")
         try:
             if view.game.token:
                 record, trusted = self._store.get(view.game.token)
                 menu = menu if trusted else menu.without_open_paths()
-                about = "" if trusted else " From a file of yours; it is not stored here."
-                note.append(element("p", f"{title(record)}.{about}", class_="quiet"))
-                return joined((file_chooser(names, "", (), 0), *note, stepper(record, menu, view, plays=plays)))
-            if not file:
-                empty = "No game has been recorded here yet. Play one, and it will be here."
-                return joined((file_chooser((), "", (), 0), *note, element("p", empty, class_="panel empty")))
-            exact, inexact = read_records(files[names.index(file)])
-            games = list(enumerate(exact, start=1))[-MAX_LISTED:][::-1]
-            if inexact:
-                note.append(problem(f"{inexact} games of this file cannot be replayed exactly: left out."))
-            if not games:
-                note.append(problem(f"{file} holds no game that can be replayed."))
-                return joined((file_chooser(names, file, (), 0), *note))
-            listed = {str(number): number for number, _ in games}
-            number = listed.get(view.game.game, games[0][0])
-            if view.game.game not in ("", str(number)):
-                missing = view.game.game[:20]
-                note.append(problem(f"{file} has no game {missing} that can be replayed; this is its newest."))
-            view = view._replace(game=GameAddress(file, str(number)))
-            shown = stepper(exact[number - 1], menu, view, plays=plays)
-            return joined((file_chooser(names, file, games, number), *note, links_of(view), shown))
+                about = f"{title(record)}.{'' if trusted else ' From a file of yours; it is not stored here.'}"
+                shown = stepper(record, menu, view, plays=plays)
+            elif not file:
+                shown = render("replay", "nothing")
+            else:
+                exact, inexact = read_records(names[file])
+                if inexact:
+                    notes.append(f"{inexact} games of this file cannot be replayed exactly: left out.")
+                first = max(len(exact) - MAX_LISTED, 0) + 1
+                listed = {str(at): f"{at}. {title(exact[at - 1])}" for at in range(len(exact), first - 1, -1)}
+                number = int(view.game.game) if view.game.game in listed else len(exact)
+                if not exact:
+                    notes.append(f"{file} holds no game that can be replayed.")
+                elif view.game.game not in ("", str(number)):
+                    missing = view.game.game[:20]
+                    notes.append(f"{file} has no game {missing} that can be replayed; this is its newest.")
+                if exact:
+                    linked = GameAddress(file, str(number))
+                    shown = stepper(exact[number - 1], menu, view._replace(game=linked), plays=plays)
         except CHOICE_ERRORS as error:
-            return joined((file_chooser(names, file, (), 0), *note, problem(one_sentence(error))))
+            notes.append(one_sentence(error))
+        return render(
+            "replay", "page", {name: name for name in names}, file, listed, str(number), notes, about, linked, shown
+        )
 
 
 def _page(headline: str, content: Markup) -> Response:
@@ -239,7 +241,7 @@ async def _fragment(work: object) -> Response:
     try:
         return HTMLResponse(await in_background(work))
     except CHOICE_ERRORS as error:
-        return HTMLResponse(element("p", one_sentence(error), class_="quiet"))
+        return HTMLResponse(render("forms", "quiet", one_sentence(error)))
 
 
 def _view_of(request: Request) -> ReplayView:

@@ -26,37 +26,30 @@ from league.display.game import warning
 from league.display.sentences import AmbiguousLine, Misread
 from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
-from league.display.svg.markup import Markup, element
-from league.display.typed_lines import ReadAct, TableCommand, read_line
-from league.web.after_game import (
-    analysis_panel,
-    best_response_line,
-    game_links,
-    record_address,
-    result,
-)
+from league.display.svg.markup import Markup
+from league.display.typed_lines import MAX_CHARACTERS, ReadAct, TableCommand, read_line
+from league.web.after_game import analysis_panel, best_response_line, record_address, result
 from league.web.background import in_background, wait_for_change
 from league.web.bargaining_table import (
     KEEP,
+    Answer,
+    Question,
+    act_answer,
     action_of,
-    confirm_form,
-    confirmation,
+    describe_hint,
     describe_reading,
     describe_unread,
     game_section,
     headline,
-    hint_box,
     initial_split,
     keep_fields,
-    message_field,
     posted_split,
     really,
-    sentence_form,
     turn_form,
     turns_left,
     view_before_turn,
 )
-from league.web.frame import document, form, load, one_sentence
+from league.web.frame import document, one_sentence, render
 from league.web.guard import form_fields
 from league.web.live_game import (
     Event,
@@ -171,42 +164,39 @@ class TableReply(NamedTuple):
     """The server's reply to a sentence or a button that played no act."""
 
     why: str = ""  # message
-    question: Markup | None = None
+    question: Question | None = None
     split: Triple | None = None  # split to show
     line: str = ""  # sentence in the field
     focus: bool = False  # put the focus on it
     unread: int = 0  # sentences in a row that were not understood
 
 
-def session_page(session: PlaySession, address: str, book_shown: str, reply: TableReply | None = None) -> Markup:
+def session_page(session: PlaySession, address: str, book: str, reply: TableReply) -> Markup:
     """The content of a session's page: the table on the person's turn, while they wait, or the result."""
-    reply = reply or TableReply()
-    game, view, state = session.game, session.view, session.state
-    partner = session.sitting.called
-    leave = element("button", "Leave", class_="link", type="submit", form="leave")
-    facts = (f"with {partner}", "you open" if game.seat == 0 else "they open", turns_left(state), leave)
-    over = session.ended is not None or bool(session.broken)
-    if session.ended is not None:
-        heading = " ".join(ending_text(state, game.seat))
-        hand: tuple[object, ...] = _closing(session, session.ended, address, book_shown)
+    game, view, state, ended = session.game, session.view, session.state, session.ended
+    opener = "you open" if game.seat == 0 else "they open"
+    facts = (f"with {session.sitting.called}", opener, turns_left(state), render("play", "leave_button"))
+    if ended is not None:
+        heading, hand = " ".join(ending_text(state, game.seat)), _closing(session, ended, address, book)
     elif session.broken:
-        heading, hand = "The game cannot go on.", (element("p", session.broken, class_="problem", role="alert"),)
+        heading, hand = "The game cannot go on.", render("forms", "problem", session.broken)
+    elif view is not None:
+        heading, hand = headline(view), _hand(session, view, address, reply)
     else:
-        hand = _hand(session, address, reply)
-        heading = headline(view) if view is not None else _waiting_headline(session)
-    working = f"{session.working[0].upper()}{session.working[1:]}." if session.working else ""
+        heading, hidden = _waiting_headline(session), _turn_fields(session)
+        hand = turn_form(session.before, session.split, f"{address}/act", hidden, playing=False)
     section = game_section(
         state,
         game.seat,
-        *hand,
-        partner=partner,
+        hand,
+        partner=session.sitting.called,
         heading=heading,
         facts=facts,
         typed=session.typed,
-        thinking=view is None and not over,
-        working=working,
+        thinking=view is None and ended is None and not session.broken,
+        working=f"{session.working[0].upper()}{session.working[1:]}." if session.working else "",
     )
-    return Markup("").join((section, form(f"{address}/leave", id="leave")))
+    return section + render("play", "leave_form", address)
 
 
 def _waiting_headline(session: PlaySession) -> str:
@@ -217,57 +207,30 @@ def _waiting_headline(session: PlaySession) -> str:
     return "The items are dealt." if session.game.seat == 0 else "They open, and are thinking …"
 
 
-def _hand(session: PlaySession, address: str, reply: TableReply) -> tuple[object, ...]:
-    view = session.view
-    hidden = {"number": session.number, "turn": len(session.state.history)}
-    if view is None:
-        frozen = turn_form(session.before, session.split, f"{address}/act", hidden, playing=False)
-        return (frozen,)
-    part = "content"
-    hint = None if session.hint is None else hint_box(session.hint, view)
+def _turn_fields(session: PlaySession) -> dict[str, object]:
+    """The form fields that name the current turn."""
+    return {"number": session.number, "turn": len(session.state.history)}
+
+
+def _hand(session: PlaySession, view: View, address: str, reply: TableReply) -> Markup:
+    """Hint, form of the turn, question and line for a sentence."""
+    hidden, hint = _turn_fields(session), session.hint
     split = session.split if reply.split is None else reply.split
-    keys = "Keys: 1 2 3 take a book, hat or ball, with Shift give one; T to type; letters as shown."
-    words_hidden = {**hidden, "unread": reply.unread}
-    return (
-        hint,
-        turn_form(view, split, f"{address}/act", hidden, message_field(view), why=reply.why, part=part),
-        reply.question,
-        sentence_form(f"{address}/say", words_hidden, reply.line, focus=reply.focus, part=part),
-        element("p", keys, class_="keys quiet"),
+    turn = turn_form(view, split, f"{address}/act", hidden, messages=True, why=reply.why, part="content")
+    lay = ",".join(map(str, hint.action.oA)) if hint and hint.action.act_type.is_offer else ""
+    words = describe_hint(hint, view) if hint else ""
+    hidden["unread"] = reply.unread
+    return render(
+        "play", "hand", words, lay, turn, reply.question, address, hidden, reply.line, reply.focus, MAX_CHARACTERS
     )
 
 
-def _closing(session: PlaySession, ended: GameEnded, address: str, book: str) -> tuple[object, ...]:
+def _closing(session: PlaySession, ended: GameEnded, address: str, book: str) -> Markup:
     """The result of a game, what to do next, its links, and its analysis."""
-    partner = session.sitting.called
-    hidden = {"number": session.number + 1}
     recorded = record_address(session.sitting.book, ended.number) if ended.number else None
-    following = form(
-        f"{address}/next",
-        element("button", "Next game", class_="button primary large", type="submit", autofocus=True),
-        element("button", "Swap sides", class_="button large", type="submit", name="swap", value="1"),
-        element("a", "Another partner", class_="button large", href="/"),
-        element("a", "Step through it", class_="button large", href=recorded.url()) if recorded else None,
-        hidden=hidden,
-        class_="next",
-        data_part="content",
-    )
+    shown = result(session.played, session.sitting.called)
     note = ended.write_error or f"Recorded in {book}, seed {session.sitting.seed}."
-    written = element(
-        "p",
-        element("span", note),
-        element("a", "Your scores", class_="link", href="/scores") if recorded else None,
-        class_="problem" if ended.write_error else "quiet",
-    )
-    after = f"{address}/{session.number}"
-    return (
-        result(session.played, partner),
-        following,
-        game_links(recorded) if recorded else None,
-        written,
-        load(f"{after}/best"),
-        load(f"{after}/analysis", "Analysing your acts …"),
-    )
+    return render("play", "closing", shown, address, session.number, recorded, note, bool(ended.write_error))
 
 
 class PlayPages:
@@ -351,7 +314,7 @@ class PlayPages:
             words, message = str(values.get("words", "")).strip(), str(values.get("message", ""))
             if "sure" not in values and warning(action, view):
                 address = f"/game/{token}"
-                question = really(view, action, f"{address}/act", _turn_of(values), address, part="content")
+                question = really(view, action, f"{address}/act", _posted_turn(values), address)
                 return self._page(session, request, TableReply(question=question, split=split))
             session.play(action, words or None, message)
         return _see(token)
@@ -377,7 +340,7 @@ class PlayPages:
             unread = str(values.get("unread", ""))
             times = int(unread) if unread.isascii() and unread.isdigit() and len(unread) < 4 else 0
             before = session.split if split is None else split
-            reply = _reply_to(line, command, view, before, f"/game/{token}", _turn_of(values), times)
+            reply = _reply_to(line, command, view, before, f"/game/{token}", _posted_turn(values), times)
         return self._page(session, request, reply)
 
     async def next_game(self, request: Request) -> Response:
@@ -422,7 +385,7 @@ class PlayPages:
         turn = str(session.number), str(len(session.state.history))
         return session.view if (values.get("number"), values.get("turn")) == turn else None
 
-    def _page(self, session: PlaySession, request: Request, reply: TableReply | None = None) -> Response:
+    def _page(self, session: PlaySession, request: Request, reply: TableReply = TableReply()) -> Response:  # noqa: B008  # frozen
         address = f"/game/{request.path_params['token']}"
         with session.lock:
             content = session_page(session, address, str(self._desk.book), reply)
@@ -442,7 +405,7 @@ def _see(token: str) -> Response:
     return RedirectResponse(f"/game/{token}", 303)
 
 
-def _turn_of(values: FormData) -> dict[str, object]:
+def _posted_turn(values: FormData) -> dict[str, object]:
     """The fields of a form that name its turn, and the message that is sent with its act."""
     return {name: str(values[name]) for name in ("number", "turn", "message") if name in values}
 
@@ -460,38 +423,36 @@ def _reply_to(
 
     ``split``: the split on the table; ``hidden``: fields of the turn; ``times``: unread lines in a row before this one.
     """
-    part = "content"
 
-    def confirm(question: str, *answers: Markup, safe: bool, shown: Triple = split) -> TableReply:
+    def ask(text: str, *answers: Answer, safe: bool, shown: Triple = split) -> TableReply:
         back = {**hidden, **keep_fields(split), "laid": 1, "words": line, "drop": 1}
-        class_ = "button small no" if safe else "button small primary no"
-        button = element("button", "No", class_=class_, type="submit", autofocus=not safe)
-        no = form(f"{address}/say", button, hidden=back, data_part=part)
-        return TableReply(question=confirmation(question, *answers, no, safe=safe), split=shown, line=line)
+        style = "button small no" if safe else "button small primary no"
+        no = Answer("No", f"{address}/say", back, style, focus=not safe)
+        return TableReply(question=Question(text, (*answers, no), safe), split=shown, line=line)
 
-    def answer(label: str, action: Action, words: str, *, focus: bool) -> Markup:
-        return confirm_form(label, f"{address}/act", action, {**hidden, "words": words}, focus=focus, part=part)
+    def answer(label: str, action: Action, words: str, *, focus: bool) -> Answer:
+        return act_answer(label, f"{address}/act", action, {**hidden, "words": words}, focus=focus)
 
     if not line.strip():
         return TableReply("Type a sentence first, or use the buttons.", split=split)
     if command is TableCommand.HELP:
         return TableReply(f"You can say, for example: {EXAMPLES}.", split=split)
     if command is TableCommand.LEAVE:
-        leave = form(f"{address}/leave", element("button", "Leave the table", class_="button small", type="submit"))
-        return confirm("Leave this game? It will not be recorded.", leave, safe=False)
+        leave = Answer("Leave the table", f"{address}/leave", {})
+        return ask("Leave this game? It will not be recorded.", leave, safe=False)
     if isinstance(command, AmbiguousLine):
         safe = len(command.actions) > 1 and not warning(command.actions[0], view)
         answers = [
             answer(describe_reading(action, view), action, line, focus=safe and place == 0)
             for place, action in enumerate(command.actions)
         ]
-        return confirm(command.why, *answers, safe=safe)
+        return ask(command.why, *answers, safe=safe)
     if isinstance(command, ReadAct):
         action, risk = command.action, warning(command.action, view)
         question = f"Read as {describe_reading(action, view)}.{f' {risk} Really?' if risk else ''}"
         label = "Yes, really" if risk else "Yes, say that"
         yes = answer(label, action, "" if command.sure else line, focus=not risk)
-        return confirm(question, yes, safe=not risk, shown=action.oA if action.act_type.is_offer else split)
+        return ask(question, yes, safe=not risk, shown=action.oA if action.act_type.is_offer else split)
     if isinstance(command, Misread) and command.unread:
         return TableReply(
             describe_unread(line.strip(), command.why, times + 1), split=split, line=line, unread=times + 1

@@ -104,6 +104,7 @@ def test_contents_of_sdist_and_wheel(built):
         "partners/rosters/rosters.yaml",
     )
     pages = {f"league/web/static/{name}" for name in ("style.css", "pages.js", "table.js", "demo/page.js")}
+    pages |= {"league/web/templates/frame.html.j2", "league/web/templates/table.html.j2"}
     assert {*data, *pages, "league/standings/references.json"} <= inside
 
 

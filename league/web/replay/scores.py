@@ -14,9 +14,9 @@ from dond_marl.scenarios.sources import pack
 from dond_marl.statistics import TEN, Estimate, mean_over_scenarios, scenario_groups
 from league.display.session import points_of_ten
 from league.display.svg.axes import Axes
-from league.display.svg.markup import Markup, counted, element, joined, svg
-from league.tables.figures import format_number, with_margin
-from league.web.frame import facts_list
+from league.display.svg.markup import Markup, counted, element, svg
+from league.tables.figures import with_margin
+from league.web.frame import render
 from league.web.replay.recorded import display_names, is_person, read_records
 
 CONFIDENCE = 0.95
@@ -58,24 +58,6 @@ def _score(partner: str, advised: bool, played: list[tuple[GameRecord, int]]) ->
     return PartnerScore(partner, advised, curve[-1][1], sum(theirs) / len(theirs), deals, float(mine.max()), curve)
 
 
-def score_cards(scores: Sequence[PartnerScore]) -> Markup:
-    """A card for each partner: mean figures, and the curve of the running mean."""
-    return element("ul", *(_card(score) for score in scores), class_="score-cards")
-
-
-def _card(score: PartnerScore) -> Markup:
-    name = f"{score.partner}, advised" if score.advised else score.partner
-    facts = (
-        ("your points of ten", with_margin(score.mine)),
-        ("theirs", format_number(score.theirs)),
-        ("deals", f"{score.deals} of {score.mine.n}"),
-        ("your best game", format_number(score.best)),
-    )
-    heading = element("h2", element("span", name, class_="name"))
-    number = element("p", counted(score.mine.n, "game"), class_="quiet")
-    return element("li", heading, number, facts_list(facts, "facts-row"), _curve(score), class_="panel")
-
-
 def _curve(score: PartnerScore) -> Markup | None:
     """Chart of the running mean, with its interval where there is one."""
     if len(score.curve) < 2:
@@ -100,28 +82,19 @@ def _curve(score: PartnerScore) -> Markup | None:
     return svg(axes.width, axes.height, label, *parts, class_="chart")
 
 
-def overall(scores: Sequence[PartnerScore]) -> str:
-    """Number of games and partners in a sentence."""
-    games = sum(score.mine.n for score in scores)
-    return f"{counted(games, 'game')} against {counted(len(scores), 'partner')}."
-
-
 def scores_page(book: Path) -> Markup:
     """The page of the games in ``book``. Raises :class:`~dond_marl.records.record.RecordError`, ``OSError``."""
-    note = f"Counted from {book} on this machine: each finished game is added there. Delete that file to start again."
-    heading = element("div", element("h1", "Your scores"), class_="heading")
-    return joined(
-        (heading, score_overview(read_records(book)[0] if book.is_file() else []), element("p", note, class_="quiet"))
-    )
+    records = read_records(book)[0] if book.is_file() else []
+    return render("scores", "page", score_overview(records), book)
 
 
 def score_overview(records: Sequence[GameRecord]) -> Markup:
-    """The scores of all games with their explanation; a sentence for none."""
+    """A card for each partner, with mean figures and the curve of the running mean; a sentence for no game."""
     scores = scores_of(records)
-    if not scores:
-        return element("p", "No game of yours is recorded yet. Play one, and your score will be here.", class_="empty")
+    games = sum(score.mine.n for score in scores)
     about = (
-        f"{overall(scores)} Points of ten: what you got, as tenths of what everything was worth to you. "
-        f"± and band: {CONFIDENCE:.0%} interval over scenarios; the line is the mean of all games until then."
+        f"{counted(games, 'game')} against {counted(len(scores), 'partner')}. Points of ten: what you got, as tenths "
+        f"of what everything was worth to you. ± and band: {CONFIDENCE:.0%} interval over scenarios; the line is the "
+        "mean of all games until then."
     )
-    return joined((element("p", about, class_="quiet"), score_cards(scores)))
+    return render("scores", "overview", about, [(score, _curve(score)) for score in scores])

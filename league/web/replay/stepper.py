@@ -6,7 +6,7 @@ fetched after the step is shown, as they may take seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dond_marl.game import ITEMS, SEATS, Action, State, Triple, rest, worth
@@ -15,9 +15,9 @@ from dond_marl.records.transcript import describe_items
 from dond_marl.scenarios.space import pack
 from league.display.game import Step, act_in_words, act_sentence, steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
-from league.display.svg.markup import Markup, counted, element, joined, points
-from league.web.after_game import GameAddress, game_links
-from league.web.frame import facts_list, form, load, one_sentence, select
+from league.display.svg.markup import Markup, points
+from league.web.after_game import GameAddress
+from league.web.frame import one_sentence, render
 from league.web.live_game import Hint
 from league.web.occupants import (
     CHOICE_ERRORS,
@@ -31,7 +31,6 @@ from league.web.occupants import (
 from league.web.replay.recorded import (
     Beliefs,
     PolicyAtStep,
-    PolicyBar,
     advice,
     beliefs,
     best_answer,
@@ -48,37 +47,66 @@ SUGGESTED = ("expert", "heuristic", SOLVED)  # policies to evaluate where a pers
 RECORDED = ""  # key of the recorded player's own policy
 
 
-def private_views(step: Step, names: tuple[str, str]) -> Markup:
+def private_views(state: State, names: tuple[str, str]) -> Markup:
     """The private views of both seats side by side: pool, own values, own claim and the partner's offer."""
-    return element("div", *(_view(step.state, seat, names[seat]) for seat in (0, 1)), class_="views")
+    views, counts = [], state.scenario.counts
+    for seat, values in enumerate(state.scenario.utilities):
+        other = state.claims[1 - seat]
+        claims = [
+            ("asks for", _share(values, state.claims[seat])),
+            ("is offered", _share(values, None if other is None else rest(counts, other))),
+        ]
+        if state.outcome is not None:
+            share = (0, 0, 0) if state.outcome.allocation is None else state.outcome.allocation[seat]
+            claims = [("got", _share(values, share))]
+        views.append(
+            {
+                "side": SIDES[seat],
+                "seat": SEATS[seat],
+                "name": names[seat],
+                "to_move": not state.over and state.mover == seat,
+                "pool": list(zip(ITEMS, counts, values, strict=True)),
+                "claims": claims,
+            }
+        )
+    return render("replay", "private_views", views)
 
 
 def recorded_talk(all_steps: Sequence[Step], now: int, names: tuple[str, str]) -> Markup:
-    """The acts up to and including a step, the latest one marked."""
+    """The acts up to and including a step, the latest one marked; an offer with its points to seat_0 and seat_1."""
     lines = []
     for step in all_steps[: now + 1]:
         if step.action is None:
             continue
-        seat, latest = step.state.mover, step.number == now
-        parts = (
-            element("span", f"{step.number + 1}. {names[seat]}", class_="who"),
-            element("p", step.words or act_sentence(step)),
-            element("small", f"read as: {act_sentence(step)}") if step.words else None,
-            element("p", f"“{step.message}”", class_="message") if step.message else None,
-            element("small", _comes_to(step)) if step.action.act_type.is_offer else None,
+        seat, scenario, offer = step.state.mover, step.state.scenario, step.action.oA
+        splits = (offer, rest(scenario.counts, offer)) if seat == 0 else (rest(scenario.counts, offer), offer)
+        first, second = map(worth, scenario.utilities, splits)
+        lines.append(
+            {
+                "side": SIDES[seat],
+                "latest": step.number == now,
+                "number": step.number + 1,
+                "name": names[seat],
+                "words": step.words,
+                "sentence": act_sentence(step),
+                "message": step.message,
+                "shares": f"{first} : {second}" if step.action.act_type.is_offer else "",
+            }
         )
-        lines.append(element("li", *parts, class_=f"{SIDES[seat]}{' latest' if latest else ''}"))
-    return element("ol", *lines, class_="lines")
+    return render("replay", "talk", lines)
 
 
 def thoughts(thought: PolicyAtStep, state: State) -> Markup:
     """The likeliest acts of a policy as bars."""
-    if thought.why_not:
-        return element("p", f"Not known: {thought.why_not}.", class_="quiet")
-    rows = [_bar(bar, state) for bar in thought.bars]
-    left = 1 - sum(bar.probability for bar in thought.bars)
-    rest_ = element("p", f"and {left:.0%} on everything else", class_="quiet") if left > 0.005 else None
-    return joined((element("ol", *rows, class_="policy"), rest_))
+    bars = [(act_in_words(bar.action, state), bar.probability, bar.chosen) for bar in thought.bars]
+    return render("replay", "thoughts", thought.why_not, bars, 1 - sum(chance for _, chance, _ in bars))
+
+
+def belief_bars(found: Beliefs | None, step: Step, other: str) -> Markup:
+    """Beliefs on the partner's values and identity as bars; the true values and the ``other`` name are marked."""
+    seat = 1 - step.state.mover
+    true = step.state.scenario.utilities[seat]
+    return Markup("") if found is None else render("replay", "beliefs", SEATS[seat], found, true, other)
 
 
 def hint_line(hint: Hint | str | None, state: State) -> str:
@@ -99,102 +127,8 @@ def best_line(best: Action | str, step: Step) -> str:
     return f"{act_in_words(best, step.state)}{', as played' if same else ''}"
 
 
-def _view(state: State, seat: int, name: str) -> Markup:
-    scenario = state.scenario
-    values, counts = scenario.utilities[seat], scenario.counts
-    to_move = not state.over and state.mover == seat
-    rows = []
-    for item, count, value in zip(ITEMS, counts, values, strict=True):
-        glyph = element("span", class_=f"glyph {item}", aria_hidden="true")
-        rows.append(element("li", glyph, element("span", counted(count, item)), element("b", f"{points(value)} each")))
-    claim, other = state.claims[seat], state.claims[1 - seat]
-    claims = [
-        ("asks for", _share(values, claim)),
-        ("is offered", _share(values, None if other is None else rest(counts, other))),
-    ]
-    if state.outcome is not None:
-        share = (0, 0, 0) if state.outcome.allocation is None else state.outcome.allocation[seat]
-        claims = [("got", _share(values, share))]
-    seat_name = f"{SEATS[seat]}{', to move' if to_move else ''}"
-    return element(
-        "section",
-        element("header", element("b", name, class_="name"), element("small", seat_name)),
-        element("ul", *rows, class_="pool"),
-        facts_list(claims, "claims"),
-        class_=f"view {SIDES[seat]}{' to-move' if to_move else ''}",
-        aria_label=f"What {name} knows",
-    )
-
-
 def _share(values: Triple, items: Triple | None) -> str:
     return "nothing yet" if items is None else f"{describe_items(items)} ({points(worth(values, items))})"
-
-
-def _comes_to(step: Step) -> str:
-    """Points of an offer's split: seat_0, then seat_1."""
-    assert step.action is not None
-    scenario, seat = step.state.scenario, step.state.mover
-    shares = step.action.oA, rest(scenario.counts, step.action.oA)
-    first, second = shares if seat == 0 else shares[::-1]
-    return f"{worth(scenario.utilities[0], first)} : {worth(scenario.utilities[1], second)}"
-
-
-def _bar(bar: PolicyBar, state: State) -> Markup:
-    filled = element("i", style=f"width:{100 * bar.probability:.1f}%")
-    return element(
-        "li",
-        element("span", act_in_words(bar.action, state)),
-        element("b", f"{bar.probability:.0%}" if bar.probability >= 0.005 else "<1%"),
-        element("span", filled, class_="bar", aria_hidden="true"),
-        class_="chosen" if bar.chosen else None,
-    )
-
-
-def belief_bars(found: Beliefs | None, step: Step, other: str) -> Markup | None:
-    """Beliefs on the partner's values and identity as bars; the true values and the ``other`` name are marked."""
-    if found is None:
-        return None
-    seat = 1 - step.state.mover
-    heading = element("h3", f"Its beliefs on {SEATS[seat]}")
-    if found.why_not:
-        return joined((heading, element("p", f"Not known: {found.why_not}.", class_="quiet")))
-    true = step.state.scenario.utilities[seat]
-    rows = [_value_columns(*item) for item in zip(ITEMS, found.values, true, strict=True)]
-    parts = [heading, element("ol", *rows, class_="believed")]
-    if found.members:
-        named = [_member_bar(name, chance, name == other) for name, chance in found.members]
-        parts.append(element("ol", *named, class_="policy"))
-    return joined(parts)
-
-
-def _value_columns(name: str, chances: tuple[float, ...], value: int) -> Markup:
-    """The probabilities of an item's value, 0 to 10 points, as columns; the true value is marked."""
-    most = max(chances)
-    columns = [
-        element("i", style=f"height:{100 * chance / most:.0f}%", class_="true" if level == value else None)
-        for level, chance in enumerate(chances)
-    ]
-    likeliest = chances.index(most)
-    note = f"{points(likeliest)}: {most:.0%}; its {value}: {chances[value]:.0%}"
-    if likeliest == value:
-        note = f"{points(value)}, as it is: {most:.0%}"
-    return element(
-        "li",
-        element("span", element("span", class_=f"glyph {name}", aria_hidden="true"), f" {name}"),
-        element("small", note),
-        element("span", *columns, class_="levels", aria_hidden="true"),
-    )
-
-
-def _member_bar(name: str, chance: float, true: bool) -> Markup:
-    filled = element("i", style=f"width:{100 * chance:.1f}%")
-    return element(
-        "li",
-        element("span", f"{name}, as it is" if true else name),
-        element("b", f"{chance:.0%}" if chance >= 0.005 else "<1%"),
-        element("span", filled, class_="bar", aria_hidden="true"),
-        class_="chosen" if true else None,
-    )
 
 
 class ReplayView(NamedTuple):
@@ -219,84 +153,55 @@ def stepper(record: GameRecord, menu: OccupantMenu, view: ReplayView, *, plays: 
     last = len(all_steps) - 1
     view = view._replace(step=min(max(view.step, 0), last))
     step = all_steps[view.step]
-    place = "The end" if step.action is None else f"Act {view.step + 1} of {last}"
-
-    def link(text: str, to: int, key: str, label: str, class_: str = "button") -> Markup:
-        """A link to a step, which the arrow keys follow too; no link where it would lead to the same step."""
-        if min(max(to, 0), last) == view.step:
-            return element("a", text, class_=class_, role="link", aria_disabled="true", aria_label=label)
-        target = view._replace(step=to).address()
-        return element("a", text, class_=class_, href=target, data_part="stepper", data_key=key, aria_label=label)
-
-    controls = element(
-        "div",
-        link("|<", 0, "Home", "First act"),
-        link("<", view.step - 1, "ArrowLeft", "One act back"),
-        element("output", place, aria_live="polite"),
-        link(">", view.step + 1, "ArrowRight", "Next act", "button primary"),
-        link(">|", last, "End", "The end"),
-        element("button", "Play", class_="button small plays", type="button", data_play=True, hidden=True),
-        class_="controls",
+    moves = (
+        ("|<", 0, "Home", "First act", "button"),
+        ("<", view.step - 1, "ArrowLeft", "One act back", "button"),
+        (">", view.step + 1, "ArrowRight", "Next act", "button primary"),
+        (">|", last, "End", "The end", "button"),
     )
-    talk = element("div", recorded_talk(all_steps, view.step, names), class_="talked")
-    spoken = element("div", element("h2", "Conversation"), talk, class_="panel")
-    panels = element("div", spoken, _policy_panel(record, menu, view, step), class_="two-panels")
-    analyses = [
-        load(view.game.url("/replay/analysis", seat=seat), "Analysing the acts …")
-        for seat in (0, 1)
-        if is_person(record.occupants[seat])
+    links = [  # none where it would lead to the same step
+        (text, None if min(max(to, 0), last) == view.step else view._replace(step=to).address(), key, label, style)
+        for text, to, key, label, style in moves
     ]
-    return element(
-        "section",
-        controls,
-        private_views(step, names),
-        panels,
-        *analyses,
-        id="stepper",
-        class_="stepper",
-        tabindex="-1",
-        aria_label=f"Game: {title(record)}",
-        data_plays=plays or None,
+    place = "The end" if step.action is None else f"Act {view.step + 1} of {last}"
+    people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
+    return render(
+        "replay",
+        "stepper",
+        title(record),
+        plays,
+        links,
+        place,
+        private_views(step.state, names),
+        recorded_talk(all_steps, view.step, names),
+        _policy_panel(record, menu, view, step),
+        [view.game.url("/replay/analysis", seat=seat) for seat in people],
     )
 
 
 def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step: Step) -> Markup:
     """The panel of evaluated policies at a step, or of the result at the end."""
     if step.action is None:
-        return element("div", element("h2", "The result"), ending(record), class_="panel mind")
+        at = plane_of(record, 0, seat_names(record))
+        return render("replay", "ending", at.deal, scores(at), verdict(at), drawing(at), legend(at))
     unfit = () if has_table(record.rules, pack([record.scenario])) else (SOLVED,)  # it has no table for this game
-    player = menu.candidates[view.player].name if view.player in menu.candidates else None
-    groups: dict[str, str | Mapping[str, str]] = {"": "the recorded player", **menu.groups}
-    modes = {mode: HINT_LABELS[mode] for mode in HINT_MODES if mode not in unfit}
-    chooser = form(
-        "/replay",
-        select("Policy", "player", groups, view.player),
-        select("Hints by", "adviser", modes, view.adviser),
-        hidden={**view.game.parameters(), "step": view.step},
-        method="get",
-        class_="fields two",
-        data_auto=True,
-        data_part="stepper",
-    )
+    asks = view.player == RECORDED and is_person(record.occupants[step.state.mover])
     suggestions = [
-        element(
-            "a",
-            f"What would {name} do here?",
-            class_="button small",
-            href=view._replace(player=name).address(),
-            data_part="stepper",
-        )
+        (name, view._replace(player=name).address())
         for name in SUGGESTED
         if name in menu.candidates and name not in unfit
     ]
-    ask = view.player == RECORDED and is_person(record.occupants[step.state.mover])
-    return element(
-        "div",
-        element("h2", f"The policy of {player}" if player else "The policy"),
-        chooser,
-        element("p", *suggestions, class_="ask") if ask else None,
-        load(view.address("/replay/policy"), "Evaluating …"),
-        class_="panel mind",
+    return render(
+        "replay",
+        "policy_panel",
+        menu.candidates[view.player].name if view.player in menu.candidates else None,
+        {"": "the recorded player", **menu.groups},
+        view.player,
+        {mode: HINT_LABELS[mode] for mode in HINT_MODES if mode not in unfit},
+        view.adviser,
+        {**view.game.parameters(), "step": view.step},
+        suggestions if asks else None,
+        view.address("/replay/policy"),
     )
 
 
@@ -313,10 +218,10 @@ def policy_panel_content(record: GameRecord, menu: OccupantMenu, view: ReplayVie
             raise ValueError("A person played here, so the policy is not known")
         candidate = menu.resolve(player) if view.player == RECORDED else menu.candidate(view.player)
         partner = make_partner(candidate)[0]
-        drawn = belief_bars(beliefs(partner, step, prior), step, other)
-        bars = joined((thoughts(policy(partner, step, prior), step.state), drawn))
+        bars = thoughts(policy(partner, step, prior), step.state)
+        bars += belief_bars(beliefs(partner, step, prior), step, other)
     except CHOICE_ERRORS as error:
-        bars = element("p", one_sentence(error), class_="quiet")
+        bars = render("forms", "quiet", one_sentence(error))
     try:
         adviser = make_adviser(view.adviser)
         hint = "none" if adviser is None else hint_line(advice(adviser, step, prior), step.state)
@@ -329,42 +234,4 @@ def policy_panel_content(record: GameRecord, menu: OccupantMenu, view: ReplayVie
         best = best_answer(make_partner(menu.resolve(other))[0], step, prior)
     except CHOICE_ERRORS as error:
         best = one_sentence(error).removesuffix(".")
-    return joined((bars, facts_list((("Hint", hint), ("Best response", best_line(best, step))), "facts-list")))
-
-
-def ending(record: GameRecord) -> Markup:
-    """The result of a recorded game: scores, and the point among all possible splits."""
-    at = plane_of(record, 0, seat_names(record))
-    text = element("p", element("b", "Deal." if at.deal else "No deal."), " ", verdict(at), class_="verdict")
-    return element("div", element("div", scores(at), class_="scores"), text, drawing(at), legend(at), class_="outcome")
-
-
-def file_chooser(files: Sequence[str], file: str, games: Sequence[tuple[int, GameRecord]], number: int) -> Markup:
-    """The heading of the replay page: menus of files and games, and a field that opens another file."""
-    names = {name: name for name in files}
-    listed = {str(place): f"{place}. {title(record)}" for place, record in games}
-    menus = (
-        form("/replay", select("File", "file", names, file), method="get", data_auto=True) if files else None,
-        form(
-            "/replay",
-            select("Game", "game", listed, str(number)),
-            hidden={"file": file},
-            method="get",
-            data_auto=True,
-            class_="game-chooser",
-        )
-        if listed
-        else None,
-    )
-    chosen = element("input", type="file", accept=".json,.jsonl", id="open-file", data_record=True)
-    opened = form(
-        "/replay/open",
-        element("div", element("label", "Open a file", for_="open-file"), chosen, class_="field"),
-        hidden={"record": ""},
-    )
-    return element("div", element("h1", "Replay"), *menus, opened, class_="heading")
-
-
-def links_of(view: ReplayView) -> Markup | None:
-    """Links to a game of a file; none for a game in memory."""
-    return game_links(view.game) if view.game.file else None
+    return render("replay", "evaluated", bars, (("Hint", hint), ("Best response", best_line(best, step))))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
@@ -23,27 +24,42 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dond_marl.errors import InputError, error_line
-from dond_marl.game import Act
+from dond_marl.game import Act, Action, Triple
 from dond_marl.records.files import write_atomically
 from league.display.game import warning
-from league.display.svg.markup import element
+from league.display.svg.frontier import ending_text
+from league.display.svg.markup import Markup, points
 from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.settings.read import dump, parse
 from league.web.background import wait_for_change
-from league.web.bargaining_table import KEEP, action_of, posted_split
-from league.web.frame import STATIC, document, form
+from league.web.bargaining_table import (
+    KEEP,
+    action_of,
+    conversation,
+    game_section,
+    headline,
+    hide_partner_values,
+    initial_split,
+    posted_split,
+    really,
+    turn_form,
+    turns_left,
+    view_before_turn,
+)
+from league.web.frame import STATIC, document, render
 from league.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guard
 from league.web.server import HOST, address_of, is_loopback, serve
-from league.web.study import views
 from league.web.study.journal import JOURNAL, Journal, JournalError, is_study, read_journal
-from league.web.study.progress import FINAL_PHASES, Participant
-from league.web.study.running_study import OutOfPlace, RunningStudy, Unanswered
+from league.web.study.progress import FINAL_PHASES, Participant, StudyTable
+from league.web.study.running_study import OutOfPlace, RunningStudy, Unanswered, completion_code
 from league.web.study.settings import PERSON, StudyConfig
+from partners.human import View
 
 TICK = 1.0  # seconds between two looks at waiting participants
 COOKIE_SECONDS = 60 * 60 * 24 * 30  # for which a browser keeps a participant's token
 NOT_STORED = "The study cannot go on just now. What you did before is stored: load this page again in a minute.\n"
 SCRIPTS = ("items.js", "table.js")
+PARTNER = "Your partner"  # name of the other side, which reveals nothing
 Handler = Callable[[Request, FormData], Response]
 
 
@@ -195,13 +211,12 @@ class _StudyPages:
         if self._participant(request) is not None:
             return _see_root()
         if values.get("agree") != "yes":
-            why = "Please tick the box if you want to take part."
-            return self._show("Consent", views.consent(self._study.config, why))
+            return self._consent("Please tick the box if you want to take part.")
         token = secrets.token_urlsafe(24)
         try:
             self._study.agree(self._study.arrive(token))
         except OutOfPlace as error:
-            return self._show("Consent", views.consent(self._study.config, _sentence(error)))
+            return self._consent(_sentence(error))
         answer = _see_root()
         answer.set_cookie(_cookie(request), token, max_age=COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
         return answer
@@ -242,9 +257,9 @@ class _StudyPages:
         if table.to_move != participant.number:
             return _see_root()
         action = action_of(Act[str(values["act"])], split)
-        if "sure" not in values and warning(action, views.person_view(table, seat)):
-            content = views.game(self._study.config, table, seat, split, question=action)
-            return self._show(views.game_headline(table, seat), content, participant)
+        if "sure" not in values and warning(action, person_view(table, seat)):
+            content = game_page(self._study.config, table, seat, split, question=action)
+            return self._show(game_headline(table, seat), content, participant)
         try:
             browser = _seconds(str(values.get("browser", "")))
             self._study.act(participant, table.number, int(str(values["turn"])), action, browser)
@@ -268,7 +283,7 @@ class _StudyPages:
         if participant is None or participant.phase in FINAL_PHASES:
             return _see_root()
         if "sure" not in values:
-            return self._show("Stop taking part?", views.leave())
+            return self._show("Stop taking part?", render("study", "leave"))
         self._study.withdraw(participant)
         return _see_root()
 
@@ -280,7 +295,7 @@ class _StudyPages:
         """The page of the participant's phase; ``values`` were posted and not accepted because of ``why``."""
         config, participant, given = self._study.config, self._participant(request), values or FormData()
         if participant is None:
-            return self._show("Consent", views.consent(config))
+            return self._consent()
         table = self._study.look(participant)
         if participant.phase == "table" and table is not None:
             self._study.answer_for_partner(table)  # if a restart, or the opening, left the turn to it
@@ -289,41 +304,48 @@ class _StudyPages:
         if table is not None and participant.phase in ("table", "result"):
             seat = table.seat_of(participant.number)
             if participant.phase == "result":
-                content = views.result(config, table, seat, participant.number)
+                content = result_page(config, table, seat, participant.number)
                 return self._show("The result", content, participant)
             mine = table.to_move == participant.number
             split = posted_split(given.getlist(KEEP), table.state.scenario.counts) if KEEP in given else None
-            content = views.game(config, table, seat, split if mine else None, why=why)
+            content = game_page(config, table, seat, split if mine else None, why=why)
             follow = version if not mine or table.partner == PERSON else None
-            return self._show(views.game_headline(table, seat), content, participant, follow)
+            return self._show(game_headline(table, seat), content, participant, follow)
+        answers: defaultdict[str, str] = defaultdict(str, {name: str(value) for name, value in given.items()})
         match participant.phase:
             case "instructions":
-                return self._show("How it works", views.instructions(config), participant)
+                return self._show("How it works", render("study", "instructions", config), participant)
             case "check":
-                return self._show("A few questions", views.check(config, participant, given, why), participant)
+                content = render("study", "check", config, participant.attempts, answers, why)
+                return self._show("A few questions", content, participant)
             case "ready":
-                return self._show("Ready", views.ready(config, participant), participant)
+                return self._show("Ready", render("study", "ready", config.games_each, participant.game), participant)
             case "waiting":
-                return self._show("Waiting", views.waiting(config), participant, version)
+                return self._show("Waiting", render("study", "waiting", config.study), participant, version)
             case "questions":
-                return self._show("Last questions", views.questions(config, given, why), participant)
+                content = render("study", "questions", config.questionnaire, answers, why)
+                return self._show("Last questions", content, participant)
             case "done":
-                return self._show("Done", views.done(config, request.cookies[_cookie(request)]))
+                code = completion_code(request.cookies[_cookie(request)])
+                return self._show("Done", render("study", "done", config.texts.thanks, code))
             case "excluded":
-                return self._show("The end", views.over(config.texts.excluded))
+                return self._show("The end", render("study", "over", config.texts.excluded))
             case "withdrawn":
-                return self._show("The end", views.over(config.texts.withdrawn))
+                return self._show("The end", render("study", "over", config.texts.withdrawn))
             case "consent":
-                return self._show("Consent", views.consent(config))
+                return self._consent()
         return _see_root()  # seated a moment ago
 
+    def _consent(self, why: str = "") -> Response:
+        return self._show("Consent", render("study", "consent", self._study.config, why))
+
     def _show(
-        self, headline: str, content: object, participant: Participant | None = None, version: int | None = None
+        self, headline: str, content: Markup, participant: Participant | None = None, version: int | None = None
     ) -> Response:
         """A page; ``version``: the state from which a change is followed."""
         config, where, foot = self._study.config, "", None
         if participant is not None:
-            foot = form("/leave", element("button", "Stop taking part", class_="link", type="submit"))
+            foot = render("study", "foot")
             if participant.phase in ("ready", "waiting", "table", "result"):
                 completed = participant.game - (participant.phase == "result")
                 where = f"Game {min(completed + 1, config.games_each)} of {config.games_each}"
@@ -353,3 +375,75 @@ def _seconds(milliseconds: str) -> float | None:
     if not (milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) < 10):
         return None
     return int(milliseconds) / 1000
+
+
+def person_view(table: StudyTable, seat: int) -> View:
+    """The view of the participant in ``seat``, who is to move; the partner's values are zeros."""
+    return View(hide_partner_values(table.state, seat))
+
+
+def game_headline(table: StudyTable, seat: int) -> str:
+    """The state of the game in one line."""
+    return f"{PARTNER} is thinking …" if table.state.mover != seat else headline(person_view(table, seat))
+
+
+def game_page(
+    config: StudyConfig,
+    table: StudyTable,
+    seat: int,
+    split: Triple | None = None,
+    question: Action | None = None,
+    why: str = "",
+) -> Markup:
+    """The table for the participant in ``seat``.
+
+    ``split``: the split to show, by default the initial one; ``question``: an act to be confirmed; ``why``: a message.
+    """
+    state = hide_partner_values(table.state, seat)
+    mine = state.mover == seat
+    facts = ["you open" if seat == 0 else f"{PARTNER.lower()} opens", turns_left(state)]
+    if table.partner == PERSON:
+        facts.append(f"{config.study.turn:.0f} seconds for an act")
+    view = View(state) if mine else view_before_turn(table.state.scenario, seat, state.rules)
+    hidden = {"table": table.number, "turn": len(table.acts), "browser": ""}
+    shown = initial_split(view) if split is None else split
+    turn = turn_form(view, shown, "/act", hidden, playing=mine, why=why)
+    asked = None if question is None else really(view, question, "/act", hidden, "/")
+    return game_section(
+        state,
+        seat,
+        render("table", "confirmation", asked, None),
+        turn,
+        partner=PARTNER,
+        heading=game_headline(table, seat),
+        facts=facts,
+        thinking=not mine,
+    )
+
+
+def result_page(config: StudyConfig, table: StudyTable, seat: int, participant: int) -> Markup:
+    """The end of a game; whose points are shown is a setting."""
+    feedback = config.study.feedback
+    if table.end != "finished":
+        heading, sentences = "This game is over.", [_interruption(config, table, participant)]
+    else:
+        heading, how = ending_text(table.state, seat)
+        sentences = [how.replace("They", PARTNER)]
+        outcome = table.state.outcome
+        assert outcome is not None
+        if feedback != "none":
+            sentences.append(f"You get {points(outcome.scores[seat])}.")
+        if feedback == "both":
+            sentences.append(f"{PARTNER} gets {points(outcome.scores[1 - seat])}.")
+    spoken = conversation(hide_partner_values(table.state, seat), seat, PARTNER)
+    return render("study", "result", heading, sentences, spoken)
+
+
+def _interruption(config: StudyConfig, table: StudyTable, participant: int) -> str:
+    """Why a game that does not count ended."""
+    if table.end == "failed":
+        return f"{PARTNER} could not go on. This game does not count."
+    blamed = "You have" if table.blame == participant else f"{PARTNER} has"
+    if table.end == "late":
+        return f"{blamed} not acted for {config.study.turn:.0f} seconds, so this game does not count."
+    return f"{blamed} stopped taking part, so this game does not count."

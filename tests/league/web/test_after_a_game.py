@@ -10,7 +10,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import InexactGame, record_of, to_line
 from league.display.session import write_down
 from league.evaluation.analysis import analyse_acts
-from league.web.after_game import analysed, record_address, summary
+from league.web.after_game import record_address, render_analysis, summary
 from league.web.bargaining_table import describe_act
 from league.web.replay.recorded import game_of
 from league.web.replay.scores import score_overview, scores_of
@@ -41,7 +41,7 @@ def looked_at(record, seat=0, partner="pushover"):
 def test_analysis_of_a_wasteful_act():
     found = looked_at(WASTEFUL)
     assert summary(found) == "Act 1 was the costliest: it gave away 3 points of what could be expected."
-    told = words(analysed(found))
+    told = words(render_analysis(found))
     assert "propose to keep 1 book, 1 hat, 1 ball (7 points) gave away 3 points 7 points expected" in told
     assert "Better propose to keep 1 book, 2 hats, 2 balls (10 points) 10 points expected" in told
     assert "Expert propose to keep 1 book, 2 hats, 2 balls (10 points) 10 points expected" in told
@@ -56,19 +56,19 @@ def test_analysis_of_good_and_unknown_acts():
     assert summary(best._replace(acts=(a_little,))).endswith(
         "a good one. The costliest, act 1, gave away 0.4 points of what could be expected."
     )
-    told = words(analysed(best))
+    told = words(render_analysis(best))
     assert "best 10 points expected As good" in told
     assert "Worse propose to keep" in told and "Better" not in told
     assert "Expert the same" in told
-    unknown = analysed(looked_at(WASTEFUL, partner=None))
+    unknown = render_analysis(looked_at(WASTEFUL, partner=None))
     assert "gave away" not in unknown
     assert "No act has an exact value" in unknown and "pushover" in unknown
-    assert "There is no act to analyse" in analysed(looked_at(game(Action(Act.END)), seat=1))
+    assert "There is no act to analyse" in render_analysis(looked_at(game(Action(Act.END)), seat=1))
 
 
 def test_analysis_is_escaped():
     named = game(Action(Act.PROPOSE, (1, 1, 1)), Action(Act.AGREE), names=("human", HOSTILE[0]))
-    assert "<img" not in analysed(looked_at(named))
+    assert "<img" not in render_analysis(looked_at(named))
 
 
 def test_describe_act():

@@ -295,7 +295,7 @@ def test_secret_claims(look, folder, seat, size):
     page.get_by_label("Acts in all").fill("4")
     page.get_by_text("Rules and chance").click()
     begin(page, "heuristic", seat=seat, What_binds="claims", Messages_with_acts="text")
-    page.get_by_text("The first 2 acts are talk that binds nobody. Then each of you makes one secret claim").wait_for()
+    page.locator(".protocol", has_text="secret claim").wait_for()
     page.get_by_role("button", name="Suggest this split").click()
     page.get_by_role("heading", name="Claim in secret").wait_for()
     assert page.get_by_label("Said with your act").is_disabled()

@@ -45,11 +45,11 @@ from league.web.bargaining_table import (
     act_choices,
     describe_reading,
     describe_unread,
+    game_section,
     headline,
     initial_split,
     main_act,
     talk_lines,
-    turn_marks,
     view_before_turn,
 )
 from league.web.frame import one_sentence
@@ -285,8 +285,8 @@ def test_result_and_tally():
     assert "games together" not in first
     both = result([(record, 0), (record_of(told(Action(Act.DISAGREE)), ("human", "x")), 0)], "x")
     assert "2 games together, 1 deal: you 4.0, they 4.0 points of ten on average." in both
-    assert turn_marks(DEAL, 0).count('class="me"') == 1
-    assert turn_marks(State(SCENARIO, Rules(100)), 0) == ""
+    for state, marks in ((DEAL, 1), (State(SCENARIO, Rules(100)), 0)):
+        assert game_section(state, 0, partner="x", heading="", facts=()).count('<i class="me">') == marks
 
 
 def test_drawing_of_a_worthless_pool():
@@ -556,7 +556,7 @@ def test_errors_of_foreign_policies():
 
 def test_private_views_are_escaped():
     first, second, last = steps(record_of(DEAL, HOSTILE[:2], source="lewis"))
-    shown = private_views(second, HOSTILE[:2])
+    shown = private_views(second.state, HOSTILE[:2])
     assert "4 points each" in shown  # the book's worth to seat_0, and the hat's to seat_1
     assert "2 hats (8 points)" in shown  # what seat_1 is offered
     assert "seat_1, to move" in shown

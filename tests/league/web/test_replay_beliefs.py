@@ -45,5 +45,5 @@ def test_belief_bars_mark_the_truth():
         assert wanted in drawn
     assert "tough, as it is" in drawn and "&lt;b&gt;linear" in drawn and "&lt;1%" in drawn and "80%" in drawn
     assert beliefs(seat_occupant("linear"), second, "lewis") is None and beliefs(Believer(), last, "lewis") is None
-    assert belief_bars(None, first, "tough") is None
+    assert belief_bars(None, first, "tough") == ""
     assert "a belief" in belief_bars(beliefs(Believer(says=False), first, "lewis"), first, "tough")
