@@ -33,9 +33,9 @@ from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, is_enumerable
 from dond_marl.yardsticks.automata import drawn_personas, personas_of
 from dond_marl.yardsticks.best_response import SAME
-from dond_marl.yardsticks.bounded_memory import bounded_memory_response
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
 from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, stochastic_personas, upper_bound
+from experiments.bounded_memory import bounded_memory_response
 from experiments.kit import experiment_command, show_sections
 from league.bench.results import check_writable, read_rows, replace_row
 from league.bench.run import opponents_of
