@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 NOISE_WIDTH = 8  # uniforms per turn and per game: 0 for the act, 1-3 for oA, the rest free
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # SplitMix64's step
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: SplitMix64's step, and a hash (Knuth 1998, 6.4)
 
 
 def generator(seed: int, stream: str, *index: int) -> np.random.Generator:
@@ -31,12 +31,13 @@ def derive_uniforms(uniform: NDArray[np.float64], *index: int | NDArray[np.int64
     """
     bits = (np.atleast_1d(uniform) * 2.0**53).astype(np.uint64)
     for number in index:
-        bits = _mix(bits + (np.atleast_1d(number).astype(np.uint64) + np.uint64(1)) * _GOLDEN)
+        bits = mix_bits(bits + (np.atleast_1d(number).astype(np.uint64) + np.uint64(1)) * GOLDEN)
     found: NDArray[np.float64] = (bits >> np.uint64(11)) * np.float64(2.0**-53)
     return found
 
 
-def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """SplitMix64's mixing of 64-bit numbers."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))

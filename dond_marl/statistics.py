@@ -28,12 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError
-from dond_marl.randomness import generator
+from dond_marl.randomness import GOLDEN, generator
 from dond_marl.scenarios.space import Scenarios
 from dond_marl.scenarios.views import lewis_orbits, orbits
 
 Table = NDArray[np.float64]
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: Knuth 1998, volume 3, section 6.4
 GROUPS = 512  # more groups give steadier intervals; memory grows with them
 NO_VARIANCE = 1e-18  # of a share; a smaller variance is rounding
 TEN = 10.0  # a seat's whole pool, in points of ten
@@ -288,7 +287,10 @@ def probability_of_improvement(first: Table, second: Table) -> Estimate:
     if smaller < 2:
         return Estimate(value, smaller, math.nan, math.nan)
     drawn = generator(0, "seeds, improvement")
-    rows, columns = (_counts(drawn.integers(size, size=(REPLICATES, size)), size) / size for size in (n, m))
+    rows, columns = (
+        np.apply_along_axis(np.bincount, 1, drawn.integers(size, size=(REPLICATES, size)), minlength=size) / size
+        for size in (n, m)
+    )
     again = ((rows @ wins) * columns).sum(axis=1)
     variance = float(again.var()) * smaller / (smaller - 1)
     trials = max(value * (1 - value) / variance, smaller) if variance > NO_VARIANCE else float(smaller)
@@ -378,15 +380,6 @@ def _error(statistic: Callable[[Table], Table], values: Table, arm: int = 0) -> 
     n = len(values)
     drawn = values[generator(0, "seeds", arm).integers(n, size=(REPLICATES, n))]
     return float(statistic(drawn).std()) * math.sqrt(n / (n - 1))
-
-
-def _counts(drawn: NDArray[np.int64], size: int) -> Table:
-    """How often each of ``size`` was drawn in each row, ``[R, size]``."""
-    rows = np.arange(len(drawn))[:, None] * size
-    counts: Table = (
-        np.bincount((drawn + rows).ravel(), minlength=len(drawn) * size).reshape(-1, size).astype(np.float64)
-    )
-    return counts
 
 
 def _cells(scores: Table) -> Table:

@@ -34,7 +34,7 @@ from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, is_enumerable
 from dond_marl.yardsticks.automata import drawn_personas, personas_of
 from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
-from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, stochastic_personas, upper_bound
+from dond_marl.yardsticks.odds import EXACT_TURNS, Odds, exact_value, personas_have_odds, upper_bound
 from experiments.bounded_memory import bounded_memory_response
 from experiments.kit import experiment_command, show_sections
 from league.bench.results import check_writable, read_rows, replace_row
@@ -94,7 +94,7 @@ def enumerable_mixture(
         partner = seat_occupant(spec)
         personas = personas_of(partner)
         if personas is None or not is_enumerable(partner, RULES):
-            if with_gamblers and stochastic_personas(partner, RULES) is not None:
+            if with_gamblers and personas_have_odds(partner, RULES):
                 members.append(spec)
             else:
                 left_out[spec] = GAMBLES

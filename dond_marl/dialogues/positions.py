@@ -107,18 +107,9 @@ def positions_of(talks: Iterable[Negotiation], rules: Rules) -> Positions:
     talks = list(talks)
     groups = scenario_groups(pack([talk.scenario for talk in talks])).tolist()
     rows = [(*row, group) for talk, group in zip(talks, groups, strict=True) for row in _positions_in(talk, rules)]
-
-    def column(number: int) -> Int8s:
-        return np.array([row[number] for row in rows], dtype=np.int8)
-
-    def triples(number: int) -> Int8s:
-        return column(number).reshape(-1, 3)
-
-    share: Doubles = np.array([row[7] for row in rows], dtype=np.float64)
-    group: Rows = np.array([row[8] for row in rows], dtype=np.int64)
-    return Positions(
-        rules, triples(0), triples(1), column(2), triples(3), column(4), column(5), triples(6), share, group
-    )
+    kinds = [(np.int8, 3), (np.int8, 3), np.int8, (np.int8, 3), np.int8, np.int8, (np.int8, 3), np.float64, np.int64]
+    table = np.array(rows, dtype=[(f"{number}", kind) for number, kind in enumerate(kinds)])
+    return Positions(rules, *(np.ascontiguousarray(table[name]) for name in table.dtype.names or ()))
 
 
 def choices(partner: Partner, positions: Positions) -> tuple[Int8s, Int8s]:

@@ -47,28 +47,6 @@ class BaseLayout:
         return _pieces(self)
 
     @property
-    def _list_pieces(self) -> tuple[tuple[str, int], ...]:
-        optional = (("partner_utilities", 3),) if self.partner_utilities else ()
-        return (
-            ("counts", 3),
-            ("my_utilities", 3),
-            *optional,
-            ("last_partner_act", len(Act)),
-            ("last_partner_offer_for_me", 3),
-            ("turns_remaining", 1),
-            *(self._of_history if self.history else ()),
-        )
-
-    @property
-    def _of_history(self) -> tuple[tuple[str, int], ...]:
-        """My claim, then all acts before the last turn, theirs and mine alternating."""
-        acts = (f"{('theirs', 'mine')[turn % 2]}_{{}}_{turn // 2}" for turn in range(self.max_turns - 1))
-        return (
-            ("own_claim", len(ITEMS)),
-            *((act.format(kind), width) for act in acts for kind, width in (("act", 1), ("offer", len(ITEMS)))),
-        )
-
-    @property
     def base_width(self) -> int:
         """The width without the history."""
         return self.width - self.history * (len(ITEMS) + ACT_WIDTH * (self.max_turns - 1))
@@ -101,7 +79,16 @@ class BaseLayout:
 
 @lru_cache(maxsize=64)
 def _pieces(layout: BaseLayout) -> tuple[tuple[str, int], ...]:
-    return layout._list_pieces
+    pieces = [("counts", 3), ("my_utilities", 3)]
+    if layout.partner_utilities:
+        pieces += [("partner_utilities", 3)]
+    pieces += [("last_partner_act", len(Act)), ("last_partner_offer_for_me", 3), ("turns_remaining", 1)]
+    if layout.history:  # my claim, then all acts before the last turn, theirs and mine alternating
+        pieces += [("own_claim", len(ITEMS))]
+        for turn in range(layout.max_turns - 1):
+            seat = ("theirs", "mine")[turn % 2]
+            pieces += [(f"{seat}_act_{turn // 2}", 1), (f"{seat}_offer_{turn // 2}", len(ITEMS))]
+    return tuple(pieces)
 
 
 @lru_cache(maxsize=64)

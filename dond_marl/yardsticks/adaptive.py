@@ -212,15 +212,17 @@ class PoolGame:
 
     def _agree_values(self, belief: Belief, left: int) -> Doubles:
         """Value of AGREE in each belief times its probability, ``[J]``."""
-        level, row = self.automaton.levels[left], belief.row
-        worth = self.agree_points(level.claim[belief.member], belief.context[row]) * self.probabilities(belief, left)
-        return np.bincount(row, worth, belief.size).astype(np.float64, copy=False)
+        claim = self.automaton.levels[left].claim[belief.member]
+        return self._sum_members(belief, left, self.agree_points(claim, belief.context[belief.row]))
 
     def _bounds(self, belief: Belief, left: int) -> Doubles:
         """Value of each belief if the true member were revealed (upper bound), times its probability, ``[J]``."""
-        row = belief.row
-        worth = self._revealed[left][belief.member, belief.context[row]] * self.probabilities(belief, left)
-        return np.bincount(row, worth, belief.size).astype(np.float64, copy=False)
+        return self._sum_members(belief, left, self._revealed[left][belief.member, belief.context[belief.row]])
+
+    def _sum_members(self, belief: Belief, left: int, worth: Doubles) -> Doubles:
+        """The members' ``worth[E]`` times their probability, summed by belief, ``[J]``."""
+        weighted = worth * self.probabilities(belief, left)
+        return np.bincount(belief.row, weighted, belief.size).astype(np.float64, copy=False)
 
 
 class Pool(PoolGame):

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act, Rules
-from dond_marl.seats import Decisions, Int8s, Partner, Turns, constant, turns_after
+from dond_marl.randomness import GOLDEN, mix_bits
+from dond_marl.seats import Decisions, Int8s, Partner, Turns, constant, decide, turns_after
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.contexts import Index, Splits, Views, splits_of
 
@@ -193,7 +194,7 @@ class Automaton:
         beyond = ((oA < 0) | (oA > self.views.counts[0])).any(axis=1) & (act <= Act.INSIST)
         if beyond.any():
             raise ValueError("a partner claims what its pool does not hold")
-        return Decisions(act, oA, constant(1.0, np.float32, size), constant(0, np.int8, size))
+        return decide(act, oA)
 
     def _by_persona(self, policy: Index) -> list[tuple[int, Index]]:
         if len(self.personas) == 1:
@@ -220,9 +221,8 @@ class _Start(NamedTuple):
 
     def rows(self, index: Index) -> _Start:
         """Some of the states."""
-        return _Start(
-            self.policy[index], self.claim[index], self.memory[index], self.acts[:, index], self.offers[..., index]
-        )
+        acts, offers = self.acts[:, index], self.offers[..., index]
+        return _Start(self.policy[index], self.claim[index], self.memory[index], acts, offers)
 
 
 class _DistinctStates:
@@ -258,10 +258,4 @@ class _DistinctStates:
 
 def mix_hashes(keys: Hashes, column: NDArray[np.integer]) -> Hashes:
     """``keys`` with one more number hashed into each (splitmix64: Steele, Lea, Flood 2014)."""
-    z = keys + column.astype(np.int64).view(np.uint64) + _STEP
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
+    return mix_bits(keys + column.astype(np.int64).view(np.uint64) + GOLDEN)

@@ -138,10 +138,8 @@ class Moves:
             steps = self._after_answer(part, chosen, own, left - 1)
             fits = np.tile(self._fits[part.context], 2)
             steps.paid[:, : 2 * self.width][~fits] = -np.inf
-            keeps_split = np.hstack([fits, np.ones((part.size, 1), dtype=bool)])[:, : own.shape[1]].ravel()[
-                steps.origin
-            ]
-            yield block, Steps(steps.paid, steps.origin[keeps_split], steps.following[keeps_split])
+            legal = np.hstack([fits, np.ones((part.size, 1), dtype=bool)])[:, : own.shape[1]].ravel()[steps.origin]
+            yield block, Steps(steps.paid, steps.origin[legal], steps.following[legal])
 
     def _codes(self, left: int, queries: Index) -> _Codes:
         """The answers of each type of each context to each query, and the types that give the same answer."""

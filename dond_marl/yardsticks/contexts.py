@@ -97,6 +97,13 @@ def splits_of(counts: Int8s) -> Splits:
     return Splits(oA, number)
 
 
+def split_numbers(counts: Int8s, oA: Int8s) -> Index:
+    """The number of each split ``oA[..., 3]`` among those of its pool ``counts[..., 3]``, ``[...]``."""
+    first, second, third = np.moveaxis(oA.astype(np.int64), -1, 0)
+    numbers: Index = (first * (counts[..., 1] + 1) + second) * (counts[..., 2] + 1) + third
+    return numbers
+
+
 def contexts_of(prior: str, counts: Int8s, utilities: Int8s) -> Contexts:
     """The contexts of views ``[C, 3]`` that are equally likely under the prior of that name."""
     believed = beliefs(prior, counts, utilities)

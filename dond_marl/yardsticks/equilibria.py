@@ -45,7 +45,7 @@ from dond_marl.scenarios.space import Scenarios, lewis_space
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.beliefs import numbers_of
-from dond_marl.yardsticks.contexts import Index, splits_of
+from dond_marl.yardsticks.contexts import Index, split_numbers, splits_of
 
 Pair = tuple[float, float]  # of seat_0 and seat_1, or the bounds of one value
 Policy = Sequence[Doubles]  # by turn: [V, H, N + 2] probability of each claim, of AGREE and of walking away
@@ -270,8 +270,8 @@ class Equilibrium:
         splits = splits_of(counts)
         n, rows = splits.oA.shape[1], np.arange(len(counts))[:, None]
         sorted_counts = np.take_along_axis(counts, named, axis=1)
-        theirs = _split_numbers(sorted_counts, np.take_along_axis(np.where(silent[:, None], 0, claim), named, axis=1))
-        own = _split_numbers(
+        theirs = split_numbers(sorted_counts, np.take_along_axis(np.where(silent[:, None], 0, claim), named, axis=1))
+        own = split_numbers(
             sorted_counts[:, None], splits.oA[rows[:, :, None], np.arange(n)[None, :, None], named[:, None]]
         )
         chances = np.zeros((len(counts), n + 2))
@@ -336,13 +336,6 @@ def _in_order(counts: Int8s, utilities: Int8s) -> tuple[Int8s, Int8s]:
     """The views with their items in the order of ascending counts."""
     named = np.argsort(counts, axis=1, kind="stable")
     return np.take_along_axis(counts, named, axis=1), np.take_along_axis(utilities, named, axis=1)
-
-
-def _split_numbers(counts: Int8s, oA: Int8s) -> Index:
-    """The number of each split ``oA[..., 3]`` of the pools, ``[...]``, in lexicographic order."""
-    first, second, third = np.moveaxis(oA.astype(np.int64), -1, 0)
-    numbers: Index = (first * (counts[..., 1] + 1) + second) * (counts[..., 2] + 1) + third
-    return numbers
 
 
 def representatives(pool: Pool) -> Index:

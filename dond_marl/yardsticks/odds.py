@@ -21,11 +21,11 @@ import numpy as np
 
 from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Rules
-from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Turns
+from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Partner, Turns
 from dond_marl.yardsticks.automata import Persona, drawn_personas
 from dond_marl.yardsticks.beliefs import Beliefs, beliefs
 from dond_marl.yardsticks.best_response import OutOfReach
-from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
+from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of, split_numbers
 from dond_marl.yardsticks.replies import Probable, Replies
 
 EXACT_TURNS = 4
@@ -99,12 +99,12 @@ class Odds:
     def revealed_values(self, left: int) -> tuple[Doubles, Doubles]:
         """If the type is revealed: the value of each claim against it, and its END part, ``[C, 2N, K]`` each."""
         if left not in self._revealed:
-            worth, ends = (np.concatenate(part) for part in zip(*self._revealed_blocks(left), strict=True))
-            self._revealed[left] = worth, ends
+            worth, ends = zip(*self._revealed_blocks(left), strict=True)
+            self._revealed[left] = np.concatenate(worth), np.concatenate(ends)
         return self._revealed[left]
 
-    def _revealed_blocks(self, left: int) -> list[tuple[Doubles, Doubles]]:
-        blocks, size, step = [], self.contexts.size, max(BLOCK // len(self.personas), 1)
+    def _revealed_blocks(self, left: int) -> Iterator[tuple[Doubles, Doubles]]:
+        size, step = self.contexts.size, max(BLOCK // len(self.personas), 1)
         for start in range(0, size, step):
             rows = np.arange(start, min(start + step, size))
             worth, ends = self.immediate(rows, left)
@@ -114,8 +114,7 @@ class Odds:
                 answers = self.answers(left - 1)[self.contexts.types[rows], : 2 * self.width, : 2 * self.width]
                 worth += np.einsum("skhx,sxk->shk", answers, both, optimize=True)
             worth[~self.offers[rows]] = 0
-            blocks.append((worth, ends))
-        return blocks
+            yield worth, ends
 
     def best_revealed(self, left: int) -> Doubles:
         """The value of a seat to which the type is revealed, after each claim of the partner, ``[C, N, K]``."""
@@ -144,10 +143,9 @@ def with_personas(contexts: Contexts, personas: Sequence[Persona]) -> Contexts:
     return Contexts(contexts.own, Views(counts, utilities, revealed), types, weights, contexts.shares)
 
 
-def stochastic_personas(partner: Partner, rules: Rules) -> list[Persona] | None:
-    """The personas of ``partner``; ``None`` where the answer probabilities of one are not known."""
-    found = drawn_personas(partner)
-    return found if all(has_odds(each.partner, rules) for each in found) else None
+def personas_have_odds(partner: Partner, rules: Rules) -> bool:
+    """Whether the answer probabilities of every persona of ``partner`` are known."""
+    return all(has_odds(each.partner, rules) for each in drawn_personas(partner))
 
 
 def check_stochastic(partner: Partner, rules: Rules) -> list[Persona]:
@@ -204,10 +202,14 @@ def best_by_value(odds: Odds, context: Index, weights: Doubles, claim: Index, le
     worth = np.einsum("shk,sk->sh", values[context], weights)
     odds.add_end_points(worth, np.einsum("shk,sk->sh", endings[context], weights), context, claim)
     worth[~odds.offers[context]] = -1
-    act = worth.argmax(axis=1)
+    return _best_of(agree, worth, claim, odds.width)
+
+
+def _best_of(agree: Doubles, worth: Doubles, claim: Index, n: int) -> tuple[Doubles, Index]:
+    """The best value and act, ``[S]``: AGREE (2N) where there is a claim to agree to and it is as good."""
     best = worth.max(axis=1)
-    agreed = (agree >= best - 1e-9) & (claim < odds.width)
-    return np.where(agreed, agree, best), np.where(agreed, 2 * odds.width, act)
+    agreed = (agree >= best - 1e-9) & (claim < n)
+    return np.where(agreed, agree, best), np.where(agreed, 2 * n, worth.argmax(axis=1))
 
 
 def exact_value(odds: Odds, seat: int) -> float:
@@ -252,9 +254,7 @@ def look_ahead(odds: Odds, number: int, weights: Doubles, claim: Index, left: in
             worth[row, offers] += best.reshape(len(offers), -1).sum(axis=1)
     odds.add_end_points(worth, weights @ ends.T, context, claim)
     worth[:, ~odds.offers[number]] = -1
-    best, act = worth.max(axis=1), worth.argmax(axis=1)
-    agreed = (agree >= best - 1e-9) & (claim < n)
-    return np.where(agreed, agree, best), np.where(agreed, 2 * n, act)
+    return _best_of(agree, worth, claim, n)
 
 
 def posterior(partner: Partner, turns: Turns) -> Beliefs:
@@ -296,7 +296,7 @@ class NumberedHistories:
     def __init__(self, turns: Turns) -> None:
         self._seat, self._turns = turns.seat, turns.rules.max_turns
         self._acts = turns.history.act.astype(np.int64).T  # [t, R]
-        self._splits = [_split_number(turns.counts, oA) for oA in turns.history.oA.transpose(1, 0, 2)]
+        self._splits = [split_numbers(turns.counts, oA) for oA in turns.history.oA.transpose(1, 0, 2)]
         self._size = turns.size
 
     def claim(self, seat: int, none: int, before: int | None = None) -> Index:
@@ -316,9 +316,3 @@ class NumberedHistories:
             question = np.where(refused, 2 * n + 1 + self.claim(self._seat, n, turn), question)
             answer = np.where(act <= Act.INSIST, act * n + self._splits[turn], 2 * n + act - Act.AGREE)
             yield question, answer, self._turns - turn
-
-
-def _split_number(counts: Int8s, oA: Int8s) -> Index:
-    """The number of each claim among its pool's splits, ``[R]``, in lexicographic order."""
-    second, third = counts[:, 1].astype(np.int64) + 1, counts[:, 2].astype(np.int64) + 1
-    return (oA[:, 0] * second + oA[:, 1]) * third + oA[:, 2]

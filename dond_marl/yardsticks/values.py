@@ -41,7 +41,7 @@ from dond_marl.yardsticks.odds import (
     check_odds,
     exact_value,
     has_odds,
-    stochastic_personas,
+    personas_have_odds,
     upper_bound,
 )
 from dond_marl.yardsticks.replies import Replies
@@ -80,7 +80,7 @@ def response_value(
             if exact:
                 return _exact(value, "expectimax over beliefs")
             high, above = value, "revealed in the end"
-        elif stochastic_personas(partner, rules) is not None:
+        elif personas_have_odds(partner, rules):
             odds = Odds(partner, contexts, rules, source.prior)
             if rules.max_turns <= EXACT_TURNS:
                 return _exact(exact_value(odds, seat), "expectimax over its odds")
