@@ -261,7 +261,6 @@ def _scenarios(source: str, max_count: int, games: int, rng: np.random.Generator
 
 
 def _other_values(scenarios: Scenarios, seat: int, rng: np.random.Generator) -> Scenarios:
-    """The same scenarios with new random values of one seat."""
     utilities = scenarios.utilities.copy()
     utilities[:, seat] = rng.integers(0, 11, size=(scenarios.size, 3))
     return Scenarios(scenarios.counts, utilities)

@@ -22,35 +22,23 @@ import reprlib
 SHOWN = 80  # characters of a value that a message quotes
 LONG_WORD, LONG_LINE = 1000, 4000  # characters; longer words and lines of a message are cut
 EXTRAS = {  # import name of a library: the package extra that installs it (larger extras may too)
-    "PIL": "plot",
-    "accelerate": "gguf",
-    "filelock": "learn",
-    "gguf": "gguf",
-    "groq": "llm",
-    "httpx": "llm",
-    "huggingface_hub": "llm",
-    "jinja2": "league",
-    "markupsafe": "league",
-    "matplotlib": "plot",
-    "mlflow": "mlflow",
-    "negmas": "negmas",
-    "pandas": "frames",
-    "peft": "lora",
-    "pyarrow": "frames",
-    "pydantic": "learn",
-    "pydantic_core": "learn",
-    "ray": "ray",
-    "safetensors": "learn",
-    "scipy": "learn",
-    "starlette": "ui",
-    "tensorboard": "learn",
-    "tokenizers": "llm",
-    "torch": "learn",
-    "trackio": "trackio",
-    "transformers": "llm",
-    "wandb": "wandb",
-    "uvicorn": "ui",
-    "yaml": "learn",
+    library: extra
+    for extra, libraries in {
+        "learn": "filelock pydantic pydantic_core safetensors scipy tensorboard torch yaml",
+        "league": "jinja2 markupsafe",
+        "llm": "groq httpx huggingface_hub tokenizers transformers",
+        "ui": "starlette uvicorn",
+        "plot": "PIL matplotlib",
+        "frames": "pandas pyarrow",
+        "gguf": "accelerate gguf",
+        "lora": "peft",
+        "ray": "ray",
+        "negmas": "negmas",
+        "mlflow": "mlflow",
+        "trackio": "trackio",
+        "wandb": "wandb",
+    }.items()
+    for library in libraries.split()
 }
 
 

@@ -117,12 +117,34 @@ def check_factory(
 ) -> Callable[..., Any]:
     """The factory named ``kind``, from ``factories`` or a file, if it takes ``parameters``.
 
-    ``what``: the noun for messages, such as "occupant". Raises :class:`OccupantNameError`.
+    ``noun``: for messages, such as "occupant". Raises :class:`OccupantNameError`.
     """
-    if not names_file(kind):
-        return _check_parameters(noun, factories, kind, parameters)
-    given = {name: value for name, value in parameters.items() if name != DIGEST}
-    return _check_parameters(noun, {kind: _load_factory(noun, kind, parameters.get(DIGEST))}, kind, given)
+    if names_file(kind):
+        factories = {kind: _load_factory(noun, kind, parameters.get(DIGEST))}
+        parameters = {name: value for name, value in parameters.items() if name != DIGEST}
+    if kind not in factories:
+        near = difflib.get_close_matches(kind, factories, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        size = len(factories)
+        every = f"known: {', '.join(factories)}" if size <= FEW else f"dond catalogue lists all {size}"
+        raise OccupantNameError(f"no {noun} is called {quote(kind)}{hint}; {every}")
+    factory = factories[kind]
+    allowed = inspect.signature(factory).parameters
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in allowed.values())
+    unknown = [name for name in parameters if name not in allowed]
+    if unknown and not takes_any:
+        takes = ", ".join(allowed) or "no parameters"
+        raise OccupantNameError(
+            f"the {noun} {quote(kind)} does not take {', '.join(map(quote, unknown))}; it takes {takes}"
+        )
+    needed = [p.name for p in allowed.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    missing = [name for name in needed if name not in parameters]
+    if missing:
+        example = "'FILE'" if missing[0] == "path" else "..."
+        raise OccupantNameError(
+            f"the {noun} {quote(kind)} needs {', '.join(missing)}, as in {kind}({missing[0]}={example})"
+        )
+    return factory
 
 
 def names_file(kind: str) -> bool:
@@ -221,35 +243,6 @@ def _run_file(path: str, code: bytes) -> dict[str, Any]:
             raise missing from error
         raise OccupantNameError(f"{path} cannot be run: {error_line(error)}") from error
     return vars(module)
-
-
-def _check_parameters(
-    noun: str, factories: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
-) -> Callable[..., Any]:
-    """The factory named ``kind`` if it takes ``parameters``. Raises :class:`OccupantNameError`."""
-    if kind not in factories:
-        near = difflib.get_close_matches(kind, factories, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        size = len(factories)
-        every = f"known: {', '.join(factories)}" if size <= FEW else f"dond catalogue lists all {size}"
-        raise OccupantNameError(f"no {noun} is called {quote(kind)}{hint}; {every}")
-    factory = factories[kind]
-    allowed = inspect.signature(factory).parameters
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in allowed.values())
-    unknown = [name for name in parameters if name not in allowed]
-    if unknown and not takes_any:
-        takes = ", ".join(allowed) or "no parameters"
-        raise OccupantNameError(
-            f"the {noun} {quote(kind)} does not take {', '.join(map(quote, unknown))}; it takes {takes}"
-        )
-    needed = [p.name for p in allowed.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
-    missing = [name for name in needed if name not in parameters]
-    if missing:
-        example = "'FILE'" if missing[0] == "path" else "..."
-        raise OccupantNameError(
-            f"the {noun} {quote(kind)} needs {', '.join(missing)}, as in {kind}({missing[0]}={example})"
-        )
-    return factory
 
 
 def _unusable(entry: EntryPoint, error: Exception) -> Factory:

@@ -39,10 +39,7 @@ from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Triple, rest
 from dond_marl.scenarios.data import Dialogue
 
-OWN_SIDE, PARTNER_SIDE = (
-    0,
-    1,
-)  # speakers of a published dialogue: the one whose perspective the line is, and the partner
+OWN_SIDE, PARTNER_SIDE = 0, 1  # speakers of a published dialogue: whose perspective the line is, and the partner
 
 
 class Utterance(NamedTuple):

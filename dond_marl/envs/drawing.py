@@ -76,7 +76,6 @@ def _allocation_to_draw(state: State) -> tuple[tuple[Triple, Triple] | None, str
 
 
 def _seat(pen: ImageDraw, state: State, seat: int, top: int) -> None:
-    """Draw a seat's name, values and latest act."""
     values = state.scenario.utilities[seat]
     to_move = not state.over and state.mover == seat
     pen.rounded_rectangle((20, top, 210, top + 92), 10, outline=OF_SEAT[seat], width=4 if to_move else 1)
@@ -108,7 +107,6 @@ def _standing(state: State) -> str:
 
 
 def _pile(pen: ImageDraw, items: Triple, middle: int) -> None:
-    """Draw items in a row, type by type."""
     for place, number in enumerate(items):
         left = 60 + 140 * place
         for copy in range(min(number, MOST_DRAWN)):
@@ -118,7 +116,6 @@ def _pile(pen: ImageDraw, items: Triple, middle: int) -> None:
 
 
 def _item(pen: ImageDraw, kind: int, x: int, y: int, size: int) -> None:
-    """Draw a book, a hat or a ball centred at a point."""
     colour = OF_ITEM[kind]
     if kind == 0:
         pen.rectangle((x - 0.8 * size, y - size, x + 0.8 * size, y + size), fill=colour)

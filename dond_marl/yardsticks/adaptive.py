@@ -422,10 +422,8 @@ class Adaptive:
         pools, self.pool_of = np.unique(contexts.own.counts, axis=0, return_inverse=True)
         self.pool_of = self.pool_of.reshape(-1)  # [C] number of each context's pool
         self.pools = len(pools)
-        self.place = np.zeros(contexts.size, dtype=np.int64)  # [C] the context's place in its pool
-        for pool in range(self.pools):
-            members = np.flatnonzero(self.pool_of == pool)
-            self.place[members] = np.arange(len(members))
+        in_pool = self.pool_of == np.arange(self.pools)[:, None]
+        self.place = (in_pool.cumsum(axis=1) - 1)[self.pool_of, np.arange(contexts.size)]  # [C] its place in its pool
         self._cache: dict[int, Pool] = {}
 
     def pool(self, number: int) -> Pool:

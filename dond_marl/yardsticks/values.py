@@ -4,20 +4,17 @@ A best response is exact where :mod:`dond_marl.yardsticks.best_response` or :mod
 Elsewhere there is an interval that contains it, up to sampling error of the games played: below, the best of some
 responses that were played; above, the value with more information than the seat can have, or the whole pool.
 
-An exploitability has two parts: what any rational partner concedes, and what the policy gives away.
-
 A policy gets v in a seat against itself, and a best response to it gets b there: its exploitability is b - v, and
-NashConv the sum over both seats (Lanctot et al. 2017, arXiv 1711.00832, section 2). It mixes two
-effects. A policy that claims less than a rational partner grants loses against every partner; in a game that ends like
-an ultimatum this is first-mover power. Let e be the points of a best response to an equilibrium in the seat, that is to
-a partner that answers and offers rationally. Then
+NashConv the sum over both seats (Lanctot et al. 2017, arXiv 1711.00832, section 2). It has two parts. Let e be the
+points of a best response to an equilibrium in the seat, that is to a partner that answers and offers rationally. Then
 
     b - v  =  (e - v)  +  (b - e)
 
-*Conceded*, e - v, is what the seat would gain against any rational partner by claiming it: it depends only on the
-policy's own play in that seat. *Weak*, b - e, is what the policy's answers and offers in the other seat give away
-beyond those of an equilibrium. Either may be negative: a seat may get more than an equilibrium's because the policy's
-other seat is weak, and answers may be harder than rational ones, at a cost to the policy.
+*Conceded*, e - v, is what the seat would gain against any rational partner by claiming it (in a game that ends like an
+ultimatum, first-mover power): it depends only on the policy's own play there. *Weak*, b - e, is what the policy's
+answers and offers in the other seat give away beyond those of an equilibrium. Either may be negative: a seat may get
+more than an equilibrium's because the policy's other seat is weak, and answers may be harder than rational ones, at a
+cost to the policy.
 """
 
 from __future__ import annotations
