@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dond_marl.envs.features import BaseLayout, encode
-from dond_marl.game import ITEMS, Act
+from dond_marl.envs.spaces import read_action_arrays
+from dond_marl.game import Act
 from dond_marl.seats import Bools, Cause, Decisions, Floats, Traits, Turns, constant
-from dond_marl.splits import action_at, action_count, legal_action_mask
+from dond_marl.splits import legal_action_mask
 
 Policy = Callable[[Floats, Bools], Any]
 _DEFAULT = BaseLayout(max_count=4, max_turns=10)
@@ -44,7 +44,8 @@ class PolicyPartner:
     def act(self, turns: Turns) -> Decisions:
         self._check_room(turns)
         masks = view_masks(turns, self.layout.max_count, self.actions)
-        act, oA = self._read(np.asarray(self.policy(encode(turns, self.layout), masks)), turns.size)
+        answer = self.policy(encode(turns, self.layout), masks)
+        act, oA = read_action_arrays(answer, self.actions, turns.size, self.layout.max_count)
         offers = act <= Act.INSIST
         legal = np.where(offers, (oA <= turns.caps).all(axis=1), turns.act_mask[np.arange(turns.size), act])
         return Decisions(
@@ -53,23 +54,6 @@ class PolicyPartner:
             constant(1.0, np.float32, turns.size),
             np.where(legal, np.int8(Cause.FREE), np.int8(Cause.ILLEGAL)),
         )
-
-    def _read(self, actions: NDArray[Any], size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """Act types ``[B]`` and offers ``[B, 3]``."""
-        flat, n = self.actions == "flat", self.layout.max_count
-        sizes = np.array([len(Act), *[n + 1] * len(ITEMS)]) if flat else np.array(action_count(n))
-        if (
-            actions.shape != (size, *sizes.shape)
-            or actions.dtype.kind not in "iu"
-            or ((actions < 0) | (actions >= sizes)).any()
-        ):
-            raise ValueError(
-                f"{self.actions} actions of {size} games are whole numbers of shape {(size, *sizes.shape)}, each less "
-                f"than {sizes.tolist()}; the policy answered {actions.dtype} of shape {actions.shape}"
-            )
-        if flat:
-            return actions[:, 0].astype(np.int8), actions[:, 1:].astype(np.int8)
-        return action_at(actions, n)
 
     def _check_room(self, turns: Turns) -> None:
         most, layout = int(turns.counts.max(initial=0)), self.layout

@@ -41,7 +41,8 @@ from dond_marl.game import (
     may_agree,
     rule_against_message,
 )
-from dond_marl.seats import NO_ACT_YET
+from dond_marl.seats import NO_ACT_YET, Int8s
+from dond_marl.splits import action_at, action_count
 
 Observation = dict[str, Any]
 Info = dict[str, Any]
@@ -213,6 +214,30 @@ def read_integers(value: object, size: int) -> list[int] | None:
         return None
     integers = [number for entry in value if (number := as_integer(entry)) is not None]
     return integers if len(integers) == size else None
+
+
+def read_action_arrays(actions: object, form: str, size: int, max_count: int) -> tuple[Int8s, Int8s]:
+    """Act types ``[size]`` and offers ``[size, 3]`` of ``"flat"`` or ``"discrete"`` actions, one for each game.
+
+    Raises :class:`InvalidAction`.
+    """
+    if form == "discrete":
+        return action_at(integer_array(actions, (size,), action_count(max_count) - 1), max_count)
+    flat = integer_array(actions, (size, 1 + len(ITEMS)), max(max_count, len(Act) - 1))
+    integer_array(flat[:, 0], (size,), len(Act) - 1)
+    integer_array(flat[:, 1:], (size, len(ITEMS)), max_count)
+    return flat[:, 0].astype(np.int8), flat[:, 1:].astype(np.int8)
+
+
+def integer_array(values: object, shape: tuple[int, ...], top: int) -> NDArray[Any]:
+    """``values`` as an array of whole numbers in 0..top of this shape. Raises :class:`InvalidAction`."""
+    array = np.asarray(values)
+    inside = array.shape == shape and array.dtype.kind in "iu"
+    if not inside or (array.size and not 0 <= array.min() <= array.max() <= top):
+        raise InvalidAction(
+            f"actions are whole numbers in 0..{top} of shape {list(shape)} here; got {describe_value(array)}"
+        )
+    return array
 
 
 def describe_value(value: object) -> str:

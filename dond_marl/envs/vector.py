@@ -22,7 +22,7 @@ from dond_marl.batch import GameBatch
 from dond_marl.envs.aec import NegotiationEnv, OrderError
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.envs.single_agent import PATIENCE, PartnerError
-from dond_marl.envs.spaces import InvalidAction, check_known, describe_value, read_seed
+from dond_marl.envs.spaces import InvalidAction, check_known, integer_array, read_action_arrays, read_seed
 from dond_marl.envs.views import ActionView, Forms, ObservationView, Translation
 from dond_marl.errors import InputError, error_line, quote
 from dond_marl.game import ITEMS, SEATS, Act, Ending, as_integer, as_seat
@@ -30,7 +30,7 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import Noise, observe_turns
 from dond_marl.seats import NO_ACT_YET, History, Int8s, Partner, Rows, Turns, constant, decide, no_hints
 from dond_marl.seats import no_noise as without_noise
-from dond_marl.splits import action_at, action_count, action_index, grid, grid_size, legal_action_mask
+from dond_marl.splits import action_index, grid, grid_size, legal_action_mask
 
 MOST = 1_000_000  # games at once
 _PROPOSE = np.array(Act.PROPOSE, dtype=np.int8)
@@ -189,13 +189,9 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
                 raise InvalidAction(
                     f"actions of {n} games are {{'act_type': [{n}], 'oA': [{n}, 3]}}; got {quote(actions)}"
                 )
-            act = _integers(actions["act_type"], (n,), len(Act) - 1)
-            return act, _integers(actions["oA"], (n, len(ITEMS)), top)
-        if self._actions == "flat":
-            flat = _integers(actions, (n, 1 + len(ITEMS)), max(top, len(Act) - 1))
-            return _integers(flat[:, 0], (n,), len(Act) - 1), _integers(flat[:, 1:], (n, len(ITEMS)), top)
-        numbers = _integers(actions, (n,), action_count(top) - 1, np.int64)
-        return action_at(cast("NDArray[np.int64]", numbers), top)
+            act = integer_array(actions["act_type"], (n,), len(Act) - 1)
+            return act.astype(np.int8), integer_array(actions["oA"], (n, len(ITEMS)), top).astype(np.int8)
+        return read_action_arrays(actions, self._actions, n, top)
 
     def _begin(self, rows: Rows) -> None:
         """New games in ``rows``; those that the partner ends before the agent can move are replaced."""
@@ -323,20 +319,6 @@ def _mode(autoreset: object) -> AutoresetMode:
     if mode not in known.values():
         raise InputError(f"autoreset must be one of {', '.join(known)}; got {quote(autoreset)}")
     return cast("AutoresetMode", mode)
-
-
-def _integers(values: object, shape: tuple[int, ...], top: int, dtype: type[Any] = np.int8) -> NDArray[Any]:
-    """``values`` as an array of whole numbers in 0..top of this shape. Raises :class:`InvalidAction`."""
-    array = np.asarray(values)
-    if (
-        array.shape != shape
-        or array.dtype.kind not in "iu"
-        or (array.size and not 0 <= array.min() <= array.max() <= top)
-    ):
-        raise InvalidAction(
-            f"actions are whole numbers in 0..{top} of shape {list(shape)} here; got {describe_value(array)}"
-        )
-    return array.astype(dtype)
 
 
 def _find_removed(before: Rows, after: Rows) -> Rows:

@@ -105,11 +105,9 @@ def test_an_illegal_answer_is_replaced_by_end_and_counted():
 )
 def test_policy_answer_outside_the_action_space_is_refused(answer):
     turns = GameBatch(pack([TABLE, TABLE, TABLE]), Rules()).turns()
-    with pytest.raises(
-        ValueError, match=r"flat actions of 3 games are whole numbers of shape \(3, 4\), each less than"
-    ):
+    with pytest.raises(ValueError, match=r"whole numbers in 0\.\.4 of shape \[3, 4\]"):
         PolicyPartner(lambda _seen, _masks: answer).act(turns)
-    with pytest.raises(OccupantError, match="flat actions of 1 games"):
+    with pytest.raises(OccupantError, match="InvalidAction"):
         rollout((PolicyPartner(lambda _seen, _masks: answer), seat_occupant("linear")), pack([TABLE]), seed=0)
 
 
