@@ -209,7 +209,6 @@ def _apart(first: Triple, second: Triple) -> int:
 
 
 def _complete(mentions: Sequence[Mention]) -> bool:
-    """Whether the mentions alone determine every item type."""
     kinds = {mention.kind for mention in mentions}
     return (REST in kinds and len(kinds) > 1) or {0, 1, 2} <= kinds or bool(kinds & {EVERYTHING, EACH})
 

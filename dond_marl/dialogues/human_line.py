@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dond_marl.game import Triple
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DIALOGUE_SPLITS, Dialogue, checksum, load_dialogues
@@ -32,6 +31,7 @@ FAIR = 5  # points of ten: a deal is fair if it gives both sides at least half o
 SOURCE = "Lewis et al. 2017, facebookresearch/end-to-end-negotiator, train.txt + val.txt + test.txt, CC BY-NC 4.0"
 STORED = Path(__file__).with_name("human_line.json")
 DECIMALS = 4  # of stored figures
+OF_DEALS = "_of_deals"  # the suffix of figures over deals only
 
 MEANINGS: dict[str, str] = {
     "deals": "share of negotiations that end in a deal",
@@ -137,29 +137,28 @@ def _figures(rows: Sequence[Dialogue]) -> dict[str, Estimate]:
     # rows of first speakers and those of second speakers do not hold the same negotiations.
     by_turn = np.where(opens[:, None], points, points[:, ::-1])  # [N, 2] the first speaker's, the second's
 
-    def mean(values: NDArray[Any], of: NDArray[np.bool_] | None = None) -> Estimate:
-        return mean_over_scenarios(values, groups, CONFIDENCE, of)
-
     first, second = by_turn.mean(axis=0)
-    return {
-        "deals": mean(deal),
-        "score": mean(points[:, 0]),
-        "score_of_deals": mean(points[:, 0], deal),
-        "joint_of_deals": mean(points.sum(axis=1), deal),
-        "pareto_of_deals": mean(reached.pareto, deal),
-        "nash_point_of_deals": mean(reached.nash == 1, deal),
-        "most_points_of_deals": mean(reached.welfare == 1, deal),
-        "max_min_of_deals": mean(reached.egalitarian == 1, deal),
-        "fair_of_deals": mean(points.min(axis=1) >= FAIR, deal),
-        "nash_product_mean_of_products": mean(product),
+    values = {
+        "deals": deal,
+        "score": points[:, 0],
+        "joint": points.sum(axis=1),
+        "pareto": reached.pareto,
+        "nash_point": reached.nash == 1,
+        "most_points": reached.welfare == 1,
+        "max_min": reached.egalitarian == 1,
+        "fair": points.min(axis=1) >= FAIR,
+        "nash_product": product,
+        "nash_product_mean_of_products": product,
         # The product of two means, made linear around them for its interval.
-        "nash_product_of_means": mean(by_turn[:, 0] * second + by_turn[:, 1] * first - first * second),
-        "nash_product_of_deals": mean(product, deal),
-        "turns": mean(turns),
-        "first": mean(by_turn[:, 0]),
-        "second": mean(by_turn[:, 1]),
-        "first_of_deals": mean(by_turn[:, 0], deal),
-        "second_of_deals": mean(by_turn[:, 1], deal),
-        "first_minus_second": mean(by_turn[:, 0] - by_turn[:, 1]),
-        "first_minus_second_of_deals": mean(by_turn[:, 0] - by_turn[:, 1], deal),
+        "nash_product_of_means": by_turn[:, 0] * second + by_turn[:, 1] * first - first * second,
+        "turns": turns,
+        "first": by_turn[:, 0],
+        "second": by_turn[:, 1],
+        "first_minus_second": by_turn[:, 0] - by_turn[:, 1],
     }
+
+    def mean(name: str) -> Estimate:
+        among = deal if name.endswith(OF_DEALS) else None
+        return mean_over_scenarios(values[name.removesuffix(OF_DEALS)], groups, CONFIDENCE, among)
+
+    return {name: mean(name) for name in MEANINGS}

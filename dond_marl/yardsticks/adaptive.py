@@ -513,7 +513,6 @@ def _first_of_runs(group: Index) -> Index:
 
 
 def _pick(belief: Belief, which: Index) -> Belief:
-    """The beliefs numbered ``which``."""
     sizes = np.diff(belief.start)[which]
     start = np.concatenate([[0], np.cumsum(sizes)])
     place = np.arange(start[-1]) - np.repeat(start[:-1] - belief.start[which], sizes)

@@ -333,7 +333,6 @@ def _load_shipped(turns: int, temperature: float, disagree: Disagree) -> Equilib
 
 
 def _in_order(counts: Int8s, utilities: Int8s) -> tuple[Int8s, Int8s]:
-    """The views with their items in the order of ascending counts."""
     named = np.argsort(counts, axis=1, kind="stable")
     return np.take_along_axis(counts, named, axis=1), np.take_along_axis(utilities, named, axis=1)
 
