@@ -182,11 +182,6 @@ def test_disagree_is_no_agreement():
         assert styles(game(*said, rules=rules), 0) == set()
 
 
-def test_propose_and_insist_are_one_split():
-    assert styles(game((P, A), (P, C), (I, A), (I, C), END), 0) == {"stubborn"}
-    assert styles(game((P, A), (P, C), (I, A), (I, C), END), 1) == {"stubborn"}
-
-
 def test_illegal_acts_do_not_count():
     games = game((P, A), (P, C), (P, (1, 0, 4)))  # four balls of three
     assert count_offers(games).made.tolist() == [[1, 1]] and styles(games, 0) == styles(games, 1) == set()
@@ -204,15 +199,6 @@ def test_reports_show_own_points_under_style_rewards():
     assert score._replace(paid=0) == own_score._replace(paid=0)
     assert score.paid == pytest.approx(float(paid.reward.sum()) * TEN / score.games) != score.points
     assert set(paid.reward.unique().tolist()) == {0.0, 1.0} != set(own.reward.unique().tolist())
-
-
-def test_learner_explores_under_style_rewards():
-    """There, the likeliest act is played in training too, so that nothing else is ever tried."""
-    experience, _ = experience_of(StyleReward("stubborn"))
-    likeliest = experience.log_prob.exp() > 0.5
-    assert likeliest.float().mean() < 0.1, "a new network has no act this likely: it samples"
-    first = experience.place < experience.reward.shape[1]
-    assert len(experience.act[first].unique()) >= 3
 
 
 @pytest.mark.parametrize("reward", ["style(versatile)", "style(kind=versatile)", "style(kind='versatile')"])
