@@ -30,7 +30,9 @@ from types import ModuleType
 from typing import Any, cast
 
 from dond_marl.errors import InputError, MissingLibrary, error_line, missing_library, quote
+from dond_marl.files import read_bytes
 from dond_marl.seats import Partner, Traits
+from dond_marl.trust import UntrustedError, refuse_hazards
 
 FEW = 12  # names that a message lists
 IN_FILE = re.compile(r"(?P<file>[^()'\"]+\.py):(?P<name>[A-Za-z_]\w*)(?P<given>\(.*\))?", re.DOTALL)
@@ -87,7 +89,7 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
         parameters = {"one_game": True, **parameters}
     try:
         partner = factory(**parameters)
-    except (OccupantNameError, MissingLibrary):
+    except (OccupantNameError, MissingLibrary, UntrustedError):
         raise
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and (
@@ -117,8 +119,12 @@ def check_factory(
 ) -> Callable[..., Any]:
     """The factory named ``kind``, from ``factories`` or a file, if it takes ``parameters``.
 
-    ``noun``: for messages, such as "occupant". Raises :class:`OccupantNameError`.
+    ``noun``: for messages, such as "occupant". A name from an untrusted file gets a factory that raises
+    :class:`~dond_marl.trust.UntrustedError`: it can be listed, not made. Raises :class:`OccupantNameError`.
     """
+    refused = refuse_hazards(kind, parameters)
+    if refused is not None:
+        return _refused_factory(refused)
     if names_file(kind):
         factories = {kind: _load_factory(noun, kind, parameters.get(DIGEST))}
         parameters = {name: value for name, value in parameters.items() if name != DIGEST}
@@ -200,15 +206,11 @@ def _read_code(noun: str, kind: str) -> bytes:
     if _CLOSED:
         raise OccupantNameError(f"the {noun} {quote(kind)} is code in a file, which is not run here: {_CLOSED[-1]}")
     try:
-        with path.open("rb") as file:
-            code = file.read(MOST_CODE + 1)
+        return read_bytes(path, MOST_CODE)
     except OSError as error:
         raise OccupantNameError(
             f"the {noun} {quote(kind)}: {error.strerror or error}; paths begin in {Path.cwd()}"
         ) from None
-    if len(code) > MOST_CODE:
-        raise OccupantNameError(f"the {noun} {quote(kind)}: the file is larger than {MOST_CODE >> 20} MiB")
-    return code
 
 
 def _digest(code: bytes) -> str:
@@ -243,6 +245,15 @@ def _run_file(path: str, code: bytes) -> dict[str, Any]:
             raise missing from error
         raise OccupantNameError(f"{path} cannot be run: {error_line(error)}") from error
     return vars(module)
+
+
+def _refused_factory(refused: UntrustedError) -> Factory:
+    """A factory that raises ``refused``."""
+
+    def factory(**_: object) -> Partner:
+        raise refused
+
+    return factory
 
 
 def _unusable(entry: EntryPoint, error: Exception) -> Factory:

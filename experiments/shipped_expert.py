@@ -10,6 +10,7 @@ from dond_marl.occupants import seat_occupant
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import SETTINGS, RunError, find_run
+from league.ledger.trusted_names import read_settings
 from league.settings.read import parse
 from league.settings.training import TrainConfig
 from league.training.progress_log import CSV_NAME
@@ -42,7 +43,7 @@ def ship_expert(run: Path, target: Path = EXPERT, sample: int | None = None) -> 
     terms = heldout_terms(seed=SEED)
     terms = terms._replace(scenarios=scenarios_of(terms.source, sample, SEED))
     scores = {play: _scores(network, terms, greedy=play == "greedy") for play in ("greedy", "sampled")}
-    config = parse((folder / SETTINGS).read_text(encoding="utf-8"), str(folder / SETTINGS), TrainConfig)
+    config = parse(read_settings(folder), str(folder / SETTINGS), TrainConfig)
     card = {
         **past.note(),
         "trained": {

@@ -234,7 +234,9 @@ def train(
     from league.training.training import checkpoints_in
     from league.training.training import train as train_in
 
-    options = load_config(preset(Path(config)), _overrides(settings, "training.seed", seed, folder), TrainConfig)
+    options = load_config(
+        preset(Path(config)), _overrides(settings, "training.seed", seed, folder), TrainConfig, dry_run=dry_run
+    )
     if dry_run:
         return DryRun("\n".join(plan_training(options)))
     if options.training.algo == "bc":
@@ -319,7 +321,9 @@ def play_league(
     from league.settings.sections import BackendConfig
 
     _check_integer("workers", workers, 1, MOST_WORKERS)
-    options: Config = load_config(preset(Path(config)), _overrides(settings, "league.seed", seed, folder))
+    options: Config = load_config(
+        preset(Path(config)), _overrides(settings, "league.seed", seed, folder), dry_run=dry_run
+    )
     check_league(options)
     if dry_run:
         from league.rounds.dry_run import dry_run as print_plan  # loads PyTorch

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from dond_marl.errors import InputError
+from dond_marl.files import read_bytes
 from dond_marl.occupants import OccupantNameError, Spec, catalogue, check_spec, parse_spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split
 from partners.network.checkpoint_files import CheckpointError, read_pair
@@ -381,7 +382,7 @@ def _occupants(value: Any) -> Iterator[Spec]:
 def _file(value: object) -> object:
     """The SHA-256 of a file's content, or its name if it cannot be read."""
     try:
-        return hashlib.sha256(Path(str(value)).expanduser().read_bytes()).hexdigest()
+        return hashlib.sha256(read_bytes(Path(str(value)).expanduser(), 2**30)).hexdigest()
     except OSError:
         return Path(str(value)).name
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dond_marl.files import open_regular
 from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, to_line
 
 
@@ -59,7 +61,7 @@ def read_lines(path: str | Path) -> Iterator[GameRecord | InexactGame]:
     """The games of a file, in order, not replayed. Raises :class:`RecordError`, naming file and line."""
     path = Path(path)
     try:
-        with path.open(encoding="utf-8") as file:
+        with io.TextIOWrapper(open_regular(path), encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
                 try:
                     yield game_from_line(line.rstrip("\n"))

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError, RunFailure, quote
+from dond_marl.files import read_bytes
 from dond_marl.game import MAX_VALUE
 
 DIALOGUE_SPLITS = ("train", "val", "test")
@@ -128,7 +129,7 @@ def _dialogues(path: Path) -> tuple[Dialogue, ...]:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bytes(path, MAX_BYTES)
     except OSError as error:
         raise _wrong(path, f"cannot be read ({error.strerror})") from error
 

@@ -17,9 +17,11 @@ from typing import Any
 from filelock import FileLock
 
 from dond_marl.errors import InputError
+from dond_marl.files import read_bytes
 from dond_marl.records.files import write_atomically
 
 FORMAT = 1  # of a line
+MOST_RESULTS = 2**30  # bytes of a file
 DEFAULT = Path("runs/bench.jsonl")
 SEALED_APART = ("sha256", "clock")  # keys that the checksum does not cover
 KEYS = {"submission": dict, "benchmark": dict, "code": dict, "figures": dict, "cells": list, "answers": dict}
@@ -92,7 +94,7 @@ def _whole_lines(path: Path) -> bytes:
     """
     if not path.exists():
         return b""
-    content = path.read_bytes()
+    content = read_bytes(path, MOST_RESULTS)
     end = content.rfind(b"\n") + 1
     try:
         finished = isinstance(json.loads(content[end:]), dict)

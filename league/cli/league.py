@@ -85,7 +85,7 @@ def command(
         raise click.UsageError("--config FILE is needed; only --resume RUN, by itself, takes the run's own settings")
     if dry_run and config_path is None:
         raise click.UsageError("--dry-run needs --config FILE")
-    config = None if config_path is None else load_config(config_path, overrides)
+    config = None if config_path is None else load_config(config_path, overrides, dry_run=dry_run)
     options = {"kind": backend, "workers": workers, "ray_address": ray_address}
     named = {key: value for key, value in options.items() if value is not None}
     backend_config = _backend_of(named) if named else None

@@ -28,7 +28,9 @@ from rich.console import Console
 from rich.text import Text
 
 from dond_marl.errors import EXTRAS, InputError, Notice, RunFailure, missing_library, shorten
+from dond_marl.trust import allow_typed_names
 from league.cli.stops import STOPS
+from league.cli.trust_option import ask_to_trust, with_trust_option
 
 RUN_ERROR, USAGE_ERROR = 1, 2
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -55,6 +57,7 @@ class Command(click.Command):
     ) -> None:
         options.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
         super().__init__(*args, **options)
+        self.params = with_trust_option(self.params)
         self.interrupted, self.run_errors = interrupted, run_errors
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -236,9 +239,10 @@ def quoted(word: str) -> str:
 
 def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
     """Run a command with these words, or the shell's; returns the exit code."""
+    allow_typed_names(sys.argv[1:] if words is None else words)
     with STOPS.handled(), _notices_as_lines(), _threads_without_room():
         try:
-            code = command.main(words, name, standalone_mode=False)
+            code = _invoke(command, words, name)
             sys.stdout.flush()
             if not STOPS.requested:
                 return int(code or 0)
@@ -248,6 +252,16 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
                 return _failure(error)
         message = STOPS.take_message()
         return _failed(message, STOPS.code) if message else STOPS.code  # any other error is an effect of the stop
+
+
+def _invoke(command: click.Command, words: Sequence[str] | None, name: str | None) -> Any:
+    """Run a command; once more each time the user decides to trust a file that it opened."""
+    while True:
+        try:
+            return command.main(words, name, standalone_mode=False)
+        except Exception as error:
+            if not ask_to_trust(error):
+                raise
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def command(
             "--config FILE or --algo ppo, reinforce or bc is needed; only --resume RUN, by itself, takes the run's own "
             "settings"
         )
-    config = None if config_path is None else load_config(config_path, overrides, TrainConfig)
+    config = None if config_path is None else load_config(config_path, overrides, TrainConfig, dry_run=dry_run)
     if config is not None and dry_run:
         for line in plan_training(config):
             print_line(line)

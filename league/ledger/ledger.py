@@ -12,20 +12,24 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from dond_marl.errors import RunFailure
+from dond_marl.errors import Notice, RunFailure
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.trust import admit, require_trust
 from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
+from league.ledger.trusted_names import names_in, sign_names
 from league.settings.read import Config, parse
 from league.tasks.values import FACTS, Decision, LearnerState, Leg, MatchResult, Member, Result, Round
 
 DAMAGE_SIGNS = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's messages
 SETTINGS_DIGEST = "config_sha256"  # key of a note: the digest of the settings
+SIGNATURE = "signature"  # key of a note: of the names in settings and members, by the user who began the run
 
 
 class LedgerError(RunFailure):
@@ -34,6 +38,8 @@ class LedgerError(RunFailure):
 
 class Ledger:
     """An open ledger. One process writes it at a time (see :mod:`league.ledger.run_directory`)."""
+
+    _checked_names = False  # whether the names of the run were checked for trust
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -60,12 +66,15 @@ class Ledger:
         ``meta`` are the inputs of the run, ``notes`` its time, machine and versions; the blobs that ``states`` name are
         on disk already.
         """
+        config = notes.get("config", "")
+        signature = sign_names(config, [member.spec for member in members if member.spec is not None])
+        signed = {} if signature is None else {SIGNATURE: signature}
         with self._transaction():
             for statement in SCHEMA.split(";\n"):
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._insert("meta", sorted(meta.items()))
-            self._insert("notes", sorted({**notes, SETTINGS_DIGEST: _digest(notes.get("config", ""))}.items()))
+            self._insert("notes", sorted({**notes, **signed, SETTINGS_DIGEST: _digest(config)}.items()))
             self._join(members)
             self._insert("states", [(-1, name, *state, None, None) for name, state in states.items()])
             self._insert("seals", [(-1, self._seal(-1))])
@@ -124,10 +133,14 @@ class Ledger:
 
     def notes(self) -> dict[str, str]:
         """Start of the run: settings with their paths, versions, command line, time, machine."""
-        return dict(self._rows("SELECT key, value FROM notes WHERE key != ?", SETTINGS_DIGEST))
+        return dict(self._rows("SELECT key, value FROM notes WHERE key NOT IN (?, ?)", SETTINGS_DIGEST, SIGNATURE))
 
     def settings(self) -> str:
-        """The settings at the start of the run, as YAML. Raises :class:`LedgerError` if their digest differs."""
+        """The settings at the start of the run, as YAML. Raises :class:`LedgerError` if their digest differs.
+
+        Unless the run is trusted (:mod:`dond_marl.trust`), what its names would run or contact is refused from here on.
+        """
+        self._admit()
         text = self.notes().get("config", "")
         stored = [digest for (digest,) in self._rows("SELECT value FROM notes WHERE key = ?", SETTINGS_DIGEST)]
         if stored != [_digest(text)]:
@@ -145,9 +158,24 @@ class Ledger:
         return parse(self.settings(), f"settings in {self.path}")
 
     def members(self) -> tuple[Member, ...]:
-        """All members, in the order of the config; snapshots in the order of joining."""
+        """All members in the order of the config, snapshots in the order of joining; see :meth:`settings` for trust."""
+        self._admit()
         query = "SELECT member, spec, role, split, parent, born, blob FROM members ORDER BY position"
         return tuple(Member(*row) for row in self._rows(query))
+
+    def require_trust(self) -> None:
+        """Raise :class:`~dond_marl.trust.UntrustedError` if the run is not trusted, before it is resumed."""
+        self._admit(require_trust)
+
+    def _admit(self, check: Callable[..., object] = admit) -> None:
+        """Check once whether the names of the run are trusted; ``check``: how, see :mod:`dond_marl.trust`."""
+        if check is admit and self._checked_names:
+            return
+        specs = [spec for (spec,) in self._rows("SELECT spec FROM members WHERE spec IS NOT NULL ORDER BY position")]
+        signatures = [value for (value,) in self._rows("SELECT value FROM notes WHERE key = ?", SIGNATURE)]
+        document, hazards = names_in(self.notes().get("config", ""), specs)
+        check(str(self.path.parent), document, hazards, signatures[0] if signatures else None)
+        self._checked_names = True
 
     def states(self, after: int | None = None) -> dict[str, LearnerState]:
         """States of the learners by name after a round (-1: before the first); the latest by default."""
@@ -156,8 +184,13 @@ class Ledger:
         return {name: LearnerState(*state) for name, *state in self._rows(query, number)}
 
     def scenarios(self, number: int) -> Scenarios:
-        """The scenarios of a committed round."""
-        packed = self._value("SELECT scenarios FROM rounds WHERE round = ?", number)
+        """The scenarios of a committed round. Raises :class:`LedgerError` if their number is not that of the round."""
+        packed, size = next(self._rows("SELECT scenarios, size FROM rounds WHERE round = ?", number))
+        if not isinstance(packed, bytes) or len(packed) != 9 * size:
+            raise LedgerError(
+                f"{self.path}: the ledger is damaged (round {number + 1} does not hold the {size} scenarios that it "
+                "names); restore a copy or start a new run"
+            )
         table = np.frombuffer(packed, dtype=np.int8).reshape(-1, 9)
         return Scenarios(table[:, :3], table[:, 3:].reshape(-1, 2, 3))
 
@@ -173,7 +206,13 @@ class Ledger:
             failed,
         )
         for first, second, packed, size in rows:
-            yield _unpack((first, second), packed, size)
+            try:
+                yield _unpack((first, second), packed, size)
+            except (TypeError, ValueError):
+                raise LedgerError(
+                    f"{self.path}: the ledger is damaged (a match of round {number + 1} does not hold {size} games); "
+                    "restore a copy or start a new run"
+                ) from None
 
     def at_fault(self, number: int) -> list[str]:
         """The member at fault in each failed match of a committed round."""
@@ -213,6 +252,14 @@ class Ledger:
     def first_damaged_round(self) -> int | None:
         """The first round whose rows do not match their seal (-1: the start of the run); ``None`` if all match."""
         return next((number for number in range(-1, self.next_round) if not self.is_sound(number)), None)
+
+    def damage(self) -> str | None:
+        """The first round whose rows do not match their seal, as a sentence; ``None`` if all match."""
+        damaged = self.first_damaged_round()
+        if damaged is None:
+            return None
+        where = "the start of the run" if damaged < 0 else f"round {damaged + 1}"
+        return f"BROKEN at {where}: from there on the rows are not those that were written; --resume repairs the run"
 
     def is_sound(self, number: int) -> bool:
         """Whether the rows of round ``number`` match their seal; -1: the start of the run."""
@@ -339,6 +386,8 @@ def _unpack(seats: tuple[str, str], packed: bytes, size: int) -> Leg:
 class ReadLedger(Ledger):
     """A ledger opened for reading, while a league may be writing it. Raises :class:`LedgerError`."""
 
+    _checked_seals = False
+
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.is_file():
@@ -370,6 +419,15 @@ class ReadLedger(Ledger):
     def _connect(self, how: str) -> None:
         uri = f"{self.path.resolve().as_uri()}?{how}"
         self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+    def settings(self) -> str:
+        """As :meth:`Ledger.settings`; the first time it warns (:class:`~dond_marl.errors.Notice`) of damaged rows."""
+        text = super().settings()
+        if not self._checked_seals:
+            self._checked_seals = True
+            if (damage := self.damage()) is not None:
+                warnings.warn(Notice(f"{self.path.parent}: seals {damage}"), stacklevel=2)
+        return text
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:

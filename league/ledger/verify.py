@@ -16,6 +16,7 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from dond_marl.seats import Partner
+from dond_marl.trust import UntrustedError
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
 from league.settings.read import Config
@@ -64,7 +65,7 @@ def replay_leg(
             reveal_partner_utilities=config.env.reveal_partner_utilities,
             illegal=config.env.illegal or "raise",
         )
-    except (BlobError, DataError, OccupantError, OccupantNameError, ScenarioError, OSError) as error:
+    except (BlobError, DataError, OccupantError, OccupantNameError, ScenarioError, UntrustedError, OSError) as error:
         return f"cannot be replayed: {error}"
     if facts_of(games).tobytes() != leg.facts.tobytes():
         return "have other results when replayed on this machine"

@@ -22,7 +22,7 @@ from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunNotFound, find_run
 from league.report.games import games
 from league.report.language_models import language_models
-from league.report.sections import curriculum, damage_sentence, diversity, lineage, provenance
+from league.report.sections import curriculum, diversity, lineage, provenance
 from league.rounds.snapshots import novelty_over_time
 from league.settings.read import Config
 from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, unescape_formula
@@ -65,7 +65,7 @@ def collect(folder: Path) -> Report:
         try:
             return _report(directory.path, directory.blobs, config, ledger)
         except (ArithmeticError, LookupError, ValueError) as error:
-            if (damage := damage_sentence(ledger)) is None:  # sound rows: missing data, or a bug
+            if (damage := ledger.damage()) is None:  # sound rows: missing data, or a bug
                 raise
             raise LedgerError(f"{ledger.path}: {damage}") from error
 
@@ -89,7 +89,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
         f"{progress}, {cross.total_games:,} games of matches, {len(cross.members)} members, "
         f"{len(learners)} of them learning; seed {config.league.seed}"
     )
-    if (damage := damage_sentence(ledger)) is not None:
+    if (damage := ledger.damage()) is not None:
         summary += f". {damage}"
     return Report(
         title=f"League {folder.resolve().parent.name}/{folder.resolve().name}",

@@ -127,7 +127,7 @@ def provenance(
 ) -> Section:
     """Origin of the figures: settings, seed, versions, start, seals and hashes, all checked.
 
-    ``sha256``: digests of the files read other than the ledger; ``damage``: see :func:`damage_sentence`.
+    ``sha256``: digests of the files read other than the ledger; ``damage``: a sentence, see ``Ledger.damage``.
     """
     notes, meta = ledger.notes(), ledger.meta()
     rows = [
@@ -151,15 +151,6 @@ def provenance(
     settings = TextBlock("Settings (without paths and the number of workers)", meta["settings"])
     note = "The same settings and seed produce the same rows; the seals are a chain of hashes over them, one per round."
     return Section("provenance", "Provenance", (note,), (*tables, settings))
-
-
-def damage_sentence(ledger: ReadLedger) -> str | None:
-    """The first round whose rows do not match their seal, as a sentence; ``None`` if all match."""
-    damaged = ledger.first_damaged_round()
-    if damaged is None:
-        return None
-    where = "the start of the run" if damaged < 0 else f"round {damaged + 1}"
-    return f"BROKEN at {where}: from there on the rows are not those that were written; --resume repairs the run"
 
 
 def _weights(ledger: ReadLedger, blobs: Path) -> str:

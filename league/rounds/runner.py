@@ -125,6 +125,7 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
         ledger.begin(meta, notes, members_of(config), first_states(config, directory.blobs))
         return config
     refuse_damaged_start(ledger)
+    ledger.require_trust()
     meta, notes = ledger.meta(), ledger.notes()
     if config is None:
         config = ledger.config()

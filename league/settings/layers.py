@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from dond_marl.errors import SHOWN, InputError, quote
+from dond_marl.files import open_regular
 from league.settings.scenario_choice import ContradictionError, ScenarioChoice, valid
 
 Path = tuple[str | int, ...]  # keys and list positions from the top
@@ -186,7 +187,7 @@ class Layer:
 def file_layer(path: str) -> Layer:
     """The settings of a file."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123  # the message shows the path as it was given
+        with open_regular(path) as file:
             return text_layer(file.read(MAX_BYTES + 1), path)
     except (OSError, ValueError) as error:
         text = f"cannot be read ({getattr(error, 'strerror', None) or error})"

@@ -9,6 +9,7 @@ a pure function, as a resumed run calls it again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, cast, get_args
@@ -19,6 +20,7 @@ from dond_marl.errors import InputError, error_line, quote
 from dond_marl.game import Disagree
 from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec
 from dond_marl.scenarios.sources import SourceName
+from dond_marl.trust import UntrustedError
 from league.settings.scenario_choice import ContradictionError, ScenarioChoice
 from league.settings.sections import EnvConfig, Section, optional, wrong
 from league.settings.training import HintsConfig, Hyperparameters, RewardName
@@ -202,7 +204,8 @@ def _predicate(value: object) -> object:
     try:
         name = None if value is None else predicate_name(value)
         if name is not None:
-            predicate_of(name)
+            with suppress(UntrustedError):  # as in league.settings.sections: it can be read, not made
+                predicate_of(name)
         return name
     except PredicateError as error:
         raise wrong(str(error)) from None
@@ -265,6 +268,8 @@ def predicate_of(name: str) -> Predicate:
     try:
         factory: Callable[..., object] = check_factory("predicate", {}, kind, parameters)
         predicate = factory(**{key: value for key, value in parameters.items() if key != DIGEST})
+    except UntrustedError:
+        raise
     except OccupantNameError as error:
         raise PredicateError(f"the predicate {kind} cannot be made: {error}") from None
     except Exception as error:  # user code may raise anything

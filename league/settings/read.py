@@ -6,7 +6,9 @@ All mistakes are reported at once (:class:`ConfigError`), each with file, line, 
 from __future__ import annotations
 
 import difflib
+import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -15,7 +17,8 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from dond_marl.errors import InputError, quote
+from dond_marl.errors import InputError, Notice, quote
+from dond_marl.trust import KEY_EFFECTS, admit, hazards_in
 from league.settings.layers import Complaint, Layer, Path, command_line_layer, file_layer, merge, text_layer, write_yaml
 from league.settings.learners import LearnerConfig, StageConfig
 from league.settings.rosters import LISTS, ZOO, expand_rosters, refused_by_roster, repeated
@@ -30,6 +33,7 @@ from league.settings.sections import (
     Section,
     wrong,
 )
+from league.settings.stand_ins import with_stand_ins
 from league.settings.training import NO_MESSAGES, Hyperparameters
 
 Settings = TypeVar("Settings", bound=BaseModel)
@@ -186,13 +190,36 @@ def load_config(
     path: str | os.PathLike[str],
     overrides: Sequence[str] = (),
     model: type[Settings] = Config,  # type: ignore[assignment]  # a TypeVar has no default in Python 3.11
+    *,
+    dry_run: bool = False,
 ) -> Settings:
     """The settings, a ``model``, in a file under ``--set a.b=c`` options. Raises :class:`ConfigError`.
+
+    ``dry_run``: with stand-ins for code and programs that they name, of which a
+    :class:`~dond_marl.errors.Notice` warns.
 
     Paths inside are relative to the current directory. ``use_dataset``, ``dataset`` or ``scenarios`` of an option
     replaces the file's source and its split.
     """
-    return _build([file_layer(os.fspath(path)), command_line_layer(overrides)], model)
+    file = file_layer(os.fspath(path))
+    _refuse_foreign_keys(os.fspath(path), file)
+    layers = [file, command_line_layer(overrides)]
+    if dry_run:
+        for layer in layers:
+            layer.data, replaced = with_stand_ins(layer.data)
+            for name in replaced:
+                warnings.warn(Notice(f"a dry run does not run {name}: the heuristic stands in for it"), stacklevel=2)
+    return _build(layers, model)
+
+
+def _refuse_foreign_keys(path: str, file: Layer) -> None:
+    """Send no key to a server that both a file names: the user trusts the file once, or types the two.
+
+    All else in a config is used as it stands: a config is a script that its user chose to run.
+    """
+    hazards = hazards_in(file.data)
+    document = json.dumps(sorted(map(str, hazards)))
+    admit(path, document, {hazard for hazard in hazards if hazard.effect in KEY_EFFECTS})
 
 
 def parse(

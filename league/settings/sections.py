@@ -39,6 +39,7 @@ from dond_marl.scenarios.sources import (
     SourceName,
     open_source,
 )
+from dond_marl.trust import UntrustedError
 from league.settings.scenario_choice import ContradictionError, ScenarioChoice, valid
 from partners.catalogue import UNSCRIPTED
 from partners.network.occupants import resolve_fallback
@@ -64,6 +65,8 @@ def _occupant(value: object) -> object:
             check_spec(spec)  # made when the league begins: reading settings reads no weights
         else:
             seat_occupant(spec)
+    except UntrustedError:  # a stored run of somebody else: its settings can be read, the occupant cannot be made
+        return spec
     except OccupantNameError as error:
         cut = isinstance(value, str) and value.count("(") != value.count(")")
         raise wrong(f"{error}{' (in a list in [...] put quotes around it)' if cut else ''}") from None

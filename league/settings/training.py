@@ -5,6 +5,7 @@ Reading them loads no PyTorch; that is loaded when a network is made.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,6 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from dond_marl.errors import quote
 from dond_marl.occupants import OccupantNameError, check_spec
+from dond_marl.trust import UntrustedError
 from league.settings.sections import (
     UNBOUND,
     UNREACHED_BOUND,
@@ -50,7 +52,8 @@ def _widths(value: object) -> object:
 
 def _reward(value: object) -> object:
     try:
-        reward_of(value)  # type: ignore[arg-type]  # other types are refused
+        with suppress(UntrustedError):  # as in league.settings.sections: it can be read, not made
+            reward_of(value)  # type: ignore[arg-type]  # other types are refused
         return reward_name(value)  # type: ignore[arg-type]  # a text, by now
     except RewardError as error:
         raise wrong(str(error)) from None

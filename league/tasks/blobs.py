@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dond_marl.errors import RunFailure
+from dond_marl.files import read_bytes
 from dond_marl.records.files import write_durably
 
 if TYPE_CHECKING:
     from partners.network.checkpoint import Weights
 
 SUFFIX = ".safetensors"
+MOST_WEIGHTS = 4 * 2**30  # bytes of a blob; a reservoir buffer is the largest
 RESERVOIR_KEY = "reservoir"  # in a blob's note: the name of the blob with the learner's reservoir buffer
 
 
@@ -47,7 +49,7 @@ def read_content(folder: Path, name: str) -> bytes:
     """The content of a blob, verified against its name. Raises :class:`BlobError`."""
     path = folder / (name + SUFFIX)
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, MOST_WEIGHTS)
     except OSError as error:
         raise BlobError(f"{path}: cannot be read ({error.strerror}); restore it from a copy of the run") from error
     if name_of(content) != name:

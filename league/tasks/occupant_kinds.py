@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from dond_marl.occupants import OccupantNameError, catalogue, names_file, parse_spec, seat_occupant
 from dond_marl.seats import expensive_to_query
+from dond_marl.trust import UntrustedError
 from partners.catalogue import PARTNERS
 
 COSTLY = frozenset(("human", "llm"))  # the project's expensive occupants
@@ -22,13 +23,20 @@ def kinds_in(spec: str) -> frozenset[str]:
     return frozenset((kind,)).union(*(kinds_in(item) for item in inside if isinstance(item, str)))
 
 
-@lru_cache(maxsize=4096)
 def is_costly(spec: str) -> bool:
     """Whether the occupant is expensive to query: a language model or a person.
 
     Decided by the name, so that a report needs no key, model or file; for occupants of other packages by their traits
-    (:func:`dond_marl.seats.expensive_to_query`).
+    (:func:`dond_marl.seats.expensive_to_query`). True for an occupant that is not trusted: it cannot be queried.
     """
+    try:
+        return _is_costly(spec)
+    except UntrustedError:
+        return True
+
+
+@lru_cache(maxsize=4096)  # exceptions are not cached: the user may trust the occupant later
+def _is_costly(spec: str) -> bool:
     kinds = kinds_in(spec)
     if kinds & COSTLY or not is_foreign(kinds):
         return bool(kinds & COSTLY)

@@ -20,15 +20,16 @@ import torch
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
-from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
 from dond_marl.statistics import Estimate
+from dond_marl.trust import require_trust
 from dond_marl.yardsticks.best_response import exact_by_answers
 from hints import HintSchedule
 from league.evaluation.evaluate import BOTH, evaluate, scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
+from league.ledger.trusted_names import read_settings, write_settings
 from league.settings.read import dump, other_settings, parse
 from league.settings.training import HintsConfig, TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
@@ -299,7 +300,7 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher) -
     """The training of a run folder, from its newest readable checkpoint or from the start."""
     settings = path / SETTINGS
     if settings.is_file():
-        stored = parse(settings.read_text(encoding="utf-8"), str(settings), TrainConfig)
+        stored = parse(read_settings(path, require_trust), str(settings), TrainConfig)
         refused = other_settings(path, stored.portable(), (config or stored).portable())
         if refused is not None:
             raise RunError(refused)
@@ -308,7 +309,7 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher) -
         raise RunError(f"{path}: the run was stopped before its first update; start one with --config")
     else:
         check_training_provenance(config)
-        write_atomically(settings, dump(config))
+        write_settings(path, dump(config))
     checkpoints = checkpoints_in(path)
     training = begin(config, anew=not checkpoints)
     for checkpoint in checkpoints:

@@ -72,6 +72,9 @@ class LeagueView(NamedTuple):
         return self.rounds >= self.rounds_in_all
 
 
+DAMAGED = "The rows of this run do not match their seals: they were changed after they were written, or damaged."
+
+
 class Follower:
     """Reads one run round by round. Safe to use from several threads."""
 
@@ -142,6 +145,7 @@ class Follower:
         self._curves: list[CurvePoint] = []
         self._decisions: list[tuple[int, Decision]] = []
         self._evaluated = 0
+        self._damaged = False
 
     def _settings(self) -> Config:
         try:
@@ -171,6 +175,7 @@ class Follower:
         members = ledger.members()
         learners = [member.name for member in members if member.live]
         for number in range(self._history.round, min(committed, self._history.round + most)):
+            self._damaged = self._damaged or not ledger.is_sound(number)
             read_round(self._history, ledger, members, self._config)
             if learners:
                 self._curves += round_curves(ledger, number, learners, self._config.league.confidence)
@@ -212,6 +217,7 @@ class Follower:
             ),
             tuple(self._decisions),
             (
+                *([DAMAGED] if self._damaged else []),
                 league_summary(cross, standings, confidence, mains),
                 *(_evaluation(self.folder / FINAL_FILE) if over else ()),
             ),

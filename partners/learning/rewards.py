@@ -22,6 +22,7 @@ from dond_marl.batch import Games
 from dond_marl.errors import InputError, error_line
 from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec, spec_name
 from dond_marl.scenarios.sources import Scenarios
+from dond_marl.trust import UntrustedError
 from partners.judges.judge import local_judge
 from partners.judges.language_model import llm_judge
 from partners.judges.styles import StyleReward
@@ -158,6 +159,8 @@ def _make_reward(name: str) -> Reward:
         if not callable(reward):
             raise RewardError(f"the reward {kind} is no function of (games, earned, scenarios), but {reward!r:.100}")
         return cast("Reward", reward)
+    except UntrustedError:
+        raise
     except ValueError as error:
         raise RewardError(f"the reward {kind} cannot be made: {error}") from None
     except Exception as error:

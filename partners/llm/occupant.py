@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dond_marl.files import read_text
 from dond_marl.occupants import spec_name
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
@@ -119,7 +120,7 @@ def _folder_provenance(model: str) -> tuple[str, Ancestry]:
     """The name of a model in a folder, and its past, unknown if it was not distilled here."""
     folder = Path(model).expanduser()
     try:
-        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        card = json.loads(read_text(folder / CARD))
         return f"distilled {card['name']}", read_past(card)
     except (OSError, ValueError, KeyError, TypeError):
         return folder.name if folder.exists() else model, UNKNOWN_PAST

@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from dond_marl.errors import InputError
+from dond_marl.files import read_text
 from dond_marl.game import Act, Rules
 from dond_marl.seats import History, Int8s, Rows, Turns, worth
 from partners.llm.reply import Reason
@@ -35,6 +36,7 @@ SHIPPED: dict[Shipped, Path] = {
     "short": Path("configs/llm_prompt_short.txt"),
     "brief": Path("configs/llm_prompt_brief.txt"),
 }
+MOST_PROMPT = 2**20  # bytes of a template
 HISTORY_CAP = 20  # acts shown; the oldest are left out first
 # Appended to the template in variants of the game.
 _TALK = (
@@ -129,7 +131,7 @@ def load_template(path: str | Path | None = None, shipped: Shipped = "full") -> 
         path = installed if installed.is_file() else Path(__file__).parents[2] / named
     file = Path(path).expanduser()
     try:
-        return Template(file.read_bytes().decode("utf-8").replace("\r\n", "\n"), str(file))
+        return Template(read_text(file, MOST_PROMPT).replace("\r\n", "\n"), str(file))
     except OSError as error:
         raise PromptError(f"the prompt {file} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:

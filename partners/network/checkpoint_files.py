@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from dond_marl.errors import InputError, quote
+from dond_marl.files import read_bytes
 from partners.network.shape import Head, History, NetworkShape
 
 LARGEST_NOTE, LARGEST_TENSORS = 2**20, 2**30  # bytes: networks of this project have at most some MiB
@@ -30,7 +29,7 @@ def read_pair(path: Path) -> tuple[bytes, dict[str, Any]]:
     not its provenance or its counters. Raises :class:`CheckpointError`.
     """
     try:
-        about = json.loads(_read(path, LARGEST_NOTE))
+        about = json.loads(read_bytes(path, LARGEST_NOTE))
     except FileNotFoundError as error:
         raise CheckpointError(f"{error.filename}: no such checkpoint; name the .json of one that was saved") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -70,7 +69,7 @@ def _content(path: Path, sha256: object) -> bytes:
     """The bytes of the tensors that ``path`` names; after a late kill they are still in the pending file."""
     try:
         for file in (pending_path(path), tensors_path(path)):
-            content = _read(file, LARGEST_TENSORS) if file.is_file() else b""
+            content = read_bytes(file, LARGEST_TENSORS) if file.is_file() else b""
             if hashlib.sha256(content).hexdigest() == sha256:
                 return content
     except OSError as error:
@@ -79,18 +78,6 @@ def _content(path: Path, sha256: object) -> bytes:
     if not tensors.exists():
         raise CheckpointError(f"{tensors}: missing next to {path.name}; restore a copy or take another checkpoint")
     raise CheckpointError(f"{tensors}: damaged: its SHA-256 differs from the one in {path.name}; restore a copy")
-
-
-def _read(file: Path, most: int) -> bytes:
-    """Read a regular file of at most ``most`` bytes; a device or a pipe may be endless. Raises ``OSError``."""
-    status = file.stat()
-    if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "is a folder", str(file))
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "is no regular file", str(file))
-    if status.st_size > most:
-        raise OSError(errno.EFBIG, f"holds {status.st_size:,} bytes, more than the limit of {most:,}", str(file))
-    return file.read_bytes()
 
 
 def tensors_path(path: Path) -> Path:

@@ -25,11 +25,12 @@ from starlette.staticfiles import StaticFiles
 
 from dond_marl.errors import InputError, error_line
 from dond_marl.game import Act, Action, Triple
-from dond_marl.records.files import write_atomically
+from dond_marl.trust import require_trust
 from league.display.game import warning
 from league.display.svg.frontier import ending_text
 from league.display.svg.markup import Markup, points
 from league.ledger.run_directory import SETTINGS, RunDirectory
+from league.ledger.trusted_names import read_settings, write_settings
 from league.settings.read import dump, parse
 from league.web.background import wait_for_change
 from league.web.bargaining_table import (
@@ -98,7 +99,7 @@ def serve_study(config: StudyConfig, host: str, port: int, password: str | None,
         try:
             study = RunningStudy(config, journal, report=report)
             if not (folder / SETTINGS).is_file():  # written once all occupants could be made, before any event
-                write_atomically(folder / SETTINGS, dump(config))
+                write_settings(folder, dump(config))
             study.start()
             known = len(study.progress.participants)
             continued = f", continued with {known} participants" if known else ""
@@ -119,7 +120,7 @@ def _check_settings(folder: Path, config: StudyConfig) -> None:
     """Refuse a folder that holds a study with other settings. Raises :class:`InputError`."""
     stored = folder / SETTINGS
     if stored.is_file():
-        before = parse(stored.read_text(encoding="utf-8"), str(stored), StudyConfig)
+        before = parse(read_settings(folder, require_trust), str(stored), StudyConfig)
         keys = [key for key in StudyConfig.model_fields if key != "output_dir"]  # a folder may be moved
         changed = [key for key in keys if getattr(before, key) != getattr(config, key)]
         if changed:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Scenario, State, Triple, apply
 from league.ledger.run_directory import SETTINGS
+from league.ledger.trusted_names import read_settings
 from league.settings.read import parse
 from league.web.study.assignment import Assignment, assignment
 from league.web.study.journal import JournalError, StudyEvent, read_journal
@@ -159,7 +160,7 @@ def open_study(folder: Path) -> Progress:
     path = folder / SETTINGS
     if not path.is_file():
         raise InputError(f"{folder} holds a study's journal without its {SETTINGS}: restore it from a copy")
-    return Progress(parse(path.read_text(encoding="utf-8"), str(path), StudyConfig)).apply_all(events)
+    return Progress(parse(read_settings(folder), str(path), StudyConfig)).apply_all(events)
 
 
 # Handlers of the kinds of events. Each updates the state; the comment names the data of the event.

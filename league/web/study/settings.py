@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, ValidationError, model_validator
 
 from dond_marl.errors import quote
+from dond_marl.files import read_text
 from league.settings.layers import preset
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
 
@@ -84,7 +85,7 @@ class TextsConfig(Section):
 def texts_of(path: Path) -> dict[str, str]:
     """Texts of a file by heading (``## consent``); the shipped file if it does not exist. Raises a validation error."""
     try:
-        content = preset(path).read_text(encoding="utf-8")
+        content = read_text(preset(path))
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise wrong(f"must be a file of texts; {quote(str(path))} cannot be read ({error})", "texts_file") from None
     _, *parts = re.split(r"^## (\w+)$", content, flags=re.MULTILINE)

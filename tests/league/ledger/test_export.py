@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, Notice
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
 from league.tables.export import TABLES, export_tables, frame
@@ -135,7 +135,8 @@ def test_legs_with_other_results_are_left_out_of_acts(run, tmp_path):
     with sqlite3.connect(other / "ledger.sqlite") as db:
         db.execute("UPDATE members SET spec = 'random' WHERE member = 'tough'")
     db.close()
-    done = in_process("export", other, "--to", "jsonl", "--table", "acts")
+    with pytest.warns(Notice):  # its seals are broken
+        done = in_process("export", other, "--to", "jsonl", "--table", "acts")
     assert done.returncode == 0 and "tough" in done.stdout and "replayed" in done.stdout
     members = {row["member"] for row in rows_of(other / "export", "acts")}
     assert members == {"heuristic", "=nice"}

@@ -1,0 +1,267 @@
+"""Trust: whether names in files made by somebody else may run code, start programs, query servers or use keys.
+
+Run folders, checkpoints, results and recorded games name occupants, rewards and settings. Most names are harmless
+(``boulware(exponent=4)``). A *hazard* is a part of a name that reaches outside the project: code in a file, a program,
+the address of a server, the environment variable of a key, or any other free text. The rule, after Jupyter's trust in
+notebooks:
+
+- Hazards in files that were opened (:func:`admit`) are refused for the rest of the process: :func:`refuse_hazards`,
+  which every look-up of a name calls, raises :class:`UntrustedError` before anything is run, started or read.
+- A document is trusted if a secret key of this user signed it (:func:`sign`: runs that were started here), if the user
+  trusted it before (:func:`trust_document`: by its digest), or if the user trusts all that this process opens
+  (:func:`trust_everything`: the option ``--trust``).
+- Names that the user typed are allowed (:func:`allow_typed_names`).
+
+::
+
+    settings and specs of a run ── hazards_in ──> {Hazard, ...}
+                    │                                  │
+         digest_of  │                                  │ not signed, not trusted, not typed
+                    v                                  v
+      signature, trusted.json <── admit ──────> refused in this process <── refuse_hazards ── look-up of a spec
+
+Key and trusted digests are stored in one folder of the user: ``$DOND_MARL_HOME``, otherwise ``$XDG_CONFIG_HOME`` or
+``~/.config``, with ``dond-marl``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from dond_marl.errors import InputError, quote
+
+# Parameters and settings whose value is a hazard whatever it is, with what happens when it is used.
+HAZARDOUS = {
+    "address": "contacts the server",
+    "adapter": "opens",
+    "agent": "runs the agent",
+    "base_url": "contacts the server",
+    "cache": "writes to",
+    "interface": "runs the code",
+    "key_env": "sends the key in",
+    "prompt_path": "opens",
+    "python": "starts the program",
+    "ray_address": "contacts the server",
+}
+KEY_EFFECTS = (HAZARDOUS["key_env"], "sends Groq's key to")
+RUNS_FILE, OPENS = "runs the code", "passes on"
+RUNNING_EFFECTS = (RUNS_FILE, HAZARDOUS["python"], HAZARDOUS["agent"])
+CHECKED_PATHS = ("path", "init_from")  # of checkpoints, which are data: regular files with a bound on their size
+MAX_NESTING = 20  # lists and mappings in each other
+
+
+class Hazard(NamedTuple):
+    """A part of a name that reaches outside the project: ``effect`` of using it, and the ``target``, as written."""
+
+    effect: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.effect} {quote(self.target)}"
+
+
+class UntrustedError(InputError):
+    """A name from a file that is not trusted would run code, start a program, contact a server or use a key.
+
+    ``place``: the file; ``digest``: of what it names, for :func:`trust_document`; ``hazards``: what using it does.
+    """
+
+    def __init__(self, place: str, digest: str, hazards: Iterable[Hazard]) -> None:
+        self.place, self.digest, self.hazards = place, digest, tuple(sorted(hazards))
+        effects = "; ".join(map(str, self.hazards[:5])) + (" ..." if len(self.hazards) > 5 else "")
+        super().__init__(
+            f"{place} was not made by you on this machine and is not trusted, so nothing that it names is used: it "
+            f"{effects}. If you trust whoever made it, add --trust"
+        )
+
+
+class _Origin(NamedTuple):
+    """The document that brought a hazard."""
+
+    place: str
+    digest: str
+
+
+_REFUSED: dict[Hazard, _Origin] = {}  # of this process
+_TYPED: list[str] = []  # the words of the command line
+_EVERYTHING: list[bool] = []  # not empty: the user trusts all that this process opens
+
+
+def hazards_of(kind: str, parameters: Mapping[str, object]) -> Iterator[Hazard]:
+    """The hazards of one name and of the names in its parameters."""
+    from dond_marl.occupants import names_file  # occupants uses this module
+
+    if names_file(kind):
+        yield Hazard(RUNS_FILE, kind)
+    for name, value in parameters.items():
+        yield from _of_value(name, value, strict=True)
+    if kind == "llm" and "base_url" in parameters and parameters.get("provider", "auto") not in ("openai", "hf"):
+        yield Hazard(KEY_EFFECTS[1], str(parameters["base_url"]))
+
+
+def hazards_in(data: object) -> frozenset[Hazard]:
+    """The hazards in parsed JSON or YAML: specs anywhere in it, and settings named in :data:`HAZARDOUS`."""
+    return frozenset(_of_value("", data, strict=False))
+
+
+def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iterator[Hazard]:
+    """The hazards of a value called ``name``.
+
+    ``strict``: a parameter of an occupant, in which free text is a hazard too; otherwise a setting, where text that is
+    no spec (a folder for output, a description) is not passed to an occupant.
+    """
+    from dond_marl.occupants import IN_FILE, OccupantNameError, catalogue, parse_spec
+
+    if depth > MAX_NESTING:
+        yield Hazard(OPENS, f"values nested more than {MAX_NESTING} deep")
+    elif name in HAZARDOUS and value is not None:
+        yield Hazard(HAZARDOUS[name], str(value))
+    elif isinstance(value, Mapping):
+        kind = value.get("kind")
+        rest = {str(key): each for key, each in value.items() if key != "kind"}
+        if isinstance(kind, str) and (strict or kind in catalogue() or IN_FILE.fullmatch(kind.strip())):
+            yield from hazards_of(kind.strip(), rest)
+        else:
+            for key, each in value.items():
+                yield from _of_value(str(key), each, strict=strict, depth=depth + 1)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _of_value("", each, strict=strict, depth=depth + 1)
+    elif isinstance(value, str) and not value.isidentifier() and name not in (*CHECKED_PATHS, "sha256"):
+        try:
+            kind, parameters = parse_spec(value)
+        except OccupantNameError:
+            if strict:
+                yield Hazard(OPENS, value)
+        else:
+            yield from hazards_of(kind, parameters)
+
+
+def admit(place: str, document: str, hazards: Iterable[Hazard], signature: str | None = None) -> bool:
+    """Whether an opened document is trusted; if not, its hazards are refused from now on in this process.
+
+    ``place``: the file, for messages. ``document``: the text that decides what is named, such as settings and specs.
+    ``signature``: what :func:`sign` returned for it when it was written, if anything. A document without hazards needs
+    no trust.
+    """
+    hazards = frozenset(hazards)
+    hazards -= hazards_in(_TYPED) if hazards else hazards  # parsed only where it matters
+    digest = digest_of(document)
+    if not hazards or _EVERYTHING or _is_signed(digest, signature) or digest in _trusted_digests():
+        return True
+    for hazard in hazards:
+        _REFUSED.setdefault(hazard, _Origin(place, digest))
+    return False
+
+
+def refuse_hazards(kind: str, parameters: Mapping[str, object]) -> UntrustedError | None:
+    """The error for a name with a refused hazard; ``None`` if it may be used."""
+    if not _REFUSED:
+        return None
+    found = {hazard for hazard in hazards_of(kind, parameters) if hazard in _REFUSED}
+    if not found:
+        return None
+    place, digest = _REFUSED[min(found)]
+    return UntrustedError(place, digest, found)
+
+
+def require_trust(place: str, document: str, hazards: Iterable[Hazard], signature: str | None = None) -> None:
+    """Raise :class:`UntrustedError` if a document is not trusted, for work that needs everything that it names."""
+    hazards = frozenset(hazards)
+    if not admit(place, document, hazards, signature):
+        raise UntrustedError(place, digest_of(document), hazards - hazards_in(_TYPED))
+
+
+def allow_typed_names(words: Iterable[str]) -> None:
+    """Allow the names in the ``words`` of a command line, as ``NAME`` or ``KEY=NAME``, in files too."""
+    _TYPED.extend(text for word in words for text in (word, word.partition("=")[2]) if text)
+
+
+def trust_everything() -> None:
+    """Trust all documents that this process has opened or will open."""
+    _EVERYTHING.append(True)
+    _REFUSED.clear()
+
+
+def trust_document(error: UntrustedError) -> None:
+    """Trust the document of an error, now and in later processes of this user. Raises ``OSError``."""
+    for hazard in [hazard for hazard, origin in _REFUSED.items() if origin.digest == error.digest]:
+        del _REFUSED[hazard]
+    folder = _user_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    trusted = _read_trusted()
+    trusted[error.digest] = {
+        "file": error.place,
+        "uses": [str(hazard) for hazard in error.hazards],
+        "trusted": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
+    temporary = folder / f"trusted.json.{os.getpid()}"
+    temporary.write_text(json.dumps(trusted, indent=1), encoding="utf-8")
+    temporary.replace(folder / "trusted.json")
+
+
+def sign(document: str) -> str | None:
+    """The signature of a document written by this user, 64 hexadecimal digits; ``None`` where no key can be stored."""
+    key = _key(make=True)
+    return None if key is None else _signature(key, digest_of(document))
+
+
+def digest_of(document: str) -> str:
+    """SHA-256 of a document, 64 hexadecimal digits."""
+    return hashlib.sha256(document.encode()).hexdigest()
+
+
+def _is_signed(digest: str, signature: str | None) -> bool:
+    key = _key(make=False) if signature else None
+    return key is not None and hmac.compare_digest(_signature(key, digest), str(signature))
+
+
+def _signature(key: bytes, digest: str) -> str:
+    return hmac.new(key, digest.encode(), hashlib.sha256).hexdigest()
+
+
+def _key(*, make: bool) -> bytes | None:
+    """The user's secret key, made on first use (``make``); ``None`` without one, or where none can be stored."""
+    path = _user_folder() / "key"
+    try:
+        if make and not path.exists():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # O_EXCL: of two processes that start at once, one writes the key and the other reads it.
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(secrets.token_bytes(32))
+    except FileExistsError:
+        pass
+    except OSError:
+        return None
+    try:
+        key = path.read_bytes()
+    except OSError:
+        return None
+    return key if len(key) == 32 else None
+
+
+def _trusted_digests() -> frozenset[str]:
+    return frozenset(_read_trusted())
+
+
+def _read_trusted() -> dict[str, object]:
+    try:
+        trusted = json.loads((_user_folder() / "trusted.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return trusted if isinstance(trusted, dict) else {}
+
+
+def _user_folder() -> Path:
+    if own := os.environ.get("DOND_MARL_HOME"):
+        return Path(own).expanduser()
+    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "dond-marl"

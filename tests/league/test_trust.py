@@ -1,0 +1,320 @@
+"""What somebody else made runs nothing until the user trusts it, whatever command opens it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from dond_marl import trust
+from dond_marl.errors import Notice
+from dond_marl.files import read_bytes
+from dond_marl.occupants import OccupantNameError, pin_spec, seat_occupant
+from league.ledger.ledger import SETTINGS_DIGEST, Ledger, LedgerError, ReadLedger, _digest
+from league.settings.layers import read_yaml, write_yaml
+from league.web.league_follower import DAMAGED, Follower
+from tests.command import in_process
+from tests.loopback import Service, completion, without_proxy_and_key
+
+SETTINGS = """
+env: {scenarios: lewis, split: train, max_turns: 4}
+league: {rounds: 1, block_size: 8, seed: 3, evaluate: false}
+members:
+  - {kind: pushover, name: file}
+  - {kind: stubborn, name: program}
+  - {kind: tough, name: service}
+  - {kind: linear, name: person}
+  - {kind: conceder, name: nested}
+heldout: [{kind: boulware, name: heldout}]
+learners:
+  - {name: main, num_envs: 4, rollout: 2, epochs: 1, minibatch: 32, hidden: [8], decisions: 8}
+logging: {output_dir: FOLDER}
+"""
+EVIL = """
+from pathlib import Path
+
+Path(r"MARK").write_text("executed")
+
+class Evil:
+    def __init__(self, **_):
+        pass
+"""
+KEY = "DOND_TEST_SECRET"
+
+
+@pytest.fixture(autouse=True)
+def fresh_process(monkeypatch, tmp_path):
+    """The trust of this process as at its start, with a user who has trusted nothing."""
+    monkeypatch.setenv("DOND_MARL_HOME", str(tmp_path / "user"))
+    for name in ("_REFUSED", "_TYPED", "_EVERYTHING"):
+        monkeypatch.setattr(trust, name, type(getattr(trust, name))())
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory) -> Path:
+    """The folder of a finished run whose names are harmless."""
+    folder = tmp_path_factory.mktemp("honest")
+    config = folder / "league.yaml"
+    config.write_text(SETTINGS.replace("FOLDER", str(folder / "runs")))
+    done = in_process("league", "--config", config, "--quiet")
+    assert done.returncode == 0, done.stderr
+    return folder / "runs" / "0001"
+
+
+class Stranger:
+    """A run folder that was forged and sealed again, so that its names reach outside."""
+
+    def __init__(self, honest: Path, folder: Path, address: str) -> None:
+        self.mark, self.run = folder / "executed", folder / "runs" / "0001"
+        folder.mkdir()
+        shutil.copytree(honest, self.run)
+        evil, program = folder / "evil.py", folder / "program"
+        evil.write_text(EVIL.replace("MARK", str(self.mark)))
+        program.write_text(
+            f"#!{sys.executable}\nfrom pathlib import Path\nPath(r'{self.mark}').write_text('started')\n"
+        )
+        program.chmod(0o755)
+        self.specs = {
+            "file": pin_spec(f"{evil}:Evil"),
+            "program": f"negmas(agent='a.B', python='{program}')",
+            "service": f"llm(base_url='{address}', key_env={KEY}, model=m, provider=openai)",
+            "person": "human(interface='evil:Evil')",
+            "heldout": pin_spec(f"{evil}:Evil(rate=2)"),
+            "nested": pin_spec(f"trembling(of='{evil}:Evil')"),
+        }
+        with Ledger(self.run / "ledger.sqlite") as ledger:
+            config, _ = read_yaml(ledger.settings())
+            for member in [*config["members"], *config["heldout"]]:
+                member["spec"] = self.specs[member["name"]]
+            config["stages"] = [{"name": "only", "ends_when": pin_spec(f"{evil}:Evil")}, {"name": "last"}]
+            config["learners"][0]["reward"] = pin_spec(f"{evil}:Evil")
+            text = write_yaml(config)
+            for name, spec in self.specs.items():
+                ledger._db.execute("UPDATE members SET spec = ? WHERE member = ?", (spec, name))
+            ledger._db.execute("UPDATE notes SET value = ? WHERE key = 'config'", (text,))
+            ledger._db.execute("UPDATE notes SET value = ? WHERE key = ?", (_digest(text), SETTINGS_DIGEST))
+            for number in range(-1, ledger.next_round):
+                ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(number), number))
+
+
+@pytest.fixture
+def service():
+    """A server of the stranger's, which would receive the key."""
+    running = Service(lambda *_: completion())
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def stranger(honest, tmp_path, service, monkeypatch) -> Stranger:
+    without_proxy_and_key(monkeypatch)
+    monkeypatch.setenv(KEY, "the-secret")
+    return Stranger(honest, tmp_path / "stranger", service.url)
+
+
+VIEWERS = {  # show what the ledger holds, and succeed
+    "report": ("report", "--run", "RUN"),
+    "report as JSON": ("report", "--run", "RUN", "--format", "json", "--out", "OUT/report.json"),
+    "export of games": ("export", "RUN", "--to", "csv", "--out", "OUT/games"),
+    "explain": ("league", "explain", "--run", "RUN", "--round", "1"),
+    "export of a learner": ("export", "RUN", "--to", "checkpoint", "--member", "main", "--out", "OUT/main.json"),
+}
+PLAYERS = {  # would construct members, and refuse
+    "resume": ("league", "--resume", "RUN"),
+    "evaluate": ("evaluate", "--run", "RUN"),
+    "bench": ("bench", "run", "--run", "RUN", "--member", "file", "--against", "heuristic", "--sample", "4"),
+    "bench of a service": (
+        "bench",
+        "run",
+        "--run",
+        "RUN",
+        "--member",
+        "service",
+        "--against",
+        "heuristic",
+        "--sample",
+        "4",
+    ),
+}
+
+
+def untouched(stranger: Stranger, service: Service) -> bool:
+    """Whether nothing of the stranger's was executed, started or contacted."""
+    return not stranger.mark.exists() and not service.heard
+
+
+@pytest.mark.parametrize("words", VIEWERS.values(), ids=VIEWERS)
+def test_viewers_show_a_strangers_run_and_execute_nothing(words, stranger, service, tmp_path):
+    done = in_process(*(w.replace("RUN", str(stranger.run)).replace("OUT", str(tmp_path)) for w in words), cwd=tmp_path)
+    assert untouched(stranger, service)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("words", PLAYERS.values(), ids=PLAYERS)
+def test_commands_that_play_refuse_a_strangers_names(words, stranger, service, tmp_path):
+    done = in_process(*(word.replace("RUN", str(stranger.run)) for word in words), cwd=tmp_path)
+    assert untouched(stranger, service)
+    assert done.returncode == 2 and "--trust" in done.stderr
+    assert "Traceback" not in done.stderr and "the-secret" not in done.stderr + done.stdout
+
+
+def test_the_page_shows_a_strangers_run_and_seats_only_harmless_members(stranger, service):
+    with Follower(stranger.run) as follower:
+        follower.refresh()
+        assert follower.view() is not None
+        follower.partner("main")
+        for name in stranger.specs:
+            with pytest.raises(trust.UntrustedError):
+                follower.partner(name)
+    assert untouched(stranger, service)
+
+
+def test_trust_option_allows_what_the_run_names(stranger, tmp_path):
+    words = ("bench", "run", "--run", str(stranger.run), "--member", "file", "--against", "heuristic", "--sample", "4")
+    in_process(*words, "--trust", cwd=tmp_path)
+    assert stranger.mark.exists()
+
+
+def test_trusted_once_stays_trusted_and_a_changed_run_does_not(stranger):
+    with ReadLedger(stranger.run / "ledger.sqlite") as ledger:
+        with pytest.raises(trust.UntrustedError) as refused:
+            ledger.require_trust()
+        trust.trust_document(refused.value)
+    with ReadLedger(stranger.run / "ledger.sqlite") as ledger:
+        ledger.require_trust()
+    with Ledger(stranger.run / "ledger.sqlite") as ledger:
+        ledger._db.execute("UPDATE members SET spec = 'other.py:Evil' WHERE member = 'file'")
+        with pytest.raises(trust.UntrustedError):
+            ledger.require_trust()
+
+
+def test_a_run_of_this_user_is_trusted_by_its_signature(tmp_path, monkeypatch):
+    code, config = tmp_path / "mine.py", tmp_path / "league.yaml"
+    code.write_text("from partners.scripted.heuristic import Pushover as Mine\n")
+    text = SETTINGS.replace("FOLDER", str(tmp_path / "runs")).replace("kind: pushover", f"kind: '{code}:Mine'")
+    config.write_text(text)
+    assert in_process("league", "--config", config, "--quiet").returncode == 0
+    run = tmp_path / "runs" / "0001"
+    with ReadLedger(run / "ledger.sqlite") as ledger:
+        ledger.require_trust()
+    monkeypatch.setenv("DOND_MARL_HOME", str(tmp_path / "another user"))
+    with ReadLedger(run / "ledger.sqlite") as ledger, pytest.raises(trust.UntrustedError):
+        ledger.require_trust()
+
+
+def test_typed_names_are_allowed_though_a_strangers_run_has_them_too(stranger):
+    trust.allow_typed_names(["--against", stranger.specs["file"]])
+    with ReadLedger(stranger.run / "ledger.sqlite") as ledger:
+        ledger.members()
+    with pytest.raises(OccupantNameError):  # it runs, and is no partner
+        seat_occupant(stranger.specs["file"])
+    assert stranger.mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "effects"),
+    [
+        ("boulware(exponent=4)", []),
+        ("mixture(of=[boulware, heuristic(demand=0.5)])", []),
+        ("checkpoint(path='runs/a/step.json', greedy=True)", []),
+        ({"logging": {"output_dir": "runs/x"}, "text": "a sentence (of words)"}, []),
+        ("llm(provider=groq)", []),
+        ("my.py:Partner(rate=2)", ["runs the code"]),
+        ({"kind": "my.py:Partner", "rate": 2}, ["runs the code"]),
+        ("best_response(to='my.py:Partner')", ["runs the code"]),
+        ("mixture(of=[boulware, \"trembling(of='my.py:P')\"])", ["runs the code"]),
+        ("llm(base_url='http://a', provider=openai)", ["contacts the server"]),
+        ("llm(base_url='http://a')", ["contacts the server", "sends Groq's key to"]),
+        ("llm(key_env=AWS_SECRET_ACCESS_KEY)", ["sends the key in"]),
+        ({"hints": {"options": {"base_url": "http://a", "key_env": "K"}}}, ["contacts the server", "sends the key in"]),
+        ("llm(provider=hf, model='/home/other/model')", ["passes on"]),
+        ({"backend": {"kind": "ray", "ray_address": "there:1"}}, ["contacts the server"]),
+    ],
+)
+def test_hazards_of_names_and_settings(data, effects):
+    assert sorted(hazard.effect for hazard in trust.hazards_in(data)) == effects
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_only_regular_files_are_read(make, tmp_path):
+    make(tmp_path / "thing")
+    with pytest.raises(OSError):
+        read_bytes(tmp_path / "thing", 100)
+
+
+def test_files_over_the_bound_are_refused(tmp_path):
+    (tmp_path / "large").write_bytes(b"x" * 101)
+    with pytest.raises(OSError):
+        read_bytes(tmp_path / "large", 100)
+    assert len(read_bytes(tmp_path / "large", 101)) == 101
+
+
+@pytest.mark.filterwarnings("ignore::dond_marl.errors.Notice")
+def test_dry_run_of_a_config_runs_nothing_of_it(tmp_path):
+    code, program = tmp_path / "evil.py", tmp_path / "program"
+    code.write_text(EVIL.replace("MARK", str(tmp_path / "executed")))
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/executed\n")
+    program.chmod(0o755)
+    text = SETTINGS.replace("FOLDER", str(tmp_path / "runs")).replace("kind: pushover", f"kind: '{code}:Evil'")
+    text = text.replace("kind: stubborn", f"kind: negmas, agent: a.B, python: '{program}'")
+    text = text.replace("decisions: 8}", f"decisions: 8, reward: '{code}:Evil'}}")
+    text += f"stages: [{{name: first, ends_when: '{code}:Evil'}}, {{name: last}}]\n"
+    (tmp_path / "league.yaml").write_text(text)
+    done = in_process("league", "--config", tmp_path / "league.yaml", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "executed").exists() and not (tmp_path / "runs").exists()
+
+
+def test_key_goes_to_no_server_that_only_a_config_names(service, tmp_path, monkeypatch):
+    without_proxy_and_key(monkeypatch)
+    monkeypatch.setenv(KEY, "the-secret")
+    spec = f"llm(provider=openai, base_url='{service.url}', model=m, key_env={KEY})"
+    text = SETTINGS.replace("FOLDER", str(tmp_path / "runs")).replace("kind: tough", f'kind: llm, spec: "{spec}"')
+    (tmp_path / "league.yaml").write_text(text.replace("kind: llm, ", ""))
+    done = in_process("league", "--config", tmp_path / "league.yaml", "--quiet", cwd=tmp_path)
+    assert done.returncode == 2 and "--trust" in done.stderr and not service.heard
+    assert "the-secret" not in done.stdout + done.stderr
+    done = in_process("league", "--config", tmp_path / "league.yaml", "--quiet", "--trust", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert service.heard and service.heard[0].headers["authorization"] == "Bearer the-secret"
+
+
+@pytest.mark.parametrize("words", VIEWERS.values(), ids=VIEWERS)
+def test_readers_say_that_rows_were_changed(words, honest, tmp_path):
+    copy = tmp_path / "runs" / "0001"
+    shutil.copytree(honest, copy)
+    with Ledger(copy / "ledger.sqlite") as ledger:
+        ledger._db.execute("UPDATE matches SET facts = zeroblob(length(facts)) WHERE round = 0 AND leg = 1")
+    with pytest.warns(Notice, match="round 1"):
+        in_process(*(w.replace("RUN", str(copy)).replace("OUT", str(tmp_path)) for w in words), cwd=tmp_path)
+    with pytest.warns(Notice), Follower(copy) as follower:
+        follower.refresh()
+        assert DAMAGED in follower.view().headline
+
+
+def test_scenarios_of_another_length_are_damage(honest, tmp_path):
+    shutil.copytree(honest, tmp_path / "0001")
+    with Ledger(tmp_path / "0001" / "ledger.sqlite") as ledger:
+        ledger._db.execute("UPDATE rounds SET scenarios = zeroblob(1000000)")
+        for number in range(ledger.next_round):
+            ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(number), number))
+    done = in_process("league", "--resume", tmp_path / "0001")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    with Ledger(tmp_path / "0001" / "ledger.sqlite") as ledger, pytest.raises(LedgerError):
+        ledger.scenarios(0)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "endless"])
+@pytest.mark.parametrize("words", [*VIEWERS.values(), *PLAYERS.values()], ids=[*VIEWERS, *PLAYERS])
+def test_weights_that_are_no_regular_file_are_refused_at_once(words, kind, honest, tmp_path):
+    copy = tmp_path / "runs" / "0001"
+    shutil.copytree(honest, copy)
+    for blob in (copy / "blobs").iterdir():
+        blob.unlink()
+        os.mkfifo(blob) if kind == "fifo" else blob.symlink_to("/dev/zero")
+    words = [word.replace("RUN", str(copy)).replace("OUT", str(tmp_path)).replace("service", "main") for word in words]
+    done = in_process(*words, cwd=tmp_path)
+    assert done.returncode in (0, 1, 2) and "Traceback" not in done.stderr
