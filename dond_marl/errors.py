@@ -5,7 +5,8 @@
     DondError
     ├── InputError   invalid input (exit code 2): a setting (ConfigError, ScenarioError, RewardError,
     │                OccupantNameError), an action (InvalidAction), an input file (RecordError, DataError,
-    │                CheckpointError), an optional library that is not installed (MissingLibrary)
+    │                CheckpointError), an optional library that is not installed (MissingLibrary),
+    │                a file of somebody else's that is not trusted (UntrustedError)
     └── RunFailure   a failure at run time (exit code 1): of a component (OccupantError, PartnerError, HinterError,
                      JudgeError, BackendError, FetchError), of a run folder that is damaged or in use (RunError,
                      LedgerError, BlobError), or a call out of order (OrderError)
@@ -52,6 +53,22 @@ class InputError(DondError, ValueError):
 
 class MissingLibrary(InputError):
     """An optional library is not installed; the message names the extra that installs it."""
+
+
+class UntrustedError(InputError):
+    """A name from a file that is not trusted would run code, start a program, contact a server or use a key.
+
+    ``place``: the file; ``digest``: of what it names, for :func:`dond_marl.trust.trust_document`; ``hazards``: what
+    using it does, a phrase each.
+    """
+
+    def __init__(self, place: str, digest: str, hazards: tuple[str, ...]) -> None:
+        self.place, self.digest, self.hazards = place, digest, hazards
+        effects = "; ".join(hazards[:5]) + (" ..." if len(hazards) > 5 else "")
+        super().__init__(
+            f"{place} was not made by you on this machine and is not trusted, so nothing that it names is used: it "
+            f"{effects}. If you trust whoever made it, add --trust"
+        )
 
 
 def missing_library(error: ModuleNotFoundError, user: str, extra: str | None = None) -> MissingLibrary | None:

@@ -29,10 +29,9 @@ from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any, cast
 
-from dond_marl.errors import InputError, MissingLibrary, error_line, missing_library, quote
+from dond_marl.errors import InputError, MissingLibrary, UntrustedError, error_line, missing_library, quote
 from dond_marl.files import read_bytes
 from dond_marl.seats import Partner, Traits
-from dond_marl.trust import UntrustedError, refuse_hazards
 
 FEW = 12  # names that a message lists
 IN_FILE = re.compile(r"(?P<file>[^()'\"]+\.py):(?P<name>[A-Za-z_]\w*)(?P<given>\(.*\))?", re.DOTALL)
@@ -42,6 +41,8 @@ GROUP = "dond_marl.partners"
 BUILTIN = "partners.catalogue"
 Factory = Callable[..., Partner]
 Spec = str | Mapping[str, Any]
+# Each is called for every look-up of a kind with its parameters, and returns the error for a name that may not be used.
+GUARDS: list[Callable[[str, Mapping[str, Any]], UntrustedError | None]] = []
 
 
 class OccupantNameError(InputError):
@@ -120,11 +121,11 @@ def check_factory(
     """The factory named ``kind``, from ``factories`` or a file, if it takes ``parameters``.
 
     ``noun``: for messages, such as "occupant". A name from an untrusted file gets a factory that raises
-    :class:`~dond_marl.trust.UntrustedError`: it can be listed, not made. Raises :class:`OccupantNameError`.
+    :class:`~dond_marl.errors.UntrustedError`: it can be listed, not made. Raises :class:`OccupantNameError`.
     """
-    refused = refuse_hazards(kind, parameters)
-    if refused is not None:
-        return _refused_factory(refused)
+    for guard in GUARDS:
+        if (refused := guard(kind, parameters)) is not None:
+            return _refused_factory(refused)
     if names_file(kind):
         factories = {kind: _load_factory(noun, kind, parameters.get(DIGEST))}
         parameters = {name: value for name, value in parameters.items() if name != DIGEST}

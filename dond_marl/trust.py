@@ -6,7 +6,7 @@ the address of a server, the environment variable of a key, or any other free te
 notebooks:
 
 - Hazards in files that were opened (:func:`admit`) are refused for the rest of the process: :func:`refuse_hazards`,
-  which every look-up of a name calls, raises :class:`UntrustedError` before anything is run, started or read.
+  which every look-up of a name calls, stops it before anything is run, started or read.
 - A document is trusted if a secret key of this user signed it (:func:`sign`: runs that were started here), if the user
   trusted it before (:func:`trust_document`: by its digest), or if the user trusts all that this process opens
   (:func:`trust_everything`: the option ``--trust``).
@@ -36,7 +36,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.errors import InputError, quote
+from dond_marl.errors import UntrustedError, quote
+from dond_marl.occupants import GUARDS, OccupantNameError, names_file, parse_spec
 
 # Parameters and settings whose value is a hazard whatever it is, with what happens when it is used.
 HAZARDOUS = {
@@ -54,7 +55,7 @@ HAZARDOUS = {
 KEY_EFFECTS = (HAZARDOUS["key_env"], "sends Groq's key to")
 RUNS_FILE, OPENS = "runs the code", "passes on"
 RUNNING_EFFECTS = (RUNS_FILE, HAZARDOUS["python"], HAZARDOUS["agent"])
-CHECKED_PATHS = ("path", "init_from")  # of checkpoints, which are data: regular files with a bound on their size
+HARMLESS = ("init_from", "name", "path", "sha256")  # names, digests, and paths of checkpoints, which are data
 MAX_NESTING = 20  # lists and mappings in each other
 
 
@@ -66,21 +67,6 @@ class Hazard(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.effect} {quote(self.target)}"
-
-
-class UntrustedError(InputError):
-    """A name from a file that is not trusted would run code, start a program, contact a server or use a key.
-
-    ``place``: the file; ``digest``: of what it names, for :func:`trust_document`; ``hazards``: what using it does.
-    """
-
-    def __init__(self, place: str, digest: str, hazards: Iterable[Hazard]) -> None:
-        self.place, self.digest, self.hazards = place, digest, tuple(sorted(hazards))
-        effects = "; ".join(map(str, self.hazards[:5])) + (" ..." if len(self.hazards) > 5 else "")
-        super().__init__(
-            f"{place} was not made by you on this machine and is not trusted, so nothing that it names is used: it "
-            f"{effects}. If you trust whoever made it, add --trust"
-        )
 
 
 class _Origin(NamedTuple):
@@ -97,8 +83,6 @@ _EVERYTHING: list[bool] = []  # not empty: the user trusts all that this process
 
 def hazards_of(kind: str, parameters: Mapping[str, object]) -> Iterator[Hazard]:
     """The hazards of one name and of the names in its parameters."""
-    from dond_marl.occupants import names_file  # occupants uses this module
-
     if names_file(kind):
         yield Hazard(RUNS_FILE, kind)
     for name, value in parameters.items():
@@ -118,8 +102,6 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
     ``strict``: a parameter of an occupant, in which free text is a hazard too; otherwise a setting, where text that is
     no spec (a folder for output, a description) is not passed to an occupant.
     """
-    from dond_marl.occupants import IN_FILE, OccupantNameError, catalogue, parse_spec
-
     if depth > MAX_NESTING:
         yield Hazard(OPENS, f"values nested more than {MAX_NESTING} deep")
     elif name in HAZARDOUS and value is not None:
@@ -127,7 +109,7 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
     elif isinstance(value, Mapping):
         kind = value.get("kind")
         rest = {str(key): each for key, each in value.items() if key != "kind"}
-        if isinstance(kind, str) and (strict or kind in catalogue() or IN_FILE.fullmatch(kind.strip())):
+        if isinstance(kind, str):
             yield from hazards_of(kind.strip(), rest)
         else:
             for key, each in value.items():
@@ -135,7 +117,7 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _of_value("", each, strict=strict, depth=depth + 1)
-    elif isinstance(value, str) and not value.isidentifier() and name not in (*CHECKED_PATHS, "sha256"):
+    elif isinstance(value, str) and not value.isidentifier() and name not in HARMLESS:
         try:
             kind, parameters = parse_spec(value)
         except OccupantNameError:
@@ -170,14 +152,18 @@ def refuse_hazards(kind: str, parameters: Mapping[str, object]) -> UntrustedErro
     if not found:
         return None
     place, digest = _REFUSED[min(found)]
-    return UntrustedError(place, digest, found)
+    return _error(place, digest, found)
+
+
+def _error(place: str, digest: str, hazards: Iterable[Hazard]) -> UntrustedError:
+    return UntrustedError(place, digest, tuple(map(str, sorted(hazards))))
 
 
 def require_trust(place: str, document: str, hazards: Iterable[Hazard], signature: str | None = None) -> None:
-    """Raise :class:`UntrustedError` if a document is not trusted, for work that needs everything that it names."""
+    """Raise :class:`~dond_marl.errors.UntrustedError` if a document is not trusted: for work that needs all its names."""
     hazards = frozenset(hazards)
     if not admit(place, document, hazards, signature):
-        raise UntrustedError(place, digest_of(document), hazards - hazards_in(_TYPED))
+        raise _error(place, digest_of(document), hazards - hazards_in(_TYPED))
 
 
 def allow_typed_names(words: Iterable[str]) -> None:
@@ -200,7 +186,7 @@ def trust_document(error: UntrustedError) -> None:
     trusted = _read_trusted()
     trusted[error.digest] = {
         "file": error.place,
-        "uses": [str(hazard) for hazard in error.hazards],
+        "uses": list(error.hazards),
         "trusted": time.strftime("%Y-%m-%d", time.gmtime()),
     }
     temporary = folder / f"trusted.json.{os.getpid()}"
@@ -265,3 +251,6 @@ def _user_folder() -> Path:
     if own := os.environ.get("DOND_MARL_HOME"):
         return Path(own).expanduser()
     return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "dond-marl"
+
+
+GUARDS.append(refuse_hazards)

@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from dond_marl.trust import UntrustedError, trust_document, trust_everything
+from dond_marl.errors import UntrustedError
+from dond_marl.trust import trust_document, trust_everything
 
 OPENING = ("config_path", "folder", "resume", "run", "runs")  # parameters of commands that open files of others
 HELP = "trust what the opened files name: code, programs, servers, keys"

@@ -164,7 +164,7 @@ class Ledger:
         return tuple(Member(*row) for row in self._rows(query))
 
     def require_trust(self) -> None:
-        """Raise :class:`~dond_marl.trust.UntrustedError` if the run is not trusted, before it is resumed."""
+        """Raise :class:`~dond_marl.errors.UntrustedError` if the run is not trusted, before it is resumed."""
         self._admit(require_trust)
 
     def _admit(self, check: Callable[..., object] = admit) -> None:

@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from dond_marl.batch import Games
+from dond_marl.errors import UntrustedError
 from dond_marl.occupants import OccupantNameError
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from dond_marl.seats import Partner
-from dond_marl.trust import UntrustedError
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
 from league.settings.read import Config

@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from dond_marl.errors import Notice, quote
+from dond_marl.errors import Notice, UntrustedError, quote
 from dond_marl.game import MAX_COUNT, MAX_MESSAGE_LENGTH, MAX_VALUE, Disagree, Rules
 from dond_marl.occupants import (
     OccupantNameError,
@@ -39,7 +39,6 @@ from dond_marl.scenarios.sources import (
     SourceName,
     open_source,
 )
-from dond_marl.trust import UntrustedError
 from league.settings.scenario_choice import ContradictionError, ScenarioChoice, valid
 from partners.catalogue import UNSCRIPTED
 from partners.network.occupants import resolve_fallback

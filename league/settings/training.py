@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from dond_marl.errors import quote
+from dond_marl.errors import UntrustedError, quote
 from dond_marl.occupants import OccupantNameError, check_spec
-from dond_marl.trust import UntrustedError
 from league.settings.sections import (
     UNBOUND,
     UNREACHED_BOUND,

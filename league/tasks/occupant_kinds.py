@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from dond_marl.errors import UntrustedError
 from dond_marl.occupants import OccupantNameError, catalogue, names_file, parse_spec, seat_occupant
 from dond_marl.seats import expensive_to_query
-from dond_marl.trust import UntrustedError
 from partners.catalogue import PARTNERS
 
 COSTLY = frozenset(("human", "llm"))  # the project's expensive occupants

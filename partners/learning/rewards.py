@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.errors import InputError, error_line
+from dond_marl.errors import InputError, UntrustedError, error_line
 from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec, spec_name
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.trust import UntrustedError
 from partners.judges.judge import local_judge
 from partners.judges.language_model import llm_judge
 from partners.judges.styles import StyleReward

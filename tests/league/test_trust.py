@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dond_marl import trust
-from dond_marl.errors import Notice
+from dond_marl.errors import Notice, UntrustedError
 from dond_marl.files import read_bytes
 from dond_marl.occupants import OccupantNameError, pin_spec, seat_occupant
 from league.ledger.ledger import SETTINGS_DIGEST, Ledger, LedgerError, ReadLedger, _digest
@@ -167,7 +167,7 @@ def test_the_page_shows_a_strangers_run_and_seats_only_harmless_members(stranger
         assert follower.view() is not None
         follower.partner("main")
         for name in stranger.specs:
-            with pytest.raises(trust.UntrustedError):
+            with pytest.raises(UntrustedError):
                 follower.partner(name)
     assert untouched(stranger, service)
 
@@ -180,14 +180,14 @@ def test_trust_option_allows_what_the_run_names(stranger, tmp_path):
 
 def test_trusted_once_stays_trusted_and_a_changed_run_does_not(stranger):
     with ReadLedger(stranger.run / "ledger.sqlite") as ledger:
-        with pytest.raises(trust.UntrustedError) as refused:
+        with pytest.raises(UntrustedError) as refused:
             ledger.require_trust()
         trust.trust_document(refused.value)
     with ReadLedger(stranger.run / "ledger.sqlite") as ledger:
         ledger.require_trust()
     with Ledger(stranger.run / "ledger.sqlite") as ledger:
         ledger._db.execute("UPDATE members SET spec = 'other.py:Evil' WHERE member = 'file'")
-        with pytest.raises(trust.UntrustedError):
+        with pytest.raises(UntrustedError):
             ledger.require_trust()
 
 
@@ -201,7 +201,7 @@ def test_a_run_of_this_user_is_trusted_by_its_signature(tmp_path, monkeypatch):
     with ReadLedger(run / "ledger.sqlite") as ledger:
         ledger.require_trust()
     monkeypatch.setenv("DOND_MARL_HOME", str(tmp_path / "another user"))
-    with ReadLedger(run / "ledger.sqlite") as ledger, pytest.raises(trust.UntrustedError):
+    with ReadLedger(run / "ledger.sqlite") as ledger, pytest.raises(UntrustedError):
         ledger.require_trust()
 
 
@@ -222,6 +222,7 @@ def test_typed_names_are_allowed_though_a_strangers_run_has_them_too(stranger):
         ("checkpoint(path='runs/a/step.json', greedy=True)", []),
         ({"logging": {"output_dir": "runs/x"}, "text": "a sentence (of words)"}, []),
         ("llm(provider=groq)", []),
+        ({"kind": "boulware", "name": "stubborn Bob"}, []),
         ("my.py:Partner(rate=2)", ["runs the code"]),
         ({"kind": "my.py:Partner", "rate": 2}, ["runs the code"]),
         ("best_response(to='my.py:Partner')", ["runs the code"]),
