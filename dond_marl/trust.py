@@ -160,7 +160,7 @@ def _error(place: str, digest: str, hazards: Iterable[Hazard]) -> UntrustedError
 
 
 def require_trust(place: str, document: str, hazards: Iterable[Hazard], signature: str | None = None) -> None:
-    """Raise :class:`~dond_marl.errors.UntrustedError` if a document is not trusted: for work that needs all its names."""
+    """Raise :class:`~dond_marl.errors.UntrustedError` if a document is not trusted, for work that needs its names."""
     hazards = frozenset(hazards)
     if not admit(place, document, hazards, signature):
         raise _error(place, digest_of(document), hazards - hazards_in(_TYPED))
