@@ -11,6 +11,7 @@ COMMANDS = {
     "beliefs": "experiments.recognition",
     "double-oracle": "experiments.double_oracle",
     "equilibria": "experiments.equilibria",
+    "rosters": "experiments.rosters",
     "short-games": "experiments.short_games",
     "post-training": "experiments.post_training.experiment",
     "anac": "experiments.anac",

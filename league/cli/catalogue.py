@@ -16,7 +16,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 import click
@@ -27,19 +26,8 @@ from rich.text import Text
 
 from dond_marl.occupants import Factory, OccupantNameError, catalogue, check_spec
 from dond_marl.seats import Traits
-from league.cli.shell import FILE, Command, output_console, print_line
-from partners.provenance import programs
-from partners.rosters import FILE as ROSTER_FILE
-from partners.rosters import ROSTERS, TEST, Rosters, load_rosters, plain_name
-from partners.rosters.draw import (
-    LIMIT,
-    Assessment,
-    Comparisons,
-    admission_csv,
-    admission_markdown,
-    admission_path,
-    read_admission,
-)
+from league.cli.shell import Command, output_console, print_line
+from partners.rosters import ROSTERS, load_rosters
 
 TABLE = 132  # columns from which a table is easier to read than a list
 MANY = 6  # parameters that are listed in brief
@@ -235,68 +223,19 @@ def _document(entry: Entry) -> dict[str, Any]:
 
 
 @click.command(cls=Command)
-@click.argument("names", nargs=-1, metavar="[ROSTER|OCCUPANT]...")
-@click.option("--check", is_flag=True, help="recompute the similarities, or check whether OCCUPANTs may be members")
-@click.option("--as", "roster_name", type=click.Choice(ROSTERS), default=TEST, help="with --check: the roster (test)")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "markdown", "csv"]), default="text", help="of the list (text)"
-)
-@click.option("--file", "path", type=FILE, default=ROSTER_FILE, metavar="FILE", help="of rosters (the package's)")
-def rosters(names: tuple[str, ...], check: bool, roster_name: str, form: str, path: Path) -> None:
-    """List the rosters of partners, or check them: train to learn from, dev for tuning, test for measuring.
+@click.argument("names", nargs=-1, type=click.Choice(ROSTERS), metavar="[ROSTER]...")
+def rosters(names: tuple[str, ...]) -> None:
+    """List the rosters of partners: train to learn from, dev for tuning, test for measuring.
 
-    The list has each member's most similar member of train, and the share of decisions that are the same. No measured
-    policy has trained with a member of test. The exit code of --check is 2 if a member is not allowed.
+    No measured policy has trained with a member of test. docs/ROSTERS.md tells how similar the members are.
 
     examples:
       dond rosters
-      dond rosters test --format csv
-      dond rosters --check                            # all members: hashes, and similarity to each other
-      dond rosters --check "linear(exponent=3)" --as dev
+      dond rosters test
     """
-    stored = load_rosters(path)
-    if check:
-        _check_rosters(stored, names, roster_name, path)
-        return
-    if unknown := [name for name in names if name not in ROSTERS]:
-        raise click.UsageError(f"{unknown[0]} is no roster: name {', '.join(ROSTERS)}, or use --check")
-    shown = [name for name in ROSTERS if name in (names or ROSTERS)]
-    rows = [row for row in read_admission(admission_path(path).read_text(encoding="utf-8")) if row.roster in shown]
-    members = [row for row in rows if not row.reason]
-    if form != "text":
-        click.echo(admission_csv(members) if form == "csv" else admission_markdown(members, programs), nl=False)
-        return
-    console = output_console()
-    for name in shown:
-        console.print(_roster_table(name, [row for row in members if row.roster == name]))
-        print_line(f"{len(stored.members[name])} members, sha256 {stored.hashes[name]}\n")
+    stored = load_rosters()
+    for name in names or ROSTERS:
+        print_line(f"{name}: {len(stored.members[name])} members, sha256 {stored.hashes[name]}")
+        for member in stored.members[name]:
+            print_line(f"  {member}")
     print_line(f"drawn from {len(stored.families)} families by the seed {stored.seed}")
-
-
-def _check_rosters(stored: Rosters, names: Sequence[str], roster_name: str, path: Path) -> None:
-    compared = Comparisons()
-    if names:
-        for name in names:
-            check_spec(name)  # raises with a suggestion
-        rows = [compared.assess(plain_name(name), roster_name, stored.members) for name in names]
-    else:
-        if damage := stored.damage():
-            raise click.UsageError(f"{path}: {damage}; draw them with `dond ship rosters`")
-        rows = compared.assess_all(stored.members)
-    for row in rows:
-        partner, share = row.nearest
-        distance = f"{share:.1%} like {partner}" + (f", below {LIMIT:.0%}" if share < LIMIT else "")
-        print_line(f"{row.roster:6} {row.member:60} {row.reason or f'apart: {distance}'}")
-    refused = [row.member for row in rows if row.reason]
-    if refused and not names:
-        raise click.UsageError(f"{len(refused)} of {len(rows)} are not allowed: {', '.join(refused)}")
-
-
-def _roster_table(name: str, rows: Sequence[Assessment]) -> Table:
-    table = Table(title=name, title_justify="left", box=None)
-    for heading in ("member", "most similar, of train", "same decision"):
-        table.add_column(heading, justify="right" if heading == "same decision" else "left")
-    for row in rows:
-        partner, share = row.nearest_train
-        table.add_row(row.member, partner, f"{share:.1%}")
-    return table

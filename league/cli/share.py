@@ -10,7 +10,7 @@ import click
 from dond_marl.errors import InputError, RunFailure, missing_library
 from dond_marl.game import SEATS
 from league.cli.experiment import experiment_module
-from league.cli.shell import FILE, SEED, Command, Group, WritableFile, integer, print_line
+from league.cli.shell import FILE, Command, Group, integer, print_line
 from league.ledger.run_directory import find_run
 from league.tables.export import FORMATS, TABLES, export_tables
 from partners.network.checkpoint_files import CheckpointError
@@ -131,7 +131,7 @@ def _upload(folder: Path, to: str, token: str, kind: str) -> None:
 
 @click.group(cls=Group)
 def ship() -> None:
-    """Regenerate files that the package ships, in a checkout: expert, references, equilibria, rosters."""
+    """Regenerate files that the package ships, in a checkout: expert, references, equilibria."""
 
 
 @ship.command(cls=Command, run_errors=(CheckpointError,))
@@ -219,30 +219,3 @@ def equilibria(turns: tuple[int, ...], out: Path | None) -> None:
             f"{note['deals']:.1%} deals; gains: {within:.4f} within memory, at most {most:.4f} with full memory"
         )
     print_line(f"written: {out or STORED}")
-
-
-@ship.command("rosters", cls=Command)
-@click.option("--seed", type=SEED, metavar="N", help="of the draw (that of the published rosters)")
-@click.option("--out", type=WritableFile(), metavar="FILE", help="where to write them (the package)")
-def draw_rosters(seed: int | None, out: Path | None) -> None:
-    """Draw the rosters from the families of partners, and write them with a record of refused members and why.
-
-    Policies trained on the old rosters have to be trained again: the new ones have other members.
-
-    examples:
-      dond ship rosters --seed 7 --out mine.yaml
-    """
-    from partners.rosters import FILE as SHIPPED
-    from partners.rosters import rosters_text
-    from partners.rosters.draw import FAMILIES, admission_csv, admission_path, draw
-    from partners.rosters.draw import SEED as PUBLISHED
-
-    path = out or SHIPPED
-    drawn = draw(
-        FAMILIES,
-        PUBLISHED if seed is None else seed,
-        report=lambda row: print_line(f"{row.roster:6} {row.member:60} {row.reason or 'taken'}"),
-    )
-    path.write_text(rosters_text(drawn.rosters), encoding="utf-8")
-    admission_path(path).write_text(admission_csv([*drawn.admitted, *drawn.refused]), encoding="utf-8")
-    print_line(f"written: {path} and {admission_path(path).name}")

@@ -1,4 +1,4 @@
-"""The rosters, three disjoint lists of partners in ``rosters.yaml``, written by ``dond ship rosters``.
+"""The rosters, three disjoint lists of partners in ``rosters.yaml``, written by ``dond experiment rosters draw``.
 
 Learners train against *train*, called ``zoo`` elsewhere; methods are tuned on *dev*; *test* is used by ``dond bench``
 and by final evaluations only. Members are specs as text, written as :func:`dond_marl.occupants.spec_name` writes them,
@@ -48,15 +48,6 @@ class Rosters(NamedTuple):
     members: dict[str, tuple[str, ...]]  # by roster, each sorted
     hashes: dict[str, str]  # by roster, as the file states them
 
-    def damage(self) -> str | None:
-        """The inconsistency within the file, or ``None``."""
-        for name in ROSTERS:
-            if members_hash(self.members[name]) != self.hashes[name]:
-                return f"the members of {name} are not those of its hash {self.hashes[name]}"
-            if list(self.members[name]) != sorted(set(self.members[name])):
-                return f"the members of {name} are not sorted, or one occurs twice"
-        return None
-
 
 def roster(name: str) -> tuple[str, ...]:
     """The members of the roster ``train``, ``dev`` or ``test``, sorted specs. Raises :class:`InputError` for others."""
@@ -86,22 +77,9 @@ def load_rosters(path: Path = FILE) -> Rosters:
         roles = {family: str(row["role"]) for family, row in held["families"].items()}
         return Rosters(int(held["seed"]), families, roles, members, hashes)
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path} holds no rosters, as `dond ship rosters` writes them: {quote(str(error))}") from None
-
-
-def rosters_text(rosters: Rosters) -> str:
-    """The text of a file of rosters; :func:`load_rosters` reads it back."""
-    import yaml
-
-    families = {
-        family: {"role": rosters.roles[family], "values": {name: list(values) for name, values in parameters.items()}}
-        for family, parameters in sorted(rosters.families.items())
-    }
-    lists = {name: {"sha256": rosters.hashes[name], "members": list(rosters.members[name])} for name in ROSTERS}
-    held = yaml.safe_dump(
-        {"seed": rosters.seed, **lists, "families": families}, sort_keys=False, width=120, default_flow_style=None
-    )
-    return f"# Written by `dond ship rosters`, never by hand; partners/rosters/__init__.py reads it.\n{held}"
+        raise InputError(
+            f"{path} holds no rosters, as `dond experiment rosters draw` writes them: {quote(str(error))}"
+        ) from None
 
 
 def _values(parameters: dict[str, list[int | float | str]]) -> dict[str, tuple[int | float | str, ...]]:

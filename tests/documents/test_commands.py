@@ -53,7 +53,6 @@ RULES = (
     Rule(r"python -m pytest", "-p no:cacheprovider tests/dond_marl/test_game.py -n 0"),
     Rule(r"dond experiment .*--help|dond data .*--help"),
     Rule(r"dond experiment", skip="hours; see tests/experiments"),
-    Rule(r"dond rosters --check$", skip="hours; see tests/partners/rosters"),
     Rule(r"dond study serve|dond study (export|analyse)", skip="see the tests of the study"),
     Rule(r"dond web$", serves=True, needs="starlette"),
     Rule(r"dond web", serves=True, slow=True, needs="starlette"),

@@ -14,8 +14,9 @@ from dond_marl.occupants import catalogue, seat_occupant, spec_name
 from dond_marl.randomness import generator
 from dond_marl.seats import NO_ACT_YET, History, Turns, no_hints
 from partners.catalogue import scripted
-from partners.rosters.draw import FAMILIES
+from partners.rosters import load_rosters
 
+FAMILIES = load_rosters().families
 VARIANTS = ((Rules(1), False), (Rules(5, "rejects"), False), (Rules(4), True))
 
 

@@ -1,4 +1,4 @@
-"""Drawing the three rosters from families of partners, by a published seed.
+"""Draw the three rosters from families of partners by a published seed, check them, or print their table.
 
 First each family gets a role: most are *shared* by all rosters, with other parameters in each; some are in *train*
 only, some in *dev* only, some in *test* only. Then the rosters are filled, train before dev before test: families take
@@ -11,7 +11,13 @@ probes, one drawn for each game, and B is queried in the same positions with the
 as one act, because the rules treat them alike; offers are equal if their splits are. A's agreement with B is not B's
 with A, whose positions are others.
 
-The result is recorded next to the rosters in ``admission.csv``; ``dond rosters --check`` recomputes its rows.
+The result is recorded next to the rosters in ``admission.csv``; ``check`` recomputes its rows.
+
+examples:
+  dond experiment rosters check                            # all members: hashes, and similarity to each other
+  dond experiment rosters check "linear(exponent=3)" --as dev
+  dond experiment rosters table                            # the table of docs/ROSTERS.md
+  dond experiment rosters draw --seed 7 --out mine.yaml    # policies trained on the old rosters must be trained again
 """
 
 from __future__ import annotations
@@ -23,17 +29,21 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import click
 import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
-from dond_marl.occupants import parse_spec, seat_occupant
+from dond_marl.occupants import check_spec, parse_spec, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Bools, Decisions, Partner, Traits, Turns
+from league.cli.shell import SEED as ANY_SEED
+from league.cli.shell import Command, Group, WritableFile, print_line
 from partners.mixture import Mixture
-from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, members_hash, plain_name
+from partners.provenance import programs
+from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, load_rosters, members_hash, plain_name
 
 Value = int | float | str
 
@@ -99,6 +109,7 @@ FAMILIES: dict[str, dict[str, tuple[Value, ...]]] = {
 # An early fair accepter, a time-based conceder, one that hardly concedes, a reactive one, and a random one.
 PROBES = ("heuristic", "conceder", "stubborn", "nice_tit_for_tat", "random")
 SCENARIOS = 1324  # of the 5,295 legal ones, every fourth
+ADMISSION = FILE.with_name("admission.csv")
 PLAY_SEED = 0  # of the noise in the games against the probes
 
 
@@ -336,36 +347,87 @@ def admission_csv(rows: Iterable[Assessment]) -> str:
     return text.getvalue()
 
 
-def read_admission(text: str) -> list[Assessment]:
-    """The rows of :func:`admission_csv`. Raises :class:`InputError` for another text."""
-    lines = list(csv.reader(io.StringIO(text)))
-    if not lines or tuple(lines[0]) != COLUMNS:
-        raise InputError("not the record of a draw: its first line is " + ",".join(COLUMNS))
+def read_admission(path: Path = ADMISSION) -> list[Assessment]:
+    """The rows of a file of :func:`admission_csv`, by default the shipped one."""
+    _, *lines = csv.reader(path.read_text(encoding="utf-8").splitlines())
     return [
         Assessment(member, roster, reason, (near, float(share)), (among, float(most)))
-        for roster, member, reason, near, share, among, most in lines[1:]
+        for roster, member, reason, near, share, among, most in lines
     ]
 
 
-def admission_path(path: Path = FILE) -> Path:
-    """The record's path for a file of rosters: ``admission.csv`` for ``rosters.yaml``, ``my.csv`` for ``my.yaml``."""
-    return path.with_name("admission.csv") if path.name == FILE.name else path.with_suffix(".csv")
-
-
-def admission_markdown(rows: Iterable[Assessment], families: Callable[[str], frozenset[str]]) -> str:
-    """A table of the members of each roster: whether train has the family, and the member of train most like it.
-
-    ``families``: the programs of a member, such as :func:`partners.provenance.programs`.
-    """
+def admission_markdown(rows: Iterable[Assessment]) -> str:
+    """A table of the members of each roster: whether train has the family, and the member of train most like it."""
     taken = [row for row in rows if not row.reason]
-    in_train = {program for row in taken if row.roster == TRAIN for program in families(row.member)}
+    in_train = {program for row in taken if row.roster == TRAIN for program in programs(row.member)}
     parts = []
     for roster in ROSTERS:
         lines = ["| member | family in train | most like, of train | same decision |", "|---|---|---|---|"]
         for row in taken:
             if row.roster == roster:
-                family = "yes" if families(row.member) & in_train else "no"
+                family = "yes" if programs(row.member) & in_train else "no"
                 nearest, share = row.nearest_train
                 lines.append(f"| `{row.member}` | {family} | `{nearest}` | {share:.1%} |")
         parts.append(f"### {roster.capitalize()}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
+
+
+def rosters_text(rosters: Rosters) -> str:
+    """The text of a file of rosters; :func:`partners.rosters.load_rosters` reads it back."""
+    import yaml
+
+    families = {
+        family: {"role": rosters.roles[family], "values": {name: list(values) for name, values in parameters.items()}}
+        for family, parameters in sorted(rosters.families.items())
+    }
+    lists = {name: {"sha256": rosters.hashes[name], "members": list(rosters.members[name])} for name in ROSTERS}
+    held = yaml.safe_dump(
+        {"seed": rosters.seed, **lists, "families": families}, sort_keys=False, width=120, default_flow_style=None
+    )
+    return f"# Written by `dond experiment rosters draw`, never by hand; partners/rosters/__init__.py reads it.\n{held}"
+
+
+@click.group(cls=Group, help=__doc__)
+def command() -> None:
+    """Commands about the rosters; the module's docstring is their help."""
+
+
+@command.command("draw", cls=Command)
+@click.option("--seed", type=ANY_SEED, default=SEED, metavar="N", help=f"of the draw ({SEED}, the published one)")
+@click.option("--out", "path", type=WritableFile(), default=FILE, metavar="FILE", help="a .yaml (the package's)")
+def draw_command(seed: int, path: Path) -> None:
+    """Draw the rosters and write them, with a record of refused members and why."""
+    drawn = draw(
+        FAMILIES, seed, report=lambda row: print_line(f"{row.roster:6} {row.member:60} {row.reason or 'taken'}")
+    )
+    record = ADMISSION if path == FILE else path.with_suffix(".csv")
+    path.write_text(rosters_text(drawn.rosters), encoding="utf-8")
+    record.write_text(admission_csv([*drawn.admitted, *drawn.refused]), encoding="utf-8")
+    print_line(f"written: {path} and {record.name}")
+
+
+@command.command("check", cls=Command)
+@click.argument("names", nargs=-1, metavar="[OCCUPANT]...")
+@click.option("--as", "roster_name", type=click.Choice(ROSTERS), default=TEST, help="the roster of OCCUPANTs (test)")
+def check_command(names: tuple[str, ...], roster_name: str) -> None:
+    """Recompute the similarities of all members, or check whether OCCUPANTs may be members; exit code 2 if not."""
+    compared, stored = Comparisons(), load_rosters()
+    if names:
+        for name in names:
+            check_spec(name)  # raises with a suggestion
+        rows = [compared.assess(plain_name(name), roster_name, stored.members) for name in names]
+    else:
+        rows = compared.assess_all(stored.members)
+    for row in rows:
+        partner, share = row.nearest
+        distance = f"{share:.1%} like {partner}" + (f", below {LIMIT:.0%}" if share < LIMIT else "")
+        print_line(f"{row.roster:6} {row.member:60} {row.reason or f'apart: {distance}'}")
+    refused = [row.member for row in rows if row.reason]
+    if refused and not names:
+        raise InputError(f"{len(refused)} of {len(rows)} are not allowed: {', '.join(refused)}")
+
+
+@command.command("table", cls=Command)
+def table_command() -> None:
+    """Print the members as the Markdown of docs/ROSTERS.md."""
+    click.echo(admission_markdown(read_admission()), nl=False)

@@ -1,15 +1,14 @@
-"""Rosters are drawn: by the seed alone, apart from one another, with no copy of anybody."""
+"""The draw of the rosters: a function of the seed, without near copies among the members, and its command."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from dond_marl.errors import InputError
+from dond_marl.game import Act, Rules
 from dond_marl.occupants import parse_spec, seat_occupant
-from partners.provenance import programs
-from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, load_rosters, roster
-from partners.rosters.draw import (
+from dond_marl.seats import decide
+from experiments.rosters import (
     ALONE,
     LIMIT,
     SEED,
@@ -17,15 +16,20 @@ from partners.rosters.draw import (
     TRIES,
     TWIN,
     USED_BEFORE,
+    CandidatePlay,
     Comparisons,
     admission_csv,
     admission_markdown,
-    admission_path,
     candidates,
     draw,
     read_admission,
     roles_of,
+    rosters_text,
+    same_decisions,
+    scenario_sample,
 )
+from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, load_rosters, roster
+from tests.command import in_process as dond
 
 # The training members of the default league at the time when copies of them were found among its held-out members.
 TRAINED_WITH = {
@@ -47,12 +51,42 @@ SMALL = {
     "zeuthen": {"rationality": (0.0, 8.0)},
     "sniper": {"patience": (1.0, 3.0), "fair": (0.3, 0.5, 0.7)},
 }
-RECORD = read_admission(admission_path().read_text(encoding="utf-8"))
+RECORD = read_admission()
+FEW = scenario_sample(60)
 
 
 @pytest.fixture(scope="module")
 def compared():
     return Comparisons()
+
+
+# --- Agreement ------------------------------------------------------------------------------------------------------
+
+
+def play(name: str) -> CandidatePlay:
+    return CandidatePlay(seat_occupant(name), FEW)
+
+
+def test_insist_is_propose_and_a_split_counts_only_in_offers():
+    one = decide(np.array([Act.PROPOSE, Act.PROPOSE, Act.INSIST, Act.AGREE, Act.AGREE, Act.END]), np.eye(6, 3))
+    two = decide(np.array([Act.INSIST, Act.PROPOSE, Act.AGREE, Act.AGREE, Act.END, Act.END]), np.eye(6, 3, k=0))
+    assert same_decisions(one, two).tolist() == [True, True, False, True, False, True]
+    moved = decide(two.act_type, np.eye(6, 3, k=1))
+    assert same_decisions(one, moved).tolist() == [False, False, False, True, False, True]
+
+
+@pytest.mark.parametrize("name", ["heuristic", "nice_tit_for_tat", "random", "mixture(of=['tough', 'nice'])"])
+def test_self_agreement_is_one(name):
+    assert play(name).share(seat_occupant(name)) == 1.0
+
+
+def test_agreement_is_asymmetric_and_over_all_decisions_in_both_seats():
+    nice, pushover = seat_occupant("nice"), seat_occupant("pushover")
+    assert play("nice").share(pushover) != play("pushover").share(nice)
+    # In one turn seat_0 claims and that is all: half of the decisions are never made.
+    opening = CandidatePlay(seat_occupant("heuristic"), FEW, Rules(max_turns=1))
+    assert opening.decisions == FEW.size and opening.share(seat_occupant("first_acceptable_offer")) == 1.0
+    assert play("heuristic").decisions > 2 * FEW.size
 
 
 # --- The shipped rosters --------------------------------------------------------------------------------------------
@@ -144,14 +178,6 @@ def test_distinct_candidates_are_taken(candidate, compared):
     assert compared.assess(candidate, DEV, TRAINED_WITH).reason == ""
 
 
-def test_page_states_asymmetric_agreement(compared):
-    other = "zeuthen(rationality=0.0)"
-    assert "zeuthen" in roster(TRAIN) and other in roster(TEST)
-    page = " ".join((FILE.parents[2] / "docs" / "ROSTERS.md").read_text(encoding="utf-8").split())
-    assert f"in {compared.share('zeuthen', other):.1%}".replace("%", " % of the decisions of `zeuthen`") in page
-    assert f"in its own games it is {compared.share(other, 'zeuthen'):.1%}".replace("%", " %") in page
-
-
 def test_used_partners_are_refused_in_test(compared):
     nobody = {name: [] for name in ROSTERS}
     assert "met before" in compared.assess("micro", TEST, nobody).reason
@@ -176,7 +202,7 @@ def test_the_same_seed_draws_the_same_rosters_and_another_seed_others():
     assert not any(row.reason for row in one.admitted) and all(row.reason for row in one.refused)
     assert sum(map(len, one.rosters.members.values())) == len(one.admitted) >= 5
     assert len(heard) == len(one.refused) + len(one.admitted) - 1  # the default partner is in train unasked
-    assert "heuristic" in one.rosters.members["train"] and one.rosters.damage() is None
+    assert "heuristic" in one.rosters.members["train"]
 
 
 def test_a_roster_stays_short_where_the_families_hold_no_more():
@@ -203,34 +229,34 @@ def test_candidates_begin_with_the_default_and_are_all_different():
         assert all(seat_occupant(member) for member in every)
 
 
-# --- The record -----------------------------------------------------------------------------------------------------
+# --- The record and the command -------------------------------------------------------------------------------------
 
 
-def test_the_record_is_read_back_as_it_was_written():
-    assert admission_csv(read_admission(admission_csv(RECORD))) == admission_csv(RECORD)
-    with pytest.raises(InputError, match="not the record of a draw"):
-        read_admission("member,share\n")
-    assert (
-        admission_path(FILE).name == "admission.csv" and admission_path(FILE.with_name("mine.yaml")).name == "mine.csv"
-    )
-
-
-def test_table_shows_nearest_member_of_train():
-    text = admission_markdown(RECORD, programs)
-    assert text.count("\n| `") == sum(SIZES.values()) and text.count("###") == 3
-    assert "| `heuristic` | yes |" in text
+def test_record_and_rosters_are_read_back_as_they_were_written(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text(admission_csv(RECORD))
+    assert read_admission(path) == RECORD
+    assert rosters_text(load_rosters()) == FILE.read_text()
 
 
 @pytest.mark.parametrize(
-    ("member", "met"),
+    ("member", "family_in_train"),
     [
         ("boulware(floor=0.6)", "yes"),  # linear under another name
-        ("conceder", "yes"),
         ("trembling(of=linear, rate=0.2)", "yes"),  # linear is inside
-        ("trembling(of=prosocial, rate=0.3)", "yes"),
         ("nash_seeker", "no"),
         ("punisher", "no"),
     ],
 )
-def test_families_compare_programs(member, met):
-    assert f"| `{member}` | {met} |" in admission_markdown(RECORD, programs)
+def test_table_compares_programs(member, family_in_train):
+    text = admission_markdown(RECORD)
+    assert text.count("\n| `") == sum(SIZES.values())
+    assert f"| `{member}` | {family_in_train} |" in text
+
+
+def test_check_names_the_most_similar_member_and_an_unknown_occupant():
+    done = dond("experiment", "rosters", "check", "first_acceptable_offer", "nash_seeker", "--as", "dev")
+    first, second = done.stdout.splitlines()
+    assert done.returncode == 0 and "heuristic" in first and "apart: " in second
+    done = dond("experiment", "rosters", "check", "heuristik")
+    assert done.returncode == 2 and "'heuristic'" in done.stderr
