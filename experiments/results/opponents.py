@@ -17,8 +17,8 @@ from experiments.mixture_response import read_mixtures
 from experiments.recognition import read_recognitions
 from experiments.results.files import bench_rows, exists
 from experiments.results.rows import ARMS, board_rows, format_figure, seat_mean
+from league.bench.figures import with_shares
 from league.bench.protocol import ALL, CONFIDENCE
-from league.bench.references import with_shares
 from league.bench.results import Row
 from league.bench.table import arms_by_protocol, leaderboard
 from league.tables.blocks import Section

@@ -8,23 +8,30 @@ fixed list, not a sample of anything. Where every scenario is played, only the n
 of the replicates of one scenario around their mean, summed over orbits of scenarios (games that are renamings of each
 other may share luck). Where only a sample of scenarios is played, the interval is that over orbits
 (:func:`dond_marl.statistics.mean_over_scenarios`).
+
+A line stores the figures of the day it was measured. Shares of the reference and points by family are recomputed from
+its cells, so that a leaderboard uses the current references and families for all its lines. A reference is the best
+response's points by partner, seat and slice of the scenarios, from :mod:`league.standings.references`: a property of
+the partner alone, never of the judged policy.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dond_marl.scenarios.views import PARTS
 from dond_marl.seats import Doubles, Rows
 from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups, worst_tenth_weights
-from league.bench.protocol import CONFIDENCE, Field
+from league.bench.protocol import ALL, CONFIDENCE, HEADLINE, SLICES, Field
 from league.bench.results import Row
 from league.evaluation.matches import MEMBER, Repeated
+from league.standings.references import reference_of
 from league.tasks.answers import Answers
 from partners.provenance import programs
 from partners.rosters import TRAIN, roster
@@ -42,47 +49,31 @@ def _train_programs() -> frozenset[str]:
 
 
 MEASURES = ("points", "left", "deal", "welfare")
+UNKNOWN = Estimate(math.nan, 0, math.nan, math.nan)
 Cell = tuple[int, int]  # the partner's number and the member's seat
-Pick = Sequence[Cell]
-
-
-class PlayedGames(NamedTuple):
-    """All games of a submission: P partners, 2 seats, R replicates, N scenarios."""
-
-    partners: tuple[str, ...]
-    games: tuple[Repeated, ...]  # by partner
-    field: Field
-
-    @property
-    def cells(self) -> list[Cell]:
-        return [(number, seat) for number in range(len(self.partners)) for seat in (0, 1)]
-
-
-def ordered_games(played: Mapping[str, Repeated], field: Field) -> PlayedGames:
-    """The games by partner, in order."""
-    return PlayedGames(tuple(played), tuple(played.values()), field)
 
 
 class Figures:
     """Means of one submission's games; ``mean`` takes any cells, any slice of the scenarios, any of the measures."""
 
-    def __init__(self, played: PlayedGames) -> None:
-        self.played, field = played, played.field
+    def __init__(self, games: Mapping[str, Repeated], field: Field) -> None:
+        self.partners, self.games, self.field = tuple(games), tuple(games.values()), field
+        self.cells = [(number, seat) for number in range(len(games)) for seat in (0, 1)]
         assert field.source.table is not None
         self._orbit: Rows = np.unique(field.orbits, return_inverse=True)[1]
         self._groups = scenario_groups(field.source.table)
-        complete = not any(np.isnan(games.points).any() for games in played.games)
+        complete = not any(np.isnan(games.points).any() for games in self.games)
         self._noise_alone = field.whole and complete
         self._cache: dict[tuple[str, int, int, str], tuple[float, float, int]] = {}
 
-    def mean(self, measure: str, cells: Pick, name: str, factors: Sequence[float] | None = None) -> Estimate:
+    def mean(self, measure: str, cells: Sequence[Cell], name: str, factors: Sequence[float] | None = None) -> Estimate:
         """The mean over ``cells`` of each cell's mean of a measure on the slice ``name``, times its factor (1).
 
         ``nan`` without cells, or where one holds no scenario of the slice. ``n`` counts games.
         """
         factors = [1.0] * len(cells) if factors is None else list(factors)
-        if not cells or not all(self.played.field.slices[name][seat].any() for _, seat in cells):
-            return Estimate(math.nan, 0, math.nan, math.nan)
+        if not cells or not all(self.field.slices[name][seat].any() for _, seat in cells):
+            return UNKNOWN
         if not self._noise_alone:
             return self._over_scenarios(measure, cells, name, factors)
         found = [self._cell(measure, *cell, name) for cell in cells]
@@ -95,19 +86,19 @@ class Figures:
         """The mean of one cell, the variance of that mean from noise, and how many games it holds."""
         key = (measure, partner, seat, name)
         if key not in self._cache:
-            among = self.played.field.slices[name][seat]
-            values = getattr(self.played.games[partner], measure)[seat][:, among]
+            among = self.field.slices[name][seat]
+            values = getattr(self.games[partner], measure)[seat][:, among]
             self._cache[key] = noisy_mean(values, self._orbit[among])
         return self._cache[key]
 
-    def _over_scenarios(self, measure: str, cells: Pick, name: str, factors: Sequence[float]) -> Estimate:
+    def _over_scenarios(self, measure: str, cells: Sequence[Cell], name: str, factors: Sequence[float]) -> Estimate:
         rows, among = [], []
         for (partner, seat), factor in zip(cells, factors, strict=True):
-            values = getattr(self.played.games[partner], measure)[seat]  # [R, N]
+            values = getattr(self.games[partner], measure)[seat]  # [R, N]
             counted = ~np.isnan(values)
             times = counted.sum(axis=0)
             rows.append(factor * np.where(counted, values, 0).sum(axis=0) / np.maximum(times, 1))
-            among.append((times > 0) & self.played.field.slices[name][seat])
+            among.append((times > 0) & self.field.slices[name][seat])
         return mean_over_scenarios(np.array(rows), self._groups, CONFIDENCE, np.array(among))
 
 
@@ -134,27 +125,27 @@ DIGITS = 6  # of a figure in a line
 
 def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
     """The figures of a line: each a value with its interval, ``None`` where it is not known."""
-    played = ordered_games(games, field)
-    figures, cells, head = Figures(played), played.cells, field.headline
+    figures, head = Figures(games, field), field.headline
+    cells, partners = figures.cells, figures.partners
     points = {cell: figures.mean("points", [cell], head).mean for cell in cells}
-    train = [cell for cell in cells if has_train_family(played.partners[cell[0]])]
+    train = [cell for cell in cells if has_train_family(partners[cell[0]])]
     others = [cell for cell in cells if cell not in train]
     worst = min(cells, key=lambda cell: points[cell])
     return {
-        "points": plain_estimate(figures.mean("points", cells, head)),
-        "points_by_part": {
-            name: plain_estimate(figures.mean("points", cells, name)) for name in field.slices if name != head
+        "points": _plain(figures.mean("points", cells, head)),
+        "points_by_part": {name: _plain(figures.mean("points", cells, name)) for name in field.slices if name != head},
+        "points_by_seat": [_plain(figures.mean("points", [c for c in cells if c[1] == seat], head)) for seat in (0, 1)],
+        "points_families_of_train": _plain(figures.mean("points", train, head)),
+        "points_other_families": _plain(figures.mean("points", others, head)),
+        "points_worst_tenth": _plain(_worst_tenth(figures, points, head)),
+        "points_worst_cell": {
+            "value": _rounded(points[worst]),
+            "partner": partners[worst[0]],
+            "seat": worst[1],
         },
-        "points_by_seat": [
-            plain_estimate(figures.mean("points", [c for c in cells if c[1] == seat], head)) for seat in (0, 1)
-        ],
-        "points_families_of_train": plain_estimate(figures.mean("points", train, head)),
-        "points_other_families": plain_estimate(figures.mean("points", others, head)),
-        "points_worst_tenth": plain_estimate(_worst_tenth(figures, points, head)),
-        "points_worst_cell": _cell_named(played.partners, worst, points[worst]),
-        "left": plain_estimate(figures.mean("left", cells, head)),
-        "deals": plain_estimate(figures.mean("deal", cells, head)),
-        "welfare": plain_estimate(figures.mean("welfare", cells, head)),
+        "left": _plain(figures.mean("left", cells, head)),
+        "deals": _plain(figures.mean("deal", cells, head)),
+        "welfare": _plain(figures.mean("welfare", cells, head)),
         "games": sum(each.points.size for each in games.values()),
     }
 
@@ -170,10 +161,9 @@ def _worst_tenth(figures: Figures, scores: Mapping[Cell, float], head: str) -> E
 
 def cells_of(games: Mapping[str, Repeated], field: Field) -> list[Row]:
     """A line's cells: each partner and seat of the member, with its figures by slice."""
-    played = ordered_games(games, field)
-    figures, rows = Figures(played), []
-    for number, seat in played.cells:
-        partner = played.partners[number]
+    figures, rows = Figures(games, field), []
+    for number, seat in figures.cells:
+        partner = figures.partners[number]
         by_slice = {name: figures.mean("points", [(number, seat)], name) for name in field.slices}
         rest = {name: figures.mean(name, [(number, seat)], field.headline) for name in MEASURES[1:]}
         rows.append(
@@ -181,9 +171,9 @@ def cells_of(games: Mapping[str, Repeated], field: Field) -> list[Row]:
                 "partner": partner,
                 "seat": seat,
                 "replicates": games[partner].points.shape[1],
-                "points": {name: rounded_number(each.mean) for name, each in by_slice.items()},
-                "margin": {name: rounded_number(each.margin) for name, each in by_slice.items() if each.margin > 0},
-                **{name: rounded_number(each.mean) for name, each in rest.items()},
+                "points": {name: _rounded(each.mean) for name, each in by_slice.items()},
+                "margin": {name: _rounded(each.margin) for name, each in by_slice.items() if each.margin > 0},
+                **{name: _rounded(each.mean) for name, each in rest.items()},
             }
         )
     return rows
@@ -199,22 +189,155 @@ def answers_of(games: Mapping[str, Repeated]) -> Row:
     return {MEMBER: total.document(), **found}
 
 
-def _cell_named(partners: Sequence[str], cell: Cell, value: float) -> Row:
-    return {"value": rounded_number(value), "partner": partners[cell[0]], "seat": cell[1]}
-
-
-def plain_estimate(estimate: Estimate) -> Row | None:
+def _plain(estimate: Estimate) -> Row | None:
     """An estimate as plain values; ``None`` for an unknown one."""
     if math.isnan(estimate.mean):
         return None
     return {
-        "value": rounded_number(estimate.mean),
-        "low": rounded_number(estimate.low),
-        "high": rounded_number(estimate.high),
+        "value": _rounded(estimate.mean),
+        "low": _rounded(estimate.low),
+        "high": _rounded(estimate.high),
         "n": estimate.n,
     }
 
 
-def rounded_number(value: float) -> float | None:
+def _rounded(value: float) -> float | None:
     """A number rounded as in a line; ``None`` for ``nan``."""
     return None if math.isnan(value) else round(float(value), DIGITS)
+
+
+PARTS_OF = {HEADLINE: (1, 2), ALL: (0, 1, 2), **{name: (number,) for number, name in enumerate(PARTS)}}
+
+
+class References(NamedTuple):
+    """References of one partner: points of ten by slice and by the member's seat, and whether they are exact there.
+
+    An inexact one is a certified upper bound: a share of it is at most the true share. ``nan`` where none is known.
+    """
+
+    values: Mapping[str, tuple[float, float]]  # by slice
+    exact: tuple[bool, bool]
+
+
+@lru_cache(maxsize=256)
+def _references_to(partner: str) -> References | None:
+    """The stored references to ``partner``, a spec, on all scenarios of ``lewis``; ``None`` without any."""
+    stored = reference_of(partner)
+    if stored is None:
+        return None
+    values = {}
+    for name in SLICES:
+        first, second = (
+            math.nan if side is None else side.over(seat, PARTS_OF[name])[1] for seat, side in enumerate(stored.seats)
+        )
+        values[name] = first, second
+    first_exact, second_exact = (side is not None and side.exact for side in stored.seats)
+    return References(values, (first_exact, second_exact))
+
+
+def with_shares(row: Row) -> Row:
+    """The line with the reference in each cell, and the shares of it among its figures.
+
+    Unchanged where no reference is known: beyond the scenarios of ``lewis``, or on a sample of them.
+    """
+    benchmark = row["benchmark"]
+    if benchmark["scenarios"] != "lewis" or not benchmark["every_scenario"]:
+        return row
+    cells = [_with_reference(cell) for cell in row["cells"]]
+    if not any("reference" in cell for cell in cells):
+        return row
+    return {**row, "cells": cells, "figures": {**row["figures"], **_share_figures(cells, benchmark["headline"])}}
+
+
+def with_families(row: Row) -> Row:
+    """The line with its points against partners whose family is in train, and against the others, from its cells.
+
+    On a sample of scenarios, which its cells have in common, an interval is at least as wide as that of the games.
+    """
+    benchmark, groups = row["benchmark"], {}
+    for name, in_train in (("points_families_of_train", True), ("points_other_families", False)):
+        cells = [cell for cell in row["cells"] if has_train_family(cell["partner"]) is in_train]
+        groups[name] = _mean_points(cells, benchmark["headline"], alone=benchmark["every_scenario"])
+    return {**row, "figures": {**row["figures"], **groups}}
+
+
+def _mean_points(cells: Sequence[Row], head: str, *, alone: bool) -> Row | None:
+    """The mean over cells of points of ten; ``alone``: the noise of the cells is independent."""
+    if not cells or any(cell["points"][head] is None for cell in cells):
+        return None
+    mean = sum(cell["points"][head] for cell in cells) / len(cells)
+    margins = [cell["margin"].get(head, 0.0) / len(cells) for cell in cells]
+    margin = math.sqrt(sum(each**2 for each in margins)) if alone else sum(margins)
+    return _plain(Estimate(mean, len(cells), mean - margin, mean + margin))
+
+
+def _with_reference(cell: Row) -> Row:
+    rest = {key: value for key, value in cell.items() if not key.startswith("reference")}
+    own, seat = _references_to(cell["partner"]), cell["seat"]
+    if own is None:
+        return rest
+    values = {name: _rounded(own.values[name][seat]) for name in cell["points"]}
+    return {**rest, "reference": values, "reference_exact": own.exact[seat]}
+
+
+def _share_figures(cells: Sequence[Row], head: str) -> Row:
+    """Means over cells of points over reference: all cells that have one, the exact ones alone, the worst."""
+
+    def mean(fits: Callable[[Row], bool] = lambda _: True, name: str = head) -> Row | None:
+        return _plain(_mean_share([cell for cell in cells if _reference_points(cell, name) and fits(cell)], name))
+
+    def of_train(cell: Row) -> bool:
+        return has_train_family(cell["partner"])
+
+    some = [cell for cell in cells if _reference_points(cell, head)]
+    worst = min(some, key=lambda cell: _cell_share(cell, head), default=None)
+    return {
+        "share": mean(),
+        "share_exact": mean(lambda cell: bool(cell["reference_exact"])),
+        "share_by_part": {name: mean(name=name) for name in cells[0]["points"] if name != head},
+        "share_by_seat": [mean(lambda cell, seat=seat: bool(cell["seat"] == seat)) for seat in (0, 1)],  # type: ignore[misc]
+        "share_families_of_train": mean(of_train),
+        "share_other_families": mean(lambda cell: not of_train(cell)),
+        "share_worst_tenth": _plain(_worst_tenth_share(some, head)),
+        "share_worst_cell": worst
+        and {"value": _rounded(_cell_share(worst, head)), "partner": worst["partner"], "seat": worst["seat"]},
+        "cells_with_reference": len(some),
+        "cells_with_exact_reference": sum(cell["reference_exact"] for cell in some),
+    }
+
+
+def _worst_tenth_share(cells: Sequence[Row], head: str) -> Estimate:
+    """The mean over the worst tenth of the partners by their share, mean of the seats that have a reference."""
+    seats: dict[str, list[Row]] = {}
+    for cell in cells:
+        seats.setdefault(cell["partner"], []).append(cell)
+    if not seats:
+        return _mean_share([], head)
+    per_partner = [sum(_cell_share(cell, head) for cell in own) / len(own) for own in seats.values()]
+    weights = worst_tenth_weights(per_partner).tolist()
+    pairs = [(cell, weight / len(own)) for own, weight in zip(seats.values(), weights, strict=True) for cell in own]
+    return _mean_share([cell for cell, _ in pairs], head, [weight for _, weight in pairs])
+
+
+def _mean_share(cells: Sequence[Row], name: str, weights: Sequence[float] | None = None) -> Estimate:
+    """The mean of shares, by default of equal weights, with the independent noise of the cells."""
+    if not cells:
+        return UNKNOWN
+    factors = [1 / len(cells)] * len(cells) if weights is None else weights
+    mean = sum(weight * _cell_share(cell, name) for cell, weight in zip(cells, factors, strict=True))
+    margins = [
+        weight * cell["margin"].get(name, 0.0) / _reference_points(cell, name)
+        for cell, weight in zip(cells, factors, strict=True)
+    ]
+    margin = math.sqrt(sum(each**2 for each in margins))
+    return Estimate(mean, len(cells), mean - margin, mean + margin)
+
+
+def _cell_share(cell: Row, name: str) -> float:
+    return float(cell["points"][name]) / _reference_points(cell, name)
+
+
+def _reference_points(cell: Row, name: str) -> float:
+    """The reference's points; 0 without one."""
+    points: Any = (cell.get("reference") or {}).get(name)
+    return float(points or 0.0)

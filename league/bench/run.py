@@ -15,7 +15,7 @@ from dond_marl.occupants import check_spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import expensive_to_query
 from league.backends.pool import in_processes
-from league.bench.figures import answers_of, cells_of, figures_of
+from league.bench.figures import answers_of, cells_of, figures_of, with_shares
 from league.bench.protocol import (
     CONFIDENCE,
     NOISE_SEED,
@@ -25,7 +25,6 @@ from league.bench.protocol import (
     lewis_field,
     protocol_document,
 )
-from league.bench.references import with_shares
 from league.bench.results import FORMAT, Row, digest, seal_row
 from league.bench.submission import PlayerSource, Submission, greedy_spec, provenance
 from league.evaluation.matches import MEMBER, Repeated, Terms, play_repeatedly

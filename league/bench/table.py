@@ -17,7 +17,7 @@ from dond_marl import statistics
 from dond_marl.errors import InputError
 from dond_marl.seats import Doubles
 from dond_marl.statistics import Estimate
-from league.bench.references import with_families, with_shares
+from league.bench.figures import with_families, with_shares
 from league.bench.results import Row
 from league.tables.blocks import Cell, Figure, Report, Section, Table, TableRow, Unit, align_columns, number_cell
 from partners.rosters import ROSTERS

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dond_marl.scenarios.sources import open_source
 from dond_marl.scenarios.views import PARTS
-from league.bench.figures import Figures, noisy_mean, ordered_games
+from league.bench.figures import Figures, noisy_mean
 from league.bench.protocol import ALL, HEADLINE, lewis_field
 from league.evaluation.matches import Repeated
 
@@ -46,7 +46,7 @@ def test_interval_has_its_nominal_coverage():
     truth = rng.random((2, 1, field.source.table.size)) * 6
     for _ in range(200):
         points = truth + rng.normal(size=(2, 4, truth.shape[2]))
-        figures = Figures(ordered_games({"somebody": games_of(points)}, field))
+        figures = Figures({"somebody": games_of(points)}, field)
         mean = figures.mean("points", [(0, 0), (0, 1)], ALL)
         covered += mean.low <= truth.mean() <= mean.high
     assert 0.9 <= covered / 200 <= 0.99
@@ -64,7 +64,7 @@ def test_slices_partition_the_scenarios():
 def test_a_sample_of_scenarios_has_an_interval_over_orbits_and_all_of_them_none():
     for field, doubt in ((lewis_field(300), True), (lewis_field(), False)):
         points = np.random.default_rng(1).random((2, 1, field.source.table.size))
-        mean = Figures(ordered_games({"somebody": games_of(points)}, field)).mean("points", [(0, 0)], ALL)
+        mean = Figures({"somebody": games_of(points)}, field).mean("points", [(0, 0)], ALL)
         assert mean.mean == pytest.approx(points[0].mean())
         assert (mean.high > mean.low) is doubt
     assert not lewis_field(300).whole
@@ -74,5 +74,5 @@ def test_invalid_games_are_left_out():
     field = lewis_field(300)
     points = np.ones((2, 1, field.source.table.size))
     points[0, 0, :100] = np.nan
-    mean = Figures(ordered_games({"somebody": games_of(points)}, field)).mean("points", [(0, 0)], ALL)
+    mean = Figures({"somebody": games_of(points)}, field).mean("points", [(0, 0)], ALL)
     assert (mean.mean, mean.n) == (1.0, 200)

@@ -10,7 +10,7 @@ import pytest
 
 from dond_marl import statistics
 from dond_marl.errors import InputError
-from league.bench.references import with_families
+from league.bench.figures import with_families
 from league.bench.results import append, read, seal_row
 from league.bench.run import measure, opponents_of
 from league.bench.submission import submission_of_spec
