@@ -48,7 +48,7 @@ from experiments.kit import (
     write_cached,
     write_results,
 )
-from league.bench.submission import submission_of_run
+from league.bench.run import submission_of_run
 from league.cli.shell import FILE, WritableFile, print_line
 from league.ledger.run_directory import source_commit
 from league.settings.read import load_config

@@ -39,7 +39,7 @@ from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import policy_value
 from experiments.kit import experiment_command, json_lines, table_section, write_results
 from league.bench.results import check_writable
-from league.bench.submission import Submission, submission_of_run
+from league.bench.run import Submission, submission_of_run
 from league.cli.shell import FILE, WritableFile, print_line
 from league.display.plane import DOTS, FAINT, GRID, INK, PAPER, REACHABLE, check_drawable, frontier, open_axes
 from league.tables.blocks import Section

@@ -52,8 +52,7 @@ from experiments.kit import experiment_command, show_sections
 from experiments.mixture_response import GAMBLES, enumerable_mixture
 from league.bench.protocol import ALL, HEADLINE, NOISE_SEED, RULES, lewis_field
 from league.bench.results import check_writable, read_rows, replace_row
-from league.bench.run import noise_index, opponents_of
-from league.bench.submission import Submission, provenance, submission_of_spec
+from league.bench.run import Submission, noise_index, opponents_of, provenance, submission_of_spec
 from league.cli.shell import FILE, SEED, output_console, print_line
 from league.evaluation.matches import Witness
 from league.tables.blocks import Figure, Section, Table, TableRow, Unit

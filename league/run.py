@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from league.bench.results import Row
-    from league.bench.run import Opponents
-    from league.bench.submission import Submission
+    from league.bench.run import Opponents, Submission
     from league.evaluation.diagnosis import Diagnosis
     from league.evaluation.evaluate import Evaluation
     from league.evaluation.exploitability import Probe
@@ -539,7 +538,7 @@ def check_benchmark(
     Raises :class:`dond_marl.errors.InputError`, of which :class:`partners.provenance.ProvenanceError` is a kind.
     """
     from league.bench.run import opponents_of as opponents_of
-    from league.bench.submission import provenance, submission_of_run, submission_of_spec
+    from league.bench.run import provenance, submission_of_run, submission_of_spec
 
     if member is None and run is None:
         raise InputError("give a member to measure (an occupant or a checkpoint's .json), or the folder of a league")

@@ -20,8 +20,7 @@ from league.backends.pool import in_processes
 from league.bench import results
 from league.bench.protocol import REPLICATES, VERSION, lewis_field
 from league.bench.results import Row
-from league.bench.run import Opponents, measure, play_roster
-from league.bench.submission import Submission, submission_of_run, submission_of_spec
+from league.bench.run import Opponents, Submission, measure, play_roster, submission_of_run, submission_of_spec
 from league.evaluation.matches import Terms, score
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError

@@ -1,19 +1,24 @@
-"""Benchmark of one submission: all games against a roster, in one or several processes, and the results line."""
+"""Benchmark of one submission: all games against a roster, in one or several processes, and the results line.
+
+A submission is any occupant, a checkpoint, or a member of a league; networks always play greedily.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from dond_marl import __version__
 from dond_marl.errors import InputError
-from dond_marl.occupants import check_spec, seat_occupant, spec_name
+from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, seat_occupant, short_names, spec_name
 from dond_marl.scenarios.sources import ScenarioSource
-from dond_marl.seats import expensive_to_query
+from dond_marl.seats import Partner, expensive_to_query
 from league.backends.pool import in_processes
 from league.bench.figures import answers_of, cells_of, figures_of, with_shares
 from league.bench.protocol import (
@@ -26,11 +31,157 @@ from league.bench.protocol import (
     protocol_document,
 )
 from league.bench.results import FORMAT, Row, digest, seal_row
-from league.bench.submission import PlayerSource, Submission, greedy_spec, provenance
 from league.evaluation.matches import MEMBER, Repeated, Terms, play_repeatedly
-from league.ledger.run_directory import source_commit
-from league.tasks.values import machine
+from league.ledger.export import blob_ancestry
+from league.ledger.ledger import ReadLedger
+from league.ledger.run_directory import find_run, source_commit
+from league.tasks.seating import SEATING
+from league.tasks.values import Entrant, Place, machine
+from partners.provenance import (
+    OccupantProvenance,
+    confirm_opponents_unseen,
+    held_out_sources,
+    provenance_of,
+    roster_test_members,
+)
 from partners.rosters import ROSTERS, roster
+
+NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their parameter ``greedy`` says
+LIST_FROM = "of"  # the parameter that holds a list of occupants
+
+
+class PlayerSource(NamedTuple):
+    """An occupant that any process can make: from a spec, or from weights of a league's run."""
+
+    spec: str | None
+    weights: tuple[Entrant, Place] | None = None
+
+    def partner(self) -> Partner:
+        """The occupant, made once per process. Raises :class:`~dond_marl.occupants.OccupantNameError`."""
+        return _partner(self)
+
+
+class Submission(NamedTuple):
+    """The occupant that is measured, with its name and origin for the results line."""
+
+    player: PlayerSource
+    name: str  # in the leaderboard
+    known: OccupantProvenance  # its identity, the same on every machine, and its opponents and ancestors in training
+    seed: int | None = None  # of its training: results of one name that differ in it are seeds of one arm
+    declared: str | None = None  # training opponents, as declared by the submitter
+    settings_sha256: str | None = None  # of the league that it comes from
+    acts: int | None = None  # environment acts of its whole training, all learners together, where known
+
+
+def submission_of_spec(text: str, name: str | None = None) -> Submission:
+    """A submission of an occupant, or of the checkpoint whose ``.json`` is named.
+
+    Networks play greedily, whatever their default. Raises :class:`~dond_marl.occupants.OccupantNameError` and
+    :class:`~dond_marl.errors.InputError` where ``greedy=False`` is given.
+    """
+    stripped = text.strip()
+    if stripped.endswith(".json") and "(" not in stripped:
+        spec: dict[str, Any] | str = {"kind": "checkpoint", "path": stripped}
+    else:
+        spec = stripped
+    written = spec_name(greedy_spec(spec))
+    kind, parameters = parse_spec(spec)
+    if kind in NETWORKS:  # every network here is greedy
+        parameters.pop("greedy", None)
+    usual = spec_name({"kind": kind, **parameters})
+    return Submission(PlayerSource(written), name or short_names([usual]).get(usual, usual), provenance_of(written))
+
+
+def submission_of_run(folder: Path, member: str | None, name: str | None = None) -> Submission:
+    """A submission of a member of a league, in its current state or as a snapshot.
+
+    ``member`` may be left out where the league has one main member. Raises :class:`~dond_marl.errors.InputError` for a
+    member that is not there, and what opening the ledger raises.
+    """
+    directory = find_run(folder)
+    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+        if not ledger.has_begun:
+            raise InputError(f"{directory.path}: the run was stopped before it began; take another run")
+        members, states, meta, config = ledger.members(), ledger.states(), ledger.meta(), ledger.config()
+    by_name = {each.name: each for each in members}
+    mains = [each.name for each in members if each.role == "main"]
+    if member is None and len(mains) != 1:
+        raise InputError(f"name the member of {directory.path} to measure with --member: one of {', '.join(by_name)}")
+    chosen = mains[0] if member is None else member
+    if chosen not in by_name:
+        raise InputError(f"{directory.path} has no member {chosen!r}; it has {', '.join(by_name)}")
+    found = by_name[chosen]
+    if found.spec is not None and found.blob is None and not found.live:
+        return submission_of_spec(found.spec, name or chosen)
+    blob = states[chosen].blob if found.live else found.blob
+    settings_digest = hashlib.sha256("".join(f"{key}\n{meta[key]}\n" for key in sorted(meta)).encode()).hexdigest()
+    assert blob is not None
+    from league.tasks.blobs import read_blob  # loads PyTorch
+
+    past = blob_ancestry(read_blob(directory.blobs, blob).about, config, found.parent or chosen)
+    identity = spec_name({"kind": "checkpoint", "greedy": True, "sha256": blob})
+    source = PlayerSource(None, (Entrant(found, blob), Place(directory.blobs)))
+    return Submission(source, name or chosen, OccupantProvenance(identity, past), settings_sha256=settings_digest)
+
+
+def greedy_spec(spec: Mapping[str, Any] | str) -> dict[str, Any]:
+    """The spec with ``greedy=True`` for every network in it; raises :class:`InputError` for ``greedy=False``."""
+    kind, parameters = parse_spec(spec)
+    if kind in NETWORKS:
+        if not parameters.get("greedy", True):
+            raise InputError(
+                f"the benchmark's protocol is that networks play their likeliest act; leave greedy=False out of {kind}"
+            )
+        parameters["greedy"] = True
+    inside = {key: _greedy_inside(key, value) for key, value in parameters.items()}
+    return {"kind": kind, **inside}
+
+
+def _greedy_inside(key: str, value: Any) -> Any:
+    if key == LIST_FROM and isinstance(value, list | tuple):
+        return [_greedy_inside(key, each) for each in value]
+    if isinstance(value, Mapping) and "kind" in value:
+        return greedy_spec(value)
+    if isinstance(value, str):
+        try:
+            if parse_spec(value)[0] in NETWORKS:
+                return spec_name(greedy_spec(value))
+        except OccupantNameError:  # another text, such as a path
+            return value
+    return value
+
+
+@lru_cache(maxsize=64)
+def _partner(source: PlayerSource) -> Partner:
+    if source.weights is not None:
+        member, place = source.weights
+        return SEATING.partner(member, place, greedy=True)
+    assert source.spec is not None
+    return seat_occupant(source.spec)
+
+
+class Provenance(NamedTuple):
+    """The identity of a submission and its opponents in training, for the results line."""
+
+    identity: str  # the same on every machine: networks by the SHA-256 of their weights
+    training: str  # what is recorded or declared about its training opponents, in words
+    seen: tuple[str, ...]  # identities of the partners of this measurement that are in its past
+
+
+def provenance(submission: Submission, partners: Sequence[str]) -> Provenance:
+    """The provenance of a submission that may be measured against ``partners``.
+
+    Raises :class:`partners.provenance.ProvenanceError` where one of them is of the roster test and the submission, or
+    an ancestor of it, trained with that roster, or where its training opponents are neither recorded nor declared.
+    """
+    identity, past = submission.known
+    training = confirm_opponents_unseen(partners, past, submission.name, submission.declared)
+    if training is None:
+        training = f"known: {len(past.opponents)} in its past" if not past.unknown else "not written down"
+        training = training if submission.declared is None else f"{training}; declared: {submission.declared}"
+    if seen := held_out_sources(past):
+        training += f"; trained on views that are held out, in {' and '.join(seen)}"
+    return Provenance(identity, training, tuple(roster_test_members(past, partners)))
 
 
 def noise_index(partner: str) -> int:
@@ -149,9 +300,5 @@ def measure(
         "cells": cells_of(games, field),
         "answers": answers_of(games),
     }
-    row["clock"] = {"at": datetime.now(UTC).isoformat("T", "seconds"), "seconds": _seconds(began)}
+    row["clock"] = {"at": datetime.now(UTC).isoformat("T", "seconds"), "seconds": round(time.perf_counter() - began, 1)}
     return seal_row(with_shares(row))
-
-
-def _seconds(began: float) -> float:
-    return round(time.perf_counter() - began, 1)

@@ -20,7 +20,7 @@ from dond_marl.errors import InputError, UntrustedError, error_line, quote
 from dond_marl.game import Disagree
 from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec
 from dond_marl.scenarios.sources import SourceName
-from league.settings.scenario_choice import ContradictionError, ScenarioChoice
+from league.settings.layers import ContradictionError, ScenarioChoice
 from league.settings.sections import EnvConfig, Section, optional, wrong
 from league.settings.training import HintsConfig, Hyperparameters, RewardName
 

@@ -39,7 +39,7 @@ from dond_marl.scenarios.sources import (
     SourceName,
     open_source,
 )
-from league.settings.scenario_choice import ContradictionError, ScenarioChoice, valid
+from league.settings.layers import ContradictionError, ScenarioChoice, valid
 from partners.catalogue import UNSCRIPTED
 from partners.network.occupants import resolve_fallback
 

@@ -113,23 +113,19 @@ class Hyperparameters(Section):
         return self.rollouts == "device" or (self.rollouts == "auto" and self.device != "cpu")
 
     @model_validator(mode="after")
-    def _check_kl(self) -> Hyperparameters:
+    def _check_together(self) -> Hyperparameters:
         if self.kl and self.init_from is None and not self.magnet:
             raise wrong("is a penalty toward the initial weights: it needs init_from, or a magnet above 0", "kl")
         if self.magnet and not self.kl:
             raise wrong("moves the reference of kl: it needs kl above 0", "magnet")
+        if self.critic == "both" and self.algo != "ppo":
+            raise wrong("reinforce and bc have no critic: leave critic out, or set algo: ppo", "critic")
         return self
 
     @property
     def privileged_targets(self) -> bool:
         """Whether learning uses privileged targets, which no seat sees: the partner's values and its identity."""
         return self.belief > 0 or self.critic == "both"
-
-    @model_validator(mode="after")
-    def _check_critic(self) -> Hyperparameters:
-        if self.critic == "both" and self.algo != "ppo":
-            raise wrong("reinforce and bc have no critic: leave critic out, or set algo: ppo", "critic")
-        return self
 
     def learner(self, total_decisions: int) -> LearnerSettings:
         """The settings of a learner that makes ``total_decisions`` own decisions in all."""

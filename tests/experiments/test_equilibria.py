@@ -24,7 +24,7 @@ from experiments.equilibria import (
     refusing_section,
 )
 from experiments.results.files import FOLDER
-from league.bench.submission import submission_of_spec
+from league.bench.run import submission_of_spec
 from tests.command import dond
 
 

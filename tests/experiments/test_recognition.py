@@ -27,7 +27,7 @@ from experiments.recognition import (
     store_recognition_row,
 )
 from experiments.results.opponents import RECOGNITION, regret_section
-from league.bench.submission import submission_of_spec
+from league.bench.run import submission_of_spec
 from partners.best_response import BestResponse
 from tests.command import in_process as dond
 

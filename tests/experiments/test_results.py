@@ -19,8 +19,7 @@ from experiments.results.opponents import robust_section
 from experiments.results.rows import every_row, number
 from experiments.results.tables import EXPLOITED_ROBUST, NOTHING, ROBUST, SHORT, TABLES, block
 from league.bench.results import ResultsError, append, read, seal_row
-from league.bench.run import measure, opponents_of
-from league.bench.submission import submission_of_spec
+from league.bench.run import measure, opponents_of, submission_of_spec
 from tests.command import dond
 
 README, RESULTS, _, EQUILIBRIA, FIELD, POST_TRAINING = PAGES

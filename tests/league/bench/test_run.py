@@ -16,8 +16,7 @@ from dond_marl.scenarios.views import PARTS, view_parts
 from dond_marl.statistics import points_of_ten
 from league.bench.protocol import ALL, HEADLINE, beyond_field
 from league.bench.results import seal_row
-from league.bench.run import OWN, measure, opponents_of
-from league.bench.submission import greedy_spec, provenance, submission_of_run, submission_of_spec
+from league.bench.run import OWN, greedy_spec, measure, opponents_of, provenance, submission_of_run, submission_of_spec
 from league.evaluation.matches import UnreachedError
 from league.ledger.ledger import ReadLedger
 from league.standings.references import reference_of

@@ -12,8 +12,7 @@ from dond_marl import statistics
 from dond_marl.errors import InputError
 from league.bench.figures import with_families
 from league.bench.results import append, read, seal_row
-from league.bench.run import measure, opponents_of
-from league.bench.submission import submission_of_spec
+from league.bench.run import measure, opponents_of, submission_of_spec
 from league.bench.table import arms_by_protocol, leaderboard, scores_of, summary_sentences
 from league.cli.bench import BEGIN, END, renewed
 from league.tables.blocks import Figure

@@ -13,7 +13,7 @@ from dond_marl.occupants import parse_spec
 from experiments.distill import DistillConfig
 from experiments.hints import HintExperimentConfig, hint_settings
 from experiments.styles import StylesConfig
-from league.bench.submission import provenance, submission_of_spec
+from league.bench.run import provenance, submission_of_spec
 from league.ledger.ledger import Ledger
 from league.settings.read import Config, load_config
 from league.settings.training import HintsConfig, TrainConfig
