@@ -27,7 +27,7 @@ from league.standings.meta_game import (
     max_gini_ce,
     max_welfare_cce,
     nash_bargaining_cce,
-    replicator,
+    replicator_dynamics,
 )
 from league.standings.ratings import Payoffs, Shrunk, complete, shrink
 from league.tasks.values import Entrant, Meeting, Member
@@ -282,8 +282,7 @@ def solution(solver: MetaSolver, game: MetaGame, drawn: tuple[float, float] = (0
     if solver == "uniform":
         return np.full(len(game.first), 1 / len(game.first)), np.full(len(game.second.T), 1 / len(game.second.T))
     if solver == "replicator":
-        drift = replicator(game, floor=EXPLORED)
-        return drift.first, drift.second
+        return replicator_dynamics(game, EXPLORED)
     if solver == "max_gini_ce":
         return max_gini_ce(game).conditionals(drawn)
     solve = {"max_gini": max_gini_cce, "max_welfare": max_welfare_cce, "nash_bargaining": nash_bargaining_cce}[solver]

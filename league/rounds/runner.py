@@ -83,19 +83,17 @@ def run_league(
         responses = responses_of(config)
         if responses != stored_responses(config):
             write_ladder(directory.path / "ladder.csv", ladder_of(history.cross, config.league.confidence, responses))
-        findings, final = (
-            _evaluate(config, directory, ledger, history, watcher) if config.league.evaluate else (None, None)
-        )
+        findings, final = _evaluate(config, directory, history, watcher) if config.league.evaluate else (None, None)
         curves = learning_curves(ledger, config.league.confidence)
         return LeagueOutcome(config, history.cross, curves, responses, findings, final)
 
 
 def _evaluate(
-    config: Config, directory: RunDirectory, ledger: Ledger, history: History, watcher: Watcher
+    config: Config, directory: RunDirectory, history: History, watcher: Watcher
 ) -> tuple[Findings | None, FinalEvaluation | None]:
     """The analyses at the end: ratings and the meta-game, and the mains against held-out members."""
     watcher.on_analysis("ratings and the meta-game")
-    findings = findings_of(ledger, history.cross, seed=config.league.seed, confidence=config.league.confidence)
+    findings = findings_of(history.cross, seed=config.league.seed, confidence=config.league.confidence)
     if findings is not None:
         write_findings(directory.path, findings)
     if not any(learner.role == "main" for learner in config.learners):

@@ -130,7 +130,6 @@ def meta_game_document(findings: Findings) -> dict[str, Any]:
         "cells_played": findings.played,
         "units": {"values": "points of ten", "welfare": "points of ten", "regret_gap": "points of ten"},
         "solutions": {solution.name: _solution_json(findings, solution) for solution in findings.solutions},
-        "alpha_rank": _by_member(findings, findings.alpha_rank),
     }
 
 
@@ -159,7 +158,6 @@ def ratings_rows(findings: Findings) -> Iterator[list[str]]:
     ratings = {
         "take": findings.take,
         "give": findings.give,
-        "duplicate": findings.duplicates,
         **{f"deviation_{seat}": findings.deviation.entry(place) for place, seat in enumerate(SEATS)},
     }
     yield ["member", *(f"{name}{end}" for name in ratings for end in ("", "_low", "_high"))]
@@ -177,5 +175,3 @@ def _meta_game_rows(findings: Findings) -> Iterator[list[str]]:
         for place, seat in enumerate(SEATS):
             for number, member in enumerate(findings.members):
                 yield [solution.name, "share", seat, member, *format_digits(*solution.shares.entry(place, number))]
-    for number, member in enumerate(findings.members):
-        yield ["alpha-rank", "share", "", member, *format_digits(*findings.alpha_rank.entry(number))]

@@ -1,14 +1,14 @@
 """Findings of a league: ratings of its members and the stable mixtures of members, all with intervals.
 
-Computed from the ledger: ratings (:mod:`league.standings.ratings`, :mod:`league.standings.duplicate_rating`) and the
-meta-game (:mod:`league.standings.meta_game`). Intervals are over scenarios: groups of them get random weights, and
-every table of means and all that follows from it is computed again. Cells without games are predicted
-(:func:`league.standings.ratings.complete`). N = members that have played.
+Ratings (:mod:`league.standings.ratings`) and the meta-game (:mod:`league.standings.meta_game`) of a cross-play table.
+Intervals are over scenarios: groups of them get random weights, and every table of means and all that follows from it
+is computed again. Cells without games are predicted (:func:`league.standings.ratings.complete`). N = members that have
+played.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,21 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dond_marl.randomness import generator
 from dond_marl.statistics import TEN, Estimates
-from league.ledger.ledger import Ledger
 from league.standings.crossplay import CrossPlay
-from league.standings.duplicate_rating import Session, duplicate_rating, sessions
 from league.standings.linear_programs import Pairs
 from league.standings.meta_game import (
-    Drift,
     Equilibria,
     JointMixture,
-    MetaGame,
-    alpha_rank,
     deviation_rating,
     game_of,
     max_welfare_cce,
     nash_bargaining_cce,
-    replicators,
 )
 from league.standings.ratings import Table, distinctness, scenario_weights, take_give, with_interval, with_wide_interval
 
@@ -38,7 +32,7 @@ REPLICATES = 100
 MANY, FEWER = 64, 40  # above this many members, fewer replicates: a game of 200 takes seconds to solve
 Bounds = tuple[float, float]
 POINTS, BOTH, SHARE = (0.0, TEN), (0.0, 2 * TEN), (0.0, 1.0)
-WELFARE, NASH, DRIFT = "max-welfare CCE", "Nash-bargaining CCE", "replicator"
+WELFARE, NASH = "max-welfare CCE", "Nash-bargaining CCE"
 
 
 class Solution(NamedTuple):
@@ -47,7 +41,7 @@ class Solution(NamedTuple):
     name: str
     values: Estimates  # [2] of the seats, points of ten
     welfare: Estimates  # [] of both together
-    gap: Estimates  # [] a seat's gain from committing to one member; summed over seats for independent mixtures
+    gap: Estimates  # [] a seat's gain from committing to one member
     shares: Estimates  # [2, N] share of each member in each seat
     chances: Table  # [N, N] of seat_0's member and seat_1's
 
@@ -58,23 +52,19 @@ class Findings(NamedTuple):
     members: tuple[str, ...]
     take: Estimates  # points of ten
     give: Estimates
-    duplicates: Estimates  # log-odds
     deviation: Estimates  # points of ten, at most 0
     solutions: tuple[Solution, ...]
-    alpha_rank: Estimates  # shares
     played: float  # share of the cells with games; the others are predicted
     replicates: int
     confidence: float
 
 
 class _SolvedGame(NamedTuple):
-    """The meta-game of one table of means, with its equilibria and ratings."""
+    """The equilibria and ratings of one table of means."""
 
-    game: MetaGame
     welfare: JointMixture
     nash: JointMixture
     deviation: Table  # [2, N]
-    alpha_rank: Table  # [N]
     pairs: Pairs  # with a chance in one of the two equilibria
 
 
@@ -98,31 +88,8 @@ class _Samples(NamedTuple):
         return table if played.all() else np.where(played, table, take_give(table, self.games).predictions())
 
 
-def findings_of(
-    ledger: Ledger, cross: CrossPlay, *, seed: int, confidence: float, replicates: int | None = None
-) -> Findings | None:
-    """The findings of a ledger and its cross-play table; ``None`` if nothing was played."""
-    live, place = [member.name for member in ledger.members() if member.live], cross.place
-    rounds = (  # one at a time
-        sessions(ledger.scenarios(number), (leg for leg in ledger.legs(number) if place.keys() >= {*leg.seats}), place)
-        for number in range(ledger.next_round)
-    )
-    return findings(cross, rounds, live, seed=seed, confidence=confidence, replicates=replicates)
-
-
-def findings(
-    cross: CrossPlay,
-    rounds: Iterable[Sequence[Session]],
-    live: Iterable[str] = (),
-    *,
-    seed: int,
-    confidence: float,
-    replicates: int | None = None,
-) -> Findings | None:
-    """The findings of ``cross`` and of the sessions of each round, whose entrants are numbered as in ``cross``.
-
-    ``live`` members have changed from round to round. Takes 5 s for 20 or 50 members. ``None`` if nothing was played.
-    """
+def findings_of(cross: CrossPlay, *, seed: int, confidence: float, replicates: int | None = None) -> Findings | None:
+    """The findings of a cross-play table; ``None`` if nothing was played. Takes seconds for 20 or 50 members."""
     members = np.flatnonzero(cross.payoffs().games.any(axis=(1, 2)))
     if not len(members):
         return None
@@ -132,22 +99,15 @@ def findings(
     point = _solve_game(samples.filled(samples.mean))
     draws = [_solve_game(samples.filled(table), point.pairs) for table in samples.resampled]
     take, give = _take_give_ratings(samples)
-    duplicates = duplicate_rating(
-        rounds,
-        len(cross.members),
-        generator(seed, "duplicates"),
-        live=[cross.place[name] for name in live if name in cross.place],
-        replicates=replicates,
-        confidence=confidence,
-    )
     return Findings(
         members=tuple(cross.members[number] for number in members),
         take=take,
         give=give,
-        duplicates=Estimates(*(bound[members] for bound in duplicates)),
         deviation=samples.interval(point.deviation, [draw.deviation for draw in draws], (-TEN, 0.0)),
-        solutions=_solutions(samples, point, draws),
-        alpha_rank=samples.interval(point.alpha_rank, [draw.alpha_rank for draw in draws], SHARE),
+        solutions=(
+            _solution(samples, WELFARE, point.welfare, [draw.welfare for draw in draws]),
+            _solution(samples, NASH, point.nash, [draw.nash for draw in draws]),
+        ),
         played=float(np.count_nonzero(samples.games)) / samples.games.size,
         replicates=replicates,
         confidence=confidence,
@@ -180,16 +140,6 @@ def _take_give_ratings(samples: _Samples) -> tuple[Estimates, Estimates]:
     return take, give
 
 
-def _solutions(samples: _Samples, point: _SolvedGame, draws: Sequence[_SolvedGame]) -> tuple[Solution, ...]:
-    """Both equilibria and the end of replicator dynamics, with intervals."""
-    drift, *drifts = replicators([point.game, *(draw.game for draw in draws)])
-    return (
-        _solution(samples, WELFARE, point.welfare, [draw.welfare for draw in draws]),
-        _solution(samples, NASH, point.nash, [draw.nash for draw in draws]),
-        _solution(samples, DRIFT, _independent(drift), list(map(_independent, drifts))),
-    )
-
-
 def _solution(samples: _Samples, name: str, joint: JointMixture, draws: Sequence[JointMixture]) -> Solution:
     def figure(of: Callable[[JointMixture], ArrayLike], within: Bounds) -> Estimates:
         return samples.interval(np.array(of(joint)), [np.array(of(draw)) for draw in draws], within)
@@ -209,12 +159,4 @@ def _solve_game(table: Table, start: Pairs | None = None) -> _SolvedGame:
     equilibria = Equilibria(game_of(table), start)
     welfare, nash = max_welfare_cce(equilibria), nash_bargaining_cce(equilibria)
     strictest = np.stack(deviation_rating(equilibria))
-    ranked = alpha_rank(table.mean(axis=1))
-    return _SolvedGame(
-        equilibria.game, welfare, nash, strictest, ranked, np.flatnonzero(welfare.chances + nash.chances)
-    )
-
-
-def _independent(drift: Drift) -> JointMixture:
-    """Independent mixtures of both seats as a distribution over pairs."""
-    return JointMixture(np.outer(drift.first, drift.second), drift.values, drift.gap)
+    return _SolvedGame(welfare, nash, strictest, np.flatnonzero(welfare.chances + nash.chances))

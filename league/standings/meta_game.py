@@ -1,22 +1,19 @@
 """Meta-game of a league: every member is a strategy of a two-seat general-sum game, the cross-play table.
 
-Equilibria, the best of them for both seats, ratings of the members in them, and dynamics of imitation (replicator
-dynamics, alpha-rank). All are functions of two payoff tables, one per seat: bargaining is general-sum, and the seats
-differ.
+Equilibria, the best of them for both seats, ratings of the members in them, and replicator dynamics. All are functions
+of two payoff tables, one per seat: bargaining is general-sum, and the seats differ.
 
 A coarse correlated equilibrium (CCE) is a distribution over pairs of members in which no seat gains by committing to a
 member before the draw (Moulin & Vial 1978). In a correlated equilibrium (CE) no seat gains by another member after it
 has seen its own part of the draw either (Aumann 1974). Both sets are polytopes, so linear programs find the best one;
 they are solved by column generation (:mod:`league.standings.linear_programs`), because findings with intervals need
-hundreds of them: with 64 members a program over all pairs takes 0.2 s, and this way 0.02 s. The dynamics promise no
-equilibrium: on random two-seat games plain replicator dynamics end points of regret away from one, so their result
-includes the gap. A = members of seat_0, B = of seat_1, N = members.
+hundreds of them: with 64 members a program over all pairs takes 0.2 s, and this way 0.02 s. Replicator dynamics promise
+no equilibrium. A = members of seat_0, B = of seat_1.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,8 +38,6 @@ NOISE = 1e-9  # points of ten; smaller gains of a deviation are rounding
 STEP = 0.05  # of an exponential step of the replicator per point of ten of advantage
 AT_REST = 1e-12  # points of ten; a smaller gain of the best single member ends the dynamics
 CHECK_EVERY = 50  # steps between two checks of that
-POPULATION = 50  # individuals: Omidshafiei et al. 2019, section 3
-SELECTION = 10.0  # per point of ten: near the limit in which the better of two members always takes over
 CLEAR = 1e-6  # a distribution with all gains this far below 0 is a feasible start
 DETERMINED = 1e-9  # tenths; a gain that varies less over all solutions is determined
 STEEP = 1e3  # largest sum of coefficients with which a gain is derived from others, for their rounding
@@ -288,112 +283,28 @@ def _equilibria_of(game: MetaGame | Equilibria) -> Equilibria:
     return game if isinstance(game, Equilibria) else Equilibria(game)
 
 
-class Drift(NamedTuple):
-    """The mixtures at the end of replicator dynamics, with their values and gap."""
+def replicator_dynamics(game: MetaGame, floor: float, *, steps: int = 20_000) -> tuple[Table, Table]:
+    """The mixtures ``[A]`` and ``[B]`` at the end of replicator dynamics, from uniform ones, one population per seat.
 
-    first: Table  # [A] shares of the members in seat_0
-    second: Table  # [B] in seat_1
-    values: tuple[float, float]  # of both seats there, points of ten
-    gap: float  # gain of the best single member of each seat there, both seats added: 0 at a Nash equilibrium
-
-
-def replicator(
-    game: MetaGame, *, steps: int = 20_000, floor: float = 0.0, start: tuple[Table, Table] | None = None
-) -> Drift:
-    """Replicator dynamics of two populations, one per seat: shares grow with the payoff above the average.
-
-    No share falls below ``floor / members``, ``floor`` at least 0 and less than 1 (as projected replicator dynamics:
-    Lanctot et al. 2017, section 3.1); ``start`` is uniform unless given. In exponential steps of ``STEP`` (Hofbauer &
-    Sigmund 1998, chapter 7). Raises :class:`MetaGameError`.
+    Shares grow with the payoff above the average, but no share falls below ``floor / members``, 0 <= ``floor`` < 1
+    (projected replicator dynamics: Lanctot et al. 2017, section 3.1). In exponential steps of ``STEP`` (Hofbauer &
+    Sigmund 1998, chapter 7), until no single member would gain ``AT_REST``. Raises :class:`MetaGameError`.
     """
     first, second = check_game(game)
-    begin = tuple(np.full(size, 1.0 / size) for size in first.shape) if start is None else start
-    return _run_dynamics(first[None], second[None], steps, floor, (begin[0][None], begin[1][None]))[0]
-
-
-def replicators(games: Sequence[MetaGame], *, steps: int = 20_000) -> list[Drift]:
-    """:func:`replicator` of several games of one shape, from uniform mixtures and without a floor, in one sweep."""
-    first, second = (np.stack(tables) for tables in zip(*map(check_game, games), strict=True))
-    start = tuple(np.full((len(games), size), 1.0 / size) for size in first.shape[1:])
-    return _run_dynamics(first, second, steps, 0.0, (start[0], start[1]))
-
-
-def _run_dynamics(first: Table, second: Table, steps: int, floor: float, start: tuple[Table, Table]) -> list[Drift]:
-    """The ends of the dynamics of G games ``[G, A, B]``, from mixtures ``[G, A]`` and ``[G, B]``.
-
-    A game at rest, in which no single member would gain, leaves the batch.
-    """
-    ends: list[Drift | None] = [None] * len(first)
-    moving, (x, y) = np.arange(len(first)), start
+    x, y = (np.full(size, 1.0 / size) for size in first.shape)
     for step in range(steps + 1):
-        opening, answering = (first @ y[:, :, None])[:, :, 0], (x[:, None, :] @ second)[:, 0]
-        if step % CHECK_EVERY == 0 or step == steps:
-            values = (x * opening).sum(axis=1), (y * answering).sum(axis=1)
-            gaps = np.maximum(opening.max(axis=1) - values[0] + answering.max(axis=1) - values[1], 0.0)
-            still = gaps > AT_REST if step < steps else np.zeros(len(gaps), dtype=bool)
-            for row in np.flatnonzero(~still).tolist():
-                value = float(values[0][row]), float(values[1][row])
-                ends[moving[row]] = Drift(x[row], y[row], value, float(gaps[row]))
-            if not still.all():
-                moving, first, second, x, y = moving[still], first[still], second[still], x[still], y[still]
-                opening, answering = opening[still], answering[still]
-            if not len(moving):
-                break
+        opening, answering = first @ y, x @ second
+        gap = opening.max() - x @ opening + answering.max() - y @ answering
+        if step == steps or (step % CHECK_EVERY == 0 and gap <= AT_REST):
+            break
         x, y = _replicator_step(x, opening, floor), _replicator_step(y, answering, floor)
-    return [end for end in ends if end is not None]
+    return x, y
 
 
 def _replicator_step(shares: Table, worth: Table, floor: float) -> Table:
-    """The next shares ``[G, A]`` of members with payoffs ``worth[G, A]``."""
-    grown = shares * np.exp(STEP * (worth - worth.max(axis=1, keepdims=True)))
-    least = floor / shares.shape[1]
-    above = np.maximum(grown / grown.sum(axis=1, keepdims=True) - least, 0.0)
-    moved: Table = least + (1 - floor) * above / above.sum(axis=1, keepdims=True)
+    """The next shares ``[A]`` of members with payoffs ``worth[A]``."""
+    grown = shares * np.exp(STEP * (worth - worth.max()))
+    least = floor / len(shares)
+    above = np.maximum(grown / grown.sum() - least, 0.0)
+    moved: Table = least + (1 - floor) * above / above.sum()
     return moved
-
-
-def alpha_rank(payoff: Table, *, selection: float = SELECTION, population: int = POPULATION) -> Table:
-    """Alpha-rank: long-run share of time of an imitating population with each member, ``[N]``, adds up to 1.
-
-    ``payoff[i, j]`` is the payoff of ``i`` against ``j``, points of ten, the mean of both seats: one population sits in
-    either seat. Now and then one individual tries another member, which takes over or dies out before the next does;
-    ``selection`` is the selection intensity per point. Everything is summed in logarithms, so that no ``selection``
-    underflows. Source: Omidshafiei et al. 2019, *alpha-Rank*, equations 4 to 9 (one population, general-sum). Raises
-    :class:`MetaGameError`.
-    """
-    if payoff.ndim != 2 or payoff.shape[0] != payoff.shape[1] or not np.isfinite(payoff).all() or not payoff.size:
-        raise MetaGameError(f"alpha-rank needs a full table [N, N], got {payoff.shape}; complete it first")
-    return _stationary(_log_takeover(payoff, selection, population))
-
-
-def _log_takeover(payoff: Table, selection: float, population: int) -> Table:
-    """The logarithm of the chance that one individual of ``j`` takes a population of ``i`` over, ``[i, j]``."""
-    against_itself = np.diagonal(payoff)
-    total = np.zeros_like(payoff)  # of log(1 + sum over l of the product over k <= l of the odds of dying out)
-    odds = np.zeros_like(payoff)
-    for newcomers in range(1, population):
-        others = population - newcomers
-        new = ((newcomers - 1) * against_itself[None, :] + others * payoff.T) / (population - 1)
-        old = (newcomers * payoff + (others - 1) * against_itself[:, None]) / (population - 1)
-        odds = odds + selection * (old - new)
-        total = np.logaddexp(total, odds)
-    return -total
-
-
-def _stationary(log_rates: Table) -> Table:
-    """The long-run shares of a chain whose rates to other states are given in logarithms; the diagonal is not read.
-
-    Grassmann, Taksar & Heyman 1985: states are taken out one by one, with no subtraction that could cancel.
-    """
-    rates = log_rates.copy()
-    np.fill_diagonal(rates, -np.inf)
-    size = len(rates)
-    for last in range(size - 1, 0, -1):
-        leaving = np.logaddexp.reduce(rates[last, :last])
-        rates[:last, last] -= leaving
-        rates[:last, :last] = np.logaddexp(rates[:last, :last], rates[:last, last, None] + rates[last, :last])
-    shares = np.zeros(size)
-    for state in range(1, size):
-        shares[state] = np.logaddexp.reduce(shares[:state] + rates[:state, state])
-    chances: Table = np.exp(shares - np.logaddexp.reduce(shares))
-    return chances

@@ -3,9 +3,8 @@
 A cell with few games is shrunk towards the additive prediction of :func:`take_give` (what its member takes, what its
 opponent gives, and the seat), never towards a constant; the strength is estimated from the accuracy of that prediction
 (empirical Bayes: Efron & Morris 1975; Morris 1983). Intervals come from a Bayesian bootstrap (Rubin 1981): groups of
-scenarios, the sampling units, get random weights and the rating is computed again. Two other ratings are
-:mod:`league.standings.duplicate_rating` and :func:`league.standings.meta_game.deviation_rating`. Points of ten.
-N = members.
+scenarios, the sampling units, get random weights and the rating is computed again. Another rating is
+:func:`league.standings.meta_game.deviation_rating`. Points of ten. N = members.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from league.standings.history import CurvePoint  # which needs the settings' libraries
 
 Unit = Literal[
-    "points", "share", "difference", "difference of shares", "count", "acts", "log-odds", "ratio", "nats", "p-value",
+    "points", "share", "difference", "difference of shares", "count", "acts", "ratio", "nats", "p-value",
     "seconds",
 ]  # fmt: skip
 UNITS: dict[Unit, str] = {  # in words, for the JSON of a report
@@ -31,7 +31,6 @@ UNITS: dict[Unit, str] = {  # in words, for the JSON of a report
     "difference of shares": "share, difference",
     "count": "count",
     "acts": "acts",
-    "log-odds": "log-odds",
     "ratio": "ratio",
     "nats": "nats",
     "p-value": "p-value",

@@ -40,7 +40,7 @@ ColumnKind = Literal["text", "integer", "number", "boolean"]
 Columns = Mapping[str, Sequence[Any]]  # the values of a batch of rows, by column, equally long; None: unknown
 Notify = Callable[[str], None]
 PANDAS_TYPES = {"text": "str", "integer": "Int64", "number": "float64", "boolean": "bool"}
-RATED_COLUMNS = 15  # take, give, duplicate, two deviations: value and bounds
+RATED_COLUMNS = 12  # take, give, two deviations: value and bounds
 
 
 class Column(NamedTuple):
@@ -214,7 +214,7 @@ def _payoff_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator
 def _rating_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[Columns]:
     config = ledger.config()
     cross, roles = history_of(ledger, config).cross, {member.name: member.role for member in ledger.members()}
-    findings = findings_of(ledger, cross, seed=config.league.seed, confidence=config.league.confidence)
+    findings = findings_of(cross, seed=config.league.seed, confidence=config.league.confidence)
     rows = []
     for rank, row in enumerate(ladder_of(cross, config.league.confidence), start=1):
         rated: list[float | None] = [None] * RATED_COLUMNS
@@ -223,7 +223,6 @@ def _rating_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator
             every = (
                 findings.take,
                 findings.give,
-                findings.duplicates,
                 *(findings.deviation.entry(seat) for seat in (0, 1)),
             )
             rated = [_or_none(value) for rating in every for value in rating.entry(place)]
@@ -330,7 +329,6 @@ TABLES: Mapping[str, ExportedTable] = {
             Column("deals", "number", "share of games with a deal, 0..1"),
             *_bounded("take", "points of ten above the mean member's"),
             *_bounded("give", "points of ten that its opponents get above the mean"),
-            *_bounded("duplicate", "duplicate rating (same scenarios and partner), log-odds"),
             *_bounded(
                 "deviation_seat_0", "gain of a deviation to it in seat_0 of the strictest equilibrium, at most 0"
             ),

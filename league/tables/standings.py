@@ -10,7 +10,7 @@ from dond_marl.game import SEATS
 from dond_marl.statistics import Estimate
 from league.standings.as_csv import LEAST_SHARE, meta_game_document, ratings_rows
 from league.standings.crossplay import CrossPlay
-from league.standings.findings import DRIFT, NASH, WELFARE, Findings
+from league.standings.findings import NASH, WELFARE, Findings
 from league.standings.history import YARDSTICK, CurvePoint
 from league.standings.ladder import Standing
 from league.tables.blocks import (
@@ -30,11 +30,10 @@ from league.tasks.values import Member
 
 ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
-MIXTURES = (WELFARE, NASH, DRIFT)
+MIXTURES = (WELFARE, NASH)
 RATINGS: dict[str, tuple[str, Unit]] = {  # heading: the column of ratings.csv, and its unit
     "take": ("take", "points"),
     "give": ("give", "points"),
-    "duplicate": ("duplicate", "log-odds"),
     "deviation as seat_0": ("deviation_seat_0", "points"),
     "deviation as seat_1": ("deviation_seat_1", "points"),
 }
@@ -184,42 +183,33 @@ def meta_game_of_findings(findings: Findings, cross: CrossPlay) -> Section:
 def meta_game(ratings: Sequence[Mapping[str, str]], document: Mapping[str, Any], cross: CrossPlay) -> Section:
     """The meta-game section: ratings, and the stable mixtures of members, from ``ratings.csv`` and ``meta_game.json``.
 
-    Figures are over the games of the payoff table, in which a learner's earlier rounds count less; the duplicate rating
-    is over all games. Raises ``AttributeError``, ``KeyError``, ``TypeError`` or ``ValueError`` if the documents lack a
-    field.
+    Figures are over the games of the payoff table, in which a learner's earlier rounds count less. Raises
+    ``AttributeError``, ``KeyError``, ``TypeError`` or ``ValueError`` if the documents lack a field.
     """
     games = round(float(cross.payoffs().games.sum()) / 2)
-    ranked = _ratings_table(ratings, document, games, cross.total_games)
-    tables = (ranked, _values_table(document, games), _shares_table(document, games))
+    tables = (_ratings_table(ratings, games), _values_table(document, games), _shares_table(document, games))
     predicted = 1 - float(document["cells_played"])
     notes = [
         "Take, give: how many more points of ten a member gets than others do, and others get from it; members that "
-        "play alike count as one. Duplicate: log-odds of beating other members with the same scenarios and partner "
-        "(0: as often ahead as behind; with a difference of 1 the better member gets 73 % of the match points). "
-        "Deviation: what a player would gain by switching to the member in the strictest equilibrium, at most 0; "
-        "duplicates of a member change no rating. Alpha-rank: the share of time that a population which imitates the "
-        "more successful spends on the member.",
-        "CCE: a coarse correlated equilibrium, in which no player gains by committing to a member beforehand; "
-        "replicator: the end of imitation dynamics. The regret gap is how much could still be gained.",
+        "play alike count as one. Deviation: what a player would gain by switching to the member in the strictest "
+        "equilibrium, at most 0; duplicates of a member change no rating.",
+        "CCE: a coarse correlated equilibrium, in which no player gains by committing to a member beforehand. The "
+        "regret gap is how much could still be gained.",
         f"Intervals are {document['confidence']:.0%}, over scenarios, {document['replicates']} replicates; n counts "
-        f"the games of the payoff table, in which earlier rounds of learners have less weight; for the duplicate "
-        f"rating, which treats them as separate members, it counts all games.",
+        f"the games of the payoff table, in which earlier rounds of learners have less weight.",
     ]
     notes += [f"{predicted:.0%} of the cells were not played and are predicted."] if predicted else []
     return Section(META_GAME_KEY, META_GAME_TITLE, tuple(notes), tables)
 
 
-def _ratings_table(ratings: Sequence[Mapping[str, str]], document: Mapping[str, Any], games: int, played: int) -> Table:
-    ranks = document["alpha_rank"]
+def _ratings_table(ratings: Sequence[Mapping[str, str]], games: int) -> Table:
     ordered = sorted(ratings, key=lambda row: -float(row["take"] or "-inf"))
     rows: list[dict[str, Cell]] = []
     for row in ordered:
         cells: dict[str, Cell] = {}
         for head, (key, unit) in RATINGS.items():
             value, low, high = (float(row[f"{key}{end}"] or "nan") for end in ("", "_low", "_high"))
-            cells[head] = Figure(Estimate(value, played if key == "duplicate" else games, low, high), unit)
-        rank = ranks.get(row["member"])
-        cells["alpha-rank"] = None if rank is None else figure_from_json(rank, "share", games)
+            cells[head] = Figure(Estimate(value, games, low, high), unit)
         rows.append(cells)
     return Table("Ratings, most taken first", *align_columns(rows, [row["member"] for row in ordered]))
 
@@ -258,7 +248,7 @@ def trust(standings: Sequence[Standing], document: Mapping[str, Any] | None, mai
     ranked = [row for row in standings if row.ranked]
     if document is None or not ranked:
         return Section(key, title, TRUST_NOTES)
-    solutions = {name: document["solutions"][name] for name in (DRIFT, NASH)}
+    solutions = {name: document["solutions"][name] for name in MIXTURES}
     places = {row.member: place for place, row in enumerate(ranked, start=1)}
     shares = {
         (name, seat): {member: float(share["value"]) for member, share in solution["shares"][seat].items()}
@@ -280,12 +270,12 @@ def trust(standings: Sequence[Standing], document: Mapping[str, Any] | None, mai
 
 
 def _comparison(first: Standing, solutions: Mapping[str, Mapping[str, Any]]) -> str:
-    """The ladder's first in the replicator's mixture, as a sentence."""
-    drift = solutions[DRIFT]
-    pays = " and ".join(f"{float(drift['values'][seat]['value']):.2f} as {seat}" for seat in SEATS)
-    plays = " and ".join(f"{float(drift['shares'][seat][first.member]['value']):.0%} of {seat}'s" for seat in SEATS)
+    """The ladder's first in the Nash-bargaining mixture, as a sentence."""
+    nash = solutions[NASH]
+    pays = " and ".join(f"{float(nash['values'][seat]['value']):.2f} as {seat}" for seat in SEATS)
+    plays = " and ".join(f"{float(nash['shares'][seat][first.member]['value']):.0%} of {seat}'s" for seat in SEATS)
     return (
         f"The ladder's first, {first.member}, gets {first.as_seat[0].mean:.2f} points of ten as {SEATS[0]} and "
-        f"{first.as_seat[1].mean:.2f} as {SEATS[1]} from all others. At the end of imitation (the replicator's "
-        f"mixture) a member gets {pays}; {first.member} plays {plays} games there."
+        f"{first.as_seat[1].mean:.2f} as {SEATS[1]} from all others. In the Nash-bargaining CCE "
+        f"a member gets {pays}; {first.member} plays {plays} games there."
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dond_marl.statistics import Estimate
-from league.standings.findings import DRIFT, NASH
+from league.standings.findings import NASH, WELFARE
 from league.standings.ladder import Standing
 from league.tables.standings import TRUST_NOTES, trust
 from league.tasks.answers import Answers
@@ -31,7 +31,7 @@ def solution(first: dict[str, float], second: dict[str, float]) -> dict[str, obj
 LADDER = [standing("first", 7.0), standing("other", 6.5), standing("main", 6.0), standing("exploiter", 5.0)]
 DOCUMENT = {
     "solutions": {
-        DRIFT: solution(
+        WELFARE: solution(
             {"first": 0.0, "other": 0.0, "main": 0.2, "exploiter": 0.8},
             {"first": 0.3, "other": 0.0, "main": 0.7, "exploiter": 0.0},
         ),

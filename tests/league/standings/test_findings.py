@@ -14,8 +14,7 @@ from league.display.tables import print_section
 from league.ledger.ledger import Ledger
 from league.standings.as_csv import meta_game_document, write_findings
 from league.standings.crossplay import CrossPlay
-from league.standings.duplicate_rating import sessions
-from league.standings.findings import DRIFT, NASH, WELFARE, Findings, findings, findings_of
+from league.standings.findings import NASH, WELFARE, Findings, findings_of
 from league.tables.standings import meta_game_of_findings
 from tests.killing import run
 
@@ -48,7 +47,7 @@ def found_in(folder, leave_out: tuple[str, ...] = (), confidence: float = 0.9) -
     with Ledger(folder / "ledger.sqlite") as ledger:
         members = [member.name for member in ledger.members() if member.name not in leave_out]
         cross = folded(ledger, members, ledger.next_round)
-        found = findings_of(ledger, cross, seed=1, confidence=confidence, replicates=20)
+        found = findings_of(cross, seed=1, confidence=confidence, replicates=20)
         assert found is not None
         return found
 
@@ -71,18 +70,18 @@ def rating(found: Findings, name: str, member: str) -> float:
 def test_take_and_give_of_typical_partners(found):
     assert min(found.members, key=lambda member: rating(found, "give", member)) in ("tough", "random")
     assert max(found.members, key=lambda member: rating(found, "give", member)) == "pushover"
-    for name in ("take", "duplicates", "deviation"):
+    for name in ("take", "deviation"):
         assert min(found.members, key=lambda member: rating(found, name, member)) == "random"
 
 
 def test_ratings_lie_within_their_intervals(found):
     of_solutions = [each for one in found.solutions for each in (one.values, one.welfare, one.gap, one.shares)]
-    for each in (found.take, found.give, found.duplicates, found.deviation, found.alpha_rank, *of_solutions):
+    for each in (found.take, found.give, found.deviation, *of_solutions):
         assert (each.low <= each.value).all() and (each.value <= each.high).all()
     assert found.deviation.high.max() <= 1e-8
-    for each in (found.alpha_rank, *(one.shares for one in found.solutions)):
-        assert each.low.min() >= -1e-9 and each.high.max() <= 1 + 1e-9
-    for each in (found.take, found.give, found.duplicates):
+    for one in found.solutions:
+        assert one.shares.low.min() >= -1e-9 and one.shares.high.max() <= 1 + 1e-9
+    for each in (found.take, found.give):
         assert (each.high - each.low > 0.01).all()
     assert found.deviation.value.max() <= 1e-8
     assert found.replicates == 20
@@ -101,7 +100,7 @@ def test_clones_do_not_change_ratings(folder):
 
 def test_mixtures_are_distributions(found):
     solutions = {one.name: one for one in found.solutions}
-    assert list(solutions) == [WELFARE, NASH, DRIFT]
+    assert list(solutions) == [WELFARE, NASH]
     for one in solutions.values():
         assert one.chances.sum() == pytest.approx(1) and one.shares.value.sum(axis=1) == pytest.approx([1, 1])
         assert one.chances.sum(axis=1) == pytest.approx(one.shares.value[0])
@@ -110,23 +109,20 @@ def test_mixtures_are_distributions(found):
     assert solutions[WELFARE].gap.value <= 1e-8 and solutions[NASH].gap.value <= 1e-8
     assert solutions[WELFARE].welfare.value >= solutions[NASH].welfare.value - 1e-6
     assert np.prod(solutions[NASH].values.value) >= np.prod(solutions[WELFARE].values.value) - 1e-6
-    assert found.alpha_rank.value.sum() == pytest.approx(1)
 
 
 def test_findings_are_deterministic(folder, found):
     again = found_in(folder)
     assert json.dumps(meta_game_document(again)) == json.dumps(meta_game_document(found))
-    assert again.duplicates.low.tolist() == found.duplicates.low.tolist()
 
 
 def test_missing_cells_are_predicted(folder):
     with Ledger(folder / "ledger.sqlite") as ledger:
         members = [member.name for member in ledger.members()]
-        cross, place = CrossPlay([*members, "newborn"]), {name: number for number, name in enumerate(members)}
-        scenarios = ledger.scenarios(0)
+        cross = CrossPlay([*members, "newborn"])
         legs = [leg for leg in ledger.legs(0) if set(leg.seats) != {"tough", "linear"}]
-        cross.add_round(scenarios, legs, ())
-        some = findings(cross, [sessions(scenarios, legs, place)], seed=1, confidence=0.9, replicates=3)
+        cross.add_round(ledger.scenarios(0), legs, ())
+        some = findings_of(cross, seed=1, confidence=0.9, replicates=3)
     assert some is not None and "newborn" not in some.members
     assert some.played == pytest.approx(1 - 4 / 72)
     assert np.isfinite(some.deviation.value).all()
@@ -134,18 +130,16 @@ def test_missing_cells_are_predicted(folder):
 
 
 def test_no_games_no_findings():
-    assert findings(CrossPlay(["ann", "bob"]), [], seed=0, confidence=0.9) is None
+    assert findings_of(CrossPlay(["ann", "bob"]), seed=0, confidence=0.9) is None
 
 
 def test_one_scenario_has_no_intervals(folder):
     with Ledger(folder / "ledger.sqlite") as ledger:
-        members = [member.name for member in ledger.members()]
-        cross = CrossPlay(members)
+        cross = CrossPlay([member.name for member in ledger.members()])
         first = ledger.scenarios(0).rows(slice(0, 1))
         legs = [leg._replace(facts=leg.facts[:1]) for leg in ledger.legs(0)]
         cross.add_round(first, legs, ())
-        place = {name: number for number, name in enumerate(members)}
-        some = findings(cross, [sessions(first, legs, place)], seed=1, confidence=0.9, replicates=3)
+        some = findings_of(cross, seed=1, confidence=0.9, replicates=3)
     assert some is not None and np.isfinite(some.take.value).all() and np.isnan(some.take.low).all()
     assert meta_game_document(some)["solutions"][WELFARE]["welfare"]["low"] is None
     tables = printed(some, cross, 100).split("Take, give")[0]
@@ -182,4 +176,3 @@ def test_written_findings_equal_findings(found, tmp_path):
     solution = document["solutions"][WELFARE]
     assert sum(pair["chance"] for pair in solution["support"]) == pytest.approx(1, abs=0.03)
     assert solution["welfare"]["value"] == pytest.approx(float(found.solutions[0].welfare.value))
-    assert set(document["alpha_rank"]) == set(found.members)

@@ -14,15 +14,13 @@ from league.standings.meta_game import (
     Equilibria,
     MetaGame,
     MetaGameError,
-    alpha_rank,
     deviation_rating,
     game_of,
     max_gini_cce,
     max_gini_ce,
     max_welfare_cce,
     nash_bargaining_cce,
-    replicator,
-    replicators,
+    replicator_dynamics,
     strictest_cce,
 )
 
@@ -69,9 +67,7 @@ def test_prisoners_dilemma():
     # Against a defector cooperation loses a point.
     for rating in deviation_rating(PRISONERS):
         assert rating == pytest.approx([-1, 0], abs=1e-9)
-    drift = replicator(PRISONERS)
-    assert drift.first[1] > 0.999 and drift.second[1] > 0.999 and drift.gap < 1e-3
-    assert alpha_rank(PRISONERS.first) == pytest.approx([0, 1], abs=1e-9)
+    assert min(mixture[1] for mixture in replicator_dynamics(PRISONERS, 0.0)) > 0.999
 
 
 def test_battle_of_the_sexes():
@@ -105,7 +101,6 @@ def test_rock_paper_scissors():
             assert mixture == pytest.approx([1 / 3] * 3, abs=1e-6)
     for rating in deviation_rating(ROCK):
         assert rating == pytest.approx([0, 0, 0], abs=1e-8)
-    assert alpha_rank(CYCLE) == pytest.approx([1 / 3] * 3)
 
 
 def test_ultimatum():
@@ -117,43 +112,13 @@ def test_ultimatum():
     assert nash_bargaining_cce(ULTIMATUM, (6.0, 0.0)).values[0] > 6  # who has more to fall back on gets more
 
 
-def test_points_and_wins_among_bargainers():
+def test_replicator_dynamics():
     # Against a share p of tough ones: 8 (1 - p) for tough, 7 - 1.5 p for fair; equal at p = 2 / 13.
-    drift = replicator(BARGAINING)
-    assert drift.first == pytest.approx([2 / 13, 11 / 13, 0], abs=1e-6) and drift.gap < 1e-6
-    assert sum(drift.values) > 13.5
+    assert replicator_dynamics(BARGAINING, 0.0)[0] == pytest.approx([2 / 13, 11 / 13, 0], abs=1e-6)
     won = (np.sign(BARGAINERS - BARGAINERS.T) + 1) / 2
-    by_wins = replicator(MetaGame(won, won.T))
-    assert by_wins.first[0] > 0.999
-    assert by_wins.first @ BARGAINERS @ by_wins.second < 0.01
-    best = nash_bargaining_cce(BARGAINING)
-    assert best.welfare >= sum(drift.values) and best.gap < 1e-9
-
-
-def test_replicator_gap():
-    # Matching pennies with one seat's stakes doubled, away from its equilibrium: they circle for ever.
-    pennies = game([[2, 0], [0, 1]], [[0, 1], [1, 0]])
-    assert replicator(pennies, steps=1000).gap > 0.1
-    settled = replicator(pennies, steps=1000, start=(np.array([0.5, 0.5]), np.array([1 / 3, 2 / 3])))
-    assert settled.gap < 1e-9
-    assert replicator(PRISONERS, floor=0.1).first == pytest.approx([0.05, 0.95], abs=0.01)
-
-
-def test_alpha_rank_by_hand():
-    # A population of 2. One newcomer among one other: both meet each other alone, so that the fixation chances are
-    # 1 / (1 + e**(+-a (old - new))) with new = payoff of the newcomer against the other.
-    payoff = np.array([[0.0, 3.0], [2.0, 0.0]])
-    into_second = 1 / (1 + np.exp(0.5 * (3 - 2)))
-    into_first = 1 / (1 + np.exp(0.5 * (2 - 3)))
-    expected = into_first / (into_first + into_second)
-    ranked = alpha_rank(payoff, selection=0.5, population=2)
-    assert ranked == pytest.approx([expected, 1 - expected])
-
-
-def test_alpha_rank_is_stable_for_large_games():
-    table = np.random.default_rng(0).random((120, 120)) * 10
-    ranked = alpha_rank(table, selection=1000.0)
-    assert np.isfinite(ranked).all() and ranked.sum() == pytest.approx(1)
+    by_wins, _ = replicator_dynamics(MetaGame(won, won.T), 0.0)
+    assert by_wins[0] > 0.999
+    assert replicator_dynamics(PRISONERS, 0.1)[0] == pytest.approx([0.05, 0.95], abs=0.01)
 
 
 @settings(max_examples=40, deadline=None)
@@ -191,21 +156,14 @@ def test_solutions_are_optimal_equilibria(first, second):
         assert joint.gap == pytest.approx(max(most, 0), abs=1e-8)
     assert welfare.welfare >= nash.welfare - 1e-7
     assert np.prod(nash.values) >= np.prod(welfare.values) - 1e-6
-    # Every product of independent mixtures at rest is an equilibrium too.
-    drift = replicator(played, steps=200)
-    if drift.gap < 1e-9:
-        assert welfare.welfare >= sum(drift.values) - 1e-6
-        assert np.prod(nash.values) >= np.prod(drift.values) - 1e-5
 
 
 def test_game_of_zeros():
     nothing = MetaGame(np.zeros((3, 3)), np.zeros((3, 3)))
     assert nash_bargaining_cce(nothing).values == max_welfare_cce(nothing).values == (0, 0)
     assert deviation_rating(nothing)[0].tolist() == [0, 0, 0]
-    assert alpha_rank(np.zeros((4, 4))) == pytest.approx([0.25] * 4)
     alone = game([[4]], [[6]])
     assert max_welfare_cce(alone).values == (4, 6) and nash_bargaining_cce(alone).values == (4, 6)
-    assert alpha_rank(np.array([[4.0]])).tolist() == [1]
 
 
 def test_game_of_crossplay_orientation():
@@ -221,8 +179,6 @@ def test_incomplete_table_is_refused():
         game_of(mean)
     with pytest.raises(MetaGameError, match="two tables"):
         max_welfare_cce(game([[1, 2]], [[1], [2]]))
-    with pytest.raises(MetaGameError, match="alpha-rank"):
-        alpha_rank(np.full((2, 2), np.nan))
 
 
 def test_twenty_members():
@@ -276,14 +232,6 @@ def test_memory_with_200_members():
     assert joint.gap < 1e-8 and joint.chances.sum() == pytest.approx(1)
     strictest = deviation_rating(played)
     assert np.concatenate(strictest).max() <= 1e-8
-
-
-def test_batched_replicators_equal_single_ones():
-    rng = np.random.default_rng(0)
-    games = [MetaGame(*(10 * rng.random((2, 4, 5)))) for _ in range(8)]
-    for one, alone in zip(replicators(games, steps=500), (replicator(game, steps=500) for game in games), strict=True):
-        assert one.first == pytest.approx(alone.first, abs=1e-12) and one.gap == pytest.approx(alone.gap, abs=1e-12)
-        assert one.values == pytest.approx(alone.values)
 
 
 @pytest.mark.parametrize("noise", [0.0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1e-9, 1e-7)), 1e-6])
