@@ -25,7 +25,7 @@ from dond_marl.trust import admit, require_trust
 from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.ledger.trusted_names import names_in, sign_names
 from league.settings.read import Config, parse
-from league.tasks.values import FACTS, Decision, LearnerState, Leg, MatchResult, Member, Result, Round
+from league.tasks.values import FACTS, Decision, LearnerState, MatchResult, Member, Result, Round, SeatOrderResult
 
 DAMAGE_SIGNS = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's messages
 SETTINGS_DIGEST = "config_sha256"  # key of a note: the digest of the settings
@@ -194,7 +194,7 @@ class Ledger:
         table = np.frombuffer(packed, dtype=np.int8).reshape(-1, 9)
         return Scenarios(table[:, :3], table[:, 3:].reshape(-1, 2, 3))
 
-    def legs(self, number: int, *, failed: bool = False) -> Iterator[Leg]:
+    def legs(self, number: int, *, failed: bool = False) -> Iterator[SeatOrderResult]:
         """The legs (seat orders of matches) of a committed round in order; or those of its ``failed`` matches.
 
         A failed match has legs if a member could not be reached in it.
@@ -372,15 +372,15 @@ def _digest(settings: str) -> str:
     return hashlib.sha256(settings.encode()).hexdigest()
 
 
-def _pack(leg: Leg) -> bytes:
+def _pack(leg: SeatOrderResult) -> bytes:
     """The facts of a leg, followed by the causes of fallbacks if there are any."""
     return leg.facts.tobytes() + (b"" if leg.causes is None else leg.causes.tobytes())
 
 
-def _unpack(seats: tuple[str, str], packed: bytes, size: int) -> Leg:
+def _unpack(seats: tuple[str, str], packed: bytes, size: int) -> SeatOrderResult:
     facts = np.frombuffer(packed, dtype=FACTS, count=size)
     causes = np.frombuffer(packed, dtype=np.int8, offset=facts.nbytes)
-    return Leg(seats, facts, causes.reshape(size, 2, -1) if len(causes) else None)
+    return SeatOrderResult(seats, facts, causes.reshape(size, 2, -1) if len(causes) else None)
 
 
 class ReadLedger(Ledger):

@@ -28,8 +28,8 @@ CREATE TABLE decisions (round INTEGER NOT NULL REFERENCES rounds, place INTEGER 
                         subject TEXT NOT NULL, taken INTEGER NOT NULL, reason TEXT NOT NULL,
                         PRIMARY KEY (round, place)) STRICT;
 -- One row per seat order of a match. facts: a league.tasks.values.FACTS record per game, in the order of the scenarios,
--- then, if there were fallbacks, the causes of all games, see league.tasks.values.Leg. A failed match has rows if a
--- member could not be reached in it.
+-- then, if there were fallbacks, the causes of all games, see league.tasks.values.SeatOrderResult. A failed match has
+-- rows if a member could not be reached in it.
 CREATE TABLE matches (round INTEGER NOT NULL, task INTEGER NOT NULL, leg INTEGER NOT NULL,
                       seat_0 TEXT NOT NULL REFERENCES members, seat_1 TEXT NOT NULL REFERENCES members,
                       facts BLOB NOT NULL, PRIMARY KEY (round, task, leg),

@@ -23,10 +23,10 @@ from league.settings.read import Config
 from league.tasks.blobs import SUFFIX, BlobError, read_content, reservoir_of, write_blob
 from league.tasks.match_task import facts_of, match_index
 from league.tasks.seating import SEATING
-from league.tasks.values import Entrant, Leg, Place
+from league.tasks.values import Entrant, Place, SeatOrderResult
 
 
-def legs_with_order(ledger: Ledger, number: int, *, failed: bool = False) -> Iterator[tuple[int, Leg]]:
+def legs_with_order(ledger: Ledger, number: int, *, failed: bool = False) -> Iterator[tuple[int, SeatOrderResult]]:
     """Every leg of a committed round with its seat order in the match, 0 or 1; ``failed``: of its failed matches."""
     opens = {(first, second) for _, kind, first, second, *_ in ledger.meetings(number) if kind == "match"}
     for leg in ledger.legs(number, failed=failed):
@@ -39,7 +39,7 @@ def replay_leg(
     blobs: Path,
     number: int,
     order: int,
-    leg: Leg,
+    leg: SeatOrderResult,
     instead: Mapping[str, Partner] | None = None,
 ) -> Games | str:
     """Replay the games of a leg and check them against its facts; returns the games, or the reason why it failed.

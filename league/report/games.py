@@ -24,7 +24,7 @@ from league.ledger.ledger import Ledger
 from league.ledger.verify import legs_with_order, replay_leg
 from league.settings.read import Config
 from league.tables.blocks import Dialogue, Figure, Section, Table, TableRow, number_cell
-from league.tasks.values import Leg
+from league.tasks.values import SeatOrderResult
 
 EACH = 3  # games shown per kind
 TRIED = 12  # pairs of members tried per kind, at most
@@ -39,7 +39,7 @@ class CandidateGame(NamedTuple):
     round: int
     order: int  # which seat order of the match
     row: int
-    leg: Leg
+    leg: SeatOrderResult
 
 
 def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
@@ -88,7 +88,7 @@ def _extreme_games(ledger: Ledger) -> tuple[dict[str, list[CandidateGame]], Sums
     return {kind: list(of_kind.values()) for kind, of_kind in best.items()}, sums, number_of_games
 
 
-def _extremes(reached: Efficiency, leg: Leg) -> Iterator[tuple[str, int, tuple[float, ...]]]:
+def _extremes(reached: Efficiency, leg: SeatOrderResult) -> Iterator[tuple[str, int, tuple[float, ...]]]:
     """The best game of each kind in a leg, without fallbacks: the kind, the row of the game, and its merit."""
     turns, lost = leg.facts["turns"].astype(float), reached.best_joint
     free = ~leg.facts["fallbacks"].any(axis=1)

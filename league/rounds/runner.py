@@ -30,10 +30,10 @@ from league.tasks.provenance import check_league_provenance
 from league.tasks.seating import SEATING
 from league.tasks.values import (
     LearnerState,
-    Leg,
     MatchResult,
     Place,
     Round,
+    SeatOrderResult,
     TrainResult,
     machine,
 )
@@ -194,11 +194,11 @@ class _Results(NamedTuple):
     trained: list[TrainResult]
 
     @property
-    def valid_legs(self) -> list[Leg]:
+    def valid_legs(self) -> list[SeatOrderResult]:
         return [leg for match in self.matches if match.failed is None for leg in match.legs]
 
     @property
-    def lost_legs(self) -> list[Leg]:
+    def lost_legs(self) -> list[SeatOrderResult]:
         return [leg for match in self.matches if match.failed is not None for leg in match.legs]
 
     @property

@@ -27,7 +27,7 @@ from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History, points_by_seats
 from league.standings.ratings import Payoffs
-from league.tasks.values import Decision, LearnerState, Leg, Member
+from league.tasks.values import Decision, LearnerState, Member, SeatOrderResult
 
 SUM_TO_ONE = 1e4  # weight of the constraint that a mixture's shares add up to one, relative to a point
 
@@ -47,7 +47,7 @@ def end_of_round(
     after: Mapping[str, LearnerState],
     first: Mapping[str, LearnerState],
     scenarios: Scenarios,
-    legs: Sequence[Leg],
+    legs: Sequence[SeatOrderResult],
 ) -> RoundEnd:
     """The end of the last round of ``history``, one of practice, with matches ``legs`` on ``scenarios``.
 
@@ -118,7 +118,7 @@ def _gate_verdict(
     last: Member,
     history: History,
     scenarios: Scenarios,
-    legs: Sequence[Leg],
+    legs: Sequence[SeatOrderResult],
     age: int,
 ) -> GateVerdict:
     assert learner.gate is not None

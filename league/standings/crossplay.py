@@ -19,7 +19,7 @@ from dond_marl.statistics import GROUPS, TEN, Estimate, mean_of_cells, rate, sce
 from dond_marl.yardsticks.solve import solve
 from league.standings.ratings import Payoffs, Shrunk, shrink
 from league.tasks.answers import Answers
-from league.tasks.values import Leg
+from league.tasks.values import SeatOrderResult
 
 # How the sums are stored. The unit is the *leg*: member a in seat_0 against member b in seat_1. A leg holds two cells
 # of the payoff table, a's as seat_0 against b and b's as seat_1 against a, which share their games and scenarios.
@@ -269,7 +269,11 @@ class CrossPlay(Cells):
         self.resize(len(self.members))
 
     def add_round(
-        self, scenarios: Scenarios, legs: Sequence[Leg], at_fault: Iterable[str], lost: Iterable[Leg] = ()
+        self,
+        scenarios: Scenarios,
+        legs: Sequence[SeatOrderResult],
+        at_fault: Iterable[str],
+        lost: Iterable[SeatOrderResult] = (),
     ) -> None:
         """Add every leg of one round, all played on ``scenarios``.
 
@@ -288,7 +292,7 @@ class CrossPlay(Cells):
         self.total_games += len(legs) * scenarios.size
         self.failed.update(at_fault)
 
-    def _seats(self, leg: Leg) -> tuple[int, int]:
+    def _seats(self, leg: SeatOrderResult) -> tuple[int, int]:
         return self.place[leg.seats[0]], self.place[leg.seats[1]]
 
     def cell(self, row: str, column: str, confidence: float) -> Estimate:

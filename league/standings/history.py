@@ -18,7 +18,7 @@ from league.ledger.ledger import Ledger
 from league.settings.read import Config
 from league.standings.crossplay import CrossPlay
 from league.standings.ratings import Payoffs
-from league.tasks.values import Leg, Member
+from league.tasks.values import Member, SeatOrderResult
 
 YARDSTICK = "heuristic"  # opponent of the learning curves, if it takes part
 
@@ -51,10 +51,10 @@ class History:
         self,
         stage: int,
         scenarios: Scenarios,
-        legs: Sequence[Leg],
+        legs: Sequence[SeatOrderResult],
         at_fault: Iterable[str],
         measured: bool = False,
-        lost: Iterable[Leg] = (),
+        lost: Iterable[SeatOrderResult] = (),
     ) -> None:
         """Add a round. Earlier games of learners get less weight, or none if the round only ``measured``.
 
@@ -108,7 +108,9 @@ def read_round(history: History, ledger: Ledger, members: Sequence[Member], conf
     history.add_round(ledger.stage(number), ledger.scenarios(number), legs, ledger.at_fault(number), measured, lost)
 
 
-def points_by_seats(scenarios: Scenarios, legs: Iterable[Leg]) -> dict[tuple[str, str], NDArray[np.float64]]:
+def points_by_seats(
+    scenarios: Scenarios, legs: Iterable[SeatOrderResult]
+) -> dict[tuple[str, str], NDArray[np.float64]]:
     """Points of ten of both seats, ``[K, 2]``, by the members in them; a round plays no leg twice.
 
     ``nan`` in games that are left out because a seat could not be reached.
@@ -122,7 +124,9 @@ def points_by_seats(scenarios: Scenarios, legs: Iterable[Leg]) -> dict[tuple[str
     return points
 
 
-def _scores_by_pair(learners: set[str], scenarios: Scenarios, legs: Sequence[Leg]) -> dict[tuple[str, str], float]:
+def _scores_by_pair(
+    learners: set[str], scenarios: Scenarios, legs: Sequence[SeatOrderResult]
+) -> dict[tuple[str, str], float]:
     """Mean points of ten of each learner against each opponent over both seats; ``nan``: a leg without any game."""
     by_seats = points_by_seats(scenarios, (leg for leg in legs if not learners.isdisjoint(leg.seats)))
     if not by_seats:

@@ -30,7 +30,7 @@ from league.standings.as_csv import escape_formula
 from league.standings.findings import findings_of
 from league.standings.history import history_of
 from league.standings.ladder import ladder_of
-from league.tasks.values import Leg
+from league.tasks.values import SeatOrderResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,7 +184,7 @@ def _messages(games: Games, game: Rows, turn: Rows) -> list[str | None]:
     return ["" if games.rules.message_length else None] * len(game)
 
 
-def _key(number: int, leg: Leg) -> dict[str, list[Any]]:
+def _key(number: int, leg: SeatOrderResult) -> dict[str, list[Any]]:
     """The key columns of every game of a leg."""
     size = len(leg.facts)
     return {

@@ -13,7 +13,7 @@ from dond_marl.errors import error_line
 from dond_marl.rollout import OccupantError, rollout
 from league.tasks.answers import Answers, causes_of, unreachable_member
 from league.tasks.seating import SEATING
-from league.tasks.values import FACTS, Leg, MatchResult, MatchTask, Place
+from league.tasks.values import FACTS, MatchResult, MatchTask, Place, SeatOrderResult
 
 
 def play_match(task: MatchTask, place: Place) -> MatchResult:
@@ -35,14 +35,14 @@ def play_match(task: MatchTask, place: Place) -> MatchResult:
         except OccupantError as error:
             assert error.__cause__ is not None
             return MatchResult(task, (), leg[error.seat].name, error_line(error.__cause__))
-        legs.append(Leg((leg[0].name, leg[1].name), facts_of(games), causes_of(games)))
+        legs.append(SeatOrderResult((leg[0].name, leg[1].name), facts_of(games), causes_of(games)))
         failure = _unreachable(legs, len(task.legs) * task.block.size, task.unreached)
         if failure is not None:  # the rest is not played
             return MatchResult(task, tuple(legs), *failure)
     return MatchResult(task, tuple(legs))
 
 
-def _unreachable(legs: Sequence[Leg], games: int, bound: float) -> tuple[str, str] | None:
+def _unreachable(legs: Sequence[SeatOrderResult], games: int, bound: float) -> tuple[str, str] | None:
     """The member that was unreachable in too many of a match's games, and a sentence about it."""
     lost = sum(int((~counted).sum()) for leg in legs if (counted := leg.counted) is not None)
     if not lost:

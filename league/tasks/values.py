@@ -139,7 +139,7 @@ class MatchTask:
         return MatchResult(self, (), member, cause)
 
 
-class Leg(NamedTuple):
+class SeatOrderResult(NamedTuple):
     """The games of a match in one seat order: names by seat, and the facts of each game, in the order of the block."""
 
     seats: tuple[str, str]
@@ -168,7 +168,7 @@ class MatchResult(NamedTuple):
     """
 
     task: MatchTask
-    legs: tuple[Leg, ...]
+    legs: tuple[SeatOrderResult, ...]
     failed: str | None = None  # the member at fault
     cause: str | None = None
 

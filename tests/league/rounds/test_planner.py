@@ -19,7 +19,7 @@ from league.rounds.planner import gate_pool, members_of, pairs_of, plan_round
 from league.rounds.snapshots import end_of_round
 from league.settings.read import Config, ConfigError, load_config, parse
 from league.standings.history import History, history_of, oracles_of
-from league.tasks.values import FACTS, Entrant, LearnerState, Leg, Member
+from league.tasks.values import FACTS, Entrant, LearnerState, Member, SeatOrderResult
 from partners.rosters import TRAIN, roster
 from tests.killing import run
 from tests.loopback import Service, completion
@@ -233,7 +233,7 @@ def test_dry_run_of_practice_makes_no_queries(asks, monkeypatch):
 # --- The rules by themselves ----------------------------------------------------------------------------------------
 
 
-def played(pairs: list[tuple[str, str, int]], scenarios: Scenarios) -> list[Leg]:
+def played(pairs: list[tuple[str, str, int]], scenarios: Scenarios) -> list[SeatOrderResult]:
     """Legs in which everybody gets what the pair says, points, and the other side one."""
     legs = []
     for first, second, points in pairs:
@@ -241,7 +241,7 @@ def played(pairs: list[tuple[str, str, int]], scenarios: Scenarios) -> list[Leg]
             facts = np.zeros(scenarios.size, dtype=FACTS)
             facts["scores"][:, own], facts["scores"][:, 1 - own] = points, 1
             facts["deal"] = 1
-            legs.append(Leg(seats, facts))
+            legs.append(SeatOrderResult(seats, facts))
     return legs
 
 
@@ -322,13 +322,13 @@ def probabilities_by_seat(config: Config, history: History) -> dict[str, tuple[f
 OPENING = {"heuristic": (7, 6, 8), "random": (3, 1, 2), "oracle@3": (2, 5, 4)}
 
 
-def first_matches(opening: dict[str, tuple[int, ...]]) -> list[Leg]:
+def first_matches(opening: dict[str, tuple[int, ...]]) -> list[SeatOrderResult]:
     legs = []
     for own, row in opening.items():
         for other, points in zip(opening, row, strict=True):
             facts = np.zeros(4, dtype=FACTS)
             facts["scores"], facts["deal"] = (points, 10 - points), 1
-            legs.append(Leg((own, other), facts))
+            legs.append(SeatOrderResult((own, other), facts))
     return legs
 
 

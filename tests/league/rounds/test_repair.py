@@ -15,7 +15,7 @@ from league.standings.history import History
 from league.standings.ratings import surely_reached
 from league.standings.references import exact_responses
 from league.tasks.seating import SEATING
-from league.tasks.values import FACTS, Entrant, Leg, Member, Place
+from league.tasks.values import FACTS, Entrant, Member, Place, SeatOrderResult
 
 NAN = float("nan")
 LEARNERS = "- {name: main}\n  - {name: hunter, role: main_exploiter, exploits: main}\n  - {name: other}"
@@ -82,7 +82,7 @@ def played(history: History, points: dict[tuple[str, str], tuple[int, int]]) -> 
     for seats, scores in points.items():
         facts = np.zeros(len(tables), dtype=FACTS)
         facts["scores"] = scores
-        legs.append(Leg(seats, facts))
+        legs.append(SeatOrderResult(seats, facts))
     history.add_round(0, scenarios, legs, ())
 
 

@@ -16,19 +16,19 @@ from league.standings.as_csv import write_crossplay, write_ladder
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import ladder_of
 from league.tables.summaries import league_summary
-from league.tasks.values import FACTS, Leg
+from league.tasks.values import FACTS, SeatOrderResult
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
 SCENARIOS = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2))), Scenario((2, 1, 1), ((5, 5, 5), (2, 3, 3)))])
 
 
-def leg(first: str, second: str, scores: list[tuple[int, int]], turns: int = 2) -> Leg:
+def leg(first: str, second: str, scores: list[tuple[int, int]], turns: int = 2) -> SeatOrderResult:
     facts = np.zeros(len(scores), dtype=FACTS)
     facts["scores"] = scores
     facts["deal"] = [sum(pair) > 0 for pair in scores]
     facts["ending"] = [Ending.AGREE if sum(pair) else Ending.TURN_LIMIT for pair in scores]
     facts["turns"] = turns
-    return Leg((first, second), facts)
+    return SeatOrderResult((first, second), facts)
 
 
 def test_ladder_by_hand():

@@ -30,7 +30,7 @@ from league.standings.ladder import ladder_of
 from league.tasks.answers import CAUSES
 from league.tasks.match_task import play_match
 from league.tasks.train_task import practice_round
-from league.tasks.values import Leg, Member, Place
+from league.tasks.values import Member, Place, SeatOrderResult
 from partners.learning.experience import LearningSeat
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
 from partners.network.network import NetworkShape, PolicyNetwork
@@ -109,7 +109,7 @@ def test_settings_without_the_bound_are_the_text_that_they_were(tmp_path):
 # -- folds -----------------------------------------------------------------------------------------------------------
 
 
-def left_out(leg: Leg, games: np.ndarray) -> Leg:
+def left_out(leg: SeatOrderResult, games: np.ndarray) -> SeatOrderResult:
     """The leg, seat_0 not reached in some of its games."""
     causes = np.zeros((len(leg.facts), 2, len(CAUSES)), dtype=np.int8)
     causes[games, 0, CAUSES.index(Cause.UNREACHABLE)] = 1
