@@ -146,7 +146,7 @@ def test_one_scenario_has_no_intervals(folder):
     assert "±" not in tables and ".." not in tables
 
 
-@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("width", [80, 160])
 def test_meta_game_tables_on_narrow_screens(folder, found, width):
     with Ledger(folder / "ledger.sqlite") as ledger:
         cross = folded(ledger, list(found.members), ledger.next_round)
