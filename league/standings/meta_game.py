@@ -173,17 +173,6 @@ def _most_even(game: MetaGame, deviations: Deviations | Swaps) -> JointMixture:
     return JointMixture(chances.reshape(game.first.shape), values, gap)
 
 
-def strictest_cce(game: MetaGame | Equilibria) -> JointMixture:
-    """The CCE with the smallest greatest gain of any deviation: committing to a member loses the most.
-
-    Source: Marris et al. 2021 (CCE of minimum epsilon). Raises :class:`MetaGameError`.
-    """
-    equilibria = _equilibria_of(game)
-    deviations = equilibria.deviations
-    every, none = np.ones(deviations.rows, dtype=bool), np.zeros(deviations.rows)
-    return equilibria.joint(least_gain(deviations, every, none, deviations.pairs, equilibria.pairs, -math.inf))
-
-
 def nash_bargaining_cce(game: MetaGame | Equilibria, disagreement: tuple[float, float] = (0.0, 0.0)) -> JointMixture:
     """The CCE with the greatest product of both seats' gains over ``disagreement`` (no deal: 0).
 

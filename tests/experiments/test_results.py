@@ -22,7 +22,7 @@ from league.bench.results import ResultsError, append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
 from tests.command import dond
 
-README, RESULTS, _, EQUILIBRIA, FIELD, POST_TRAINING = PAGES
+README, RESULTS, _, EQUILIBRIA, FIELD = PAGES
 FIGURE = re.compile(r"\d")
 # Digits of the prose that are no measurements.
 ALLOWED = re.compile(
@@ -58,8 +58,6 @@ def test_prose_has_no_measurements(page):
         text = text.split("\n## Results\n")[1].split("\n## ")[0]
     if page == EQUILIBRIA:
         text = text.split("\n## What is it worth?\n")[1].split("\n## ")[0]
-    if page == POST_TRAINING:
-        text = text.split("\n## A model that is trained on own points\n")[1].split("\n## ")[0]
     prose = ALLOWED.sub("", BLOCK.sub("", text))
     assert not FIGURE.search(prose), [line for line in prose.splitlines() if FIGURE.search(line)]
 

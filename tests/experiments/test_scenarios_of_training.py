@@ -11,10 +11,8 @@ import yaml
 
 from dond_marl.scenarios.sources import SPLITS, TO_TRAIN_ON, Scenarios, ScenarioSource, open_source
 from dond_marl.scenarios.views import HELD_OUT_VIEWS, is_trainable, view_numbers
-from experiments import published
 from experiments.distill import DistillConfig
 from experiments.hints import HintExperimentConfig
-from experiments.post_training import examples
 from experiments.styles import StylesConfig
 from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig, Section
@@ -30,18 +28,12 @@ KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list
     "distill.yaml": DistillConfig,
     "expert.yaml": TrainConfig,
     "hint_experiment.yaml": HintExperimentConfig,
-    "humanlike.yaml": TrainConfig,
     "ppo_config.yaml": TrainConfig,
     "ppo_fast.yaml": TrainConfig,
     "ppo_memory.yaml": TrainConfig,
     "ppo_taught.yaml": TrainConfig,
     "reinforce_config.yaml": TrainConfig,
     "styles.yaml": StylesConfig,
-}
-SPLITS_OF = {  # whose scenarios are named by the code that learns
-    "post_training.yaml": examples.SPLIT,
-    "published.yaml": published.TRAIN_SPLIT,
-    "published_weaker.yaml": published.TRAIN_SPLIT,
 }
 NO_LEARNER = STUDIES / "anac.yaml"  # no training
 BY_PEOPLE = CONFIGS / "bc_config.yaml"
@@ -94,10 +86,7 @@ def held_out(source: ScenarioSource) -> int:
     ids=lambda path: path.name,
 )
 def test_configs_train_on_permitted_scenarios(path):
-    if path.name in SPLITS_OF:
-        found = [open_source("lewis", split=SPLITS_OF[path.name])]
-    else:
-        found = [source for config in loaded(path) for source in sources(config)]
+    found = [source for config in loaded(path) for source in sources(config)]
     assert found and [source.label for source in found if held_out(source)] == []
 
 

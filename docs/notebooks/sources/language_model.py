@@ -90,4 +90,4 @@ server.shutdown()
 
 # %% [markdown]
 # To train a language model on this game with TRL, verifiers or OpenEnv, or to test one with Inspect or TextArena, see
-# the page on [language models](../POST_TRAINING.md).
+# the page on [language models](../LANGUAGE_MODELS.md).

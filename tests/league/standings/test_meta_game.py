@@ -81,19 +81,6 @@ def test_battle_of_the_sexes():
     assert first == pytest.approx([-1, -1.5], abs=1e-9) and second == pytest.approx([-1.5, -1], abs=1e-9)
 
 
-def test_strictest_cce():
-    """In the battle of the sexes it takes turns: who names one evening beforehand misses the other half the time."""
-    joint = strictest_cce(SEXES)
-    gains = Deviations(*SEXES).gains_on(np.arange(4)) @ joint.chances.ravel()
-    rating = deviation_rating(SEXES)
-    assert gains.max() * 10 == pytest.approx(max(rating[0].max(), rating[1].max()), abs=1e-9)
-    assert gains.max() < -0.01
-    assert joint.gap == 0.0
-    best = Deviations(*SEXES).gains_on(np.arange(4)) @ max_welfare_cce(SEXES).chances.ravel()
-    assert gains.max() <= best.max() + 1e-9
-    np.testing.assert_allclose(strictest_cce(PRISONERS).chances, [[0, 0], [0, 1]], atol=1e-9)
-
-
 def test_rock_paper_scissors():
     for joint in (max_welfare_cce(ROCK), nash_bargaining_cce(ROCK, (-1.0, -1.0))):
         assert joint.values == pytest.approx((0, 0), abs=1e-9)
