@@ -21,7 +21,6 @@ from league.standings.meta_game import (
     max_welfare_cce,
     nash_bargaining_cce,
     replicator_dynamics,
-    strictest_cce,
 )
 
 
