@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -151,8 +150,3 @@ def _describe(act: ValuedAct, state: State) -> tuple[str, str]:
         return describe_act(act.action, state), ""
     value = points(int(rounded)) if rounded == int(rounded) else f"{rounded:.1f} points"
     return describe_act(act.action, state), f"{value} expected"
-
-
-def record_address(book: Path, number: int) -> GameAddress:
-    """The address of game ``number`` in the person's file."""
-    return GameAddress(str(book), str(number))

@@ -119,7 +119,7 @@ def landing_chart(match: Match) -> Markup:
     # 18 of each margin are room for circles at the edges.
     axes = Axes(360, 360, TEN, TEN, left=58, top=26, right=26, bottom=58, from_left=23, from_below=33)
     x, y = axes.x, axes.y
-    places, number = _binned(match.places, match.games_at)
+    places, number = _bin_places(match.places, match.games_at)
     most = max(int(number.max(initial=1)), 1)
     first, second = (name if len(name) <= 24 else f"{name[:23]}…" for name in match.names)
     frame = (
@@ -145,7 +145,7 @@ def landing_chart(match: Match) -> Markup:
     return svg(axes.width, axes.height, label, *frame, *circles, class_="chart landing")
 
 
-def _binned(places: Doubles, number: Rows) -> tuple[Doubles, Rows]:
+def _bin_places(places: Doubles, number: Rows) -> tuple[Doubles, Rows]:
     """Round the places to half a point of ten, so that circles do not overlap."""
     near, which = np.unique(np.round(places * 2) / 2, axis=0, return_inverse=True)
     return near, np.bincount(which.reshape(-1), weights=number).astype(np.int64)

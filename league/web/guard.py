@@ -44,13 +44,6 @@ HEADERS = {
 }
 
 
-class Refusal(NamedTuple):
-    """An HTTP status with the reason, a sentence."""
-
-    status: int
-    reason: str
-
-
 class Secret(NamedTuple):
     """What a visitor must know. ``in_address``: ``?key=`` is accepted, as for a key that was printed with a link."""
 
@@ -85,9 +78,10 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
         """The response to a request that must not reach the pages; ``None`` for one that may."""
-        refusal = foreign(Headers(scope=scope)) or _unusual_method(scope)
-        if refusal is not None:
-            return PlainTextResponse(f"{refusal.reason}\n", refusal.status)
+        if _is_of_another_site(Headers(scope=scope)):
+            return PlainTextResponse("another site may not use this page\n", 403)
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            return PlainTextResponse("pages take GET, HEAD and POST only\n", 405)
         if self._secret is None or scope["path"].startswith(STATIC):
             return None
         cookie = HTTPConnection(scope).cookies.get(cookie_name(scope, "guard"), "")
@@ -123,15 +117,13 @@ class Guard:
         return HTMLResponse(document("Deal or no deal", title, render("guard", "enter", title, why)), status)
 
 
-def foreign(headers: Headers) -> Refusal | None:
-    """Refuse a request that another site's page sent; ``None`` for our own pages, typed addresses and links."""
+def _is_of_another_site(headers: Headers) -> bool:
+    """Whether another site's page sent the request; false for our own pages, typed addresses and links."""
     origin, host = headers.get("origin"), headers.get("host", "")
     if origin is not None and _host_of(origin) != host:
-        return Refusal(403, "another site may not use this page")
+        return True
     site, mode = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-mode", "navigate")
-    if site in ("cross-site", "same-site") and mode != "navigate":  # a link is allowed, a picture or a script is not
-        return Refusal(403, "another site may not use this page")
-    return None
+    return site in ("cross-site", "same-site") and mode != "navigate"  # a link is allowed, a picture or a script is not
 
 
 async def form_fields(request: Request) -> FormData:
@@ -148,13 +140,15 @@ async def form_fields(request: Request) -> FormData:
     return FormData([(name, value) for name, values in read.items() for value in values])
 
 
+def whole_number(text: object, digits: int = 3) -> int | None:
+    """The number in a field of at most ``digits`` digits; ``None`` for anything else."""
+    field = str(text)
+    return int(field) if field.isascii() and field.isdigit() and len(field) <= digits else None
+
+
 def cookie_name(scope: Scope, purpose: str) -> str:
     """The name of a cookie: one for each port, as browsers share cookies between the ports of a host."""
     return f"dond_{purpose}_{(scope.get('server') or ('', 0))[1]}"
-
-
-def _unusual_method(scope: Scope) -> Refusal | None:
-    return None if scope["method"] in ("GET", "HEAD", "POST") else Refusal(405, "pages take GET, HEAD and POST only")
 
 
 def _host_of(address: str) -> str | None:

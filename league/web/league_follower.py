@@ -68,7 +68,7 @@ class LeagueView(NamedTuple):
     headline: tuple[str, ...]  # findings, in sentences
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self.rounds >= self.rounds_in_all
 
 
@@ -163,7 +163,7 @@ class Follower:
         ledger, news = self._ledger, False
         if not ledger.has_begun:
             return False
-        evaluated, self._evaluated = self._evaluated, _written(self.folder / FINAL_FILE)
+        evaluated, self._evaluated = self._evaluated, _time_of_write(self.folder / FINAL_FILE)
         news = self._config is not None and evaluated != self._evaluated  # written after the last round
         committed = ledger.next_round
         if self._history is not None and committed < self._history.round:  # rolled back: read it from the start
@@ -263,7 +263,7 @@ class Leagues:
             return self._views[run]
 
 
-def _written(file: Path) -> int:
+def _time_of_write(file: Path) -> int:
     """Time of a file's last write, in nanoseconds; 0 if it does not exist."""
     return file.stat().st_mtime_ns if file.is_file() else 0
 

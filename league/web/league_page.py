@@ -47,10 +47,10 @@ def summary(league: LeagueView) -> Markup:
         ("members", f"{len(league.standings)}"),
         ("a round takes", "—" if math.isnan(pace) else f"{pace:.1f} s" if pace < 90 else f"{pace / 60:.1f} min"),
     ]
-    if len(league.stages) > 1 and not league.over:
+    if len(league.stages) > 1 and not league.is_over:
         facts.insert(1, ("stage", stage))
     coming = f"Round {league.rounds + 1}" if league.rounds < league.counted else "The closing measurement"
-    state = "The league is over." if league.over else f"{coming} comes next."
+    state = "The league is over." if league.is_over else f"{coming} comes next."
     headline = " ".join(league.headline) if league.rounds else None
     return render("league", "summary", state, done, headline, facts)
 

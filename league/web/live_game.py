@@ -67,8 +67,11 @@ _PARTNER_LOG = logging.getLogger("dond_marl")  # partners log long preparations 
 class LiveGame:
     """Game ``number`` of a sitting with the person in ``seat``; ``on_event`` is called from the game's thread.
 
+    It is also the policy of the person's seat: its actions come from the page.
     ``scenarios``, of one scenario, replaces the one that the source deals.
     """
+
+    traits = Traits(human=True)
 
     def __init__(
         self,
@@ -82,6 +85,7 @@ class LiveGame:
         self.scenarios = sitting.source.block(sitting.seed, number, 1) if scenarios is None else scenarios
         self._on_event = on_event
         self._actions: queue.SimpleQueue[Action | None] = queue.SimpleQueue()
+        self._hint: Hint | None = None  # before the current turn
         self._message = ""  # sent with the latest action
         self._words: list[str | None] = []  # typed sentences of the person's acts
         self._thread = threading.Thread(target=self._run, name=f"game {number}", daemon=True)
@@ -103,15 +107,20 @@ class LiveGame:
         """End the game without a record."""
         self._actions.put(None)
 
-    def ask(self, view: View, hint: Hint | None) -> Action:
+    def act(self, turns: Turns) -> Decisions:
+        """The person's act, from the page."""
+        self._hint = decode_hint(turns.hint_features[0], turns.counts[0].tolist())
+        return Human(self).act(turns)
+
+    def ask(self, view: View) -> Action:
         """Report the person's turn and wait for the action. Raises :class:`LeftTheTable`."""
-        self._on_event(PersonsTurn(view, hint))
+        self._on_event(PersonsTurn(view, self._hint))
         action = self._actions.get()
         if action is None:
             raise LeftTheTable
         return action
 
-    def message(self) -> str:
+    def message(self, _: View) -> str:
         """The text sent with the latest action."""
         return self._message
 
@@ -127,7 +136,7 @@ class LiveGame:
 
     def _play_to_the_end(self) -> None:
         with forward_log(lambda line: self._on_event(PartnerWorking(line))):
-            record = play_game(self.sitting, PersonOnPage(self), self.seat, self.number, self.scenarios)
+            record = play_game(self.sitting, self, self.seat, self.number, self.scenarios)
         record = add_typed_words(record, self.seat, self._words)
         write_error, number = None, 0
         try:
@@ -162,26 +171,6 @@ def best_response_score(game: LiveGame) -> int | None:
     except OccupantError:
         return None
     return None if record is None else record.outcome.scores[game.seat]
-
-
-class PersonOnPage:
-    """The person as the policy of a seat: its actions come from the page."""
-
-    traits = Traits(human=True)
-
-    def __init__(self, game: LiveGame) -> None:
-        self._game = game
-        self._hint: Hint | None = None
-
-    def act(self, turns: Turns) -> Decisions:
-        self._hint = decode_hint(turns.hint_features[0], turns.counts[0].tolist())
-        return Human(self).act(turns)
-
-    def ask(self, view: View) -> Action:
-        return self._game.ask(view, self._hint)
-
-    def message(self, _: View) -> str:
-        return self._game.message()
 
 
 def decode_hint(features: Floats, counts: Triple) -> Hint | None:

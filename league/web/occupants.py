@@ -207,7 +207,7 @@ class OccupantMenu:
         Raises :class:`~dond_marl.occupants.OccupantNameError` for unknown keys and names that are not allowed.
         """
         if typed.strip() or key not in self.candidates:
-            return self._typed(typed.strip() or key)
+            return self._check_typed(typed.strip() or key)
         return self.candidates[key]
 
     def key_of(self, run: str, name: str) -> str | None:
@@ -220,7 +220,7 @@ class OccupantMenu:
         Raises :class:`~dond_marl.occupants.OccupantNameError` for names that are not allowed.
         """
         members = [each for each in self.candidates.values() if each.run is not None and each.name == name]
-        return members[0] if members else self._typed(name)
+        return members[0] if members else self._check_typed(name)
 
     def without_open_paths(self) -> OccupantMenu:
         """The menu for a record from elsewhere, whose names may open no path even where visitors may."""
@@ -228,7 +228,7 @@ class OccupantMenu:
         menu.allowed = self.allowed._replace(anything=False)
         return menu
 
-    def _typed(self, spec: str) -> Candidate:
+    def _check_typed(self, spec: str) -> Candidate:
         self.allowed.check(spec)
         return Candidate(spec, "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -19,7 +19,7 @@ from league.web.after_game import GameAddress, analysis_panel
 from league.web.arena import arena_page, match_of
 from league.web.background import Busy, in_background
 from league.web.frame import STATIC, document, one_sentence, render
-from league.web.guard import Secret, form_fields, guard
+from league.web.guard import Secret, form_fields, guard, whole_number
 from league.web.league_follower import Leagues, RunViewError
 from league.web.league_page import league_page, league_panels, play_members
 from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert, make_partner, warm_up
@@ -190,8 +190,8 @@ class _Pages:
         if game.token:
             record, trusted = self._store.get(game.token)
             return record, menu if trusted else menu.without_open_paths()
-        number = int(game.game) if game.game.isascii() and game.game.isdigit() and len(game.game) < 9 else 0
-        return game_of(replay_files(self._desk.book, self._desk.games), game.file, number), menu
+        files = replay_files(self._desk.book, self._desk.games)
+        return game_of(files, game.file, whole_number(game.game, 8) or 0), menu
 
     def _replay(self, view: ReplayView, plays: bool, why: str = "") -> Markup:
         """The content of the replay page; slow for large files."""
@@ -235,9 +235,8 @@ def _page(headline: str, content: Markup) -> Response:
     return HTMLResponse(document("Deal or no deal", headline, content, navigation=True))
 
 
-async def _fragment(work: object) -> Response:
+async def _fragment(work: Callable[[], Markup]) -> Response:
     """The markup that ``work()`` makes; its error as a sentence."""
-    assert callable(work)
     try:
         return HTMLResponse(await in_background(work))
     except CHOICE_ERRORS as error:
@@ -248,10 +247,5 @@ def _view_of(request: Request) -> ReplayView:
     """The view that a replay's address names; parameters that fit nothing take their defaults."""
     query = request.query_params
     game = GameAddress(query.get("file", ""), query.get("game", ""), query.get("token", ""))
-    step = query.get("step", "")
-    return ReplayView(
-        game,
-        int(step) if step.isascii() and step.isdigit() and len(step) < 4 else 0,
-        query.get("player", ""),
-        query.get("adviser", "expert"),
-    )
+    step = whole_number(query.get("step")) or 0
+    return ReplayView(game, step, query.get("player", ""), query.get("adviser", "expert"))

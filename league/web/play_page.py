@@ -10,6 +10,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ from league.display.session import Sitting
 from league.display.svg.frontier import ending_text
 from league.display.svg.markup import Markup
 from league.display.typed_lines import MAX_CHARACTERS, ReadAct, TableCommand, read_line
-from league.web.after_game import analysis_panel, best_response_line, record_address, result
+from league.web.after_game import GameAddress, analysis_panel, best_response_line, result
 from league.web.background import in_background, wait_for_change
 from league.web.bargaining_table import (
     KEEP,
@@ -50,7 +51,7 @@ from league.web.bargaining_table import (
     view_before_turn,
 )
 from league.web.frame import document, one_sentence, render
-from league.web.guard import form_fields
+from league.web.guard import form_fields, whole_number
 from league.web.live_game import (
     Event,
     GameBroken,
@@ -227,7 +228,7 @@ def _hand(session: PlaySession, view: View, address: str, reply: TableReply) -> 
 
 def _closing(session: PlaySession, ended: GameEnded, address: str, book: str) -> Markup:
     """The result of a game, what to do next, its links, and its analysis."""
-    recorded = record_address(session.sitting.book, ended.number) if ended.number else None
+    recorded = GameAddress(str(session.sitting.book), str(ended.number)) if ended.number else None
     shown = result(session.played, session.sitting.called)
     note = ended.write_error or f"Recorded in {book}, seed {session.sitting.seed}."
     return render("play", "closing", shown, address, session.number, recorded, note, bool(ended.write_error))
@@ -247,7 +248,7 @@ class PlayPages:
             Route("/", self.setup),
             Route("/deal", self.deal, methods=["POST"]),
             Route(game, self.game),
-            Route(f"{game}/changed", self.changed),
+            Route(f"{game}/changed", self.poll),
             Route(f"{game}/act", self.act, methods=["POST"]),
             Route(f"{game}/say", self.say, methods=["POST"]),
             Route(f"{game}/next", self.next_game, methods=["POST"]),
@@ -266,7 +267,7 @@ class PlayPages:
 
     async def deal(self, request: Request) -> Response:
         """Begin a session with the posted choice."""
-        choice = GameChoice.posted(await form_fields(request))
+        choice = GameChoice.from_fields(await form_fields(request))
         menu = await in_background(self._desk.menu)
         try:
             candidate = choice.candidate(menu)
@@ -287,7 +288,7 @@ class PlayPages:
     async def back(self, request: Request) -> Response:
         return _see(request.path_params["token"])
 
-    async def changed(self, request: Request) -> Response:
+    async def poll(self, request: Request) -> Response:
         """Wait until the page of a session differs from ``version``."""
         session = self._session(request)
         seen = request.query_params.get("version", "")
@@ -296,59 +297,31 @@ class PlayPages:
 
     async def act(self, request: Request) -> Response:
         """Play a posted act; a second question first if it may leave the person with nothing."""
-        values, session = await form_fields(request), self._session(request)
-        token = request.path_params["token"]
-        if session is None:
-            return _see(token)
-        with session.lock:
-            view = self._view_of_turn(session, values)
-            if view is None:  # played already, by a second press
-                return _see(token)
-            split = posted_split(values.getlist(KEEP), view.counts)
-            if values.get("act") not in Act.__members__ or split is None:
-                return self._page(session, request, TableReply("Sort the items, then press a button."))
-            action = action_of(Act[str(values["act"])], split)
-            rule = view.rule_against(action)
-            if rule is not None:
-                return self._page(session, request, TableReply(f"Not legal: {rule}.", split=split))
-            words, message = str(values.get("words", "")).strip(), str(values.get("message", ""))
-            if "sure" not in values and warning(action, view):
-                address = f"/game/{token}"
-                question = really(view, action, f"{address}/act", _posted_turn(values), address)
-                return self._page(session, request, TableReply(question=question, split=split))
-            session.play(action, words or None, message)
-        return _see(token)
+        return await self._take_turn(request, _play_act)
 
     async def say(self, request: Request) -> Response:
         """Read a posted sentence: play it if it is a command, else ask whether it was read as it was meant."""
+        return await self._take_turn(request, _play_sentence)
+
+    async def _take_turn(self, request: Request, play: Callable[[PostedTurn], TableReply | None]) -> Response:
+        """The reply of ``play`` to a form of the current turn; without one, or for an older form, the current page."""
         values, session = await form_fields(request), self._session(request)
         token = request.path_params["token"]
-        if session is None:
-            return _see(token)
-        with session.lock:
-            view = self._view_of_turn(session, values)
-            if view is None:
-                return _see(token)
-            split = posted_split(values.getlist(KEEP), view.counts) if KEEP in values or "laid" in values else None
-            line = str(values.get("words", ""))
-            if "drop" in values:  # No, to a question about the sentence
-                return self._page(session, request, TableReply(split=split, line=line, focus=True))
-            command = read_line(line, view)
-            if isinstance(command, ReadAct) and command.sure and not warning(command.action, view):
-                session.play(command.action, None, str(values.get("message", "")))
-                return _see(token)
-            unread = str(values.get("unread", ""))
-            times = int(unread) if unread.isascii() and unread.isdigit() and len(unread) < 4 else 0
-            before = session.split if split is None else split
-            reply = _reply_to(line, command, view, before, f"/game/{token}", _posted_turn(values), times)
-        return self._page(session, request, reply)
+        if session is not None:
+            with session.lock:
+                turn = str(session.number), str(len(session.state.history))
+                if session.view is not None and (values.get("number"), values.get("turn")) == turn:
+                    reply = play(PostedTurn(session, session.view, values, f"/game/{token}"))
+                    if reply is not None:
+                        return self._page(session, request, reply)
+        return _see(token)
 
     async def next_game(self, request: Request) -> Response:
         """Begin the next game of a session."""
         values, session = await form_fields(request), self._session(request)
-        number = str(values.get("number", ""))
-        if session is not None and session.ended is not None and number.isascii() and number.isdigit():
-            session.deal_next(int(number[:9]), swap="swap" in values)
+        number = whole_number(values.get("number"), 9)
+        if session is not None and session.ended is not None and number is not None:
+            session.deal_next(number, swap="swap" in values)
         return _see(request.path_params["token"])
 
     async def leave(self, request: Request) -> Response:
@@ -380,11 +353,6 @@ class PlayPages:
             self._sessions.move_to_end(token)
         return self._sessions.get(token)
 
-    def _view_of_turn(self, session: PlaySession, values: FormData) -> View | None:
-        """The person's view, if the form is of the current turn of the current game."""
-        turn = str(session.number), str(len(session.state.history))
-        return session.view if (values.get("number"), values.get("turn")) == turn else None
-
     def _page(self, session: PlaySession, request: Request, reply: TableReply = TableReply()) -> Response:  # noqa: B008  # frozen
         address = f"/game/{request.path_params['token']}"
         with session.lock:
@@ -405,24 +373,63 @@ def _see(token: str) -> Response:
     return RedirectResponse(f"/game/{token}", 303)
 
 
-def _posted_turn(values: FormData) -> dict[str, object]:
-    """The fields of a form that name its turn, and the message that is sent with its act."""
-    return {name: str(values[name]) for name in ("number", "turn", "message") if name in values}
+class PostedTurn(NamedTuple):
+    """A form of the current turn."""
+
+    session: PlaySession
+    view: View
+    values: FormData
+    address: str  # of the session
+
+    @property
+    def hidden(self) -> dict[str, object]:
+        """The fields that name the turn, and the message that is sent with its act."""
+        return {name: str(self.values[name]) for name in ("number", "turn", "message") if name in self.values}
+
+    @property
+    def split(self) -> Triple | None:
+        """The split on the table; ``None`` if the fields are no items of the pool."""
+        return posted_split(self.values.getlist(KEEP), self.view.counts)
+
+    def text(self, name: str) -> str:
+        """A field, empty if it is missing."""
+        return str(self.values.get(name, ""))
+
+
+def _play_act(turn: PostedTurn) -> TableReply | None:
+    """Play the posted act; the reply if it is not played."""
+    values, view, split = turn.values, turn.view, turn.split
+    if values.get("act") not in Act.__members__ or split is None:
+        return TableReply("Sort the items, then press a button.")
+    action = action_of(Act[turn.text("act")], split)
+    rule = view.rule_against(action)
+    if rule is not None:
+        return TableReply(f"Not legal: {rule}.", split=split)
+    if "sure" not in values and warning(action, view):
+        question = really(view, action, f"{turn.address}/act", turn.hidden, turn.address)
+        return TableReply(question=question, split=split)
+    turn.session.play(action, turn.text("words").strip() or None, turn.text("message"))
+    return None
+
+
+def _play_sentence(turn: PostedTurn) -> TableReply | None:
+    """Play the posted sentence if it is a sure command; the reply otherwise."""
+    view, line = turn.view, turn.text("words")
+    split = turn.split if KEEP in turn.values or "laid" in turn.values else None
+    if "drop" in turn.values:  # No, to a question about the sentence
+        return TableReply(split=split, line=line, focus=True)
+    command = read_line(line, view)
+    if isinstance(command, ReadAct) and command.sure and not warning(command.action, view):
+        turn.session.play(command.action, None, turn.text("message"))
+        return None
+    return _reply_to(line, command, turn, turn.session.split if split is None else split)
 
 
 def _reply_to(
-    line: str,
-    command: ReadAct | TableCommand | AmbiguousLine | Misread,
-    view: View,
-    split: Triple,
-    address: str,
-    hidden: dict[str, object],
-    times: int,
+    line: str, command: ReadAct | TableCommand | AmbiguousLine | Misread, turn: PostedTurn, split: Triple
 ) -> TableReply:
-    """The reply to a typed line that is not played at once.
-
-    ``split``: the split on the table; ``hidden``: fields of the turn; ``times``: unread lines in a row before this one.
-    """
+    """The reply to a typed line that is not played at once; ``split``: the split on the table."""
+    view, address, hidden = turn.view, turn.address, turn.hidden
 
     def ask(text: str, *answers: Answer, safe: bool, shown: Triple = split) -> TableReply:
         back = {**hidden, **keep_fields(split), "laid": 1, "words": line, "drop": 1}
@@ -454,8 +461,7 @@ def _reply_to(
         yes = answer(label, action, "" if command.sure else line, focus=not risk)
         return ask(question, yes, safe=not risk, shown=action.oA if action.act_type.is_offer else split)
     if isinstance(command, Misread) and command.unread:
-        return TableReply(
-            describe_unread(line.strip(), command.why, times + 1), split=split, line=line, unread=times + 1
-        )
+        times = (whole_number(turn.text("unread")) or 0) + 1
+        return TableReply(describe_unread(line.strip(), command.why, times), split=split, line=line, unread=times)
     why = command.why if isinstance(command, Misread) else "it is not clear"
     return TableReply(f"{why[0].upper()}{why[1:]}.", split=split, line=line)

@@ -48,7 +48,7 @@ class GameChoice(NamedTuple):
     seed: str = ""
 
     @classmethod
-    def posted(cls, values: Mapping[str, object]) -> GameChoice:
+    def from_fields(cls, values: Mapping[str, object]) -> GameChoice:
         """The choice of posted fields; missing ones take their defaults."""
         return cls(**{name: str(values[name]) for name in cls._fields if name in values})
 

@@ -96,15 +96,11 @@ def read_records(path: Path) -> tuple[list[GameRecord], int]:
     return exact, len(games) - len(exact)
 
 
-def record_files(folder: Path) -> list[Path]:
-    """All files of records under a folder, the newest first."""
-    files = [path for path in folder.rglob("*.jsonl") if path.is_file()] if folder.is_dir() else []
-    return sorted(files, key=lambda path: (-path.stat().st_mtime, str(path)))
-
-
 def replay_files(book: Path, folder: Path) -> list[Path]:
-    """Files that may be replayed: the person's own games first, then all files of records under the folder."""
-    return list(dict.fromkeys([*([book] if book.is_file() else []), *record_files(folder)]))
+    """Files that may be replayed: the person's own games, then the files of records under ``folder``, newest first."""
+    files = [path for path in folder.rglob("*.jsonl") if path.is_file()] if folder.is_dir() else []
+    files.sort(key=lambda path: (-path.stat().st_mtime, str(path)))
+    return list(dict.fromkeys([*([book] if book.is_file() else []), *files]))
 
 
 def game_of(files: Sequence[Path], name: str, number: int) -> GameRecord:

@@ -63,13 +63,13 @@ def _summary(games: Sequence[StudyGame]) -> ConditionSummary:
     # Its mean is the product of the means, and its spread over clusters that of the product's linearization.
     product = means[0] * means[1] + means[1] * (human - means[0]) + means[0] * (agent - means[1])
     values = (human, agent, (human + agent) / 2, product, human * agent)
-    figures = {name: clustered(each, clusters) for name, each in zip(MEASURES, values, strict=True)}
+    figures = {name: clustered_mean(each, clusters) for name, each in zip(MEASURES, values, strict=True)}
     people = len({game.participant for game in games})
-    deals = clustered(np.array([game.deal for game in games], dtype=np.float64), clusters)
+    deals = clustered_mean(np.array([game.deal for game in games], dtype=np.float64), clusters)
     return ConditionSummary(people, len(set(clusters)), len(games), deals, figures)
 
 
-def clustered(values: NDArray[np.float64], clusters: Sequence[int], confidence: float = CONFIDENCE) -> Estimate:
+def clustered_mean(values: NDArray[np.float64], clusters: Sequence[int], confidence: float = CONFIDENCE) -> Estimate:
     """The mean of ``values[N]`` with a two-sided interval over clusters, by Student's quantile."""
     names, places = np.unique(np.asarray(clusters), return_inverse=True)
     sums = np.bincount(places, values, len(names)).astype(np.float64)

@@ -89,7 +89,7 @@ class ExportedGame(NamedTuple):
     table: StudyTable
 
     @property
-    def other(self) -> int | None:
+    def other_person(self) -> int | None:
         """The journal's number of the other person; ``None`` for an occupant."""
         return self.table.players[1 - self.seat]
 
@@ -153,16 +153,14 @@ def export_study(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
     folder.mkdir(parents=True, exist_ok=True)
     exported, config = anonymise(progress, seed), progress.config
     people = exported.people.items()
-    rows = {
+    rows: dict[str, list[list[object]]] = {
         "participants.csv": [_participant(number, person, exported) for number, person in people],
         GAMES: [_game(row, exported) for row in exported.games],
         "acts.csv": [line for row in _tables(exported) for line in _acts(row, exported)],
-        "answers.csv": [
-            line for number, person in exported.people.items() for line in _answers(number, person, config)
-        ],
+        "answers.csv": [line for number, person in people for line in _answers(number, person, config)],
     }
     for name, lines in rows.items():
-        write_csv(folder / name, [list(COLUMNS[name]), *lines])
+        write_csv(folder / name, [list(COLUMNS[name]), *([str(cell) for cell in line] for line in lines)])
     records = [_record(row, exported) for row in _tables(exported) if row.table.end == "finished"]
     write_atomically(folder / "games.jsonl", "".join(f"{line}\n" for line in records))
     write_atomically(folder / "codebook.md", codebook(progress))
@@ -214,51 +212,39 @@ def _tables(exported: ExportedStudy) -> list[ExportedGame]:
     return [row for place, row in enumerate(exported.games) if not place or exported.games[place - 1].game != row.game]
 
 
-def _participant(number: int, participant: Participant, exported: ExportedStudy) -> list[str]:
+def _participant(number: int, participant: Participant, exported: ExportedStudy) -> list[object]:
     mine = [row.table for row in exported.games if row.participant == number]
-    ended = [table.acts[-1].at for table in mine if table.acts]
-    seconds = f"{(max(ended) - participant.arrived).total_seconds():.1f}" if ended else ""
+    ends = [table.acts[-1].at for table in mine if table.acts]
+    seconds = f"{(max(ends) - participant.arrived).total_seconds():.1f}" if ends else ""
     assert participant.plan is not None
     status = "done" if participant.phase == "done" else "unfinished"
     finished = sum(table.end == "finished" for table in mine)
-    return [
-        str(number),
-        status,
-        "+".join(participant.plan.conditions),
-        str(participant.attempts),
-        str(finished),
-        seconds,
-    ]
+    return [number, status, "+".join(participant.plan.conditions), participant.attempts, finished, seconds]
 
 
-def _game(row: ExportedGame, exported: ExportedStudy) -> list[str]:
+def _game(row: ExportedGame, exported: ExportedStudy) -> list[object]:
     table, seat = row.table, row.seat
-    scenario, outcome, other = table.state.scenario, table.state.outcome, row.other
-    ended = ["", "", "", ""]
+    scenario, outcome, other = table.state.scenario, table.state.outcome, row.other_person
+    result: list[object] = [""] * 4
     if outcome is not None:
-        mine, theirs = outcome.scores[seat], outcome.scores[1 - seat]
-        ended = [outcome.ending.name, str(int(outcome.deal)), str(mine), str(theirs)]
+        result = [outcome.ending.name, int(outcome.deal), outcome.scores[seat], outcome.scores[1 - seat]]
     numbers = (*scenario.counts, *scenario.utilities[seat], *scenario.utilities[1 - seat])
-    partner = PERSON if other is not None else table.partner
-    return [
-        *(str(number) for number in (row.game, row.participant)),
-        "" if other is None else str(exported.numbers[other]),
-        *(str(each) for each in (row.cluster, row.order, row.condition, partner, seat, *numbers, table.end)),
-        *ended,
-        *(str(number) for number in (scenario.pool_value(seat), scenario.pool_value(1 - seat), len(table.acts))),
-        f"{_seconds_to(row, -1):.1f}" if table.acts else "",
-    ]
+    partner, other_number = (table.partner, "") if other is None else (PERSON, exported.numbers[other])
+    wholes = scenario.pool_value(seat), scenario.pool_value(1 - seat)
+    seconds = f"{_seconds_to(row, -1):.1f}" if table.acts else ""
+    head = [row.game, row.participant, other_number, row.cluster, row.order, row.condition, partner, seat]
+    return [*head, *numbers, table.end, *result, *wholes, len(table.acts), seconds]
 
 
-def _acts(row: ExportedGame, exported: ExportedStudy) -> list[list[str]]:
+def _acts(row: ExportedGame, exported: ExportedStudy) -> list[list[object]]:
     lines = []
     for turn, act in enumerate(row.table.acts):
         participant = row.table.players[turn % 2]
-        keeps = [str(number) for number in act.action.oA] if act.action.act_type.is_offer else [""] * len(ITEMS)
+        keeps = act.action.oA if act.action.act_type.is_offer else [""] * len(ITEMS)
         times = ["" if seconds is None else f"{seconds:.3f}" for seconds in (act.since_shown, act.by_browser)]
-        number = "" if participant is None else str(exported.numbers[participant])
-        head = [str(row.game), str(turn + 1), str(turn % 2), number, act.action.act_type.name]
-        lines.append([*head, *keeps, *times, f"{_seconds_to(row, turn):.3f}", str(act.cause)])
+        number = "" if participant is None else exported.numbers[participant]
+        head = [row.game, turn + 1, turn % 2, number, act.action.act_type.name]
+        lines.append([*head, *keeps, *times, f"{_seconds_to(row, turn):.3f}", act.cause])
     return lines
 
 
@@ -267,12 +253,12 @@ def _seconds_to(row: ExportedGame, turn: int) -> float:
     return (row.table.acts[turn].at - row.table.acts[0].at).total_seconds()
 
 
-def _answers(number: int, participant: Participant, config: StudyConfig) -> list[list[str]]:
-    lines = []
+def _answers(number: int, participant: Participant, config: StudyConfig) -> list[list[object]]:
+    lines: list[list[object]] = []
     for each in config.questionnaire:
         if each.kind != "text" and each.name in participant.answers:
             answer = int(participant.answers[each.name])
-            lines.append([str(number), each.name, str(answer), each.options[answer - 1] if each.options else ""])
+            lines.append([number, each.name, answer, each.options[answer - 1] if each.options else ""])
     return lines
 
 

@@ -48,7 +48,7 @@ from league.web.bargaining_table import (
     view_before_turn,
 )
 from league.web.frame import STATIC, document, render
-from league.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guard
+from league.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guard, whole_number
 from league.web.server import HOST, address_of, is_loopback, serve
 from league.web.study.journal import JOURNAL, Journal, JournalError, is_study, read_journal
 from league.web.study.progress import FINAL_PHASES, Participant, StudyTable
@@ -61,7 +61,7 @@ COOKIE_SECONDS = 60 * 60 * 24 * 30  # for which a browser keeps a participant's 
 NOT_STORED = "The study cannot go on just now. What you did before is stored: load this page again in a minute.\n"
 SCRIPTS = ("items.js", "table.js")
 PARTNER = "Your partner"  # name of the other side, which reveals nothing
-Handler = Callable[[Request, FormData], Response]
+Handler = Callable[[Request, FormData, Participant], Response]
 
 
 def serve_study(config: StudyConfig, host: str, port: int, password: str | None, report: Callable[[str], None]) -> None:
@@ -136,7 +136,6 @@ def application(study: RunningStudy, password: str | None = None, loopback: str 
     """The pages of a study. ``loopback``: the served address, if only this machine reaches it."""
     pages = _StudyPages(study)
     posts: dict[str, Handler] = {
-        "/agree": pages.agree,
         "/read": partial(pages.step, study.finish_instructions),
         "/check": pages.check,
         "/on": partial(pages.step, study.go_on),
@@ -147,11 +146,12 @@ def application(study: RunningStudy, password: str | None = None, loopback: str 
     secret = None if password is None else Secret(password, "Password of the study")
     routes = [
         Route("/", pages.current),
-        Route("/changed", pages.changed),
+        Route("/changed", pages.poll),
+        Route("/agree", pages.agree, methods=["POST"]),
         Mount("/static", StaticFiles(directory=STATIC)),
         *(Route(path, pages.handler(serve), methods=["POST"]) for path, serve in posts.items()),
         # An address that a form left in the browser, and a password that is sent twice.
-        *(Route(path, _back, methods=["GET", "POST"]) for path in (*posts, ENTER)),
+        *(Route(path, _back, methods=["GET", "POST"]) for path in (*posts, "/agree", ENTER)),
     ]
     return Starlette(routes=routes, middleware=guard(loopback, secret), lifespan=pages.lifespan)
 
@@ -177,22 +177,24 @@ class _StudyPages:
                 self._study.report(error_line(error))
 
     def handler(self, serve: Handler) -> Callable[[Request], object]:
-        """The handler of a posted form; a form that fits no longer leads to the current page."""
+        """The handler of a participant's form; a form that fits no longer leads to the current page."""
 
         async def handle(request: Request) -> Response:
-            values = await form_fields(request)
+            values, participant = await form_fields(request), self._participant(request)
             try:
-                return await self._stored(serve, request, values)
+                if participant is not None:
+                    return await self._serve_or_503(serve, request, values, participant)
             except InputError:
-                return _see_root()
+                pass
+            return _see_root()
 
         return handle
 
     async def current(self, request: Request) -> Response:
         """The page of the participant's phase."""
-        return await self._stored(self._page, request)
+        return await self._serve_or_503(self._page, request)
 
-    async def _stored(self, serve: Callable[..., Response], *args: object) -> Response:
+    async def _serve_or_503(self, serve: Callable[..., Response], *args: object) -> Response:
         """The response of ``serve``; 503 if the journal cannot be written, with the reason in the terminal."""
         try:
             return await run_in_threadpool(serve, *args)
@@ -200,15 +202,18 @@ class _StudyPages:
             self._study.report(str(error))
             return PlainTextResponse(NOT_STORED, 503)
 
-    async def changed(self, request: Request) -> Response:
+    async def poll(self, request: Request) -> Response:
         """Wait until the participant's page differs from ``version``."""
         participant = self._participant(request)
         seen = request.query_params.get("version", "")
         changed = participant is None or await wait_for_change(lambda: participant.version, seen, request)
         return JSONResponse({"changed": changed})
 
-    def agree(self, request: Request, values: FormData) -> Response:
+    async def agree(self, request: Request) -> Response:
         """Consent: a new participant, identified by a cookie."""
+        return await self._serve_or_503(self._agree, request, await form_fields(request))
+
+    def _agree(self, request: Request, values: FormData) -> Response:
         if self._participant(request) is not None:
             return _see_root()
         if values.get("agree") != "yes":
@@ -222,34 +227,23 @@ class _StudyPages:
         answer.set_cookie(_cookie(request), token, max_age=COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
         return answer
 
-    def step(self, step: Callable[[Participant], None], request: Request, _: FormData) -> Response:
+    def step(self, step: Callable[[Participant], None], _: Request, __: FormData, participant: Participant) -> Response:
         """Take a step without further fields."""
-        participant = self._participant(request)
-        if participant is not None:
-            step(participant)
+        step(participant)
         return _see_root()
 
-    def check(self, request: Request, values: FormData) -> Response:
-        participant = self._participant(request)
-        if participant is None:
-            return _see_root()
-        texts = [str(values.get(f"q{place}", "")) for place in range(len(self._study.config.check))]
-        answers = [int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0 for text in texts]
+    def check(self, request: Request, values: FormData, participant: Participant) -> Response:
+        answers = [whole_number(values.get(f"q{place}")) or 0 for place in range(len(self._study.config.check))]
         try:
             self._study.check(participant, answers)
         except Unanswered:
             return self._page(request, values, "Please answer every question.")
         return _see_root()
 
-    def act(self, request: Request, values: FormData) -> Response:
+    def act(self, request: Request, values: FormData, participant: Participant) -> Response:
         """Play an act; a second question first if it may leave the participant with nothing."""
-        participant = self._participant(request)
-        table = None if participant is None else self._study.look(participant)
-        if (
-            participant is None
-            or table is None
-            or (values.get("table"), values.get("turn")) != (str(table.number), str(len(table.acts)))
-        ):
+        table, posted = self._study.look(participant), (values.get("table"), values.get("turn"))
+        if table is None or posted != (str(table.number), str(len(table.acts))):
             return _see_root()  # played already, in another window or by a second press
         seat = table.seat_of(participant.number)
         split = posted_split(values.getlist(KEEP), table.state.scenario.counts)
@@ -262,26 +256,23 @@ class _StudyPages:
             content = game_page(self._study.config, table, seat, split, question=action)
             return self._show(game_headline(table, seat), content, participant)
         try:
-            browser = _seconds(str(values.get("browser", "")))
+            milliseconds = whole_number(values.get("browser"), 9)
+            browser = None if milliseconds is None else milliseconds / 1000
             self._study.act(participant, table.number, int(str(values["turn"])), action, browser)
         except OutOfPlace as error:
             return self._page(request, values, _sentence(error))
         self._study.answer_for_partner(table)
         return _see_root()
 
-    def answers(self, request: Request, values: FormData) -> Response:
-        participant = self._participant(request)
-        if participant is None:
-            return _see_root()
+    def answers(self, request: Request, values: FormData, participant: Participant) -> Response:
         try:
             self._study.answer(participant, values, request.cookies[_cookie(request)])
         except Unanswered:
             return self._page(request, values, "Please answer every question.")
         return _see_root()
 
-    def leave(self, request: Request, values: FormData) -> Response:
-        participant = self._participant(request)
-        if participant is None or participant.phase in FINAL_PHASES:
+    def leave(self, _: Request, values: FormData, participant: Participant) -> Response:
+        if participant.phase in FINAL_PHASES:
             return _see_root()
         if "sure" not in values:
             return self._show("Stop taking part?", render("study", "leave"))
@@ -369,13 +360,6 @@ def _sentence(error: OutOfPlace) -> str:
 
 def _cookie(request: Request) -> str:
     return cookie_name(request.scope, "participant")
-
-
-def _seconds(milliseconds: str) -> float | None:
-    """Seconds of a browser's clock from its milliseconds; ``None`` for no number."""
-    if not (milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) < 10):
-        return None
-    return int(milliseconds) / 1000
 
 
 def person_view(table: StudyTable, seat: int) -> View:

@@ -166,7 +166,7 @@ def open_study(folder: Path) -> Progress:
 # Handlers of the kinds of events. Each updates the state; the comment names the data of the event.
 
 
-def _started(study: Progress, event: StudyEvent) -> None:
+def _on_started(study: Progress, event: StudyEvent) -> None:
     """The server started: the time before counts for no waiting participant and no turn."""
     for participant in study.participants:
         participant.since = None if participant.since is None else event.at
@@ -174,20 +174,20 @@ def _started(study: Progress, event: StudyEvent) -> None:
         table.began, table.shown = event.at, None
 
 
-def _arrived(study: Progress, event: StudyEvent) -> None:  # key
+def _on_arrived(study: Progress, event: StudyEvent) -> None:  # key
     study.by_key[event.data["key"]] = event.participant
     study.participants.append(Participant(event.participant, event.data["key"], event.at))
 
 
-def _agreed(study: Progress, event: StudyEvent) -> None:
+def _on_agreed(study: Progress, event: StudyEvent) -> None:
     study.participants[event.participant].phase = "instructions"
 
 
-def _read(study: Progress, event: StudyEvent) -> None:
+def _on_read(study: Progress, event: StudyEvent) -> None:
     study.participants[event.participant].phase = "check"
 
 
-def _checked(study: Progress, event: StudyEvent) -> None:  # answers, passed
+def _on_checked(study: Progress, event: StudyEvent) -> None:  # answers, passed
     participant = study.participants[event.participant]
     if event.data["passed"]:
         participant.place, participant.plan = study.passed, assignment(study.config, study.passed)
@@ -199,12 +199,12 @@ def _checked(study: Progress, event: StudyEvent) -> None:  # answers, passed
         participant.phase = "excluded"
 
 
-def _waits(study: Progress, event: StudyEvent) -> None:
+def _on_waits(study: Progress, event: StudyEvent) -> None:
     participant = study.participants[event.participant]
     participant.phase, participant.since = "waiting", event.at
 
 
-def _opened(study: Progress, event: StudyEvent) -> None:  # condition, partner, players, scenario
+def _on_opened(study: Progress, event: StudyEvent) -> None:  # condition, partner, players, scenario
     counts, utilities = event.data["scenario"]
     scenario = Scenario(_triple(counts), (_triple(utilities[0]), _triple(utilities[1])))
     first, second = event.data["players"]
@@ -227,11 +227,11 @@ def _opened(study: Progress, event: StudyEvent) -> None:  # condition, partner, 
     study.change_pages_of(table)
 
 
-def _shown(study: Progress, event: StudyEvent) -> None:  # table
+def _on_shown(study: Progress, event: StudyEvent) -> None:  # table
     study.tables[event.data["table"]].shown = event.at
 
 
-def _acted(study: Progress, event: StudyEvent) -> None:  # table, act, oA, cause, browser
+def _on_acted(study: Progress, event: StudyEvent) -> None:  # table, act, oA, cause, browser
     table = study.tables[event.data["table"]]
     action = Action(Act[event.data["act"]], _triple(event.data["oA"]))
     shown = None if table.shown is None or event.participant < 0 else (event.at - table.shown).total_seconds()
@@ -242,7 +242,7 @@ def _acted(study: Progress, event: StudyEvent) -> None:  # table, act, oA, cause
     study.change_pages_of(table)
 
 
-def _closed(study: Progress, event: StudyEvent) -> None:  # table, why
+def _on_closed(study: Progress, event: StudyEvent) -> None:  # table, why
     table = study.tables[event.data["table"]]
     table.blame = event.participant if event.participant >= 0 else None
     study.close(table, event.data["why"])
@@ -252,7 +252,7 @@ def _closed(study: Progress, event: StudyEvent) -> None:  # table, why
             study.participants[number].alone = True
 
 
-def _no_partner(study: Progress, event: StudyEvent) -> None:  # stand_in
+def _on_no_partner(study: Progress, event: StudyEvent) -> None:  # stand_in
     """The rest of a condition with people is played with the stand-in, or skipped."""
     participant = study.participants[event.participant]
     participant.alone, participant.since = True, None
@@ -263,37 +263,28 @@ def _no_partner(study: Progress, event: StudyEvent) -> None:  # stand_in
     study.go_on(participant)
 
 
-def _continued(study: Progress, event: StudyEvent) -> None:
+def _on_continued(study: Progress, event: StudyEvent) -> None:
     study.go_on(study.participants[event.participant])
 
 
-def _record_answers(study: Progress, event: StudyEvent) -> None:  # answers, code
+def _on_answered(study: Progress, event: StudyEvent) -> None:  # answers, code
     participant = study.participants[event.participant]
     participant.answers, participant.phase = event.data["answers"], "done"
     study.codes.append(event.data["code"])
 
 
-def _withdrew(study: Progress, event: StudyEvent) -> None:
+def _on_withdrew(study: Progress, event: StudyEvent) -> None:
     participant = study.participants[event.participant]
     participant.phase = "withdrawn"
     study.leave_mate_alone(participant)
 
 
 HANDLERS: dict[str, Callable[[Progress, StudyEvent], None]] = {
-    "started": _started,
-    "arrived": _arrived,
-    "agreed": _agreed,
-    "read": _read,
-    "checked": _checked,
-    "waits": _waits,
-    "opened": _opened,
-    "shown": _shown,
-    "acted": _acted,
-    "closed": _closed,
-    "no_partner": _no_partner,
-    "continued": _continued,
-    "answered": _record_answers,
-    "withdrew": _withdrew,
+    handler.__name__.removeprefix("_on_"): handler
+    for handler in (
+        *(_on_started, _on_arrived, _on_agreed, _on_read, _on_checked, _on_waits, _on_opened, _on_shown, _on_acted),
+        *(_on_closed, _on_no_partner, _on_continued, _on_answered, _on_withdrew),
+    )
 }
 
 

@@ -100,7 +100,7 @@ class CheckConfig(Section):
     answer: int = Field(ge=1, description="the number of the right option, from 1")
 
     @model_validator(mode="after")
-    def _there(self) -> CheckConfig:
+    def _answer_exists(self) -> CheckConfig:
         if self.answer > len(self.options):
             raise wrong(f"there are {len(self.options)} options; got {self.answer}", "answer")
         return self

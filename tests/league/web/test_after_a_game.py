@@ -10,7 +10,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import InexactGame, record_of, to_line
 from league.display.session import write_down
 from league.evaluation.analysis import analyse_acts
-from league.web.after_game import record_address, render_analysis, summary
+from league.web.after_game import GameAddress, render_analysis, summary
 from league.web.bargaining_table import describe_act
 from league.web.replay.recorded import game_of
 from league.web.replay.scores import score_overview, scores_of
@@ -85,7 +85,7 @@ def test_record_number_finds_the_game(tmp_path):
     other = game(Action(Act.DISAGREE), names=("human", 'a "inexact": name'))
     assert write_down(other, book) == 2
     for number, record in ((1, WASTEFUL), (2, other)):
-        asked = parse_qs(urlsplit(record_address(book, number).url("/replay/game.json")).query)
+        asked = parse_qs(urlsplit(GameAddress(str(book), str(number)).url("/replay/game.json")).query)
         assert game_of([book], asked["file"][0], int(asked["game"][0])) == record
 
 

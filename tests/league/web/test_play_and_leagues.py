@@ -86,7 +86,6 @@ from league.web.replay.recorded import (
     is_person,
     policy,
     read_records,
-    record_files,
     replay_files,
     seat_names,
     title,
@@ -588,14 +587,14 @@ def test_record_files(tmp_path):
     good.parent.mkdir()
     unknown = InexactGame(SCENARIO, ("a", "b"), (None,), None, "nothing was understood")
     good.write_text(f"{to_line(record_of(DEAL, ('a', 'b')))}\n{to_line(unknown)}\n")
-    assert record_files(tmp_path) == [good]
+    assert replay_files(tmp_path / "none", tmp_path) == [good]
     exact, others = read_records(good)
     assert ([game.occupants for game in exact], others) == ([("a", "b")], 1)
     bad = tmp_path / "bad.jsonl"
     bad.write_text(good.read_text() + "{}\n")
     with pytest.raises(RecordError, match=r"bad\.jsonl:3: "):
         read_records(bad)
-    assert record_files(tmp_path / "nowhere") == []
+    assert replay_files(good, tmp_path / "nowhere") == [good]
 
 
 def test_game_of_allowed_files(tmp_path):
@@ -745,7 +744,7 @@ def test_summary_and_final_evaluation(run, tmp_path):
         with Follower(folder) as follower:
             follower.refresh()
             league = follower.view()
-        assert league.over is over
+        assert league.is_over is over
         assert "points of ten from all others" in summary(league)
         assert any(stage.now for stage in league.stages) is not over
     late = tmp_path / "late" / "0001"

@@ -12,7 +12,7 @@ import pytest
 
 from dond_marl.errors import InputError
 from dond_marl.records.record import from_json, replay
-from league.web.study.analysis import StudyGame, clustered, finished_games, read_games, summarise
+from league.web.study.analysis import StudyGame, clustered_mean, finished_games, read_games, summarise
 from league.web.study.export import COLUMNS, anonymise, export_study
 from league.web.study.journal import Journal
 from league.web.study.pages import application
@@ -81,7 +81,7 @@ def test_intervals_are_over_clusters():
     # Three participants with 2, 4 and 6: mean 4, standard error 2 / sqrt(3), Student's quantile of two degrees 4.3027.
     assert figure.mean == 4 and math.isclose(figure.high - 4, 4.30265 * 2 / math.sqrt(3), rel_tol=1e-4)
     assert summarise(games)["a"].figures["Nash product"].mean == 20 and summarise(games)["a"].clusters == 3
-    assert math.isnan(clustered(np.array([1.0, 2.0]), [7, 7]).low)
+    assert math.isnan(clustered_mean(np.array([1.0, 2.0]), [7, 7]).low)
 
 
 @pytest.mark.parametrize(("design", "n"), [("between", 52), ("within", 34)])
