@@ -61,12 +61,21 @@ def _silent(_: str) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Trained:
+class PrintedResult:
+    """A result of this API; it prints as ``text``, the tables of the command."""
+
+    text: str = field(compare=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, repr=False)
+class Trained(PrintedResult):
     """A training that has ended: its run folder and its last checkpoint. Prints as the command's tables."""
 
     folder: Path
     checkpoint: Path
-    text: str = field(compare=False)
 
     @property
     def member(self) -> str:
@@ -80,16 +89,12 @@ class Trained:
         names = list(rows[0]) if rows else []
         return frame_of({name: [float(row[name]) if row[name] else None for row in rows] for name in names})
 
-    def __repr__(self) -> str:
-        return self.text
-
 
 @dataclass(frozen=True, repr=False)
-class PlayedLeague:
+class PlayedLeague(PrintedResult):
     """A league's run folder. Prints as the command's tables."""
 
     folder: Path
-    text: str = field(compare=False)
 
     def frame(self, table: str = "ratings") -> pd.DataFrame:
         """The table ``games``, ``acts``, ``payoffs`` or ``ratings`` as a pandas frame; docs/LEDGER.md has the columns.
@@ -104,16 +109,12 @@ class PlayedLeague:
         data.attrs["left_out"] = left_out
         return data
 
-    def __repr__(self) -> str:
-        return self.text
-
 
 @dataclass(frozen=True, repr=False)
-class EvaluatedPair:
+class EvaluatedPair(PrintedResult):
     """One member against one partner, with the best response and solution points. Prints as the command's tables."""
 
     evaluation: Evaluation
-    text: str = field(compare=False)
     probe: Probe | None = None
     diagnosis: Diagnosis | None = None
 
@@ -128,40 +129,23 @@ class EvaluatedPair:
         names = ("line", "view", "figure", "mean", "low", "high", "games")
         return frame_of({name: [row[k] for row in rows] for k, name in enumerate(names)})
 
-    def __repr__(self) -> str:
-        return self.text
-
 
 @dataclass(frozen=True, repr=False)
-class EvaluatedLeague:
+class EvaluatedLeague(PrintedResult):
     """The final evaluation of a league's main members. Prints as the command's tables."""
 
     evaluation: FinalEvaluation
-    text: str = field(compare=False)
-
-    def __repr__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True, repr=False)
-class BenchmarkResult:
+class BenchmarkResult(PrintedResult):
     """The row of a benchmark as written to the results file. Prints as the command's table."""
 
     row: Row
-    text: str = field(compare=False)
-
-    def __repr__(self) -> str:
-        return self.text
 
 
-@dataclass(frozen=True, repr=False)
-class DryRun:
+class DryRun(PrintedResult):
     """The plan of a run and its cost; nothing was written."""
-
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
 
 
 def render(show: Callable[[Console], object]) -> str:
@@ -237,7 +221,7 @@ def train(
         preset(Path(config)), _overrides(settings, "training.seed", seed, folder), TrainConfig, dry_run=dry_run
     )
     if dry_run:
-        return DryRun("\n".join(plan_training(options)))
+        return DryRun(text="\n".join(plan_training(options)))
     if options.training.algo == "bc":
         raise InputError("train() takes ppo and reinforce; people's dialogues are cloned by dond train --algo bc")
     options = check_training(options)
@@ -245,7 +229,7 @@ def train(
     with (TrainWatcher if progress else QuietTrainWatcher)(_error_console()) as watcher:
         training = train_in(options, directory, watcher)[0]
     checkpoint = max(checkpoints_in(directory.path), key=lambda path: path.stem)
-    return Trained(directory.path, checkpoint, render(lambda to: print_score(to, training, directory.path)))
+    return Trained(directory.path, checkpoint, text=render(lambda to: print_score(to, training, directory.path)))
 
 
 def clone_people(
@@ -327,12 +311,12 @@ def play_league(
     if dry_run:
         from league.rounds.dry_run import dry_run as print_plan  # loads PyTorch
 
-        return DryRun(render(lambda to: print_plan(to, options)))
+        return DryRun(text=render(lambda to: print_plan(to, options)))
     directory = new_run(Path(options.logging.output_dir).expanduser())
     backend = None if workers == 1 else BackendConfig(kind="process", workers=workers)
     watcher = (PlainWatcher if progress else QuietWatcher)(_error_console())
     outcome = run_league(options, directory, watcher, backend)
-    return PlayedLeague(directory.path, render(lambda to: print_results(to, outcome, directory.path)))
+    return PlayedLeague(directory.path, text=render(lambda to: print_results(to, outcome, directory.path)))
 
 
 def open_league(run: str | Path) -> PlayedLeague:
@@ -357,7 +341,7 @@ def open_league(run: str | Path) -> PlayedLeague:
         print_section(to, ladder(cross, standings, (), confidence, 0, set(), learns=learns))
         print_section(to, crossplay(cross, standings, confidence))
 
-    return PlayedLeague(directory.path, render(show))
+    return PlayedLeague(directory.path, text=render(show))
 
 
 # --- Evaluation -----------------------------------------------------------------------------------------------------
@@ -483,9 +467,9 @@ def evaluate_pair(
     evaluation = pair.evaluate()
     return EvaluatedPair(
         evaluation,
-        render(lambda to: print_evaluation(to, evaluation, stored_human_line())),
         pair.probe() if probe else None,
         pair.diagnose(evaluation, beliefs=beliefs) if diagnose or beliefs else None,
+        text=render(lambda to: print_evaluation(to, evaluation, stored_human_line())),
     )
 
 
@@ -507,7 +491,7 @@ def evaluate_league(
 
     directory = find_run(Path(run).expanduser())
     final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, report=report)
-    return EvaluatedLeague(final, render(lambda to: print_final(to, final)))
+    return EvaluatedLeague(final, text=render(lambda to: print_final(to, final)))
 
 
 # --- Benchmark ------------------------------------------------------------------------------------------------------
@@ -537,8 +521,7 @@ def check_benchmark(
 
     Raises :class:`dond_marl.errors.InputError`, of which :class:`partners.provenance.ProvenanceError` is a kind.
     """
-    from league.bench.run import opponents_of as opponents_of
-    from league.bench.run import provenance, submission_of_run, submission_of_spec
+    from league.bench.run import opponents_of, provenance, submission_of_run, submission_of_spec
 
     if member is None and run is None:
         raise InputError("give a member to measure (an occupant or a checkpoint's .json), or the folder of a league")
@@ -594,7 +577,7 @@ def benchmark(
         replicates=replicates or REPLICATES, workers=workers, report=report,
     )  # fmt: skip
     append(path, row)
-    return BenchmarkResult(row, render(lambda to: print_section(to, result_section(row))))
+    return BenchmarkResult(row, text=render(lambda to: print_section(to, result_section(row))))
 
 
 # --- Values from Python ---------------------------------------------------------------------------------------------

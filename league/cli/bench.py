@@ -17,13 +17,13 @@ examples:
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from dond_marl.errors import InputError
 from league.bench.protocol import REPLICATES
 from league.bench.results import DEFAULT, read
-from league.bench.run import opponents_of as opponents_of
 from league.bench.table import leaderboard, result_section, summary_sentences
 from league.cli.shell import FILE, SEED, Command, Group, WritableFile, integer, output_console, print_line, print_next
 from league.display.tables import print_in_short, print_section
@@ -90,18 +90,13 @@ def command() -> None:
 @click.pass_context
 def run(
     context: click.Context,
+    /,
     policy: str | None,
     against: tuple[str, ...],
     folder: Path | None,
     member: str | None,
-    name: str | None,
-    seed: int | None,
-    declare: str | None,
-    beyond: bool,
-    sample: int | None,
-    replicates: int,
-    workers: int,
     results: Path,
+    **terms: Any,
 ) -> None:
     """Measure WHO and add a line to the results file.
 
@@ -115,18 +110,7 @@ def run(
     console = output_console()
     with console.status("") as status:  # shown on a terminal only
         row = benchmark(
-            policy if folder is None else member,
-            against,
-            run=folder,
-            name=name,
-            seed=seed,
-            declare=declare,
-            beyond=beyond,
-            sample=sample,
-            replicates=replicates,
-            workers=workers,
-            results=results,
-            report=status.update,
+            policy if folder is None else member, against, run=folder, results=results, report=status.update, **terms
         ).row
     print_in_short(console, summary_sentences(row))
     print_section(console, result_section(row))

@@ -29,7 +29,6 @@ from dond_marl.seats import Traits
 from league.cli.shell import Command, output_console, print_line
 from partners.rosters import ROSTERS, load_rosters
 
-TABLE = 132  # columns from which a table is easier to read than a list
 MANY = 6  # parameters that are listed in brief
 # The traits of what a function makes by default, where its annotation says only "a partner"; a test checks them.
 DECLARED = {
@@ -112,8 +111,7 @@ def plain(text: str) -> str:
 @click.command(cls=Command, help=__doc__)
 @click.argument("names", nargs=-1, metavar="[NAME]...", help="occupants to describe in full (all in brief)")
 @click.option("--json", "as_json", is_flag=True, help="as JSON")
-@click.option("--no-color", is_flag=True, help="plain text without colours")
-def command(names: tuple[str, ...], as_json: bool, no_color: bool) -> None:
+def command(names: tuple[str, ...], as_json: bool) -> None:
     """Print all occupants in brief, or the named ones in full."""
     by_name = {entry.name: entry for entry in entries()}
     for name in names:
@@ -124,23 +122,17 @@ def command(names: tuple[str, ...], as_json: bool, no_color: bool) -> None:
     if as_json:
         click.echo(json.dumps([_document(entry) for entry in chosen], indent=2))
         return
-    console = output_console()
-    console.no_color = console.no_color or no_color
-    for part in full(chosen) if names else overview(chosen, console.width):
-        console.print(part)
+    output_console().print(*(full(chosen) if names else overview(chosen)), sep="\n")
 
 
-def overview(shown: Sequence[Entry], width: int) -> Iterator[RenderableType]:
-    """All entries in brief: a table if it fits ``width``, otherwise a list."""
-    if width >= TABLE:
-        yield _catalogue_table(shown)
-    else:
-        for entry in shown:
-            yield _heading(entry)
-            yield _indented(entry.sentence)
-            if entry.parameters:
-                yield _indented(_call_text(entry.parameters), "cyan")
-            yield _indented(entry.source, "dim")
+def overview(shown: Sequence[Entry]) -> Iterator[RenderableType]:
+    """All entries in brief."""
+    for entry in shown:
+        yield _heading(entry)
+        yield _indented(entry.sentence)
+        if entry.parameters:
+            yield _indented(_call_text(entry.parameters), "cyan")
+        yield _indented(entry.source, "dim")
     yield Text(
         f"\n{len(shown)} occupants. Parameters go in brackets, boulware(exponent=2), or in YAML {{kind: boulware, "
         "exponent: 2}. All about one: dond catalogue NAME. Your own: docs/RECIPES.md."
@@ -163,19 +155,6 @@ def full(shown: Sequence[Entry]) -> Iterator[RenderableType]:
         if entry.parameters:
             yield Padding(table, (0, 0, 1, 2), expand=False)
         yield _indented(f"from {entry.module}", "dim")
-
-
-def _catalogue_table(shown: Sequence[Entry]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), expand=True)
-    table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("in a sentence", ratio=6, overflow="fold")
-    table.add_column("parameters", style="cyan", ratio=4, overflow="fold")
-    table.add_column("traits", ratio=3, overflow="fold")
-    table.add_column("source", style="dim", ratio=6, overflow="fold")
-    for entry in shown:
-        cells = (entry.sentence, _call_text(entry.parameters), entry.in_words, entry.source)
-        table.add_row(Text(entry.name), *map(Text, cells))
-    return table
 
 
 def _heading(entry: Entry) -> Text:

@@ -26,16 +26,13 @@ from rich.console import Console
 
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.errors import InputError
-from dond_marl.scenarios.sources import SOURCES
 from league.cli.shell import (
     FILE,
-    MAX_TURNS,
     SEED,
-    SOURCES_HELP,
-    SPLITS_HELP,
     Command,
     Number,
     WritableFile,
+    game_options,
     integer,
     output_console,
     print_line,
@@ -64,18 +61,8 @@ OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose",
     "--run", type=FILE, metavar="FOLDER", help="instead: a league's folder, or a folder of leagues for the newest"
 )
 @click.option("--sampling", is_flag=True, help="with --run: networks sample their acts, as in training")
-@click.option("--scenarios", type=click.Choice(SOURCES), help=f"{SOURCES_HELP} (lewis; of a run: its own)")
-@click.option("--split", metavar="NAME", help=f"{SPLITS_HELP} (test)")
-@click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
+@game_options("test", "; of a run: its own")
 @click.option("--sample", type=integer(1, MOST_SAMPLE), metavar="N", help="play N scenarios (all; 1000 of uniform)")
-@click.option(
-    "--max-turns", type=MAX_TURNS, metavar="N", help="most acts of both seats together (10; of a run: its own)"
-)
-@click.option(
-    "--disagree",
-    type=click.Choice(["ends", "rejects"]),
-    help="whether DISAGREE ends or only rejects (ends; of a run: its own)",
-)
 @click.option("--seed", type=SEED, metavar="N", help="random seed (0; of a run: derived from its own)")
 @click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="confidence of the intervals (0.95)")
 @click.option("--probe", is_flag=True, help="also the gain of better responses, and of more information")

@@ -20,20 +20,17 @@ import secrets
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 import click
 from rich.console import Console
 
 from dond_marl.errors import InputError
-from dond_marl.game import MESSAGE_LENGTH, SEATS, Rules, Triple, as_seat, rest
+from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, as_seat
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.record import GameRecord, RecordError, add_typed_words, from_json, replay, to_line
-from dond_marl.scenarios.sources import SOURCES, open_source, pack
+from dond_marl.scenarios.sources import SourceName, open_source
 from dond_marl.seats import Cause
-from dond_marl.splits import grid
-from dond_marl.yardsticks.solve import solve
-from league.cli.shell import FILE, MAX_TURNS, SEED, SOURCES_HELP, SPLITS_HELP, Command, integer
+from league.cli.shell import FILE, SEED, Command, game_options, integer
 from league.cli.stops import STOPS
 from league.display.game import (
     LeftTheTable,
@@ -47,6 +44,7 @@ from league.display.game import (
     values_table,
 )
 from league.display.session import RECORDS, Sitting, best_response_game, play_game, tally, write_down
+from league.display.svg.frontier import plane_of
 from league.display.typed_lines import help_line
 from partners.equilibrium import check_game
 from partners.human import Human
@@ -66,55 +64,36 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
 @click.option(
     "--seat", type=click.Choice(["0", "1", *SEATS, "random"]), default="random", help="yours; 0 opens (random)"
 )
-@click.option(
-    "--scenarios",
-    type=click.Choice(SOURCES),
-    default="lewis",
-    help=f"{SOURCES_HELP} (lewis)",
-)
-@click.option(
-    "--split",
-    metavar="NAME",
-    help=f"{SPLITS_HELP} (train)",
-)
-@click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)")
+@game_options("train")
 @click.option("--seed", type=SEED, metavar="N", help="random seed (a new one every time; it is shown)")
 @click.option("--games", type=integer(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")
-@click.option("--max-turns", type=MAX_TURNS, default=10, metavar="N", help="most acts of both seats together (10)")
-@click.option(
-    "--disagree",
-    type=click.Choice(["ends", "rejects"]),
-    default="ends",
-    help="whether DISAGREE ends or only rejects (ends)",
-)
 @click.option("--messages", is_flag=True, help=f"each act may carry a message of {MESSAGE_LENGTH} characters")
 @click.option(
     "--secret-claims", is_flag=True, help="acts do not bind; each seat makes one binding secret claim at the end"
 )
 @click.option("--record", type=FILE, metavar="FILE", help=f"games are added here as JSON lines ({RECORDS})")
-@click.option("--no-color", is_flag=True, help="plain text without colours")
 def command(
     partner: str,
     seat: str,
-    scenarios: str,
+    scenarios: SourceName | None,
     split: str | None,
     data_dir: Path | None,
     seed: int | None,
     games: int,
-    max_turns: int,
-    disagree: Literal["ends", "rejects"],
+    max_turns: int | None,
+    disagree: Disagree | None,
     messages: bool,
     secret_claims: bool,
     record: Path | None,
-    no_color: bool,
 ) -> None:
     """Play games with a person at the terminal."""
     _tolerate_encodings()
-    source = open_source(scenarios, split=split, data_dir=data_dir)
+    source = open_source(scenarios or "lewis", split=split, data_dir=data_dir)
     occupant, name = seat_occupant(partner, one_game=True), spec_name(partner)
+    max_turns = max_turns or Rules().max_turns
     if secret_claims and max_turns < 2:
         raise InputError(f"--secret-claims needs --max-turns of at least 2, a claim of each seat; got {max_turns}")
-    rules = Rules(max_turns, disagree, MESSAGE_LENGTH if messages else 0, secret_claims)
+    rules = Rules(max_turns, disagree or "ends", MESSAGE_LENGTH if messages else 0, secret_claims)
     check_game([occupant], rules, source)
     seed = secrets.randbits(31) if seed is None else seed  # a person wants another game every time
     own_seat, book = None if seat == "random" else as_seat(seat), _writable(record)
@@ -122,7 +101,7 @@ def command(
     played: list[GameRecord] = []
     STOPS.message = lambda: _farewell(played, book)
     try:
-        _play(Terminal(Console(highlight=False, color_system=None if no_color else "auto")), sitting, games, played)
+        _play(Terminal(Console(highlight=False)), sitting, games, played)
     except LeftTheTable:
         click.echo(inert(_farewell(played, book)))
 
@@ -189,14 +168,8 @@ def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
         number, reason = record.causes.count(cause), Cause(cause).name
         screen.write(f"{number} of their acts were fallbacks ({reason})", "yellow")
     screen.show(values_table(state, seat), "", "The Pareto frontier:")
-    screen.show(frontier_table(_frontier(record, seat), state, seat))
-
-
-def _frontier(record: GameRecord, seat: int) -> list[Triple]:
-    """The share of ``seat`` in each Pareto-optimal split."""
-    solved = solve(pack([record.scenario]))
-    firsts: list[Triple] = [(a, b, c) for a, b, c in grid(solved.max_count)[solved.pareto.splits[0]].tolist()]
-    return firsts if seat == 0 else [rest(record.scenario.counts, first) for first in firsts]
+    frontier = [spot.items for spot in plane_of(record, seat).frontier]
+    screen.show(frontier_table(frontier, state, seat))
 
 
 def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> None:

@@ -18,16 +18,19 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 from rich.console import Console
 from rich.text import Text
 
 from dond_marl.errors import EXTRAS, InputError, Notice, RunFailure, missing_library, shorten
+from dond_marl.game import Disagree
+from dond_marl.scenarios.sources import SOURCES
 from dond_marl.trust import allow_typed_names
 from league.cli.stops import STOPS
 from league.cli.trust_option import ask_to_trust, with_trust_option
@@ -166,14 +169,33 @@ MAX_TURNS = integer(1, 100)  # as dond_marl.game.Rules has it
 SEED = Number(int, range(2**63).__contains__, "an integer in 0..2**63 - 1")
 
 
-SOURCES_HELP = (
-    "source of items and values: lewis (pools worth 10 to each seat), uniform (any values), self_play and dialogues "
-    "(published games of programs and of people)"
-)
-SPLITS_HELP = (
-    "part of the source; lewis: train, test (held out), paper_test (the paper's), all; uniform: near (5 to 7 items), "
-    "beyond (fewer or more); dialogues: train, val, test"
-)
+def game_options(split: str, of_run: str = "") -> Callable[[Any], Any]:
+    """The options of the games: where scenarios come from, and the rules; their defaults are ``None``.
+
+    ``split``: the default split in words; ``of_run``: words on the defaults with --run.
+    """
+    options = (
+        click.option(
+            "--scenarios",
+            type=click.Choice(SOURCES),
+            help="source of items and values: lewis (pools worth 10 to each seat), uniform (any values), self_play and "
+            f"dialogues (published games of programs and of people) (lewis{of_run})",
+        ),
+        click.option(
+            "--split",
+            metavar="NAME",
+            help="part of the source; lewis: train, test (held out), paper_test (the paper's), all; uniform: near (5 "
+            f"to 7 items), beyond (fewer or more); dialogues: train, val, test ({split})",
+        ),
+        click.option("--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (data)"),
+        click.option("--max-turns", type=MAX_TURNS, metavar="N", help=f"most acts of both seats together (10{of_run})"),
+        click.option(
+            "--disagree",
+            type=click.Choice(get_args(Disagree)),
+            help=f"whether DISAGREE ends or only rejects (ends{of_run})",
+        ),
+    )
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
 def config_option(example: str, **options: Any) -> Callable[[Any], Any]:

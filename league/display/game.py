@@ -20,7 +20,6 @@ from dond_marl.game import (
     Act,
     Action,
     Ending,
-    Outcome,
     Rules,
     State,
     Triple,
@@ -223,17 +222,33 @@ def opening(partner: str, seat: int, rules: Rules, game: int, games: int) -> str
     return f"{which}you are {SEATS[seat]}{you}; they are {partner}{other} · at most {rules.max_turns} acts"
 
 
-def ending(state: State, seat: int) -> str:
-    """The outcome of the finished game in a sentence, for the person in ``seat``."""
+def ending_text(state: State, seat: int) -> tuple[str, str]:
+    """The ending for the person in ``seat``: a word, and a sentence."""
     outcome = state.outcome
     assert outcome is not None
+    actor = "You" if (len(state.history) - 1) % 2 == seat else "They"
+    if outcome.ending is Ending.AGREE:
+        return "Deal!", f"{actor} accepted."
+    if outcome.ending is Ending.DISAGREE:
+        return "No deal.", f"{actor} walked away."
+    if outcome.ending is Ending.ILLEGAL:
+        return "No deal.", "A rule was broken."
+    if state.rules.secret_claims:
+        text = claims_end(state)
+        return "Deal!" if outcome.deal else "No deal.", f"{text[0].upper()}{text[1:]}."
+    how = "Time is up" if outcome.ending is Ending.TURN_LIMIT else f"{actor} stopped the talk"
     if outcome.deal:
-        fit = f"Deal, as {claims_end(state)}" if state.rules.secret_claims else "Deal, as time is up and the claims fit"
-        how = {Ending.AGREE: "Deal", Ending.END: "Deal, as the claims fit"}
-        words = how.get(outcome.ending, fit)
-        mine, theirs = outcome.scores[seat], outcome.scores[1 - seat]
-        return f"{words}: you get {points(mine)}, they get {points(theirs)}."
-    return f"No deal, 0 points for both: {_why(state, outcome, seat)}."
+        return "Deal!", f"{how}, and the claims fit."
+    why = "not both had claimed" if None in state.claims else "the claims do not fit"
+    return "No deal.", f"{how}, and {why}."
+
+
+def ending(state: State, seat: int) -> str:
+    """The outcome of the finished game and both scores, for the person in ``seat``."""
+    outcome = state.outcome
+    assert outcome is not None
+    scores = f"you get {points(outcome.scores[seat])}, they get {points(outcome.scores[1 - seat])}"
+    return f"{' '.join(ending_text(state, seat))} In points: {scores}."
 
 
 def values_table(state: State, seat: int) -> Table:
@@ -284,19 +299,6 @@ def _urgency(state: State) -> str:
     if state.turns_remaining == 1:
         return " · the last act of all: agree, or claim exactly what they leave you"
     return " · your last act" if state.turns_remaining == 2 else ""
-
-
-def _why(state: State, outcome: Outcome, seat: int) -> str:
-    last_was_mine = state.history and (len(state.history) - 1) % 2 == seat
-    if outcome.ending is Ending.DISAGREE:
-        return f"{SIDES[bool(last_was_mine)]} walked away"
-    if state.rules.secret_claims:
-        return claims_end(state)
-    without = [SIDES[number == seat] for number in (seat, 1 - seat) if state.claims[number] is None]
-    why = f"{' and '.join(without)} claimed nothing" if without else "the two claims do not add up to the pool"
-    if outcome.ending is Ending.TURN_LIMIT:
-        return f"time is up and {why}"
-    return f"{SIDES[bool(last_was_mine)]} ended the talk and {why}"
 
 
 def _items(rows: Sequence[Row], heading: str) -> Table:

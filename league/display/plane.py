@@ -31,7 +31,7 @@ SIZE = (10.4, 6.4)  # inches
 DOTS = 160  # per inch
 DIRECTIONS = 361  # of the search for the frontier; the sides of a polygon of means
 LARGEST_CIRCLE, SMALLEST_CIRCLE = 900, 10  # square points of ink, for the commonest outcome and for the rarest
-NEAR = 2.0  # points of ten from the Nash point: what is farther is not in the closer view
+LONGEST_NAME = 34  # characters
 BIN = 0.25  # points of ten: outcomes nearer than that share a circle where scores are no whole points of ten
 MOST_PLACES = 121  # different outcomes that are shown one by one, as where every score is a whole point of ten
 INK, FAINT, PAPER, GRID = "#22272e", "#59636e", "#ffffff", "#e6e8eb"
@@ -111,30 +111,21 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, Figures]) -> No
 
     picture = Figure(figsize=SIZE, dpi=DOTS, facecolor=PAPER)
     FigureCanvasAgg(picture)
-    grid = picture.add_gridspec(
-        2, 2, width_ratios=(1.62, 1), height_ratios=(1, 1.05), left=0.07, right=0.985, bottom=0.095, top=0.87
-    )
-    grid.update(wspace=0.16, hspace=0.26)
-    plane, close = picture.add_subplot(grid[:, 0]), picture.add_subplot(grid[0, 1])
-    legend = picture.add_subplot(grid[1, 1])
+    plane = picture.add_axes((0.07, 0.095, 0.5, 0.775))
+    open_axes(plane, "")
     pair = (evaluation.member, evaluation.against)
     names = [_named(evaluation, name) for name in pair]
-    marks = list(_marks(evaluation, human))
     edge = _closed(frontier(evaluation.scenarios))
-    for axes in (plane, close):
-        _paper(axes)
-        axes.fill_between(*edge.T, color=REACHABLE, linewidth=0, zorder=0)
-        axes.plot(*edge.T, color=INK, linewidth=1.4, zorder=2)
-        for name, figures, style in marks:
-            _mark(axes, name, figures, style)
-    most = _circles(plane, evaluation)
+    plane.fill_between(*edge.T, color=REACHABLE, linewidth=0, zorder=0)
+    plane.plot(*edge.T, color=INK, linewidth=1.4, zorder=2, label="frontier of means: single games may lie beyond")
+    for name, figures, style in _marks(evaluation, human):
+        _mark(plane, name, figures, style)
+    _circles(plane, evaluation)
     plane.set(xlim=(-0.6, 10.6), ylim=(-0.6, 10.6), xticks=range(11), yticks=range(11), aspect="equal", anchor="W")
     plane.set_xlabel(f"points of ten of {names[0]}", color=INK)
     plane.set_ylabel(f"points of ten of {names[1]}, its partner", color=INK)
-    _zoom(close, marks)
-    (left, right), (bottom, top) = close.get_xlim(), close.get_ylim()
-    plane.indicate_inset((left, bottom, right - left, top - bottom))
-    _legend(legend, marks, most, evaluation.confidence)
+    title = f"own, partner's mean; crosses: {evaluation.confidence:.0%} intervals, over scenarios"
+    plane.legend(loc="upper left", bbox_to_anchor=(1.03, 1.0), frameon=False, fontsize=8.8, title=title)
     played, best = evaluation.played.figures[BOTH], evaluation.best
     of_best = "" if best is None else f", {evaluation.shares[best.name][BOTH].mean:.1%} of the {best.name}'s"
     played_by = (f" ({evaluation.protocols[x]})" if x in evaluation.protocols else "" for x in pair)
@@ -159,9 +150,7 @@ def _marks(evaluation: Evaluation, human: Mapping[str, Figures]) -> Iterator[tup
     """Every mean point: its name in the legend, its figures and how it is drawn, the member last and so on top."""
     last = ultimatum_seat(evaluation.rules)
     for line in evaluation.points:
-        if (
-            line.name == LAST and last is not None
-        ):  # the mean over seats has no meaning: the ultimatum belongs to one seat
+        if line.name == LAST and last is not None:  # one seat has the ultimatum: the mean over seats has no meaning
             yield f"ultimatum: its own, as seat_{last}", line.figures[f"seat_{last}"], STYLES[LAST]
             yield "ultimatum: its partner's", line.figures[f"seat_{1 - last}"], STYLES[LAST]._replace(marker="^")
         elif line.name != LAST:
@@ -181,7 +170,7 @@ def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
         xerr=np.nan_to_num(own.margin),
         yerr=np.nan_to_num(left.margin),
         fmt=style.marker,
-        label=name,
+        label=f"{name}: {own.mean:.2f}, {left.mean:.2f}",
         color=style.colour,
         markersize=style.size,
         markerfacecolor="none" if style.hollow else style.colour,
@@ -192,8 +181,8 @@ def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
     )
 
 
-def _circles(axes: Axes, evaluation: Evaluation) -> int:
-    """Draw where games landed; the number of games of the largest circle."""
+def _circles(axes: Axes, evaluation: Evaluation) -> None:
+    """Draw where games landed."""
     outcomes = join_seats(evaluation.played.seats)
     places, number = score_pairs(outcomes)
     if len(places) > MOST_PLACES:
@@ -203,61 +192,8 @@ def _circles(axes: Axes, evaluation: Evaluation) -> int:
     if not outcomes.deal.all():
         axes.annotate("no deal", (0, 0), (22, 0), textcoords="offset points", va="center", fontsize=8.8, color=FAINT)
     ink = np.maximum(LARGEST_CIRCLE * number / most, SMALLEST_CIRCLE)
-    axes.scatter(places[:, 0], places[:, 1], s=ink, color=GAMES, alpha=0.75, linewidth=0, zorder=1)
-    return most
-
-
-def _zoom(axes: Axes, marks: list[tuple[str, Figures, Style]]) -> None:
-    """The neighbourhood of the Nash point, where marks overlap."""
-    own, left = (np.array([getattr(figures, name).mean for _, figures, _ in marks]) for name in ("points", "left"))
-    nash = [name for name, _, _ in marks].index(NASH)
-    near = np.hypot(own - own[nash], left - left[nash]) < NEAR
-    own, left = own[near], left[near]
-    middle = (own.max() + own.min()) / 2, (left.max() + left.min()) / 2
-    reach = max(np.ptp(own), np.ptp(left), 1.0) / 2 + 0.25
-    axes.set(xlim=(middle[0] - reach * 1.2, middle[0] + reach * 1.2), ylim=(middle[1] - reach, middle[1] + reach))
-    axes.set_title("the means around the Nash point, closer", fontsize=9.5, color=FAINT, loc="left")
-
-
-def _legend(axes: Axes, marks: list[tuple[str, Figures, Style]], most: int, confidence: float) -> None:
-    """A table of the marks with their coordinates, in an area of its own: nothing is covered."""
-    axes.set(xlim=(0, 1), ylim=(0, 1))
-    axes.axis("off")
-    rows = len(marks) + 4
-    step = 1 / rows
-    axes.text(1.0, 1 - step / 2, "own, partner's", ha="right", va="center", fontsize=8.5, color=FAINT)
-    for place, (name, figures, style) in enumerate(reversed(marks), start=1):
-        height = 1 - (place + 0.5) * step
-        axes.plot(
-            0.03,
-            height,
-            style.marker,
-            color=style.colour,
-            markersize=min(style.size, 9),
-            markerfacecolor="none" if style.hollow else style.colour,
-            markeredgecolor=style.colour,
-            clip_on=False,
-        )
-        axes.text(0.08, height, name, va="center", fontsize=8.8, color=INK)
-        means = f"{figures.points.mean:.2f}, {figures.left.mean:.2f}"
-        axes.text(1.0, height, means, ha="right", va="center", fontsize=8.8, color=INK)
-    height = 2.5 * step
-    axes.plot([0.005, 0.055], [height, height], color=INK, linewidth=1.4)
-    axes.text(0.08, height, "frontier of means: single games may lie beyond", va="center", fontsize=8.8, color=INK)
-    height = 1.5 * step
-    axes.scatter(0.03, height, s=110, color=GAMES, alpha=0.75, linewidth=0)
-    axes.text(0.08, height, f"where games landed (largest circle: {most:,})", va="center", fontsize=8.8, color=INK)
-    note = f"crosses: {confidence:.0%} intervals of means, over scenarios"
-    axes.text(0.08, 0.5 * step, note, va="center", fontsize=8.8, color=FAINT)
-
-
-def _paper(axes: Axes) -> None:
-    axes.set_axisbelow(True)
-    axes.grid(color=GRID, linewidth=0.7)
-    axes.tick_params(colors=FAINT, labelsize=8.5, length=0)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color("#b6bcc4")
+    label = f"where games landed (largest circle: {most:,})"
+    axes.scatter(places[:, 0], places[:, 1], s=ink, color=GAMES, alpha=0.75, linewidth=0, zorder=1, label=label)
 
 
 def _closed(edge: Doubles) -> Doubles:
@@ -267,8 +203,6 @@ def _closed(edge: Doubles) -> Doubles:
 
 
 def _named(evaluation: Evaluation, name: str) -> str:
-    return _cut(short_names((evaluation.member, evaluation.against)).get(name, name))
-
-
-def _cut(name: str, length: int = 34) -> str:
-    return name if len(name) <= length else f"{name[: length - 1]}…"
+    """The short name of a member, cut to the room in the figure."""
+    short = short_names((evaluation.member, evaluation.against)).get(name, name)
+    return short if len(short) <= LONGEST_NAME else f"{short[: LONGEST_NAME - 1]}…"

@@ -1,15 +1,13 @@
 """Renderers of a report: one HTML file that needs nothing else, and a JSON document for programs.
 
 The HTML file holds its style sheet and its drawings, runs no script and loads nothing: a content security policy in its
-head enforces that. Jinja escapes all text. A drawing can be saved through a link that contains it.
+head enforces that. Jinja escapes all text.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
-from base64 import b64encode
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,8 +40,6 @@ from league.tables.figures import format_cell, format_number
 TEMPLATES = Path(__file__).parent
 MOST_CELLS = 60  # members across a heat map; JSON holds all
 MOST_ROWS = 400  # of any table
-LEGEND_KEY = re.compile(r'<i class="key hue(\d)"></i>(.*?)<b>')  # a line's name in the legend of a drawing
-VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
 def report_html(report: Report) -> str:
@@ -88,7 +84,7 @@ def _templates() -> Environment:
     engine.filters |= {"parts": cell_parts, "format_cell": format_cell, "format_number": format_number}
     engine.globals |= {
         "kind_of": _kind, "place_of_n": _place_of_n, "shared_n": shared_n, "common_n": common_n,
-        "whisker_ends": _whisker_ends, "svg_link": svg_link, "range_of_n": _range_of_n, "first_points": _first_points,
+        "whisker_ends": _whisker_ends, "range_of_n": _range_of_n, "first_points": _first_points,
         "whisker": whisker, "heat": _heat, "chart": _chart, "plane": _plane, "pool": _pool,
         "MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS,
     }  # fmt: skip
@@ -168,36 +164,6 @@ def _pool(game: Dialogue) -> list[tuple[str, int, int, int]]:
     """Per type of item: its name, the count, and the value of one to seat_0 and seat_1."""
     scenario = game.record.scenario
     return list(zip((f"{item}s" for item in ITEMS), scenario.counts, *scenario.utilities, strict=True))
-
-
-def svg_link(drawn: Markup) -> str:
-    """A ``data:`` address of the first SVG in ``drawn`` as a file of its own, in light colours; empty without one.
-
-    The file gets the rules of the style sheet that concern drawings, and the legend, which is HTML on the page.
-    """
-    svg = re.search(r"<svg.*?</svg>", str(drawn), flags=re.DOTALL)
-    if svg is None:
-        return ""
-    style = style_sheet()
-    light, _, others = style.partition("}")
-    rules = [
-        light + "}",
-        *(line for line in others.splitlines() if line.startswith((".chart", ".band", ".dot", ".hue"))),
-    ]
-    head, body = svg[0].removesuffix("</svg>").split(">", 1)
-    names = LEGEND_KEY.findall(str(drawn))
-    across, up = map(float, VIEW_BOX.search(head).groups())  # type: ignore[union-attr]  # every drawing has one
-    head = VIEW_BOX.sub(f'viewBox="0 0 {across:g} {up + 18 * len(names):g}"', head)
-    legend_lines = "".join(
-        f'<circle class="dot hue{hue}" cx="46" cy="{up + 18 * row + 4:g}" r="5"/>'
-        f'<text class="tick" x="58" y="{up + 18 * row + 8:g}">{name}</text>'
-        for row, (hue, name) in enumerate(names)
-    )
-    paper = '<rect width="100%" height="100%" fill="#ffffff"/>'
-    text = (
-        f'{head} xmlns="http://www.w3.org/2000/svg"><style>{" ".join(rules)}</style>{paper}{body}{legend_lines}</svg>'
-    )
-    return f"data:image/svg+xml;base64,{b64encode(text.encode()).decode()}"
 
 
 def _block_json(block: Block) -> dict[str, Any]:

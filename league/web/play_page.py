@@ -23,10 +23,9 @@ from dond_marl.game import Act, Action, State, Triple, apply
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.records.transcript import as_message
 from dond_marl.scenarios.sources import Scenarios
-from league.display.game import warning
+from league.display.game import ending_text, warning
 from league.display.sentences import AmbiguousLine, Misread
 from league.display.session import Sitting
-from league.display.svg.frontier import ending_text
 from league.display.svg.markup import Markup
 from league.display.typed_lines import MAX_CHARACTERS, ReadAct, TableCommand, read_line
 from league.web.after_game import GameAddress, analysis_panel, best_response_line, result

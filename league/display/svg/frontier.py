@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.game import ITEMS, Ending, State, Triple, rest
+from dond_marl.game import ITEMS, State, Triple, rest
 from dond_marl.records.record import GameRecord
 from dond_marl.records.transcript import describe_items
 from dond_marl.scenarios.sources import pack
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve, split_scores
-from league.display.game import claims_end
 from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, element, joined, numbers_table, points, svg
 
@@ -101,27 +100,6 @@ def _one_sided(at: Plane, nash: Spot) -> str:
         return f"{text} No split would have given both sides something."
     fair = f"{describe_items(nash.items)} for {at.names[0]}, {nash.mine} points to {nash.theirs}"
     return f"{text} A fair one was there: {fair}."
-
-
-def ending_text(state: State, seat: int) -> tuple[str, str]:
-    """The ending for the person in ``seat``: a word, and a sentence."""
-    outcome = state.outcome
-    assert outcome is not None
-    actor = "You" if (len(state.history) - 1) % 2 == seat else "They"
-    if outcome.ending is Ending.AGREE:
-        return "Deal!", f"{actor} accepted."
-    if outcome.ending is Ending.DISAGREE:
-        return "No deal.", f"{actor} walked away."
-    if outcome.ending is Ending.ILLEGAL:
-        return "No deal.", "A rule was broken."
-    if state.rules.secret_claims:
-        text = claims_end(state)
-        return "Deal!" if outcome.deal else "No deal.", f"{text[0].upper()}{text[1:]}."
-    how = "Time is up" if outcome.ending is Ending.TURN_LIMIT else f"{actor} stopped the talk"
-    if outcome.deal:
-        return "Deal!", f"{how}, and the claims fit."
-    why = "not both had claimed" if None in state.claims else "the claims do not fit"
-    return "No deal.", f"{how}, and {why}."
 
 
 def drawing(at: Plane) -> Markup:

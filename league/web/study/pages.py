@@ -26,8 +26,7 @@ from starlette.staticfiles import StaticFiles
 from dond_marl.errors import InputError, error_line
 from dond_marl.game import Act, Action, Triple
 from dond_marl.trust import require_trust
-from league.display.game import warning
-from league.display.svg.frontier import ending_text
+from league.display.game import ending_text, warning
 from league.display.svg.markup import Markup, points
 from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.ledger.trusted_names import read_settings, write_settings

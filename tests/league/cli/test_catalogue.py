@@ -65,15 +65,14 @@ def test_the_traits_of_whom_depends_on_its_parameters_are_not_made_up():
     assert by_name["human"].in_words == "a person"
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 131, 132, 160, 240])
+@pytest.mark.parametrize("width", [60, 100, 240])
 def test_every_word_is_there_on_any_width(width):
-    text = rendered(overview(entries(), width), width)
+    text = rendered(overview(entries()), width)
     assert max(map(len, text.splitlines())) <= width and "…" not in text
     words = "".join(text.split())
     for entry in entries():
         assert entry.name in text
-        if width < 132:  # in a table, cells stand side by side
-            assert "".join(entry.sentence.split()) in words and "".join(entry.source.split()) in words
+        assert "".join(entry.sentence.split()) in words and "".join(entry.source.split()) in words
 
 
 @pytest.mark.parametrize("width", [40, 60, 160])
@@ -97,13 +96,13 @@ def test_every_parameter_of_a_scripted_partner_has_a_meaning_and_a_range():
 
 
 def test_color_is_used_where_there_is_color():
-    assert "\x1b[" in rendered(overview(entries(), 100), 100, "standard")
-    assert "\x1b[" not in rendered(overview(entries(), 100), 100)
+    assert "\x1b[" in rendered(overview(entries()), 100, "standard")
+    assert "\x1b[" not in rendered(overview(entries()), 100)
 
 
 def test_names_and_text_from_somebody_else_are_printed_inert():
     entry = Entry("[red]x[/red]", "Says [bold]this[/bold].", "[link=x]y", {}, None, "m", "Says [bold]this[/bold].", {})
-    for parts in (overview([entry], 60), overview([entry], 160), full([entry])):
+    for parts in (overview([entry]), full([entry])):
         text = rendered(parts, 160)
         assert "[red]x[/red]" in text and "[bold]this[/bold]" in text
 

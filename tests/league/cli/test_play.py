@@ -70,7 +70,7 @@ def sit(monkeypatch, tmp_path, *lines, columns=80, **changed):
     usual = {"partner": "pushover", "seat": "0", "seed": 3, "record": "games.jsonl"}
     options = {name: value for name, value in {**usual, **changed}.items() if value is not None}
     words = (word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value))
-    return dond("play", "--no-color", *words)
+    return dond("play", *words)
 
 
 def recorded(path):

@@ -32,9 +32,9 @@ from dond_marl.seats import HINT_WIDTH
 from dond_marl.statistics import points_of_ten
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
-from league.display.game import steps
+from league.display.game import ending_text, steps
 from league.display.session import Sitting
-from league.display.svg.frontier import drawing, ending_text, plane_of, verdict
+from league.display.svg.frontier import drawing, plane_of, verdict
 from league.display.svg.markup import Markup, element, joined
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger
