@@ -25,11 +25,13 @@ import click
 from rich.console import Console
 
 from dond_marl.errors import InputError
-from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, as_seat
+from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, Triple, as_seat, rest
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.record import GameRecord, RecordError, add_typed_words, from_json, replay, to_line
-from dond_marl.scenarios.sources import SourceName, open_source
+from dond_marl.scenarios.sources import SourceName, open_source, pack
 from dond_marl.seats import Cause
+from dond_marl.splits import grid
+from dond_marl.yardsticks.solve import solve
 from league.cli.shell import FILE, SEED, Command, game_options, integer
 from league.cli.stops import STOPS
 from league.display.game import (
@@ -44,7 +46,6 @@ from league.display.game import (
     values_table,
 )
 from league.display.session import RECORDS, Sitting, best_response_game, play_game, tally, write_down
-from league.display.svg.frontier import plane_of
 from league.display.typed_lines import help_line
 from partners.equilibrium import check_game
 from partners.human import Human
@@ -168,8 +169,14 @@ def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
         number, reason = record.causes.count(cause), Cause(cause).name
         screen.write(f"{number} of their acts were fallbacks ({reason})", "yellow")
     screen.show(values_table(state, seat), "", "The Pareto frontier:")
-    frontier = [spot.items for spot in plane_of(record, seat).frontier]
-    screen.show(frontier_table(frontier, state, seat))
+    screen.show(frontier_table(_frontier(record, seat), state, seat))
+
+
+def _frontier(record: GameRecord, seat: int) -> list[Triple]:
+    """The share of ``seat`` in each Pareto-optimal split."""
+    solved = solve(pack([record.scenario]))
+    firsts: list[Triple] = [(a, b, c) for a, b, c in grid(solved.max_count)[solved.pareto.splits[0]].tolist()]
+    return firsts if seat == 0 else [rest(record.scenario.counts, first) for first in firsts]
 
 
 def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> None:
