@@ -6,7 +6,7 @@
     ├── InputError   invalid input (exit code 2): a setting (ConfigError, ScenarioError, RewardError,
     │                OccupantNameError), an action (InvalidAction), an input file (RecordError, DataError,
     │                CheckpointError), an optional library that is not installed (MissingLibrary),
-    │                a file of somebody else's that is not trusted (UntrustedError)
+    │                a file of another person that is not trusted (UntrustedError)
     └── RunFailure   a failure at run time (exit code 1): of a component (OccupantError, PartnerError, HinterError,
                      JudgeError, BackendError, FetchError), of a run folder that is damaged or in use (RunError,
                      LedgerError, BlobError), or a call out of order (OrderError)
@@ -67,7 +67,8 @@ class UntrustedError(InputError):
         effects = "; ".join(hazards[:5]) + (" ..." if len(hazards) > 5 else "")
         super().__init__(
             f"{place} was not made by you on this machine and is not trusted, so nothing that it names is used: it "
-            f"{effects}. If you trust whoever made it, add --trust"
+            f"{effects}. If you trust its author, add --trust (in Python: "
+            "dond_marl.trust.trust_everything())"
         )
 
 

@@ -1,4 +1,4 @@
-"""Reading of files that may come from somebody else: regular files only, and no more than a bound.
+"""Reading of files that may come from another person: regular files only, and no more than a bound.
 
 A FIFO would block its reader for ever, and a device such as ``/dev/zero`` has no end.
 """

@@ -1,4 +1,4 @@
-"""Trust: whether names in files made by somebody else may run code, start programs, query servers or use keys.
+"""Trust: whether names in files made by another person may run code, start programs, query servers or use keys.
 
 Run folders, checkpoints, results and recorded games name occupants, rewards and settings. Most names are harmless
 (``boulware(exponent=4)``). A *hazard* is a part of a name that reaches outside the project: code in a file, a program,

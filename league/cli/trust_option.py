@@ -38,7 +38,7 @@ def ask_to_trust(error: BaseException) -> bool:
     click.echo(f"{cause.place} was not made by you on this machine. What it names", err=True)
     for hazard in cause.hazards:
         click.echo(f"  {hazard}", err=True)
-    if not click.confirm("Do you trust whoever made it?", err=True):
+    if not click.confirm("Do you trust its author?", err=True):
         return False
     trust_document(cause)
     return True

@@ -64,7 +64,7 @@ def _occupant(value: object) -> object:
             check_spec(spec)  # made when the league begins: reading settings reads no weights
         else:
             seat_occupant(spec)
-    except UntrustedError:  # a stored run of somebody else: its settings can be read, the occupant cannot be made
+    except UntrustedError:  # a stored run of another person: its settings can be read, the occupant cannot be made
         return spec
     except OccupantNameError as error:
         cut = isinstance(value, str) and value.count("(") != value.count(")")
