@@ -12,11 +12,12 @@ from pathlib import Path
 
 from dond_marl.batch import Games
 from dond_marl.errors import UntrustedError
-from dond_marl.occupants import OccupantNameError
+from dond_marl.occupants import OccupantNameError, parse_spec
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from dond_marl.seats import Partner
+from dond_marl.trust import refuse_hazards
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
 from league.settings.read import Config
@@ -52,6 +53,9 @@ def replay_leg(
         for name in leg.seats:
             blob = before[name].blob if name in before else members[name].blob
             partner = (instead or {}).get(name)
+            spec = members[name].spec
+            if partner is None and spec is not None and refuse_hazards(*parse_spec(spec)) is not None:
+                return f"cannot be replayed: {name} is not trusted, so it is not run"
             if partner is None and members[name].costly:
                 return f"cannot be replayed: {name} would be queried"
             players.append(SEATING.partner(Entrant(members[name], blob), Place(blobs)) if partner is None else partner)
