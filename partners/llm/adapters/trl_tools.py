@@ -1,9 +1,9 @@
 """The game as an environment of TRL's trainers: ``GRPOTrainer(environment_factory=Negotiation)``, acts as tools.
 
-TRL (1.16) makes one instance per rollout, calls ``reset`` with the row of the data set, appends its result to the last
-message, offers every other public method as a tool, returns errors of tools to the model and calls ``get_reward`` at
-the end. TRL is not imported here. Rows: :func:`partners.llm.adapters.spoken.rows`, each with a ``prompt`` of at
-least one message.
+TRL (1.16) makes one instance per rollout of a batch, calls ``reset`` with the row of the data set, if there is one,
+appends its result to the last message, offers every other public method as a tool, returns errors of tools to the model
+and calls ``get_reward`` at the end. TRL is not imported here. Rows: :func:`partners.llm.adapters.spoken.rows`, each
+with a ``prompt`` of at least one message.
 """
 
 from __future__ import annotations
@@ -40,10 +40,17 @@ class Negotiation:
     def __init__(self) -> None:
         self._partner = seat_occupant(self.opponent, one_game=True)
         self._game: SpokenGame | None = None
+        self._number = 0  # of the next game that has no row
 
     def reset(self, **row: Any) -> str:
-        """Begin the game of ``row``, by default the first game; other fields of ``row`` are ignored."""
-        game = self._game = SpokenGame(row if "counts" in row else rows(1)[0], self.manner, self._partner)
+        """Begin the game of ``row``, without one the next training game; other fields of ``row`` are ignored.
+
+        Without a data set the instances of a trainer, which it resets together, begin the same game in each step.
+        """
+        if "counts" not in row:
+            row = dict(rows(1, start=self._number)[0])
+            self._number += 1
+        game = self._game = SpokenGame(row, self.manner, self._partner)
         return self._update() if game.over else f"{game.render(OPENING)}{self._update()}"
 
     def propose(self, books: int, hats: int, balls: int) -> str:

@@ -106,3 +106,10 @@ def test_trl_illegal_act_raises_and_game_goes_on():
     told = env.propose(*row["counts"])
     assert "you keep" in told or "over" in told
     assert env.reset().startswith("You bargain") and env.get_reward() == 0.0
+
+
+def test_trl_without_a_data_set_deals_another_game_each_time():
+    first, second = Negotiation(), Negotiation()
+    openings = [first.reset() for _ in range(4)]
+    assert len(set(openings)) == 4 and openings == [second.reset() for _ in range(4)]
+    assert openings[1] == Negotiation().reset(**rows(2)[1])
