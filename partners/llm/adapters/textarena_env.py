@@ -1,8 +1,8 @@
-"""The game as an environment of TextArena: import this module, then ``textarena.make("DealOrNoDeal-v0")``.
+"""The game as an environment of TextArena, whose rewards are own points (0 to the pool's value), not win and loss.
 
-Both seats get the shipped prompt and reply with one JSON object. Neither sees the other's text, but its acts are in the
-prompt. Rewards are own points, not win and loss. Tested with TextArena 0.7.4; not in the extras:
-``pip install textarena``.
+Import this module, then ``textarena.make("DealOrNoDeal-v0")``; ``-train`` shows the latest board only, ``-raw`` has no
+wrappers. Each seat gets the shipped prompt at its first turn, then both sides' acts and a board, and replies with one
+JSON object. Neither sees the other's text. Tested with TextArena 0.7.4; not in the extras: ``pip install textarena``.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 import textarena as ta
-from textarena.wrappers import LLMObservationWrapper
+from textarena.wrappers import GameMessagesAndCurrentBoardObservationWrapper, LLMObservationWrapper
 
+from dond_marl.records.transcript import describe_act, transcript
 from dond_marl.scenarios.sources import SourceName
 from partners.llm.adapters.spoken import Manner, SpokenGame, rows
-from partners.llm.prompt import CORRECTIONS
+from partners.llm.prompt import CORRECTIONS, Template
 
 NAME = "DealOrNoDeal-v0"
+# Wrappers by the suffix of the name; -raw, which has none, is added by TextArena.
+WRAPPERS = {"default": [LLMObservationWrapper], "-train": [GameMessagesAndCurrentBoardObservationWrapper]}
+BOARD = Template("""Turns remaining, this one included: {turns} of {max_turns}
+The partner's latest offer leaves you: {last_offer_csv} (worth {offer_points} points to you)
+Acts open to you now: {legal_acts}""")
 
 
 class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
@@ -55,6 +61,8 @@ class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
         player = self.state.current_player_id
         self.state.logs.append((player, action))
         refused = self.game.read(action)
+        if refused is None:
+            self._describe_last_act(player)
         if refused is not None and not self.game.over:
             self.state.set_invalid_move(reason=CORRECTIONS[refused])
         elif self.game.over:
@@ -64,10 +72,25 @@ class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
             self._show()
         return bool(done), dict(info)
 
+    def get_board_str(self) -> str:
+        """The game so far with both players' values, for TextArena's render wrappers."""
+        return transcript(self.game.state)
+
     def _show(self) -> None:
+        if self.game.refused is not None:  # TextArena shows the correction
+            return
         player = self.state.current_player_id
-        if self.game.refused is None:  # otherwise TextArena shows the correction
-            self.state.add_observation(self.game.prompt, ta.ObservationType.PROMPT, to_id=player)
+        if len(self.game.state.history) == player:  # its first turn
+            prompt = f"You are Player {player}.\n{self.game.prompt}"
+            self.state.add_observation(prompt, ta.ObservationType.PROMPT, to_id=player)
+        self.state.add_observation(self.game.render(BOARD), ta.ObservationType.GAME_BOARD, to_id=player)
+
+    def _describe_last_act(self, mover: int) -> None:
+        """Show the last act to the players who have their prompt; the prompt of player 1 holds the first act."""
+        turn = len(self.game.state.history) - 1
+        message = f"Player {mover}: {describe_act(self.game.state, turn)}"
+        for player in (0, 1) if turn else (0,):
+            self.state.add_observation(message, ta.ObservationType.GAME_ACTION_DESCRIPTION, to_id=player)
 
     def _end(self, given_up_by: int | None) -> None:
         outcome = self.game.state.outcome
@@ -79,4 +102,4 @@ class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
         self.state.done = True
 
 
-ta.register(NAME, DealOrNoDealEnv, [LLMObservationWrapper])
+ta.envs.register_with_versions(NAME, DealOrNoDealEnv, WRAPPERS)

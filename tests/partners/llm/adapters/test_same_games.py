@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from dond_marl.envs.turn import only_action, turn_of
-from dond_marl.game import Act, Ending, apply
+from dond_marl.game import Act, Action, Ending, apply
 from dond_marl.occupants import seat_occupant
 from partners.best_response import BestResponse
 from partners.llm.adapters.spoken import SpokenGame, rows
@@ -85,6 +85,24 @@ def test_textarena(games):
         rewards, info = env.close()
         assert (rewards[0], rewards[1]) == game.returns and turns == [[], []]
         assert info[0]["reason"] in Ending.__members__ and not info[0]["invalid_move"]
+
+
+@pytest.mark.parametrize(("suffix", "most"), [("", 2.0), ("-train", 1.5)])
+def test_textarena_shows_the_rules_once(suffix, most):
+    textarena = pytest.importorskip("textarena", reason="pip install textarena")
+    from partners.llm.adapters.textarena_env import NAME, DealOrNoDealEnv
+
+    env = textarena.make(f"{NAME}{suffix}")
+    env.reset(num_players=2, seed=0)
+    done, seen = False, list[str]()
+    while not done:
+        _, text = env.get_observation()
+        seen.append(text)
+        done, _ = env.step(reply_line(Action(Act.PROPOSE, (0, 0, 0)), 0.5))
+    assert len(seen) == 10 and len(seen[-1]) < most * len(seen[0])
+    for turn, text in enumerate(seen):
+        assert text.count("The game now:") == 1 and f"included: {10 - turn} of 10" in text
+    assert isinstance(textarena.make(f"{NAME}-raw"), DealOrNoDealEnv)
 
 
 @sizes
