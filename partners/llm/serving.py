@@ -2,8 +2,8 @@
 
 ``POST /v1/chat/completions`` takes the last message of the user, which must be a prompt of this game, and answers with
 one legal line of JSON; ``GET /v1/models`` lists the occupants. The server listens on the loopback address only, and
-refuses requests that name another host, as a page in a browser would. Source of the shapes: OpenAI's API reference,
-chat completions and models.
+refuses requests without a local ``Host``, or with a foreign ``Origin``, which pages in a browser send. Source of the
+shapes: OpenAI's API reference, chat completions and models.
 
 A prompt is parsed by its own template, turned into a regular expression, so that the two cannot differ. Values that the
 prompt hides are zeros, as in the seat's own view. Messages are parsed; games with secret claims are not.
@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
@@ -122,6 +124,11 @@ class PolicyServer(ThreadingHTTPServer):
         """The ``base_url`` for clients."""
         return f"http://{HOST}:{self.server_address[1]}/v1"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Report an error of a request in the terminal; a client that went away is none."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
     def models(self) -> dict[str, Any]:
         """The body of ``GET /v1/models``."""
         entries = [{"id": name, "object": "model", "created": 0, "owned_by": "dond-marl"} for name in self.occupants]
@@ -191,6 +198,13 @@ class _Handler(BaseHTTPRequestHandler):
             status, body = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
         except Exception as error:  # noqa: BLE001  # the occupant's
             status, body = 500, _error(f"the occupant failed: {error_line(error)}", "server_error")
+        self._send(status, body, kind)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what the base class refuses, such as other methods, as JSON."""
+        self._send(code, _error(message or explain or HTTPStatus(code).phrase, "invalid_request_error"))
+
+    def _send(self, status: int, body: bytes, kind: str = "application/json") -> None:
         if status != 200:
             self.close_connection = True  # its body may be unread
         self.send_response(status)
@@ -202,7 +216,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _answer(self, method: str, path: str) -> bytes:
-        if _host(self.headers.get("Host", HOST)) not in _LOCAL_HOSTS:
+        origin = self.headers.get("Origin")
+        if _host(f"//{self.headers.get('Host', '')}") not in _LOCAL_HOSTS or (
+            origin is not None and _host(origin) not in _LOCAL_HOSTS
+        ):
             raise RequestRefused("this server answers this machine only, under 127.0.0.1 or localhost", 403)
         if (method, path) == ("GET", "/v1/models"):
             return json.dumps(self.server.models()).encode()
@@ -227,10 +244,10 @@ class _Handler(BaseHTTPRequestHandler):
         return body
 
 
-def _host(header: str) -> str | None:
-    """The name in a ``Host`` header without the port; ``None`` if it cannot be parsed."""
+def _host(address: str) -> str | None:
+    """The host of an address without its port; ``None`` if there is none."""
     try:
-        return urlsplit(f"//{header}").hostname
+        return urlsplit(address).hostname
     except ValueError:
         return None
 
