@@ -6,6 +6,7 @@ entry-point group "dond_marl.partners", are listed too.
 examples:
   dond catalogue
   dond catalogue boulware llm    # all about these
+  dond catalogue llm_judge       # a reward for training.reward
   dond catalogue --json          # for programs
 """
 
@@ -27,6 +28,7 @@ from rich.text import Text
 from dond_marl.occupants import Factory, OccupantNameError, catalogue, check_spec
 from dond_marl.seats import Traits
 from league.cli.shell import Command, output_console, print_line
+from partners.learning.rewards import REWARDS
 from partners.rosters import ROSTERS, load_rosters
 
 MANY = 6  # parameters that are listed in brief
@@ -57,10 +59,13 @@ class Entry(NamedTuple):
     module: str
     text: str  # its docstring without the list of parameters
     meanings: dict[str, str]  # its parameters by name: effect and allowed values
+    is_reward: bool = False
 
     @property
     def in_words(self) -> str:
         """Its traits in words; a person or a service has only those that it declares."""
+        if self.is_reward:
+            return "a reward for learning"
         if self.traits is None:
             return "traits depend on its parameters"
         exempt = self.traits.remote or self.traits.human
@@ -109,16 +114,20 @@ def plain(text: str) -> str:
 
 
 @click.command(cls=Command, help=__doc__)
-@click.argument("names", nargs=-1, metavar="[NAME]...", help="occupants to describe in full (all in brief)")
+@click.argument(
+    "names", nargs=-1, metavar="[NAME]...", help="occupants or rewards to describe in full (all occupants in brief)"
+)
 @click.option("--json", "as_json", is_flag=True, help="as JSON")
 def command(names: tuple[str, ...], as_json: bool) -> None:
     """Print all occupants in brief, or the named ones in full."""
     by_name = {entry.name: entry for entry in entries()}
+    rewards = {name: entry_of(name, factory)._replace(is_reward=True) for name, factory in REWARDS.items()}
+    described = rewards | by_name
     for name in names:
-        if name not in by_name:
+        if name not in described:
             check_spec(name)  # raises with a suggestion
             raise OccupantNameError(f"{name} is in no catalogue; name one of its entries, without parameters")
-    chosen = [by_name[name] for name in dict.fromkeys(names or by_name)]
+    chosen = [described[name] for name in dict.fromkeys(names or by_name)]
     if as_json:
         click.echo(json.dumps([_document(entry) for entry in chosen], indent=2))
         return

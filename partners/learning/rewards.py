@@ -186,15 +186,15 @@ def reward_name(spec: str) -> str:
 
 
 def _with_parameter_name(spec: str) -> str:
-    """``svo(45)`` as ``svo(angle=45)``: a single unnamed value is the first parameter's."""
+    """``svo(45)`` as ``svo(angle=45)``: an unnamed first value is the first parameter's."""
     try:
         node = ast.parse(spec.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return spec  # parse_spec reports the error
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) != 1 or node.keywords:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) != 1:
         return spec
     first = next(iter(inspect.signature(REWARDS.get(node.func.id, Own)).parameters), "value")
-    return f"{node.func.id}({first}={ast.unparse(node.args[0])})"
+    return ast.unparse(ast.Call(node.func, [], [ast.keyword(first, node.args[0]), *node.keywords]))
 
 
 def _partner_points(earned: Points) -> Points:

@@ -136,3 +136,10 @@ def test_the_command_lists_a_third_partys_occupants_too(tmp_path):
     done = run_dond("catalogue", "theirs", cwd=tmp_path, env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": ""})
     assert done.returncode == 0, done.stderr
     assert "Is easily pleased." in done.stdout and "default 0.3" in done.stdout and "from theirs" in done.stdout
+
+
+def test_rewards_are_described_by_name(capsys):
+    assert dond("catalogue", "llm_judge", "--json") == 0
+    (entry,) = json.loads(capsys.readouterr().out)
+    names = [parameter["name"] for parameter in entry["parameters"]]
+    assert names[0] == "style" and "provider" in names and "max_requests" in names

@@ -138,6 +138,7 @@ def test_rewards_are_per_game(reward):
         (" svo( angle = -22.5 ) ", "svo(angle=-22.5)", SocialValue(-22.5)),
         ("inequity(guilt=0.25, envy=1)", "inequity(envy=1, guilt=0.25)", Inequity(1, 0.25)),
         ("spite(2)", "spite(weight=2)", Spite(2)),
+        ("inequity(1, guilt=0.5)", "inequity(envy=1, guilt=0.5)", Inequity(1, 0.5)),
     ],
 )
 def test_reward_names_are_canonical(spec, name, reward):
@@ -154,6 +155,7 @@ def test_reward_names_are_canonical(spec, name, reward):
         ("svo(400)", "angle must be a number in -180..180; got 400"),
         ("svo(angle=north)", "angle must be a number in -180..180; got 'north'"),
         ("svo(1, 2)", "a reward is written name or name(parameter=value, ...), such as own or svo(angle=45); got"),
+        ("svo(1, angle=2)", "a reward is written"),
         ("svo(angle=1, radius=2)", "the reward 'svo' does not take 'radius'; it takes angle"),
         ("own(3)", "the reward 'own' does not take 'value'; it takes no parameters"),
         ("inequity(envy=1)", "the reward 'inequity' needs guilt, as in inequity(guilt=...)"),
