@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple, get_type_hints
 
@@ -79,8 +79,8 @@ def entries() -> list[Entry]:
     return [entry_of(name, factory) for name, factory in catalogue().items()]
 
 
-def entry_of(name: str, factory: Factory) -> Entry:
-    """The catalogue entry of an occupant, from its factory's docstring and signature."""
+def entry_of(name: str, factory: Callable[..., Any]) -> Entry:
+    """The catalogue entry of an occupant or a reward, from its factory's docstring and signature."""
     text = inspect.getdoc(factory) or ""
     first, _, rest = (plain(part) for part in text.partition("\n\n"))
     source = re.search(r"Source: (.*?)(?:\.(?=\s+[A-Z`]|\s*$)|$)", rest)
