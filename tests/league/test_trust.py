@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import json
 import os
 import shutil
 import sys
@@ -12,7 +15,9 @@ import pytest
 from dond_marl import trust
 from dond_marl.errors import Notice, UntrustedError
 from dond_marl.files import read_bytes
-from dond_marl.occupants import OccupantNameError, pin_spec, seat_occupant
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
+from dond_marl.occupants import OccupantNameError, _run_file, pin_spec, seat_occupant
+from dond_marl.records.record import record_of, to_line
 from league.ledger.ledger import SETTINGS_DIGEST, Ledger, LedgerError, ReadLedger, _digest
 from league.settings.layers import read_yaml, write_yaml
 from league.web.league_follower import DAMAGED, Follower
@@ -319,3 +324,54 @@ def test_weights_that_are_no_regular_file_are_refused_at_once(words, kind, hones
     words = [word.replace("RUN", str(copy)).replace("OUT", str(tmp_path)).replace("service", "main") for word in words]
     done = in_process(*words, cwd=tmp_path)
     assert done.returncode in (0, 1, 2) and "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def training(tmp_path, monkeypatch) -> Path:
+    """The folder of another user's training against their own code, and a file of games that names it."""
+    code, mark = tmp_path / "evil.py", tmp_path / "executed"
+    code.write_text(
+        EVIL.replace("MARK", str(mark)) + "\nfrom partners.scripted.heuristic import Pushover\n\nEvil = Pushover\n"
+    )
+    monkeypatch.setenv("DOND_MARL_HOME", str(tmp_path / "another user"))
+    overrides = (f"env.partner={code}:Evil", "training.num_train_steps=64", "training.rollout=8", "training.num_envs=4")
+    done = in_process(
+        *("train", "--config", "ppo_config.yaml", "--set", f"logging.output_dir={tmp_path / 'runs'}"),
+        *(word for override in (*overrides, "training.hidden=[8]") for word in ("--set", override)),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0 and mark.exists(), done.stderr
+    monkeypatch.setenv("DOND_MARL_HOME", str(tmp_path / "user"))
+    mark.unlink()
+    trust._TYPED.clear()  # from here on as in another process
+    _run_file.cache_clear()
+    return tmp_path / "runs" / "0001"
+
+
+def test_training_of_another_user_is_not_resumed(training, tmp_path):
+    done = in_process("train", "--resume", training)
+    assert done.returncode == 2 and "--trust" in done.stderr and not (tmp_path / "executed").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("push", "RUN", "--dry-run", "--out", "OUT/model"),
+        ("evaluate", "--member", "checkpoint(path='CHECKPOINT')", "--against", "heuristic", "--sample", "4"),
+        ("bench", "CHECKPOINT", "--against", "heuristic", "--sample", "4", "--results", "OUT/results.jsonl"),
+        ("bench", "table", "--results", "OUT/forged.jsonl"),
+        ("data", "transcripts", "replay", "OUT/games.jsonl", "--show", "1"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_checkpoints_results_and_records_run_nothing_that_they_name(words, training, tmp_path):
+    checkpoint = max(training.glob("checkpoints/*.json"))
+    state = apply(State(Scenario((1, 2, 3), ((4, 0, 2), (1, 3, 1))), Rules()), Action(Act.END))
+    game = record_of(state, ("pushover", "pushover"))
+    evil = f"{tmp_path / 'evil.py'}:Evil"
+    (tmp_path / "games.jsonl").write_text(to_line(dataclasses.replace(game, occupants=(evil, evil))) + "\n")
+    (tmp_path / "forged.jsonl").write_text(json.dumps({"format": 1, "submission": {"spec": evil}}) + "\n")
+    replacements = {"RUN": str(training), "CHECKPOINT": str(checkpoint), "OUT": str(tmp_path)}
+    words = [functools.reduce(lambda text, pair: text.replace(*pair), replacements.items(), word) for word in words]
+    done = in_process(*words, cwd=tmp_path)
+    assert "Traceback" not in done.stderr and not (tmp_path / "executed").exists()
