@@ -3,11 +3,13 @@
 Parameters: ``max_turns``, ``disagree``, and ``split``, the part of the ``lewis`` scenarios that chance deals from with
 equal probability. Acts are numbered as in the discrete view (:mod:`dond_marl.splits`), player k is ``seat_k``, returns
 are own points. The observation tensor is the box view's; the information state is a text with the seat's own cards and
-all acts so far. Needs the package ``open_spiel``.
+all acts so far. Information-set search resamples the deal exactly: the other seat's values are uniform over the
+scenarios that agree with the seat's own view. Needs the package ``open_spiel``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -108,6 +110,20 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
         outcome = None if self.table is None else self.table.outcome
         return [0.0, 0.0] if outcome is None else [float(points) for points in outcome.scores]
 
+    def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> DealState:
+        """A state with the same information for ``player``; all of its deals are equally likely.
+
+        ``sampler`` returns a number of [0, 1). The acts so far tell nothing about the other seat's values: no policy
+        of the other seat is assumed.
+        """
+        assert self.table is not None
+        scenario = self.table.scenario
+        deals = _deals_in_view(self.split, scenario.counts, player, scenario.utilities[player])
+        state: DealState = self.get_game().new_initial_state()
+        for action in (deals[int(sampler() * len(deals))], *self.history()[1:]):
+            state.apply_action(action)
+        return state
+
     def __str__(self) -> str:
         return "before the deal" if self.table is None else "\n".join(transcript_lines(self.table))
 
@@ -162,6 +178,14 @@ def _scenarios(split: str) -> Scenarios:
 def _deals(split: str) -> list[tuple[int, float]]:
     size = _scenarios(split).size
     return [(deal, 1 / size) for deal in range(size)]
+
+
+@lru_cache(maxsize=4096)
+def _deals_in_view(split: str, counts: Triple, player: int, utilities: Triple) -> list[int]:
+    """The scenarios in which ``player`` sees these counts and these own values."""
+    table = _scenarios(split)
+    same = (table.counts == counts).all(axis=1) & (table.utilities[:, player] == utilities).all(axis=1)
+    return np.flatnonzero(same).tolist()
 
 
 @lru_cache(maxsize=1024)
