@@ -38,7 +38,16 @@ DISTRIBUTION = {
     "yaml": "pyyaml",
 }
 # In no extra of ours: who plays there has it.
-ELSEWHERE = {"inspect_ai", "kaggle_environments", "open_spiel", "openenv", "pyspiel", "textarena", "verifiers"}
+ELSEWHERE = {
+    "inspect_ai",
+    "kaggle_environments",
+    "open_spiel",
+    "openenv",
+    "pyspiel",
+    "stable_baselines3",
+    "textarena",
+    "verifiers",
+}
 OURS = 2  # distributions of our own choice beside the ecosystem's three
 LIGHT = (
     "play",

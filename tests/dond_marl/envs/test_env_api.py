@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 
 import gymnasium
 import pettingzoo
 import pytest
 from gymnasium.utils.env_checker import check_env
-from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, render_test, seed_test
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 import dond_marl
@@ -50,6 +51,12 @@ def test_the_aec_environment_passes_pettingzoos_api_and_seed_tests(settings, ill
 def test_every_view_of_the_aec_environment_passes_too(actions, seen):
     api_test(view(deal_or_no_dialog_v0.env(illegal="raise"), actions, seen), num_cycles=1000)
     seed_test(lambda: view(deal_or_no_dialog_v0.env(), actions, seen), num_cycles=200)
+
+
+def test_the_aec_environment_and_its_views_pass_pettingzoos_render_test():
+    render_test(partial(deal_or_no_dialog_v0.env, illegal="forfeit"))
+    for actions, seen in VIEWS:  # views forfeit by default
+        render_test(lambda actions=actions, seen=seen, **mode: view(deal_or_no_dialog_v0.env(**mode), actions, seen))
 
 
 def test_the_parallel_environment_passes_pettingzoos_api_and_seed_tests():
