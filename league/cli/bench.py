@@ -22,6 +22,7 @@ from typing import Any
 import click
 
 from dond_marl.errors import InputError
+from dond_marl.files import read_text
 from league.bench.protocol import REPLICATES
 from league.bench.results import DEFAULT, read
 from league.bench.table import leaderboard, result_section, summary_sentences
@@ -133,7 +134,7 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
     """
     report = leaderboard(read([path.expanduser() for path in results or (DEFAULT,)]), over)
     if page is not None:
-        page.write_text(renewed(page.read_text(encoding="utf-8"), report, str(page)), encoding="utf-8")
+        page.write_text(renewed(read_text(page), report, str(page)), encoding="utf-8")
         print_line(f"written: {page}")
         return
     if form == "text":

@@ -15,12 +15,13 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import Literal
 
 import click
 from rich.markdown import Markdown
 
 from dond_marl.errors import InputError
+from dond_marl.files import read_text
 from league.cli.shell import (
     FILE,
     SEED,
@@ -117,8 +118,8 @@ def serve(config_path: Path, overrides: tuple[str, ...], port: int | None, host:
 @click.argument("folder", type=FILE, metavar="DIR")
 @click.option("--to", "target", type=FILE, metavar="FOLDER", help="folder of the files (export in DIR)")
 @click.option("--seed", type=SEED, default=0, metavar="N", help="of the participants' new numbers (0)")
-@click.option("--codes", type=click.File(encoding="utf-8-sig"), metavar="FILE", help="check these codes, one a line")
-def export(folder: Path, target: Path | None, seed: int, codes: TextIO | None) -> None:
+@click.option("--codes", type=FILE, metavar="FILE", help="check these codes, one a line")
+def export(folder: Path, target: Path | None, seed: int, codes: Path | None) -> None:
     """Export, or check codes."""
     from league.web.study.export import export_study
     from league.web.study.progress import open_study
@@ -132,16 +133,19 @@ def export(folder: Path, target: Path | None, seed: int, codes: TextIO | None) -
     print_line(f"{target / 'codebook.md'}: meaning of the columns")
 
 
-def _check_codes(folder: Path, codes: TextIO) -> None:
+def _check_codes(folder: Path, codes: Path) -> None:
     """Print for each completion code of a file whether the study gave it out."""
     from league.web.study.journal import read_journal
     from league.web.study.running_study import digest
 
     known = {event.data["code"] for event in read_journal(folder) if event.kind == "answered"}
     try:
-        lines = [line.strip().upper() for line in codes if line.strip()]
+        handed_in = read_text(codes).removeprefix("\ufeff")
     except UnicodeDecodeError:
-        raise InputError(f"{codes.name}: is no UTF-8 text; give a code a line") from None
+        raise InputError(f"{codes}: is no UTF-8 text; give a code a line") from None
+    except OSError as error:
+        raise InputError(f"{codes}: cannot be read ({error.strerror}); name a file with a code a line") from None
+    lines = [line.strip().upper() for line in handed_in.splitlines() if line.strip()]
     if not lines:
         raise InputError("no code was handed in: give a code a line")
     for code, times in Counter(lines).items():

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl.dialogues.human_line import HumanLine, stored_human_line
-from dond_marl.scenarios.data import DEFAULT_DATA_DIR, checksum
+from dond_marl.files import read_bytes
+from dond_marl.scenarios.data import DEFAULT_DATA_DIR, MAX_BYTES, checksum
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunNotFound, find_run
@@ -159,7 +160,7 @@ def _human_data(human: HumanLine, data_dir: str | None) -> str:
     """Whether the data files at hand are those that the stored figures of people come from, as a sentence."""
     folder = DEFAULT_DATA_DIR if data_dir is None else Path(data_dir).expanduser()
     try:
-        same = all(checksum((folder / name).read_bytes()) == digest for name, digest in human.files.items())
+        same = all(checksum(read_bytes(folder / name, MAX_BYTES)) == digest for name, digest in human.files.items())
     except OSError:
         return "The data of these people is not here: the figures are those stored in the package."
     return f"The data files at hand {'are' if same else 'are not'} the ones that these people's figures come from."

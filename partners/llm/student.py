@@ -11,6 +11,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from dond_marl.files import read_text
 from dond_marl.occupants import seat_occupant
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.parameters import check_whole_number
@@ -111,7 +112,7 @@ def is_complete(folder: Path) -> bool:
 def trained_history_cap(folder: str | Path) -> int:
     """Acts of the history that the model in ``folder`` was trained on; the prompt's default for other models."""
     try:
-        card = json.loads((Path(folder).expanduser() / CARD).read_text(encoding="utf-8"))
+        card = json.loads(read_text(Path(folder).expanduser() / CARD))
         return int(card["history_cap"])
     except (OSError, ValueError, KeyError, TypeError):
         return HISTORY_CAP

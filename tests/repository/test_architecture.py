@@ -70,6 +70,8 @@ def test_dond_marl_needs_numpy_only_outside_the_environments():
             allowed |= {"gymnasium", "pettingzoo"}
         if path.name.startswith("openspiel"):  # adapter: imported only where OpenSpiel is installed
             allowed |= {"pyspiel"}
+        if path.name.startswith("sb3"):  # adapter: imported only where Stable-Baselines3 is installed
+            allowed |= {"stable_baselines3"}
         if path.name.startswith("negmas"):  # adapter: imported only where NegMAS is installed
             allowed |= {"negmas"}
         assert imports(path, top_level_only=True) <= allowed, path

@@ -10,6 +10,7 @@ figures are near theirs), with the interval of its linearization; the mean produ
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError
+from dond_marl.files import read_text
 from dond_marl.statistics import TEN, Estimate, mean_of_cells
 from league.web.study.export import GAMES, ExportedStudy
 
@@ -94,8 +96,7 @@ def read_games(folder: Path) -> list[StudyGame]:
     """The finished games of an export. Raises :class:`InputError`."""
     path = folder / GAMES
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(io.StringIO(read_text(path), newline="")))
         return [
             StudyGame(
                 int(row["cluster"]),
@@ -110,7 +111,7 @@ def read_games(folder: Path) -> list[StudyGame]:
         ]
     except FileNotFoundError:
         raise InputError(f"{folder} holds neither a study nor an export: there is no {GAMES}") from None
-    except (KeyError, TypeError, ValueError, csv.Error) as error:
+    except (OSError, KeyError, TypeError, ValueError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read as the games of an export ({error})") from None
 
 

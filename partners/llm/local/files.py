@@ -24,6 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from dond_marl.files import open_regular
 from partners.llm.client import SetupError
 
 CACHE = "DOND_MARL_CACHE"  # the environment variable that names another cache folder
@@ -128,7 +129,7 @@ def build_once(folder: Path, card: str, build: Callable[[Path], None]) -> Path:
 def convert_gguf(file: Path) -> Path:
     """The folder with the unpacked model of ``file``, made if it is missing. Raises :class:`SetupError`."""
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         raise SetupError(f"the model {file} cannot be read: {error.strerror or error}") from None
