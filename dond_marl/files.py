@@ -8,13 +8,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 MOST_TEXT = 64 * 2**20  # bytes of a text file without a bound of its own
 
 
-def open_regular(path: str | Path) -> BinaryIO:
+def open_regular(path: str | Path) -> BufferedReader:
     """A regular file, open for reading. Raises ``OSError``, which names the file."""
     # O_NONBLOCK: opening a FIFO without a writer returns at once; it is then refused by its type.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))

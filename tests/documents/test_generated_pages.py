@@ -36,7 +36,7 @@ def test_every_listed_name_is_documented_and_importable():
     modules = _load_packages()
     for module, name in NAMES:
         assert len(description(modules, module, name)) > 9, f"{module}.{name} has no docstring"
-        if "openspiel" not in module:
+        if not any(library in module for library in ("openspiel", "sb3")):  # not installed everywhere
             value = importlib.import_module(module)
             for part in name.split("."):
                 value = getattr(value, part)
