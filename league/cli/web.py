@@ -13,13 +13,11 @@ import secrets
 import socket
 import threading
 import webbrowser
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from dond_marl.errors import InputError
-from dond_marl.occupants import forbid_files
 from league.cli.shell import FILE, Command, Number, integer, print_line
 from league.cli.stops import STOPS
 from league.display.session import RECORDS
@@ -60,7 +58,7 @@ def command(
     """Serve the pages until stopped."""
     from league.web.guard import KEY, Secret  # Starlette is needed from here on
     from league.web.league_follower import Leagues
-    from league.web.occupants import OPEN, AllowedNames, Desk
+    from league.web.occupants import AllowedNames, Desk
     from league.web.pages import application
 
     port = free_port(port, host)
@@ -82,5 +80,4 @@ def command(
     if not no_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     STOPS.within = CLOSING
-    with nullcontext() if open_paths else forbid_files(OPEN):
-        serve(app, host, port)
+    serve(app, host, port)

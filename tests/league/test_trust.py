@@ -177,6 +177,11 @@ def test_the_page_shows_a_strangers_run_and_seats_only_harmless_members(stranger
     assert untouched(stranger, service)
 
 
+def test_a_run_is_shown_where_its_code_is_missing(stranger, tmp_path):
+    (tmp_path / "stranger" / "evil.py").unlink()
+    assert in_process("report", "--run", stranger.run).returncode == 0
+
+
 def test_trust_option_allows_what_the_run_names(stranger, tmp_path):
     words = ("bench", "run", "--run", str(stranger.run), "--member", "file", "--against", "heuristic", "--sample", "4")
     in_process(*words, "--trust", cwd=tmp_path)
