@@ -14,7 +14,7 @@ from typing import Protocol, Self
 
 from dond_marl.errors import RunFailure
 from league.tasks.match_task import play_match
-from league.tasks.values import MatchTask, Place, Result, Task
+from league.tasks.values import MatchTask, Place, Result, Task, TrainTask
 
 Tick = Callable[[], None]
 
@@ -58,15 +58,18 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_task(task: Task, place: Place, tick: Tick = no_tick) -> Result:
-    """Run a task in this process, in one torch thread; ``tick`` is called before every update of a practice."""
+def run_task(task: Task, place: Place, tick: Tick = no_tick, restart: Tick = no_tick) -> Result:
+    """Run a task in this process, in one torch thread.
+
+    ``tick`` is called before every update of a practice, ``restart`` before one begins again without a member at fault.
+    """
     if "torch" in sys.modules:  # loaded only if there is a learner or a network
         sys.modules["torch"].set_num_threads(1)
     if isinstance(task, MatchTask):
         return play_match(task, place)
     from league.tasks.train_task import practice_round
 
-    return practice_round(task, place, tick)
+    return practice_round(task, place, tick, restart)
 
 
 class InProcess(Backend):
@@ -91,7 +94,7 @@ class Flight:
     """The tasks of one run by number: those that wait and those that are finished."""
 
     def __init__(self, tasks: Sequence[Task], place: Place, deadline: float | None) -> None:
-        self.tasks, self.place, self.deadline = tasks, place, deadline
+        self.tasks, self.place, self.deadline = list(tasks), place, deadline
         costly = [any(entrant.member.costly for entrant in task.entrants) for task in tasks]
         # Run in the league's own process, which has the only terminal, budget and copy of a local model.
         self.at_home = deque(number for number, costs in enumerate(costly) if costs)
@@ -99,6 +102,15 @@ class Flight:
         # Practice takes much longer than a match and goes first.
         self.waiting = deque(sorted(elsewhere, key=lambda number: isinstance(tasks[number], MatchTask)))
         self.finished: dict[int, Result] = {}  # and not yet yielded
+
+    def forfeit(self, number: int, member: str, cause: str) -> None:
+        """Record that ``member`` has made a task impossible: a practice is played again without it."""
+        left = self.tasks[number].forfeit(member, cause)
+        if isinstance(left, TrainTask):
+            self.tasks[number] = left
+            self.waiting.appendleft(number)
+        else:
+            self.finished[number] = left
 
 
 class Crew(Protocol):

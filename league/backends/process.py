@@ -114,7 +114,8 @@ class ProcessBackend(Backend):
         if member is None:
             flight.waiting.appendleft(number)
         else:
-            flight.finished[number] = flight.tasks[number].forfeit(member, deaths[-1].cause)
+            del self._deaths[number]  # a practice is played again, and another member may be at fault
+            flight.forfeit(number, member, deaths[-1].cause)
 
     def _hurry(self, worker: WorkerProcess, number: int, flight: Flight) -> None:
         """Kill a worker past the deadline, if it is clear which member is at fault."""
@@ -130,7 +131,7 @@ class ProcessBackend(Backend):
         if page.slowest is not None and (page.total if last_call else page.longest) >= elapsed / 2:
             self._remove(worker)
             cause = f"it had taken {page.longest:.1f} s of {elapsed:.1f} s; the deadline is {deadline:g} s"
-            flight.finished[number] = task.forfeit(page.slowest, cause)
+            flight.forfeit(number, page.slowest, cause)
         elif last_call:
             raise BackendError(
                 f"{task} takes more than twice the deadline of {deadline:g} s, and no member is to blame "

@@ -25,7 +25,7 @@ LOOK = 0.5  # seconds between two checks of the parent
 
 
 class Began(NamedTuple):
-    """The task begins: the modules that it needs are imported."""
+    """The task begins: the modules that it needs are imported; or a practice begins again without a member at fault."""
 
 
 class Last(NamedTuple):
@@ -50,7 +50,7 @@ def serve(link_descriptor: int, page_descriptor: int, parent: int) -> None:
             if isinstance(task, TrainTask):
                 import_module("league.tasks.train_task")  # loads PyTorch: seconds that no member is charged for
             link.send(Began())
-            result = _result(task, place, page)
+            result = _result(task, place, page, link)
             if REMAINS.found:
                 link.send(Last(result))
                 break
@@ -58,14 +58,19 @@ def serve(link_descriptor: int, page_descriptor: int, parent: int) -> None:
     os._exit(0)  # without running what members have registered to run at exit
 
 
-def _result(task: Task, place: Place, page: attribution.Page) -> Result | Exception:
+def _result(task: Task, place: Place, page: attribution.Page, link: Connection) -> Result | Exception:
     """The result, or the error that was raised instead.
 
     An error that would end a process without workers ends this worker; another one tries again, and the page names the
     member whose code was running.
     """
+
+    def restart() -> None:
+        page.begin()
+        link.send(Began())
+
     try:
-        return run_task(task, place)
+        return run_task(task, place, restart=restart)
     except MemoryError as error:
         page.give_up(error_line(error))
     except Exception as error:  # noqa: BLE001  # it is raised again, in the parent

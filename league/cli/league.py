@@ -24,6 +24,7 @@ from typing import get_args
 import click
 from pydantic import ValidationError
 
+from dond_marl.errors import RunFailure
 from dond_marl.occupants import parse_spec
 from league.cli.shell import (
     FILE,
@@ -43,11 +44,12 @@ from league.cli.shell import (
 from league.cli.stops import NOT_BEGUN, STOPS
 from league.display.league import LiveWatcher, PlainWatcher, QuietWatcher, explain_round, print_results
 from league.ledger.run_directory import RunDirectory, new_run, run_to_resume
-from league.rounds.runner import run_league
+from league.rounds.runner import LeagueOutcome, run_league
 from league.run import check_league
 from league.settings.layers import Complaint, Place
 from league.settings.read import Config, ConfigError, load_config
 from league.settings.sections import BackendConfig, BackendName, LoggingConfig
+from league.tables.summaries import practice_warning
 
 PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes between two steps
 
@@ -99,8 +101,10 @@ def command(
     output_dir = Path((config.logging if config is not None else LoggingConfig()).output_dir).expanduser()
     directory = new_run(output_dir) if resume is None else run_to_resume(resume, output_dir, notify=print_line)
     STOPS.message = lambda: _stop_message(directory.path, as_called(context))
-    _run(config, directory, backend_config, quiet)
+    without = _run(config, directory, backend_config, quiet).without_practice
     print_next(context, "report", "--run", directory.path)
+    if (warning := practice_warning(without)) is not None:
+        raise RunFailure(f"{warning} The reasons are among the warnings above")
 
 
 def _stop_message(folder: Path, command_line: str) -> str:
@@ -131,7 +135,7 @@ def _backend_of(named: Mapping[str, object]) -> BackendConfig:
         raise ConfigError([Complaint(place, mistake["msg"]) for mistake in error.errors()]) from None
 
 
-def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig | None, quiet: bool) -> None:
+def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig | None, quiet: bool) -> LeagueOutcome:
     console = output_console()
     # A live view would draw over a person's prompt. A resumed run has its settings in its ledger.
     person = config is not None and any(parse_spec(member.spec)[0] == "human" for member in config.members)
@@ -140,3 +144,4 @@ def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig 
         watcher.stop_requested = lambda: STOPS.requested
         outcome = run_league(config, directory, watcher, backend)
     print_results(console, outcome, directory.path)
+    return outcome

@@ -29,7 +29,7 @@ from league.standings.ladder import Standing, ladder_of
 from league.tables.blocks import Section, Table, TableRow, number_cell, replace_names, with_short_names
 from league.tables.figures import with_margin
 from league.tables.standings import crossplay, ladder, ladder_table, learning, meta_game_of_findings
-from league.tables.summaries import league_summary
+from league.tables.summaries import league_summary, practice_warning
 from league.tasks.values import MatchResult, TrainResult
 from partners.learning.rewards import OWN
 
@@ -39,6 +39,8 @@ LINES_AROUND = 7  # of the live view, besides the ladder's rows
 
 class PlainWatcher:
     """A line per round."""
+
+    _warnings_only = False  # of practice
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -69,9 +71,12 @@ class PlainWatcher:
 
     def on_practice(self, _progress: LeagueProgress, result: TrainResult) -> None:
         name, state = result.task.learner.name, result.state
-        if result.failed is not None:
+        if result.content is None:
             self._print(f"warning: the practice of {name} failed: {result.cause}", "yellow")
-        else:
+            return
+        if result.failed is not None:
+            self._print(f"warning: the practice of {name} continues without {result.cause}", "yellow")
+        if not self._warnings_only:
             self._print(f"  {name}: {state.decisions:,} decisions, {result.points:.2f} points of ten in practice")
             if (repaired := result.task.repaired) is not None:
                 self._print(f"    repair: {repaired.reason}")
@@ -86,20 +91,20 @@ class PlainWatcher:
 class QuietWatcher(PlainWatcher):
     """Prints warnings only."""
 
+    _warnings_only = True
+
     def on_open(self, *_: object) -> None: ...
 
     def on_analysis(self, *_: object) -> None:
         self.tick()
-
-    def on_practice(self, progress: LeagueProgress, result: TrainResult) -> None:
-        if result.failed is not None:
-            super().on_practice(progress, result)
 
     def on_commit(self, *_: object) -> None: ...
 
 
 class LiveWatcher(PlainWatcher):
     """A bar and the ladder, redrawn in place; warnings scroll by above. Use it as a context."""
+
+    _warnings_only = True
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -120,9 +125,8 @@ class LiveWatcher(PlainWatcher):
         self._draw(_progress)
 
     def on_practice(self, _progress: LeagueProgress, result: TrainResult) -> None:
-        if result.failed is not None:
-            super().on_practice(_progress, result)
-        else:
+        super().on_practice(_progress, result)
+        if result.content is not None:
             self._practiced.setdefault(result.task.learner.name, []).append(result.points)
         self._draw(_progress)
 
@@ -190,6 +194,8 @@ def print_results(console: Console, outcome: LeagueOutcome, directory: Path) -> 
     models = {member.name for member in members_of(config) if member.costly}
     mains = [learner.name for learner in config.learners if learner.role == "main"]
     in_short = [league_summary(cross, standings, confidence, mains)]
+    if (warning := practice_warning(outcome.without_practice)) is not None:
+        in_short.insert(0, warning)
     if outcome.final is not None:
         from league.display.evaluation import final_in_short, print_final  # evaluations load PyTorch
 

@@ -216,8 +216,19 @@ class Ledger:
 
     def at_fault(self, number: int) -> list[str]:
         """The member at fault in each failed match of a committed round."""
-        rows = self._rows("SELECT failed FROM tasks WHERE round = ? AND failed IS NOT NULL ORDER BY task", number)
+        rows = self._rows(
+            "SELECT failed FROM tasks WHERE round = ? AND kind = 'match' AND failed IS NOT NULL ORDER BY task", number
+        )
         return [member for (member,) in rows]
+
+    def rounds_without_practice(self) -> dict[str, int]:
+        """The number of rounds in which each learner learned nothing, as its practice could not be finished."""
+        return dict(
+            self._rows(
+                "SELECT failed, count(DISTINCT round) FROM tasks JOIN meetings USING (round, task)"
+                " WHERE kind = 'train' AND failed = member GROUP BY failed ORDER BY failed"
+            )
+        )
 
     def stage(self, number: int) -> int:
         """Index of the stage of a committed round."""

@@ -11,7 +11,8 @@ CREATE TABLE members (member TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE,
 -- seat_0 and of seat_1.
 CREATE TABLE rounds  (round INTEGER PRIMARY KEY, stage INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL,
                       scenarios BLOB NOT NULL) STRICT;
--- Planned tasks, matches and practice of learners; failed: the member at fault in a failed task.
+-- Planned tasks, matches and practice of learners; failed: the member at fault in a failed match, or the first one
+-- that a practice has left out; the learner itself if its practice could not be finished.
 CREATE TABLE tasks   (round INTEGER NOT NULL REFERENCES rounds, task INTEGER NOT NULL,
                       kind TEXT NOT NULL, failed TEXT REFERENCES members, PRIMARY KEY (round, task)) STRICT;
 -- Pairings of a task, with probability and reason.

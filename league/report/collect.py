@@ -34,7 +34,7 @@ from league.standings.references import responses_of
 from league.tables import evaluation
 from league.tables.blocks import Report, Section
 from league.tables.standings import META_GAME_KEY, META_GAME_TITLE, crossplay, ladder, learning, meta_game, trust
-from league.tables.summaries import evaluation_summary, league_summary
+from league.tables.summaries import evaluation_summary, league_summary, practice_warning
 
 INCOMPLETE = (AttributeError, KeyError, TypeError, ValueError)  # raised by a section whose document lacks a field
 LARGEST = 64 * 2**20  # bytes of one file that are read
@@ -110,7 +110,10 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
             games(config, ledger, blobs),
             provenance(config, ledger, blobs, files.sha256, damage),
         ),
-        abstract=_abstract(files, league_summary(cross, standings, confidence, mains)),
+        abstract=(
+            *filter(None, [practice_warning(ledger.rounds_without_practice())]),
+            *_abstract(files, league_summary(cross, standings, confidence, mains)),
+        ),
     )
 
 

@@ -52,6 +52,7 @@ class LeagueOutcome(NamedTuple):
     responses: Responses  # points of best responses to the members for which they are known
     findings: Findings | None  # ratings and the meta-game, with ``league.evaluate``
     final: FinalEvaluation | None  # the mains against held-out members, if there are mains
+    without_practice: Mapping[str, int] = {}  # learners that learned nothing in some rounds, with their number
 
 
 def run_league(
@@ -85,7 +86,8 @@ def run_league(
             write_ladder(directory.path / "ladder.csv", ladder_of(history.cross, config.league.confidence, responses))
         findings, final = _evaluate(config, directory, history, watcher) if config.league.evaluate else (None, None)
         curves = learning_curves(ledger, config.league.confidence)
-        return LeagueOutcome(config, history.cross, curves, responses, findings, final)
+        without = ledger.rounds_without_practice()
+        return LeagueOutcome(config, history.cross, curves, responses, findings, final, without)
 
 
 def _evaluate(

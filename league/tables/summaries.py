@@ -49,6 +49,14 @@ def _loss_sentence(played: PlayerLine, best: PlayerLine) -> str:
     return f"It falls short by {gap:.2f} points, {where}: by {seats[0]:.2f} as seat_0, by {seats[1]:.2f} as seat_1."
 
 
+def practice_warning(without: Mapping[str, int]) -> str | None:
+    """The learners that learned nothing in some rounds, ``without`` their numbers; ``None`` if there are none."""
+    if not without:
+        return None
+    each = (f"{name} learned nothing in {rounds:,} round{'s' * (rounds > 1)}" for name, rounds in without.items())
+    return f"{'; '.join(each)}: the practice could not be finished."
+
+
 def league_summary(cross: CrossPlay, standings: Sequence[Standing], confidence: float, mains: Sequence[str]) -> str:
     """Outcome of a league: the first of the ladder, its lead over the second with interval, and the mains' ranks."""
     ranked = [row for row in standings if row.ranked]

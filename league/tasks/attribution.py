@@ -165,7 +165,9 @@ def monitored(member: str, partner: Partner) -> Partner:
 
 def unmonitored(partner: Partner) -> Partner:
     """The partner inside of :func:`monitored`; for one whose code is this project's own."""
-    return partner._partner if isinstance(partner, Within) else partner
+    while isinstance(partner, Within):
+        partner = partner._partner
+    return partner
 
 
 class Within:

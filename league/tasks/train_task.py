@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 
 import torch
 
-from dond_marl.errors import error_line
+from dond_marl.batch import check_decisions
+from dond_marl.errors import RunFailure, error_line
+from dond_marl.game import Act
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
-from dond_marl.seats import Partner
+from dond_marl.seats import Decisions, Partner, Turns
 from hints.providers import HinterError
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
-from league.tasks.attribution import unmonitored
+from league.tasks.attribution import Within, unmonitored
 from league.tasks.blobs import RESERVOIR_KEY, name_of, read_blob
 from league.tasks.devices import device_of, on_device, practice_runner
 from league.tasks.hinters import league_hint_schedule
@@ -70,11 +73,37 @@ def learner_seed(seed: int, name: str, life: int = 0) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
 
 
-def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None) -> TrainResult:
+class MemberFault(RunFailure):
+    """An opponent in practice raised an error or gave an answer that cannot be played. ``member``: its name."""
+
+    def __init__(self, member: str, cause: str) -> None:
+        super().__init__(f"{member}: {cause}")
+        self.member, self.cause = member, cause
+
+
+def practice_round(
+    task: TrainTask,
+    place: Place,
+    tick: Callable[[], None] = lambda: None,
+    restart: Callable[[], None] = lambda: None,
+) -> TrainResult:
     """Train the learner until the round's ``decisions`` are made, in one torch thread, on the learner's device.
 
+    A member at fault is left out, and the practice begins again with the other opponents, after a call of ``restart``.
     ``tick`` is called before every update; what it raises ends the practice without a result.
     """
+    left: TrainTask | TrainResult = task
+    while isinstance(left, TrainTask):
+        try:
+            return _practice(left, place, tick)
+        except MemberFault as fault:
+            left = left.forfeit(fault.member, fault.cause)
+            restart()
+    return left
+
+
+def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainResult:
+    """The result of a practice against all of its playable opponents. Raises :class:`MemberFault`."""
     torch.set_num_threads(1)
     seed = learner_seed(task.seed, task.learner.name, task.state.life)
     weights = read_blob(place.blobs, task.state.blob)
@@ -86,7 +115,8 @@ def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lam
     if RESERVOIR_KEY in weights.about:
         tensors = {**tensors, **read_blob(place.blobs, weights.about[RESERVOIR_KEY]).tensors}
     learner.restore({name: value.to(device) for name, value in tensors.items()}, counters)
-    opponents = [Opponent(opponent_mixture(task, learner, place), 1.0)]
+    mixture = opponent_mixture(task, learner, place)
+    opponents = [Opponent(mixture, 1.0)]
     plan = task.learner.practice(task.env, SEATING.source(task.env), seed, task.unreached)
     play = practice_runner(task.learner, plan)
     target, points, deals, turns = task.state.decisions + task.learner.decisions, 0.0, 0.0, 0.0
@@ -110,6 +140,9 @@ def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lam
             turns += score.turns * score.games
     except OccupantError as error:
         assert error.__cause__ is not None
+        if isinstance(error.__cause__, MemberFault):
+            raise error.__cause__ from None
+        check_last_answers(mixture)
         return task.unfinished(error_line(error.__cause__))
     except (JudgeError, HinterError, OpponentUnreached) as error:  # a judge or a hint provider failed
         return task.unfinished(error_line(error))
@@ -122,7 +155,15 @@ def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lam
     content, played = pack(host, note), games - task.state.games
     state = LearnerState(name_of(content), counts["updates"], counts["decisions"], games, task.state.life)
     return TrainResult(
-        task, state, content, points / played, deals / played, turns=turns / played, reservoir_content=reservoir
+        task,
+        state,
+        content,
+        points / played,
+        deals / played,
+        failed=task.faults[0][0] if task.faults else None,
+        cause=task.cause_of_faults,
+        turns=turns / played,
+        reservoir_content=reservoir,
     )
 
 
@@ -142,7 +183,7 @@ def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner
     An NFSP learner plays its average policy, and with probability ``anticipation`` its best-response network.
     """
     partners, names, weights = list[Partner](), list[str](), list[tuple[float, float]]()
-    for meeting in task.meetings:
+    for meeting in task.playable_meetings:
         chances = (meeting.probability,) * 2 if meeting.by_seat is None else meeting.by_seat
         for partner, share in _opponents(meeting, task, learner, place):
             partners.append(partner)
@@ -151,15 +192,65 @@ def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner
     if task.learner.plays_on_device:  # networks are recognised by their class there, and their code does not hang
         partners = [inner if isinstance(inner := unmonitored(each), NetworkPartner) else each for each in partners]
     seats = [seat_occupant(partner) for partner in partners]
-    first, second = (Mixture(of=seats, weights=list(chances), names=names) for chances in zip(*weights, strict=True))
+    first, second = (
+        Mixture(of=seats, weights=list(chances) if any(chances) else None, names=names)  # equal if none is left
+        for chances in zip(*weights, strict=True)
+    )
     return first if all(meeting.by_seat is None for meeting in task.meetings) else BySeat(first, second)
 
 
 def _opponents(meeting: Meeting, task: TrainTask, learner: Learner, place: Place) -> list[tuple[Partner, float]]:
     """The partners that play for a meeting's opponent, each with its share of the games."""
     if meeting.opponent.name != task.learner.name:
-        return [(SEATING.partner(meeting.opponent, place), 1.0)]
+        return [(PracticeOpponent(meeting.opponent.name, SEATING.partner(meeting.opponent, place)), 1.0)]
     itself, average = NetworkPartner(learner.network), learner.average
     if average is None:
         return [(itself, 1.0)]
     return [(NetworkPartner(average.network), 1 - average.anticipation), (itself, average.anticipation)]
+
+
+class PracticeOpponent(Within):
+    """A member's partner in a practice: what it raises, or answers, is attributed to the member."""
+
+    def __init__(self, member: str, partner: Partner) -> None:
+        super().__init__(nullcontext, partner)
+        self._member = member
+        self._last: tuple[Turns, Decisions] | None = None
+
+    def act(self, turns: Turns) -> Decisions:
+        try:
+            decisions = self._partner.act(turns)
+        except (MemoryError, KeyboardInterrupt):
+            raise  # not a failure of the member
+        except BaseException as error:  # whatever a member may raise
+            raise MemberFault(self._member, error_line(error)) from error
+        self._last = turns, decisions
+        return decisions
+
+    def check_last_answer(self) -> None:
+        """Raise :class:`MemberFault` if its last answer cannot be played."""
+        if self._last is None:
+            return
+        turns, decisions = self._last
+        try:
+            act, oA = check_decisions(decisions, turns.size)
+        except Exception as error:  # the answer may be of any type
+            raise MemberFault(self._member, error_line(error)) from error
+        beyond = ((oA.T < 0) | (turns.caps < oA.T)).any(axis=1) & (act < Act.AGREE)
+        illegal = beyond | ((act == Act.AGREE) & ~turns.act_mask[:, Act.AGREE])
+        if illegal.any():
+            row = int(illegal.argmax())
+            answer = f"{Act(int(act[row])).name} of {oA[:, row].tolist()} from a pool of {turns.counts[row].tolist()}"
+            raise MemberFault(self._member, f"illegal in {int(illegal.sum())} of {turns.size} games; first: {answer}")
+
+
+def check_last_answers(mixture: Partner) -> None:
+    """Raise :class:`MemberFault` if the last answer of an opponent cannot be played: the checks of the whole batch.
+
+    An answer is checked with the batch, which is quicker but does not know the members of a mixture.
+    """
+    for part in mixture.seats if isinstance(mixture, BySeat) else (mixture,):
+        assert isinstance(part, Mixture)
+        for partner in part.partners:
+            if isinstance(partner, PracticeOpponent):
+                partner.check_last_answer()

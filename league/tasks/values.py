@@ -11,7 +11,7 @@ import json
 import math
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -202,6 +202,7 @@ class TrainTask:
     unreached: float = UNREACHED_BOUND  # share of an update's games, 0..1, in which the opponent may be unreachable
     repaired: Decision | None = None  # the repair that this practice makes; None: it repairs nothing
     reservoir: str | None = None  # the blob of the reservoir buffer (NFSP); None: the learner has none
+    faults: tuple[tuple[str, str], ...] = ()  # members that have made it fail, left out from now on, with the causes
 
     def __str__(self) -> str:
         return f"the practice of {self.learner.name} in round {self.round + 1}"
@@ -209,30 +210,49 @@ class TrainTask:
     @property
     def entrants(self) -> tuple[Entrant, ...]:
         """All entrants whose decisions are queried: the opponents; the learner itself only in self-play."""
-        return tuple(meeting.opponent for meeting in self.meetings)
+        return tuple(meeting.opponent for meeting in self.playable_meetings)
+
+    @property
+    def playable_meetings(self) -> tuple[Meeting, ...]:
+        """The meetings without those with members at fault; their probabilities then do not add up to 1."""
+        at_fault = {member for member, _ in self.faults}
+        return tuple(meeting for meeting in self.meetings if meeting.opponent.name not in at_fault)
 
     @property
     def blobs(self) -> set[str]:
         named = (self.state.blob, self.reservoir, *(seat.blob for seat in self.entrants))
         return {blob for blob in named if blob is not None}
 
-    def forfeit(self, member: str, cause: str) -> TrainResult:
-        return self.unfinished(f"{member}: {cause}")
+    def forfeit(self, member: str, cause: str) -> TrainTask | TrainResult:
+        """The practice without ``member``, from its beginning; the result if no opponent is left or it is the learner.
 
-    def unfinished(self, cause: str) -> TrainResult:
+        What is learned against the others is the same as if ``member`` had not been an opponent of this practice.
+        """
+        left = replace(self, faults=(*self.faults, (member, cause)))
+        if member == self.learner.name or not left.playable_meetings:
+            return left.unfinished()
+        return left
+
+    def unfinished(self, cause: str | None = None) -> TrainResult:
         """The result if the practice could not be finished: the learner's state does not change."""
-        return TrainResult(self, self.state, None, math.nan, math.nan, self.learner.name, cause)
+        causes = "; ".join(filter(None, (self.cause_of_faults, cause)))
+        return TrainResult(self, self.state, None, math.nan, math.nan, self.learner.name, causes)
+
+    @property
+    def cause_of_faults(self) -> str | None:
+        """The members at fault, with what each did; ``None`` if there are none."""
+        return "; ".join(f"{member}: {cause}" for member, cause in self.faults) or None
 
 
 class TrainResult(NamedTuple):
-    """The result of a practice; a failed one leaves the learner's state unchanged."""
+    """The result of a practice; one that could not be finished leaves the learner's state unchanged."""
 
     task: TrainTask
     state: LearnerState
-    content: bytes | None  # of the new blob; None if it failed
+    content: bytes | None  # of the new blob; None if it could not be finished
     points: float  # points of ten per game of practice, over all opponents
     deals: float  # share of the games of practice
-    failed: str | None = None  # the learner, whose practice could not be finished
+    failed: str | None = None  # the first member at fault, which was left out; the learner if it could not be finished
     cause: str | None = None
     turns: float = math.nan  # acts of both seats per game of practice
     reservoir_content: bytes | None = None  # of the new blob of the reservoir buffer; None: it has none

@@ -27,7 +27,7 @@ from league.settings.sections import EnvConfig
 from league.standings.history import YARDSTICK, CurvePoint, History, read_round, round_curves
 from league.standings.ladder import Responses, Standing, ladder_of
 from league.standings.references import stored_responses
-from league.tables.summaries import evaluation_summary, league_summary
+from league.tables.summaries import evaluation_summary, league_summary, practice_warning
 from league.tasks.seating import SEATING
 from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
 
@@ -218,6 +218,7 @@ class Follower:
             tuple(self._decisions),
             (
                 *([DAMAGED] if self._damaged else []),
+                *filter(None, [practice_warning(self._ledger.rounds_without_practice())]),
                 league_summary(cross, standings, confidence, mains),
                 *(_evaluation(self.folder / FINAL_FILE) if over else ()),
             ),

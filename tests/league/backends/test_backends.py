@@ -25,6 +25,7 @@ from league.backends.process import KILLED, STRIKES, ProcessBackend, WorkerDeath
 from league.backends.ray_cluster import check_reachable
 from league.settings.sections import BackendConfig, EnvConfig
 from league.tasks import attribution
+from league.tasks.train_task import practice_round
 from league.tasks.values import Place
 from tests.league.backends.backend_tasks import (
     gone,
@@ -180,13 +181,34 @@ def test_who_is_slow_is_at_fault_not_who_is_asked_when_the_time_is_over(place, b
 
 
 @pytest.mark.slow
-def test_practice_against_a_member_that_hangs_leaves_the_learner_as_it_was(place, broken):
+def test_practice_goes_on_without_a_member_that_hangs(place, broken):
     task = practice(place, ["tough", "broken(how=sleep)"])
     with ProcessBackend(1) as backend:
-        list(backend.run([practice(place, ["tough"])], place))  # loads PyTorch, which may take as long as a deadline
+        (alone,) = backend.run([practice(place, ["tough"])], place)
         (result,) = backend.run([task], place, deadline=6.0)
+    assert (result.content, result.state) == (alone.content, alone.state)
+    assert result.failed == "broken(how=sleep)" and alone.failed is None
+
+
+def test_practice_goes_on_without_the_members_at_fault_and_learns_the_same(place, broken):
+    """Members that raise, answer what cannot be played or end their process; at home those that do not end it."""
+    caught = [f"broken(how={how})" for how in ("error", "garbage", "greedy")]
+    alone = practice_round(practice(place, ["tough", "random"]), place)
+    assert alone.content is not None and alone.failed is None
+    with ProcessBackend(2) as backend:
+        for at_fault, run in ((caught, InProcess().run), ([*caught, "broken(how=fail)"], backend.run)):
+            task = practice(place, ["tough", *at_fault, "random"])
+            (result,) = run([task], place)
+            assert (result.content, result.state) == (alone.content, alone.state)
+            assert result.failed in at_fault and {member for member, _ in result.task.faults} == set(at_fault)
+            assert result.task.meetings == task.meetings
+
+
+def test_practice_without_any_sound_opponent_leaves_the_learner_as_it_was(place, broken):
+    task = practice(place, ["broken(how=error)"])
+    result = practice_round(task, place)
     assert result.state == task.state and result.content is None and result.failed == "main"
-    assert result.cause.startswith("broken(how=sleep): it had taken ")
+    assert [member for member, _ in result.task.faults] == ["broken(how=error)"]
 
 
 def test_a_deadline_that_is_too_short_for_honest_work_is_nobodys_fault(place):
