@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from league.tasks.blobs import BlobError, name_of, read_blob, write_blob
 from league.tasks.values import Place
 from partners.network.checkpoint import pack
 from tests.killing import killed_and_resumed, run
+from tests.third_party import install
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "scripts" / "league.py"
@@ -300,3 +302,59 @@ def reservoirs(blobs: Path) -> list[Path]:
 
 def trained(ledger: Ledger, number: int) -> list[tuple]:
     return [row for row in ledger.meetings(number) if row[1] == "train"]
+
+
+RARE = """
+from dond_marl.seats import Traits, decide
+import numpy as np
+
+class Rare:
+    traits = Traits(deterministic=True)
+    def __init__(self, worth=10):
+        self.worth = worth
+    def act(self, turns):
+        if (turns.my_utilities[:, 0] >= self.worth).any():
+            raise ZeroDivisionError("a rare bug")
+        return decide(np.zeros(turns.size), turns.counts)
+"""
+FAULTY = """
+env: {scenarios: lewis, split: train, max_turns: 4}
+league: {seed: 3, rounds: 2, block_size: 2, evaluate: false}
+members: [MEMBERS]
+learners:
+  - {name: main, matchmaking: regret, hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 2, decisions: 100}
+logging: {output_dir: "FOLDER"}
+"""
+
+
+@pytest.fixture
+def faulty_league(tmp_path, monkeypatch):
+    """A function that runs a league with these members in a folder of this name: exit code and run folder."""
+    site = install(tmp_path / "site", "rare_partner", RARE, "rare = rare_partner:Rare")
+
+    def play(name: str, members: str, *arguments: str) -> tuple[int, Path]:
+        config = tmp_path / f"{name}.yaml"
+        config.write_text(FAULTY.replace("MEMBERS", members).replace("FOLDER", str(tmp_path / name)))
+        done = run("--config", config, *arguments, env={**os.environ, "PYTHONPATH": str(site)})
+        assert "Traceback" not in done.stderr
+        return done.returncode, tmp_path / name / "0001"
+
+    return play
+
+
+def test_a_member_that_raises_in_practice_costs_the_learner_nothing(faulty_league):
+    code, folder = faulty_league("one", "heuristic, pushover, rare(worth=5)")
+    assert code == 0 and faulty_league("two", "heuristic, pushover, rare(worth=5)", "--workers", "2")[0] == 0
+    assert final(folder) == final(folder.parents[1] / "two" / "0001")
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        assert all(ledger.states(number)["main"].decisions >= 100 * (number + 1) for number in (0, 1))
+        named = [member for _, member, _ in ledger.failures()]
+        assert set(named) == {"rare(worth=5)"} and len(named) > len(ledger.at_fault(0)) + len(ledger.at_fault(1))
+        assert ledger.rounds_without_practice() == {}
+
+
+def test_a_league_whose_learner_learned_nothing_fails(faulty_league):
+    code, folder = faulty_league("lost", "rare(worth=0)")
+    assert code == 1
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        assert ledger.rounds_without_practice() == {"main": 2} and ledger.states()["main"].decisions == 0
