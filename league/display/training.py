@@ -20,7 +20,14 @@ from league.evaluation.matches import PARTNER, Result
 from league.tables.figures import with_margin
 from league.tasks.hinters import describe_hints, hint_queries, hint_summary
 from league.training.clone import CloneReport, HumanPositions
-from league.training.training import OWN_SHARE, ClosingHints, Training, closing_hints, final_score, final_shares
+from league.training.training import (
+    ClosingHints,
+    Training,
+    closing_hints,
+    final_score,
+    final_shares,
+    own_decisions_per_game,
+)
 from partners.judges.judge import JudgeReward
 from partners.learning.cloning import Epoch
 from partners.learning.rewards import OWN
@@ -60,7 +67,7 @@ class TrainWatcher:
         )
         if (coming := closing_hints(training)) is not None:
             left, hints = max(config.training.num_train_steps - learner.decisions, 0), config.hints
-            games = round(left * OWN_SHARE / config.env.max_turns)
+            games = round(left / own_decisions_per_game(training))
             asks = hint_queries(hints, games, left, "", "").expected
             line(self._console, f"about {asks:,} hints are asked in practice, and {coming.queries:,} or so at the end")
         line(self._console, f"run folder {directory}")

@@ -76,12 +76,17 @@ def estimate(config: Config) -> tuple[LeagueCost, RoundPlan]:
         states = first_states(config, place.blobs)
         first = plan_round(config, History(members_of(config), config.league.decay), states)
         per_game, acts = _time_matches(first, place, config.env.max_turns)
-        timed = {task.learner.name: _time_practice(task, place) for task in first.training}
+        practices = {task.learner.name: _time_practice(task, place) for task in first.training}
     snapshots, matches = snapshots_at_most(config), matches_in_all(config, first)
     decisions = sum(learner.decisions * rounds_of_practice(config, learner) for learner in config.learners)
     games = matches * 2 * config.league.block_size
+    timed = {name: practice.seconds for name, practice in practices.items()}
     seconds = games * per_game + seconds_of_practice(config, timed)
-    return LeagueCost(matches, games, decisions, snapshots, seconds, tuple(_match_queries(config, first, acts))), first
+    queries = [*_match_queries(config, first, acts)]
+    for learner in config.learners:
+        practice = practices.get(learner.name)
+        queries += _practice_queries(config, learner, acts / 2 if practice is None else practice.decisions_per_game)
+    return LeagueCost(matches, games, decisions, snapshots, seconds, tuple(queries)), first
 
 
 def seconds_of_practice(config: Config, timed: Mapping[str, float]) -> float:
@@ -114,8 +119,6 @@ def _match_queries(config: Config, first: RoundPlan, acts: float) -> Iterator[Qu
         games = sum(seats) * config.league.block_size * config.schedule.total
         if games:
             yield QueryEstimate(member.name, "which plays", games, round(games * decisions), games * most, member.spec)
-    for learner in config.learners:
-        yield from _practice_queries(config, learner, decisions)
 
 
 def _members_by_leg(task: MatchTask) -> list[list[Member]]:
@@ -153,8 +156,15 @@ def _time_matches(first: RoundPlan, place: Place, max_turns: int) -> tuple[float
     return (spent / games, acts / games) if games else (0.0, float(max_turns))
 
 
-def _time_practice(task: TrainTask, place: Place) -> float:
-    """Estimated processor seconds of a practice, from its first update; without language models."""
+class _Practice(NamedTuple):
+    """Estimates of a learner's practice of a round."""
+
+    seconds: float  # of a processor
+    decisions_per_game: float  # own
+
+
+def _time_practice(task: TrainTask, place: Place) -> _Practice:
+    """Estimates from the first update of a practice; without language models."""
     from league.tasks.train_task import practice_round
 
     task = _without_queries(task)
@@ -163,7 +173,9 @@ def _time_practice(task: TrainTask, place: Place) -> float:
     began = time.process_time()
     result = practice_round(short, place)
     seconds = time.process_time() - began
-    return seconds * task.learner.decisions / max(result.state.decisions - task.state.decisions, 1)
+    decisions = max(result.state.decisions - task.state.decisions, 1)
+    games = result.state.games - task.state.games
+    return _Practice(seconds * task.learner.decisions / decisions, decisions / max(games, 1))
 
 
 def _without_queries(task: TrainTask) -> TrainTask:

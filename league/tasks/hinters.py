@@ -179,14 +179,23 @@ class QueryEstimate(NamedTuple):
 def hint_queries(hints: HintsConfig, games: int, decisions: int, role: str, spec: str) -> QueryEstimate:
     """The queries of a language model that gives ``hints`` in ``games`` with ``decisions`` of the hinted seat.
 
-    One at every ``cadence_k``-th own decision, the first included; withheld hints are not queried.
+    One at every ``cadence_k``-th own decision of a game, the first included; withheld hints are not queried.
     """
     share, every = 1 - hints.dropout, hints.cadence_k
-    expected = max(decisions / every, min(games, decisions)) * share
+    expected = round(games * hints_per_game(decisions / max(games, 1), every) * share)
     bound = decisions if every == 1 else decisions / every + games  # one at the first decision of every game
     return QueryEstimate(
-        "a language model", role, games, round(expected), math.ceil(max(bound * share, expected)), spec, hints=True
+        "a language model", role, games, expected, math.ceil(max(bound * share, expected)), spec, hints=True
     )
+
+
+def hints_per_game(decisions: float, every: int) -> float:
+    """Expected hints in a game with ``decisions`` own ones on average (at least 1), one at every ``every``-th of them.
+
+    Lengths of games are taken as geometric: each decision is the last one with the same probability.
+    """
+    go_on = 1 - 1 / max(decisions, 1.0)
+    return 1 / (1 - go_on**every)
 
 
 def spelled_duration(seconds: float) -> str:

@@ -20,6 +20,7 @@ import torch
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
+from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
 from dond_marl.statistics import Estimate
@@ -40,6 +41,7 @@ from league.tasks.hinters import (
     hint_queries,
     hint_schedule,
     hinter_spec,
+    hints_per_game,
     no_hint_warning,
     spelled_duration,
 )
@@ -326,7 +328,7 @@ def checkpoints_in(path: Path) -> list[Path]:
     return sorted((path / "checkpoints").glob("step_*.json"), reverse=True)
 
 
-OWN_SHARE = 4  # a game has about a quarter of the turn limit in own decisions
+MEASURED = 128  # games from which the number of own decisions per game is estimated
 
 
 class ClosingHints(NamedTuple):
@@ -353,14 +355,30 @@ class _CountedHints:
 
 def closing_hints(training: Training) -> ClosingHints | None:
     """The costly hints of both closing evaluations (:func:`final_score`); ``None`` if hints are free."""
-    schedule, learner = training.hints, training.learner
+    schedule = training.hints
     if schedule is None or not training.costly_hints:
         return None
     games = 2 * 2 * training.closing_terms.scenarios.size  # in both seats, greedy and sampled
-    per_game = learner.decisions / training.games if training.games else training.config.env.max_turns / OWN_SHARE
-    queries = round(games * max(per_game / schedule.cadence_k, 1.0))
+    queries = round(games * hints_per_game(own_decisions_per_game(training), schedule.cadence_k))
     so_far = schedule.tally["asked"]
     return ClosingHints(games, queries, queries * training.seconds / so_far if so_far else math.nan)
+
+
+def own_decisions_per_game(training: Training) -> float:
+    """The learner's own decisions per game so far; before the first game those of the network as it is.
+
+    Nothing costly is queried: there are no hints, and the heuristic replaces a partner that costs something.
+    """
+    if training.games:
+        return training.learner.decisions / training.games
+    partner = seat_occupant("heuristic") if expensive_to_query(training.partner.traits) else training.partner
+    learner, source, seed = NetworkPartner(training.learner.network), training.source, training.config.training.seed
+    scenarios, rules, decisions = source.block(seed, 0, MEASURED // 2), training.config.env.rules(), 0
+    for seat in (0, 1):
+        seats = (learner, partner) if seat == 0 else (partner, learner)
+        games = rollout(seats, scenarios, rules, seed=seed, prior=source.prior)
+        decisions += int((games.turns.astype(int) + 1 - seat).sum()) // 2
+    return max(decisions / MEASURED, 1.0)
 
 
 def final_score(
@@ -405,7 +423,7 @@ def plan_of(config: TrainConfig) -> list[str]:
 
 
 def _questions(training: Training) -> Iterator[QueryEstimate]:
-    config, own = training.config, max(training.config.env.max_turns / OWN_SHARE, 1.0)
+    config, own = training.config, own_decisions_per_game(training)
     decisions, most = config.training.num_train_steps, -(-config.env.max_turns // 2)
     games, partner = round(decisions / own), config.env.partner
     hinted = config.hints.mode == "llm"
