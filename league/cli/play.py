@@ -49,6 +49,7 @@ from league.display.session import RECORDS, Sitting, best_response_game, play_ga
 from league.display.typed_lines import help_line
 from partners.equilibrium import check_game
 from partners.human import Human
+from partners.llm.partner import LLMPartner
 
 MOST_GAMES = 1000
 # The default partner: the shipped expert, unless the library that reads its weights is missing.
@@ -96,6 +97,8 @@ def command(
         raise InputError(f"--secret-claims needs --max-turns of at least 2, a claim of each seat; got {max_turns}")
     rules = Rules(max_turns, disagree or "ends", MESSAGE_LENGTH if messages else 0, secret_claims)
     check_game([occupant], rules, source)
+    if isinstance(occupant, LLMPartner):
+        occupant.check_key()
     seed = secrets.randbits(31) if seed is None else seed  # a person wants another game every time
     own_seat, book = None if seat == "random" else as_seat(seat), _writable(record)
     sitting = Sitting(occupant, name, source, rules, seed, book, own_seat)

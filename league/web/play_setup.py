@@ -25,6 +25,7 @@ from league.web.occupants import (
     source_choices,
 )
 from partners.equilibrium import check_game
+from partners.llm.partner import LLMPartner
 
 SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
 MESSAGES = {"none": "none", "text": f"a line of text, {MESSAGE_LENGTH} characters"}
@@ -71,6 +72,8 @@ def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: P
     own_seat = int(choice.seat) if choice.seat in ("0", "1") else None
     source = make_source(choice.source, data_dir)
     adviser = make_adviser(choice.hints)
+    if isinstance(partner, LLMPartner):
+        partner.check_key()
     check_game([partner, getattr(getattr(adviser, "hinter", None), "partner", None)], rules, source)
     return Sitting(partner, name, source, rules, seed, book, own_seat, adviser, choice.hints)
 

@@ -100,6 +100,14 @@ class LLMPartner:
         """The only randomness is the choice of the sample; the whole history matters."""
         return Traits(deterministic=self.samples == 1, learned=True, remote=self.client.remote, costly=True)
 
+    def check_key(self) -> None:
+        """Raise :class:`~partners.llm.client.SetupError` if the key of the service is missing; nothing is sent."""
+        from partners.llm.remote.client import RemoteClient
+        from partners.llm.remote.wire import read_key
+
+        if isinstance(self.client, RemoteClient):  # not behind a cache, which may hold all replies
+            read_key(self.client.settings.key_variable)
+
     def act(self, turns: Turns) -> Decisions:
         """One decision per row, each legal. Raises what the client raises."""
         view, order = self._sorted_view(turns)

@@ -332,6 +332,13 @@ def test_arguments_that_cannot_be_used_are_told_in_one_line(monkeypatch, tmp_pat
     assert not seen.out
 
 
+def test_missing_key_is_refused_before_the_first_move(monkeypatch, tmp_path, capsys):
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    assert sit(monkeypatch, tmp_path, partner="llm(provider=groq)") != 0
+    seen = capsys.readouterr()
+    assert "GROQ_API_KEY" in seen.err and not seen.out
+
+
 @pytest.mark.parametrize("columns", [30, 50, 200])
 @pytest.mark.parametrize("color", [None, "truecolor"])
 def test_any_width_shows_every_number_and_names_are_inert(columns, color):
