@@ -34,13 +34,13 @@ $(NEEDED): pyproject.toml constraints.txt
 	@echo 'set-up 1/2: a virtual environment in $(VENV), a few seconds'
 	@"$(PYTHON)" -m venv $(VENV)
 	@echo 'set-up 2/2: what a user needs (PyTorch, transformers, SciPy, Matplotlib, Starlette), one to five minutes'
-	@echo '            330 MB to fetch, 1.6 GB on disk with the CPU build of PyTorch; gigabytes more with the one for CUDA'
+	@echo '            390 MB to fetch, 1.9 GB on disk with the CPU build of PyTorch; gigabytes more with the one for CUDA'
 	@$(if $(TORCH_INDEX),,echo '            (no GPU? stop with Ctrl-C; make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu fetches less)')
 	@$(PIP) --editable '.[all]' $(BRIEFLY)
 	@touch $@
 
 $(READY): $(NEEDED)
-	@echo 'set-up for development: tests, types, lint, documentation; 0.4 GB more, about a minute'
+	@echo 'set-up for development: tests, types, lint, documentation; 0.2 GB more, about a minute'
 	@$(PIP) --editable '.[dev]' $(BRIEFLY)
 	@touch $@
 

@@ -17,8 +17,13 @@ only. A message says what was given, what is allowed and what to do.
 
 from __future__ import annotations
 
+import os
 import re
 import reprlib
+import shlex
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 SHOWN = 80  # characters of a value that a message quotes
 LONG_WORD, LONG_LINE = 1000, 4000  # characters; longer words and lines of a message are cut
@@ -41,6 +46,8 @@ EXTRAS = {  # import name of a library: the package extra that installs it (larg
     }.items()
     for library in libraries.split()
 }
+
+OF_SETUP = ("frames", "league", "learn", "llm", "plot", "ui")  # extras that the extra `all` brings
 
 
 class DondError(Exception):
@@ -81,8 +88,26 @@ def missing_library(error: ModuleNotFoundError, user: str, extra: str | None = N
     library = (error.name or "").split(".")[0]
     if library not in EXTRAS:
         return None
-    bring = f"pip install 'dond-marl[{extra or EXTRAS[library]}]'"
-    return MissingLibrary(f"{user} needs {library}, which is not installed: {bring}, or `make setup` in a checkout")
+    return MissingLibrary(f"{user} needs {library}, which is not installed: {_install(extra or EXTRAS[library])}")
+
+
+def require_library(library: str, user: str) -> None:
+    """Raise :class:`MissingLibrary` if a library of :data:`EXTRAS` is not installed; nothing is imported."""
+    if find_spec(library) is None:
+        error = ModuleNotFoundError(name=library)
+        raise missing_library(error, user) or error
+
+
+def _install(extra: str) -> str:
+    """The command that installs an extra: into this Python from a checkout, otherwise as the user installs packages."""
+    checkout = Path(__file__).resolve().parents[1]
+    if not (checkout / "pyproject.toml").is_file():
+        return f"pip install 'dond-marl[{extra}]'"
+    python, folder = sys.executable, str(checkout)
+    if Path.cwd() == checkout:
+        python, folder = python.removeprefix(f"{folder}{os.sep}"), "."
+    command = f"{shlex.quote(python)} -m pip install -e {shlex.quote(f'{folder}[{extra}]')}"
+    return f"{command}, or `make setup`" if extra in OF_SETUP else command
 
 
 class NotComputable(InputError, ValueError):

@@ -12,14 +12,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from dond_marl.errors import InputError, RunFailure, quote
+from dond_marl.errors import InputError, RunFailure, quote, require_library
 from dond_marl.game import Disagree, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, SourceName, open_source
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from league.evaluation.evaluate import Evaluation
     from league.evaluation.exploitability import Probe
     from league.evaluation.final import FinalEvaluation
+    from league.settings.sections import BackendConfig
     from league.training.clone import CloneReport, HumanPositions
     from partners.learning.cloning import Epoch
 
@@ -168,6 +169,7 @@ def check_training(config: TrainConfig, *, resume: bool = False) -> TrainConfig:
     kinds, and :class:`league.tasks.devices.DeviceError`.
     """
     config.env.open_source()
+    _check_libraries(config.logging.trackers)
     check_devices([config.training])
     config = config.model_copy(update={"env": config.env.seated()})
     from league.tasks.hinters import hint_schedule, load_local_model  # loads PyTorch
@@ -267,11 +269,12 @@ def clone_people(
 # --- Leagues --------------------------------------------------------------------------------------------------------
 
 
-def check_league(config: Config, *, resume: bool = False) -> None:
+def check_league(config: Config, *, resume: bool = False, backend: BackendConfig | None = None) -> None:
     """Check that a league with these settings can begin: data, members, devices, and provenance unless it is resumed.
 
-    Raises :class:`dond_marl.errors.InputError`, of which :class:`dond_marl.occupants.OccupantNameError` and
-    :class:`partners.provenance.ProvenanceError` are kinds, and :class:`league.tasks.devices.DeviceError`.
+    ``backend``: used instead of the one in the settings. Raises :class:`dond_marl.errors.InputError`, of which
+    :class:`dond_marl.occupants.OccupantNameError`, :class:`partners.provenance.ProvenanceError` and
+    :class:`dond_marl.errors.MissingLibrary` are kinds, and :class:`league.tasks.devices.DeviceError`.
     """
     from league.tasks.provenance import check_league_provenance
 
@@ -279,8 +282,17 @@ def check_league(config: Config, *, resume: bool = False) -> None:
     for member in (*config.members, *config.gate, *config.heldout):
         seat_occupant(member.spec)
     check_devices(config.learners)
+    _check_libraries(config.logging.trackers, backend or config.backend)
     if not resume:
         check_league_provenance(config)
+
+
+def _check_libraries(trackers: Iterable[str], backend: BackendConfig | None = None) -> None:
+    """Raise :class:`dond_marl.errors.MissingLibrary` if a tracker or the backend is not installed."""
+    for tracker in trackers:
+        require_library(tracker, f"the tracker {tracker}")
+    if backend is not None and backend.chosen == "ray":
+        require_library("ray", "the backend ray")
 
 
 def play_league(

@@ -92,7 +92,7 @@ def command(
     named = {key: value for key, value in options.items() if value is not None}
     backend_config = _backend_of(named) if named else None
     if config is not None:
-        check_league(config, resume=resume is not None)
+        check_league(config, resume=resume is not None, backend=backend_config)
         if dry_run:
             from league.rounds.dry_run import dry_run as print_plan  # loads PyTorch
 

@@ -168,10 +168,10 @@ def test_bare_install_plays_scripted_partners_and_names_missing_extras(tmp_path)
     works = ["play --partner heuristic --seed 1", "play --seed 1", "catalogue", "data humans", "--version"]
     seated, ended = tried(lay_out(light, []), home, [*names, *lacking], [*doors, *works])
     assert {seated[name] for name in names} == {"played"}, seated
-    said = r"MissingLibrary: .* needs \w+, which is not installed: pip install 'dond-marl\[\w+\]', or `make setup` .*"
+    said = r"MissingLibrary: .* needs \w+, which is not installed: \S+ -m pip install -e '\S+\[\w+\]', or `make setup`"
     assert [name for name in lacking if not re.fullmatch(said, seated[name])] == [], seated
     for words, (code, out, err) in zip(doors, ended[: len(doors)], strict=True):
-        sentence = re.fullmatch(r"`dond [a-z -]+` needs (\w+), .* pip install 'dond-marl\[(\w+)\]', .*\n", err)
+        sentence = re.fullmatch(r"`dond [a-z -]+` needs (\w+), .* pip install -e '\S+\[(\w+)\]', .*\n", err)
         assert code == 2 and out == "" and sentence, words + err
         library, extra = sentence.groups()
         assert DISTRIBUTION.get(library, library) in needed([f"dond-marl[{extra}]"]), err

@@ -98,17 +98,30 @@ def test_missing_tracker_names_the_extra(tmp_path, monkeypatch, name):
         return before(module, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingLibrary, match=rf"the tracker {name} needs {name}, .*'dond-marl\[{name}\]'"):
+    with pytest.raises(MissingLibrary, match=rf"the tracker {name} needs {name}, .*\[{name}\]'"):
         Trackers([name], tmp_path, 1)
 
 
-def test_missing_or_unknown_tracker_leaves_no_run(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("library", "words"),
+    [
+        ("wandb", "train --config ppo_config.yaml --set logging.trackers=[wandb]"),
+        ("mlflow", "league --config league_scripted.yaml --set logging.trackers=[mlflow]"),
+        ("ray", "league --config league_scripted.yaml --backend ray"),
+        ("ray", "league --config league_scripted.yaml --set backend.kind=ray"),
+    ],
+)
+def test_missing_library_is_noticed_before_a_run_folder_is_made(library, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "wandb", None)
+    monkeypatch.setitem(sys.modules, library, None)
+    done = in_process(*words.split())
+    assert done.returncode == 2 and f"[{library}]'" in done.stderr and "make setup" not in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_unknown_tracker_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     words = ["train", "--config", "ppo_config.yaml", "--set"]
-    done = in_process(*words, "logging.trackers=[wandb]")
-    assert done.returncode == 2 and "pip install 'dond-marl[wandb]'" in done.stderr
-    assert not list((tmp_path / "runs").rglob("config.yaml"))
     done = in_process(*words, "logging.trackers=[neptune]")
     assert done.returncode == 2 and "mlflow" in done.stderr and "neptune" in done.stderr
     assert LoggingConfig(trackers=("trackio",)).tracked == ("tensorboard", "trackio")
