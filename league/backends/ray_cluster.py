@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dond_marl.errors import error_line, quote
+from dond_marl.errors import error_line, missing_library, quote
 from league.backends.base import Backend, BackendError, Flight, Tick, in_order, no_tick
 from league.backends.process import ProcessBackend
 from league.tasks.attribution import clock
@@ -176,14 +176,12 @@ PACKAGES = ("dond_marl", "hints", "league", "partners")  # sent to the nodes of 
 
 
 def load_ray() -> ModuleType:
-    """Ray. Raises :class:`BackendError` where it is not installed."""
+    """Ray. Raises :class:`dond_marl.errors.MissingLibrary` where it is not installed."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage reports
     try:
         return import_module("ray")  # an extra, which may be absent from where types are checked, too
     except ModuleNotFoundError as error:
-        raise BackendError(
-            "the backend ray needs Ray: pip install 'dond-marl[ray]', or choose the backend process"
-        ) from error
+        raise missing_library(error, "the backend ray") or error from error
 
 
 def join(ray: ModuleType, workers: int | None, address: str | None) -> None:

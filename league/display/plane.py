@@ -7,14 +7,13 @@ is loaded only when a figure is drawn.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, require_library
 from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
@@ -67,8 +66,7 @@ def check_drawable(path: Path) -> None:
     """Raise :class:`PlotError` if no figure can be drawn into ``path``, before anything is played for it."""
     if path.suffix.lower() not in KINDS:
         raise PlotError(f"--plot {path}: a figure is written as {', '.join(KINDS)}; give the file one of these endings")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise PlotError("--plot needs matplotlib, an optional extra: python -m pip install 'dond-marl[plot]'")
+    require_library("matplotlib", "--plot")
 
 
 def open_axes(axes: Axes, title: str) -> None:
