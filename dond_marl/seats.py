@@ -83,7 +83,7 @@ class History:
 
     @property
     def messages(self) -> Texts:
-        """The messages beside the acts, ``[B, t]`` of ``str``, ``""`` for none."""
+        """The messages with the acts, ``[B, t]`` of ``str``, ``""`` for none."""
         if self._messages is None:
             size = self._acts.shape[-1] if self._rows is None else len(self._rows)
             return np.full((size, self.turns_taken), "", dtype=np.object_)

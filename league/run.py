@@ -517,8 +517,6 @@ def check_benchmark(
     name: str | None = None,
     seed: int | None = None,
     declare: str | None = None,
-    beyond: bool = False,
-    sample: int | None = None,
 ) -> tuple[Submission, Opponents]:
     """The submission and its partners, once they are known to be right; nothing is played.
 
@@ -529,7 +527,6 @@ def check_benchmark(
     run: folder of a league.
     name, seed: of the submission in the leaderboard; rows of one name are seeds of one method.
     declare: the opponents in training, in words, if they are not recorded.
-    beyond, sample: see :func:`benchmark`.
 
     Raises :class:`dond_marl.errors.InputError`, of which :class:`partners.provenance.ProvenanceError` is a kind.
     """
@@ -537,8 +534,6 @@ def check_benchmark(
 
     if member is None and run is None:
         raise InputError("give a member to measure (an occupant or a checkpoint's .json), or the folder of a league")
-    if beyond and sample is not None:
-        raise InputError("beyond plays scenarios of its own; leave out sample")
     opponents = opponents_of(against)
     submission = (
         submission_of_spec(member or "", name)
@@ -555,6 +550,8 @@ def benchmark(
     against: Sequence[str] = ("dev",),
     *,
     results: str | Path | None = None,
+    beyond: bool = False,
+    sample: int | None = None,
     replicates: int | None = None,
     workers: int = 1,
     report: Report = _silent,
@@ -565,11 +562,12 @@ def benchmark(
     Parameters
     ----------
     results: results file (JSON lines), by default ``runs/bench.jsonl``; it is checked before the first game.
+    beyond: pools that no roster and no training uses.
+    sample: number of scenarios, for expensive members.
     replicates: games per scenario, seat and partner where one of them acts at random.
     workers: processes; they change no figure.
     report: receives progress messages.
-    terms: ``run``, ``name``, ``seed``, ``declare``, ``beyond`` (pools that no roster and no training uses) and
-        ``sample`` (number of scenarios, for expensive members), as for :func:`check_benchmark`.
+    terms: ``run``, ``name``, ``seed`` and ``declare``, as for :func:`check_benchmark`.
 
     Raises what :func:`check_benchmark` and :func:`league.bench.run.measure` raise.
     """
@@ -585,7 +583,7 @@ def benchmark(
         read([path])  # damage is found before the first game
     submission, opponents = check_benchmark(member, against, **terms)
     row = measure(
-        submission, opponents, beyond=terms.get("beyond", False), sample=terms.get("sample"),
+        submission, opponents, beyond=beyond, sample=sample,
         replicates=replicates or REPLICATES, workers=workers, report=report,
     )  # fmt: skip
     append(path, row)

@@ -150,7 +150,7 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "lengths": _of_lines(EQUILIBRIA, parse_equilibria, lengths_section),
     "refusing": _of_lines(EQUILIBRIA, parse_equilibria, refusing_section),
     "temperatures": _of_lines(EQUILIBRIA, parse_equilibria, temperatures_section),
-    "beside": _of_lines(EQUILIBRIA, parse_equilibria, comparison_section),
+    "comparison": _of_lines(EQUILIBRIA, parse_equilibria, comparison_section),
     "exploited": _of_exploited(EXPLOITED, REFERENCE[ABLATION]),
     "exploited_whole": _of_exploited("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
     "frontier": _of_lines("frontier.jsonl", parse_frontier, frontier_section),

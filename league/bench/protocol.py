@@ -60,12 +60,12 @@ def lewis_field(sample: int | None = None) -> Field:
     return Field(source, "lewis", sample is None, orbits(table), slices)
 
 
-@lru_cache(maxsize=1)
-def beyond_field() -> Field:
-    """Scenarios of pools and values that ``lewis`` does not hold: one slice, and no references."""
+@lru_cache(maxsize=4)
+def beyond_field(sample: int | None = None) -> Field:
+    """Scenarios of pools and values that ``lewis`` does not hold, or ``sample`` of them: one slice, no references."""
     from dond_marl.scenarios.views import beyond_lewis
 
-    table = beyond_lewis(BEYOND_SEED, BEYOND)
+    table = beyond_lewis(BEYOND_SEED, min(sample or BEYOND, BEYOND))
     source = ScenarioSource("uniform", None, table, int(table.counts.max()))
     return Field(source, "beyond lewis", False, orbits(table), {ALL: np.ones((2, table.size), dtype=bool)})
 

@@ -267,7 +267,7 @@ def measure(
     began = time.perf_counter()
     origin = provenance(submission, opponents.partners)
     player = submission.player.partner()
-    field = beyond_field() if beyond else lewis_field(sample)
+    field = beyond_field(sample) if beyond else lewis_field(sample)
     if not field.slices[field.headline].any(axis=1).all():
         raise InputError(f"a sample of {sample} scenarios holds none of {field.headline} in both seats; take more")
     costly = [name for name in opponents.partners if expensive_to_query(seat_occupant(name).traits)]

@@ -235,7 +235,6 @@ def test_policy_of_unknown_provenance_is_not_measured_by_the_test_roster(here):
         ("tough", [], {}),
         ("tough", ["dev", "heuristic"], {}),
         ("tough", ["nobody"], {}),
-        ("tough", ["dev"], {"beyond": True, "sample": 10}),
     ],
 )
 def test_benchmark_refuses(member, against, options, here):

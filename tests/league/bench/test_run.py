@@ -242,6 +242,12 @@ def test_beyond_the_rosters_game_there_are_other_pools_and_no_references():
     assert not any("reference" in cell for cell in row["cells"]) and row["figures"]["points_by_part"] == {}
 
 
+def test_beyond_takes_a_sample():
+    row = measure(submission_of_spec("heuristic"), opponents_of(["linear"]), beyond=True, sample=9)
+    assert row["benchmark"]["number_of_scenarios"] == 9 and not row["benchmark"]["every_scenario"]
+    assert row["benchmark"]["scenarios_sha256"] == beyond_field(9).source.digest()
+
+
 def test_shares_are_of_the_stored_references_in_every_cell_and_part():
     partners = [name for name in roster(DEV) if reference_of(name) is not None][:2]
     row = measure(submission_of_spec("heuristic"), opponents_of(partners))
@@ -301,7 +307,6 @@ def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
         (("expert", "--member", "main", "--against", "dev"), "--member is for --run"),
         (("expert", "--against", "dev", "--against", "linear"), "one roster or several occupants"),
         (("expert(greedy=False)", "--against", "dev"), "likeliest act"),
-        (("heuristic", "--against", "linear", "--beyond", "--sample", "9"), "leave out sample"),
         (("--run", "no_such_folder", "--against", "dev"), "no run folder"),
         (("no_such.json", "--against", "dev"), "no such checkpoint"),
         (("heuristic", "--against", "linear", "--replicates", "1"), "--replicates must be"),
