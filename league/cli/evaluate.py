@@ -26,6 +26,7 @@ from rich.console import Console
 
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.errors import InputError
+from dond_marl.seats import expensive_to_query
 from league.cli.shell import (
     FILE,
     SEED,
@@ -67,7 +68,9 @@ OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose",
 @click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="confidence of the intervals (0.95)")
 @click.option("--probe", is_flag=True, help="also the gain of better responses, and of more information")
 @click.option("--details", is_flag=True, help="also print every figure, with people's and theory's")
-@click.option("--diagnose", is_flag=True, help="also regret per act, offers, tokens, and the noise of a second run")
+@click.option(
+    "--diagnose", is_flag=True, help="also regret per act, offers, tokens, and a second run's noise (twice the queries)"
+)
 @click.option("--beliefs", is_flag=True, help="also query a language model for its beliefs (more requests)")
 @click.option("--json", type=WritableFile(), metavar="FILE", help="every figure, its unit and interval")
 @click.option("--csv", type=WritableFile(), metavar="FILE", help="the same, a row per figure")
@@ -116,6 +119,8 @@ def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[
 def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> None:
     """Evaluate step by step; every finished step is printed and written before the next."""
     human, json, gains = stored_human_line(), options["json"], None
+    if options["diagnose"] and expensive_to_query(pair.player.traits):
+        print_line(f"--diagnose plays the games once more: {options['member']} gets about twice as many queries")
     try:
         with console.status("") as status:  # shown on a terminal only
             evaluation = pair.evaluate(status.update)

@@ -22,6 +22,9 @@ def pair_summary(evaluation: Evaluation) -> tuple[str, ...]:
         f"{name} ({evaluation.protocols[name]})" if name in evaluation.protocols else name
         for name in (evaluation.member, evaluation.against)
     )
+    answers = evaluation.answers.get(evaluation.member)
+    if answers is not None and answers.decisions and not answers.own_decisions:  # the points are the fallback's
+        return (f"{member} has no points against {against}: it made none of its {answers.decisions:,} decisions.",)
     earned = f"{member} gets {_with_margin(played.points, '.2f')} points of ten from {against}"
     if best is not None:
         reference = "the exact best response gets" if best.name == BEST else "the best response that was found gets"

@@ -17,6 +17,7 @@ from league.tables.blocks import Report, Section, Table, report_with_short_names
 from league.tables.summaries import evaluation_summary, pair_summary
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
+from tests.loopback import Service, completion, without_proxy_and_key
 
 RUN = "checkpoint(path='/home/me/runs/ppo_fast/0001/checkpoints/step_000000202209.json')"
 EARLIER = RUN.replace("202209", "102209")
@@ -64,6 +65,18 @@ def test_evaluation_names_the_protocol_of_each_network(spec):
     assert told.protocols == {told.member: "greedy"} and "(greedy) gets" in pair_summary(told)[0]
     mixed = evaluate({"kind": "mixture", "of": [spec, "linear"]}, "linear", source, Rules(max_turns=2), sample=4)
     assert mixed.protocols == {mixed.member: "sampled"}
+
+
+def test_member_without_decisions_of_its_own_has_no_points(monkeypatch):
+    without_proxy_and_key(monkeypatch)
+    service = Service(lambda heard, number: completion("no act"))
+    try:
+        spec = f"llm(provider=openai, base_url='{service.url}', model=any, structure=text)"
+        evaluation = evaluate(spec, "linear", open_source("lewis"), Rules(max_turns=2), sample=2)
+    finally:
+        service.close()
+    (sentence,) = pair_summary(evaluation)
+    assert " gets " not in sentence and " points of ten" not in sentence
 
 
 def test_gap_to_the_best_response_is_split_into_lost_and_worse_deals():
