@@ -23,7 +23,7 @@ from partners.human import View
 
 
 class Misread(NamedTuple):
-    """A line that gives no legal act. ``unread``: it could not be read; otherwise its act breaks the rule ``why``."""
+    """A line that gives no legal act. ``unread``: nothing was found in it; otherwise what it says cannot be played."""
 
     why: str
     unread: bool = False
@@ -92,14 +92,14 @@ _NO = re.compile(
 def _even_split(view: View) -> Meaning:
     odd = [f"{item}s" for item, count in zip(ITEMS, view.counts, strict=True) if count % 2]
     if odd:
-        return Misread(f"the {' and the '.join(odd)} cannot be halved; say who gets how many", unread=True)
+        return Misread(f"the {' and the '.join(odd)} cannot be halved; say who gets how many")
     books, hats, balls = (count // 2 for count in view.counts)
     return Action(Act.PROPOSE, (books, hats, balls))
 
 
 def _repeat(view: View) -> Meaning:
     if view.mine is None:
-        return Misread("you have made no offer yet; say what you want to keep", unread=True)
+        return Misread("you have made no offer yet; say what you want to keep")
     return Action(Act.INSIST, view.mine)
 
 
@@ -111,13 +111,13 @@ def leave(view: View) -> Meaning:
 def _let_them_choose(view: View) -> Meaning:
     agree = Action(Act.AGREE)
     if view.rule_against(agree) is not None:
-        return Misread("it is your turn to say what you want to keep", unread=True)
+        return Misread("it is your turn to say what you want to keep")
     return AmbiguousLine("That leaves it to them. Do you accept their offer?", (agree,))
 
 
 def _swap(view: View) -> Meaning:
     if view.theirs is None:
-        return Misread("they have asked for nothing yet that could be swapped", unread=True)
+        return Misread("they have asked for nothing yet that could be swapped")
     return Action(Act.PROPOSE, view.theirs)
 
 
@@ -144,7 +144,7 @@ def refuse(view: View) -> Meaning:
 
 def _accept(view: View) -> Meaning:
     agree = Action(Act.AGREE)
-    return Misread(NOTHING_TO_AGREE_TO, unread=True) if view.rule_against(agree) else agree
+    return Misread(NOTHING_TO_AGREE_TO) if view.rule_against(agree) else agree
 
 
 PHRASES: tuple[tuple[re.Pattern[str], Callable[[View], Meaning]], ...] = (
@@ -180,6 +180,8 @@ _LEADING = re.compile(
 _TRAILING = re.compile(r"(?:[ ,]+(?:please|pls|plz|lol|haha|then|man|mate|bro|thanks?|thx|dude))*[\s.!?,]*$")
 
 _ITEM = r"(?:books?|hats?|balls?)"
+_EXCEPT = r"(?:but|except(?: for)?|apart from|other than)"
+_ALL_ARE = r"(?:it'?s |it is )?(?:all|everything)(?: of (?:it|them))?(?:'?s| is| are)?"
 _ITEMS = rf"(?:the |any |all )?{_ITEM}(?:(?:,| and| or|, and) (?:the )?{_ITEM})*"
 _WORTHLESS = (
     r"(?:(?:are|is) (?:really |quite )?(?:worth(?:less| nothing| 0| zero)|useless|no use|of no (?:use|value|interest))"
@@ -191,6 +193,15 @@ _REWRITES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:at least|at most|at the (?:very )?least|a minimum of|no less than)\b"), ""),
     (re.compile(r"\bhatz\b"), "hats"),
     (re.compile(r"[,. ]+or (?:it'?s )?(?:no deal|nothing|else|i'?m out|i (?:walk|leave))[\s.!]*$"), ""),
+    *(  # "all yours except the hats"
+        (re.compile(pattern), rf"{owner} everything except \1")
+        for owner, words in (("you can have", "(?:yours?|for you)"), ("i keep", "(?:mine|for me)"))
+        for pattern in (
+            rf"\b{_ALL_ARE} {words},? {_EXCEPT} (.*{_ITEM})",
+            rf"\b{_EXCEPT} ({_ITEMS}),? {_ALL_ARE} {words}\b",
+            rf"\b(?:all|everything) {_EXCEPT} ({_ITEMS}) (?:is|are) {words}\b",
+        )
+    ),
     (re.compile(rf"\b(?:(?:any|every)thing|all) (but|except)(?: for)? (?:the )?(?={_ITEM})"), r"everything \1 the "),
     (
         re.compile(
@@ -255,9 +266,14 @@ NO_ANSWERS = "they answer offers, not questions; say what you want to keep"
 _RATHER = re.compile(r"\b(?:rather|prefer)\b.*\b(?:than|over)\b|\bprefer (?!to\b).*\bto\b(?! (?:you|u)\b)")
 _OR_LEAVE_IT = re.compile(r"[\s,.;:!-]*\btake it or leave it\b[\s.!]*")
 _NEEDLESS = re.compile(
-    r"(?<!you )\b(?:i )?(?:really )?(?:do ?n'?t|do not|have no|'?ve no|have got no)(?: really| even)? "
-    r"(?:need|want|care (?:for|about)|use for|interest in|like|value)(?: any(?: of)?)?\b"
+    r"(?<!you )\b(?:i(?: am|'?m)? )?(?:really )?(?:do ?n'?t|do not|have no|'?ve no|have got no|not)(?: really| even)? "
+    r"(?:need|want|care (?:for|about)|use for|interest(?:ed)? in|like|value)(?: any(?: of)?)?\b"
     r"(?! (?:only|just|to|that|this|it|more|you|your|less))"
+)
+_REST_IS_OPEN = re.compile(
+    r"\b(?:the )?(?:rest|others?|remainder)(?: of (?:it|them))?(?: is|'?s| are)?,? "
+    r"(?:negotiable|open|flexible|undecided|(?:is )?(?:up to you|up for (?:discussion|grabs|debate))"
+    r"|(?:we|you) (?:can |could )?(?:discuss|talk|negotiate|decide|choose)|to be (?:discussed|decided|negotiated))\b"
 )
 _MORE = re.compile(
     r"\b(?:more|another|extra|additional|add(?:ing)?|throw in)\b|^(?:plus|and|also)\b"
@@ -277,8 +293,7 @@ _WHOLE_SPLITS = {
 _NUMBERS = {"a": 1, "an": 1, "another": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 _BETWEEN = {"more", "extra", "additional", "other", "of", "the", "single"}  # a number and its item
 _KINDS = {"BOOK": 0, "BOOKS": 0, "HAT": 1, "HATS": 1, "BALL": 2, "BALLS": 2}
-_REASONS = {
-    "no act": f"neither a split nor a yes or no was found in it ({ENGLISH})",
+_REASONS = {  # by the annotator's reasons
     "speaks of items and claims none": "it speaks of items, but not of who gets them",
     "adds to what was said": "it adds to something; say the whole split",
     "a list without a person": "it does not say who gets them",
@@ -315,10 +330,10 @@ def _first_reading(line: str, view: View) -> Meaning:
     if added is not None:
         return added
     if WORTHLESS_TO_THEM.search(last):
-        return Misread("it says what items are worth to them, not who gets what", unread=True)
+        return Misread("it says what items are worth to them, not who gets what")
     act = _annotator_reading(phrase_as_claims(last), view)
     if isinstance(act, Misread) and _ASKING.match(strip_politeness(line)):
-        return Misread(NO_ANSWERS, unread=True)
+        return Misread(NO_ANSWERS)
     if last != line and isinstance(act, Action) and act.act_type is Act.PROPOSE:
         return Action(Act.INSIST, act.oA)
     return act
@@ -328,7 +343,7 @@ def _check_doubt(reading: Action, line: str, view: View) -> Meaning:
     """Turn a reading into a question where the sentence contradicts it: a question mark, a condition, "both" of one."""
     if reading.act_type is Act.AGREE and (line.endswith("?") or _A_QUESTION.match(strip_politeness(line))):
         if view.rule_against(reading) is not None:
-            return Misread(NO_ANSWERS, unread=True)
+            return Misread(NO_ANSWERS)
         return AmbiguousLine(
             "That is a question, and no agreement: they answer offers. Do you accept their offer?", (reading,)
         )
@@ -352,9 +367,11 @@ def _item_index(item: str) -> int:
 
 def _annotator_reading(line: str, view: View) -> Meaning:
     if _RATHER.search(line):
-        return Misread("it says what you like better, not who gets what", unread=True)
+        return Misread("it says what you like better, not who gets what")
     if _LESS.search(line):
-        return Misread("it takes something away; say the whole split", unread=True)
+        return Misread("it takes something away; say the whole split")
+    if _REST_IS_OPEN.search(line):
+        return Misread("it leaves the rest open; say who gets that too")
     reading = _annotate(line, view)
     if reading.action is None or reading.action.act_type is Act.DISAGREE:  # "I don't need the books" is an offer
         offered = _NEEDLESS.sub("you can have", line)
@@ -363,7 +380,7 @@ def _annotator_reading(line: str, view: View) -> Meaning:
         if again.action is not None and again.action.act_type.is_offer:
             return again.action
     if reading.action is None:
-        return Misread(_explain(reading.why, line, view), unread=True)
+        return _explain(reading.why, line, view)
     if reading.action.act_type is Act.DISAGREE:
         return leave(view) if "walk away" in line and not _NEGATED.search(line) else refuse(view)
     return reading.action
@@ -376,14 +393,18 @@ def _annotate(line: str, view: View) -> ActReading:
     )
 
 
-def _explain(why: str, line: str, view: View) -> str:
+def _explain(why: str, line: str, view: View) -> Misread:
     if why == "one type has no owner":
         named = {mention.kind for mention in claims(line).mentions}
         unsaid = [f"{item}s" for kind, item in enumerate(ITEMS) if kind not in named and view.counts[kind]]
-        return f"it does not say who gets the {' and the '.join(unsaid)}" if unsaid else "it leaves something unsaid"
+        return Misread(
+            f"it does not say who gets the {' and the '.join(unsaid)}" if unsaid else "it leaves something unsaid"
+        )
     if why == "more than there is":
-        return f"there are only {describe_items(view.counts)} on the table"
-    return _REASONS.get(why, f"it is not clear: {why}")
+        return Misread(f"there are only {describe_items(view.counts)} on the table")
+    if why == "no act":
+        return Misread(f"neither a split nor a yes or no was found in it ({ENGLISH})", unread=True)
+    return Misread(_REASONS[why]) if why in _REASONS else Misread("it is not clear who gets what", unread=True)
 
 
 def _addition(line: str, view: View) -> Meaning | None:
@@ -407,7 +428,7 @@ def _addition(line: str, view: View) -> Meaning | None:
     changed = tuple(number - n if gives else number + n for number, n in zip(base, named, strict=True))
     request = changed[0], changed[1], changed[2]
     if not all(0 <= n <= count for n, count in zip(request, view.counts, strict=True)):
-        return Misread(f"there are only {describe_items(view.counts)} on the table", unread=True)
+        return Misread(f"there are only {describe_items(view.counts)} on the table")
     offer = Action(Act.PROPOSE, request)
     whole = _annotate(line, view).action
     if too and sum(n > 0 for n in named) > 1 and whole is not None and whole.act_type.is_offer and whole.oA != request:

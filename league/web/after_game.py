@@ -116,10 +116,10 @@ def summary(found: Analysis, possessive: str = "your") -> str:
     costs = [judged.cost for judged in found.acts]
     worst = max(range(len(costs)), key=costs.__getitem__)
     at = len(found.acts[worst].state.history) + 1
+    if costs[worst] < BEST:
+        return f"Every one of {possessive} acts was a good one."
     if costs[worst] <= GOOD:
-        good = f"Every one of {possessive} acts was a good one."
-        lost = f"{costs[worst]:.1f} points of what could be expected"
-        return good if costs[worst] < BEST else f"{good} The costliest, act {at}, gave away {lost}."
+        return f"No mistakes: at most {costs[worst]:.1f} points more could be expected, with another act {at}."
     return f"Act {at} was the costliest: it {judgement(found.acts[worst])} of what could be expected."
 
 

@@ -53,9 +53,8 @@ def test_analysis_of_good_and_unknown_acts():
     assert summary(best) == "Every one of your acts was a good one."
     (act,) = best.acts
     a_little = act._replace(played=act.played._replace(points=act.best[0].points - 0.4))
-    assert summary(best._replace(acts=(a_little,))).endswith(
-        "a good one. The costliest, act 1, gave away 0.4 points of what could be expected."
-    )
+    nearly_best = summary(best._replace(acts=(a_little,)))
+    assert "0.4" in nearly_best and "gave away" not in nearly_best
     told = words(render_analysis(best))
     assert "best 10 points expected As good" in told
     assert "Worse propose to keep" in told and "Better" not in told

@@ -138,6 +138,8 @@ def test_commands_and_unread_lines(player):
     assert "Not legal" in player.send("say", words="a")
     for times in (1, 2):
         assert f'name="unread" value="{times}"' in player.send("say", words="qqq", unread=str(times - 1))
+    impossible = player.send("say", words="same as before", unread="1")  # it is understood, but there is no offer yet
+    assert 'role="alert">' in impossible and 'name="unread" value="0"' in impossible
     assert 'class="confirm"' in player.send("say", words="quit")
     assert 'class="confirm"' in player.send("say", words="d")  # a command that ends the game is confirmed too
     player.send("say", words="p 0 0 0")
