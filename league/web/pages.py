@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from dond_marl.errors import DondError, quote
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
 from league.display.svg.markup import Markup
 from league.web.after_game import GameAddress, analysis_panel
@@ -60,8 +61,17 @@ def application(
     async def busy(_: Request, error: Exception) -> Response:
         return PlainTextResponse(f"{error}\n", 503)
 
+    async def missing(_: Request, __: Exception) -> Response:
+        return _problem_page("There is no such page.", 404)
+
+    async def refused(_: Request, error: Exception) -> Response:
+        return _problem_page(one_sentence(error), 409)
+
     return Starlette(
-        routes=routes, middleware=guard(loopback, secret), lifespan=lifespan, exception_handlers={Busy: busy}
+        routes=routes,
+        middleware=guard(loopback, secret),
+        lifespan=lifespan,
+        exception_handlers={Busy: busy, 404: missing, DondError: refused},
     )
 
 
@@ -86,7 +96,7 @@ class _Pages:
             return HTMLResponse(render("forms", "problem", "This league is not here any more."))
         try:
             league = await in_background(self._leagues.view, run)
-        except RunViewError as error:
+        except CHOICE_ERRORS as error:
             return HTMLResponse(render("forms", "problem", one_sentence(error)))
         version = str(id(league))
         if request.query_params.get("version") == version:
@@ -186,16 +196,21 @@ class _Pages:
 
     def _record(self, game: GameAddress) -> tuple[GameRecord, OccupantMenu]:
         """A game and the occupants that its names may open. Raises :class:`RecordError`, ``OSError``."""
-        menu = self._desk.menu()
         if game.token:
             record, trusted = self._store.get(game.token)
-            return record, menu if trusted else menu.without_open_paths()
+            return record, self._menu(trusted)
         files = replay_files(self._desk.book, self._desk.games)
-        return game_of(files, game.file, whole_number(game.game, 8) or 0), menu
+        record = game_of(files, game.file, whole_number(game.game, 8) or 0)
+        return record, self._menu(game.file == str(self._desk.book))
+
+    def _menu(self, trusted: bool) -> OccupantMenu:
+        """The occupants that the names of a record may open; files other than the person's own may be a stranger's."""
+        menu = self._desk.menu()
+        return menu if trusted else menu.without_open_paths()
 
     def _replay(self, view: ReplayView, plays: bool, why: str = "") -> Markup:
         """The content of the replay page; slow for large files."""
-        menu, notes = self._desk.menu(), [why] if why else []
+        notes = [why] if why else []
         files = replay_files(self._desk.book, self._desk.games)
         names = {str(path): path for path in files}
         listed: dict[str, str] = {}
@@ -204,9 +219,11 @@ class _Pages:
         try:
             if view.game.token:
                 record, trusted = self._store.get(view.game.token)
-                menu = menu if trusted else menu.without_open_paths()
                 about = f"{title(record)}.{'' if trusted else ' From a file of yours; it is not stored here.'}"
-                shown = stepper(record, menu, view, plays=plays)
+                shown = stepper(record, self._menu(trusted), view, plays=plays)
+            elif view.game.file not in ("", *names):
+                file = ""
+                notes.append(f"There is no file {quote(view.game.file)} here.")
             elif not file:
                 shown = render("replay", "nothing")
             else:
@@ -223,6 +240,7 @@ class _Pages:
                     notes.append(f"{file} has no game {missing} that can be replayed; this is its newest.")
                 if exact:
                     linked = GameAddress(file, str(number))
+                    menu = self._menu(file == str(self._desk.book))
                     shown = stepper(exact[number - 1], menu, view._replace(game=linked), plays=plays)
         except CHOICE_ERRORS as error:
             notes.append(one_sentence(error))
@@ -233,6 +251,12 @@ class _Pages:
 
 def _page(headline: str, content: Markup) -> Response:
     return HTMLResponse(document("Deal or no deal", headline, content, navigation=True))
+
+
+def _problem_page(why: str, status: int) -> Response:
+    """A page that holds one sentence, under the header of all pages."""
+    content = render("forms", "problem", why)
+    return HTMLResponse(document("Deal or no deal", "Not here", content, navigation=True), status)
 
 
 async def _fragment(work: Callable[[], Markup]) -> Response:

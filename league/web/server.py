@@ -56,12 +56,16 @@ def serve(app: Starlette, host: str, port: int) -> None:
     """Serve until Ctrl-C or SIGTERM, which is raised again. Raises :class:`RunFailure` if it cannot be served."""
     import uvicorn
 
+    from league.web.protocol import PatientProtocol
+
     logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
             host=host,
             port=port,
+            loop="asyncio",  # others raise where a client has gone away
+            http=PatientProtocol,
             ws="none",
             log_level="error",
             access_log=False,  # addresses of visitors are not recorded

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 import sqlite3
 import threading
 import urllib.error
@@ -17,6 +18,8 @@ import pytest
 
 testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
 
+import uvicorn  # noqa: E402
+
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply  # noqa: E402
 from dond_marl.occupants import OccupantNameError  # noqa: E402
 from dond_marl.records.record import record_of, to_line  # noqa: E402
@@ -25,6 +28,7 @@ from league.web.guard import MAX_WRONG, Secret  # noqa: E402
 from league.web.league_follower import Leagues  # noqa: E402
 from league.web.occupants import MAX_CHECKPOINT, AllowedNames, Desk, OccupantMenu  # noqa: E402
 from league.web.pages import application  # noqa: E402
+from league.web.protocol import PatientProtocol  # noqa: E402
 from league.web.server import is_loopback  # noqa: E402
 from tests.command import run_dond  # noqa: E402
 from tests.league.web.browser import serving  # noqa: E402
@@ -53,6 +57,49 @@ def pages(folder: Path, secret: Secret | None = None, loopback: str | None = "12
 )
 def test_foreign_requests_are_refused(tmp_path, headers, status):
     assert pages(tmp_path).get("/", headers=headers).status_code == status
+
+
+@pytest.mark.parametrize("path", ["/nonsense", "/replay/nonsense", "/static/nonsense.js"])
+def test_unknown_address_has_the_header_of_all_pages(tmp_path, path):
+    answer = pages(tmp_path).get(path)
+    assert answer.status_code == 404 and 'href="/replay"' in answer.text
+
+
+def test_slow_clients_are_closed_and_waiting_ones_are_not():
+    class Impatient(PatientProtocol):
+        patience = 0.3
+
+    async def app(scope, receive, send):
+        if scope["path"] == "/wait":
+            await asyncio.sleep(1)
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    server = uvicorn.Server(uvicorn.Config(app, http=Impatient, lifespan="off", log_level="error"))
+    listening = socket.create_server(("127.0.0.1", 0))
+    running = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    running.start()
+    try:
+        for request, answer in (
+            (b"GET / HTTP/1.1\r\nHost:", b""),
+            (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc", b""),
+            (b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n", b"HTTP/1.1 204"),
+        ):
+            with socket.create_connection(listening.getsockname(), timeout=60) as client:
+                client.sendall(request)
+                assert _received(client)[: len(answer) or None] == answer
+    finally:
+        server.should_exit = True
+        running.join()
+
+
+def _received(client: socket.socket) -> bytes:
+    try:
+        return client.recv(1000)
+    except ConnectionResetError:
+        return b""
 
 
 def test_methods_and_headers(tmp_path):
