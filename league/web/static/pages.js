@@ -39,11 +39,32 @@ function showPart(text, id, into) {
   return true;
 }
 
+// Fetch an address; while the server does not answer, a line at the foot of the page says so.
+let leaving = false;
+addEventListener("pagehide", () => { leaving = true; });
+async function request(address, options) {
+  const line = document.querySelector(".stopped");
+  try {
+    const answer = await fetch(address, options);
+    line?.remove();
+    return answer;
+  } catch (error) {
+    if (!line && !leaving) {
+      const added = document.createElement("p");
+      added.className = "stopped problem";
+      added.setAttribute("role", "alert");
+      added.textContent = "The server does not answer: it was stopped, or it cannot be reached.";
+      document.body.append(added);
+    }
+    throw error;
+  }
+}
+
 // Fetch a page for a link or a form, and show the part of it that the element names.
 async function fetchPart(element, address, options = {}) {
   const { part, into } = element.dataset;
   let answer;
-  try { answer = await fetch(address, options); } catch { return; }
+  try { answer = await request(address, options); } catch { return; }
   const text = await answer.text();
   if (!answer.headers.get("content-type")?.startsWith("text/html") || !showPart(text, part, into)) {
     const place = element.querySelector?.(".problem");
@@ -61,7 +82,7 @@ async function load(place) {
   let version = "";
   do {
     try {
-      const answer = await fetch(place.dataset.load + (version && `&version=${version}`));
+      const answer = await request(place.dataset.load + (version && `&version=${version}`));
       if (answer.status === 200) {
         const fresh = place.cloneNode(false);
         fresh.innerHTML = await answer.text();
@@ -79,11 +100,11 @@ let following = null;
 async function follow(address) {
   while (following === address) {
     try {
-      const answer = await fetch(address);
+      const answer = await request(address);
       if (following !== address) return;
       if (!answer.ok || (await answer.json()).changed) {
         following = null;
-        const page = await fetch(location.pathname.replace(/\/(act|say|next)$/, ""));
+        const page = await request(location.pathname.replace(/\/(act|say|next)$/, ""));
         showPart(await page.text(), "content");
         return;
       }

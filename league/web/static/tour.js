@@ -1,4 +1,4 @@
-// The tour of the table, once for each browser: four steps next to what they explain. Escape or Skip ends it.
+// The tour of the table, once for each browser: four steps next to what they explain. Escape, Skip or the first act ends it.
 const TOUR = [
   [".lanes", "The pile", "Tap an item to move it between you, below, and your partner, above."],
   [".side.me", "What it is worth", "Items are worth points to you, and other points to your partner. Neither sees the other's."],
@@ -48,18 +48,23 @@ function startTour() {
     shown = document.querySelector(TOUR[step][0]);
     if (shown) shown.classList.add("toured"); else end();
   }
-  function end() {
+  function close() {
     document.removeEventListener("shown", markAgain);
+    document.removeEventListener("submit", close);
     shown?.classList.remove("toured");
     card.remove();
     try { localStorage.setItem("toured", "yes"); } catch { /* it is shown again next time */ }
+  }
+  function end() {
+    close();
     const back = before && before !== document.body && before.isConnected ? before : document.querySelector(".game");
     back?.focus({ preventScroll: true });
   }
   skip.addEventListener("click", end);
   on.addEventListener("click", () => { step += 1; if (step < TOUR.length) show(); else end(); });
-  card.addEventListener("keydown", (event) => { if (event.key === "Escape") end(); event.stopPropagation(); });
+  card.addEventListener("keydown", (event) => { if (event.key === "Escape") end(); });
   document.addEventListener("shown", markAgain);
+  document.addEventListener("submit", close);
   document.body.append(card); // outside of <main>, whose content changes
   show();
 }

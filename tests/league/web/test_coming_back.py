@@ -76,6 +76,29 @@ def test_tour_by_keyboard(look, address):
     assert page.locator(".tour").count() == 0
 
 
+def test_tour_ends_with_the_first_act(look):
+    page = look("/", toured=False)
+    begin(page, "tough")
+    page.locator(".tour").wait_for()
+    page.keyboard.press("p")  # the keys of the table work meanwhile
+    page.locator(".tour").wait_for(state="detached")
+    page.locator(".lines li").first.wait_for()
+    assert page.evaluate("localStorage.toured") == "yes"
+
+
+@pytest.mark.slow
+def test_stopped_server_is_announced(browser, tmp_path):
+    page = browser.new_context().new_page()
+    with serving(tmp_path) as at:
+        page.goto(f"{at}/")
+        begin(page, "tough")
+        assert page.locator(".stopped").count() == 0
+    page.keyboard.press("Escape")  # the tour
+    page.keyboard.press("p")
+    page.locator(".stopped[role=alert]").wait_for()
+    page.context.close()
+
+
 @pytest.mark.slow
 def test_tour_ends_by_escape(look):
     page = look("/", toured=False)

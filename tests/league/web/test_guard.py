@@ -65,6 +65,15 @@ def test_unknown_address_has_the_header_of_all_pages(tmp_path, path):
     assert answer.status_code == 404 and 'href="/replay"' in answer.text
 
 
+def test_unknown_file_opens_no_other(tmp_path):
+    state = apply(State(Scenario((1, 2, 3), ((4, 3, 0), (0, 2, 2)))), Action(Act.DISAGREE))
+    (tmp_path / "games.jsonl").write_text(f"{to_line(record_of(state, ('heuristic', 'pushover')))}\n")
+    here = pages(tmp_path)
+    assert 'class="stepper"' in here.get("/replay").text
+    unknown = here.get("/replay?file=nofile&game=3").text
+    assert "nofile" in unknown and 'class="stepper"' not in unknown
+
+
 def test_slow_clients_are_closed_and_waiting_ones_are_not():
     class Impatient(PatientProtocol):
         patience = 0.3
