@@ -20,7 +20,7 @@ from dond_marl.occupants import OccupantNameError, _run_file, pin_spec, seat_occ
 from dond_marl.records.record import record_of, to_line
 from league.ledger.ledger import SETTINGS_DIGEST, Ledger, LedgerError, ReadLedger, _digest
 from league.settings.layers import read_yaml, write_yaml
-from league.web.league_follower import DAMAGED, Follower
+from league.web.league_follower import DAMAGED, Follower, Leagues
 from tests.command import in_process
 from tests.loopback import Service, completion, without_proxy_and_key
 
@@ -180,6 +180,46 @@ def test_the_page_shows_a_strangers_run_and_seats_only_harmless_members(stranger
 def test_a_run_is_shown_where_its_code_is_missing(stranger, tmp_path):
     (tmp_path / "stranger" / "evil.py").unlink()
     assert in_process("report", "--run", stranger.run).returncode == 0
+
+
+def _pages(stranger: Stranger, **allowed: bool):
+    """A client of the pages over the stranger's run, and the keys of its members by name."""
+    testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
+    from league.web.occupants import AllowedNames, Desk
+    from league.web.pages import application
+
+    runs, games = stranger.run.parent, stranger.run.parent / "games"
+    leagues = Leagues(runs, None)
+    desk = Desk(leagues.runs, games / "book.jsonl", games, None, 0, AllowedNames(**allowed))
+    client = testclient.TestClient(application(desk, leagues, None, None, None))
+    keys = {candidate.name: key for key, candidate in desk.menu().candidates.items() if candidate.run}
+    return client, keys
+
+
+def test_pages_refuse_a_strangers_members_in_a_sentence(stranger, service):
+    client, keys = _pages(stranger, anything=True)
+    assert client.get(f"/league/panels?run={stranger.run}").status_code == 200
+    for name in ("file", "program", "service", "person", "nested"):
+        watched = {"run": str(stranger.run), "first": name, "second": "main"}
+        for answer in (
+            client.post("/deal", data={"other": keys[name]}),
+            client.post("/arena", data={"one": keys[name], "other": "pushover", "games": "10"}),
+            client.post("/league/watch", data=watched),
+        ):
+            assert answer.status_code == 200 and "--trust" in answer.text
+    assert untouched(stranger, service)
+
+
+def test_pages_replay_a_strangers_game_and_execute_nothing(stranger, service):
+    client, _ = _pages(stranger, anything=True)
+    state = apply(State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), Rules()), Action(Act.DISAGREE))
+    games = stranger.run.parent / "games" / "theirs.jsonl"
+    games.parent.mkdir()
+    games.write_text("".join(f"{to_line(record_of(state, (spec, spec)))}\n" for spec in stranger.specs.values()))
+    for number in range(1, len(stranger.specs) + 1):
+        for path in ("/replay", "/replay/policy", "/replay/analysis"):
+            assert client.get(path, params={"file": str(games), "game": number}).status_code == 200
+    assert untouched(stranger, service)
 
 
 def test_trust_option_allows_what_the_run_names(stranger, tmp_path):
