@@ -58,20 +58,20 @@ def application(
         threading.Thread(target=warm_up, daemon=True).start()
         yield
 
-    async def busy(_: Request, error: Exception) -> Response:
+    async def show_busy(_: Request, error: Exception) -> Response:
         return PlainTextResponse(f"{error}\n", 503)
 
-    async def missing(_: Request, __: Exception) -> Response:
+    async def show_missing(_: Request, __: Exception) -> Response:
         return _problem_page("There is no such page.", 404)
 
-    async def refused(_: Request, error: Exception) -> Response:
+    async def show_refusal(_: Request, error: Exception) -> Response:
         return _problem_page(one_sentence(error), 409)
 
     return Starlette(
         routes=routes,
         middleware=guard(loopback, secret),
         lifespan=lifespan,
-        exception_handlers={Busy: busy, 404: missing, DondError: refused},
+        exception_handlers={Busy: show_busy, 404: show_missing, DondError: show_refusal},
     )
 
 

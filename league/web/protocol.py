@@ -20,19 +20,19 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._answered = 0
+        self._responses = 0
         self._check(seen=-1)
 
     def on_response_complete(self) -> None:
-        self._answered += 1
+        self._responses += 1
         super().on_response_complete()
 
     def _check(self, seen: int) -> None:
-        """Close the connection if it owes us something and no request was answered since ``seen`` of them were."""
+        """Close the connection if it owes us something and no response was completed since the number was ``seen``."""
         if self.transport.is_closing():
             return
         owes = self.conn.their_state in (h11.IDLE, h11.SEND_BODY) or self.flow.write_paused
-        if owes and self._answered == seen:
+        if owes and self._responses == seen:
             self.transport.abort()
         else:
-            self.loop.call_later(self.patience, self._check, self._answered)
+            self.loop.call_later(self.patience, self._check, self._responses)
