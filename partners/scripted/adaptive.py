@@ -19,7 +19,6 @@ from partners.scripted.offers import (
     Points,
     answer,
     claim_worth,
-    has_offer,
     keep_valued,
     offer_worth,
     own_claims,
@@ -63,7 +62,7 @@ class AspirationAdaptation:
         down, _ = self._steps(turns, partner_claims(turns))
         aspiration = np.maximum(self.start - self.step * down, self.floor)
         enough = points_needed(aspiration, pool_worth(turns))
-        return answer(has_offer(turns) & (offer_worth(turns) >= enough), worst_at_least(turns, enough))
+        return answer(turns, offer_worth(turns) >= enough, worst_at_least(turns, enough))
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
         """Its memory: by how many steps it has come down, and the best offer's points, ``[B, 2]``."""
@@ -107,7 +106,7 @@ class Punisher:
 
     def act(self, turns: Turns) -> Decisions:
         enough = points_needed(self.fair, pool_worth(turns))
-        calm = answer(has_offer(turns) & (offer_worth(turns) >= enough), worst_at_least(turns, enough))
+        calm = answer(turns, offer_worth(turns) >= enough, worst_at_least(turns, enough))
         angry = self._insults(turns, partner_claims(turns)) > self.patience
         return decide(np.where(angry, np.int8(Act.END), calm.act_type), (calm.oA.T * ~angry).T)
 
@@ -155,12 +154,11 @@ class Zeuthen:
         products = splits.points * shares_left(turns, splits, values)
         concedes = (own.number > 0) & (claim_worth(turns, mine) * to_partner <= theirs)
         conceded, points = favourite(splits, np.where(products > theirs, splits.points, NEVER))
-        table = has_offer(turns)
         gives_in = concedes & ((points < 0) | (points <= gift))
         accept = gives_in | (gift >= claim_worth(turns, mine))
         if turns.rules.max_turns - turns.turns_taken == 1:
             accept |= gift > 0
-        return answer(table & accept, np.where(concedes & ~gives_in, conceded.T, mine.T).T)
+        return answer(turns, accept, np.where(concedes & ~gives_in, conceded.T, mine.T).T)
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
         """Its memory: its latest claim, whether it has claimed, and the partner's claims in all, ``[B, 8]``."""

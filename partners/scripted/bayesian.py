@@ -35,7 +35,6 @@ from partners.scripted.offers import (
     Points,
     answer,
     claim_worth,
-    has_offer,
     offer_worth,
     own_turn,
     partner_claims,
@@ -157,7 +156,7 @@ class NashSeeker(_Believer):
 
     def act(self, turns: Turns) -> Decisions:
         claim = nash_split(turns, menu(turns), expected_values(turns, self.rationality))
-        return answer(has_offer(turns) & (offer_worth(turns) >= claim_worth(turns, claim)), claim)
+        return answer(turns, offer_worth(turns) >= claim_worth(turns, claim), claim)
 
 
 class Prosocial(_Believer):
@@ -175,7 +174,7 @@ class Prosocial(_Believer):
         claim, best = favourite(splits, own_shares(splits, wholes) + expected_share_left(turns, splits, values))
         theirs = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
         as_good = own_share_of_offer(turns) + theirs >= best
-        return answer(has_offer(turns) & (as_good | (gift >= claim_worth(turns, claim))), claim)
+        return answer(turns, as_good | (gift >= claim_worth(turns, claim)), claim)
 
 
 class NiceTitForTat(_Believer):
@@ -209,7 +208,7 @@ class NiceTitForTat(_Believer):
         enough = gift >= claim_worth(turns, claim)
         if t >= 0.98:
             enough |= gift > 0
-        return answer(has_offer(turns) & enough, claim)
+        return answer(turns, enough, claim)
 
     def _target(self, turns: Turns, nash: Int8s, first: Points, best: Points, t: float) -> Points:
         wholes = np.maximum(pool_worth(turns), 1)
@@ -243,7 +242,7 @@ class Ultimatum:
         enough = gift.astype(np.int64) * WHOLE >= expected[which]
         if turns.rules.max_turns - turns.turns_taken == 1:
             enough |= gift > 0
-        return answer(has_offer(turns) & enough, claim, Act.INSIST if own_turn(turns) else Act.PROPOSE)
+        return answer(turns, enough, claim, Act.INSIST if own_turn(turns) else Act.PROPOSE)
 
 
 def _different_views(turns: Turns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -67,7 +67,7 @@ class Nice:
     traits: ClassVar[Traits] = Traits(memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
-        return answer(has_offer(turns), random_split(turns))
+        return answer(turns, has_offer(turns), random_split(turns))
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
@@ -106,7 +106,7 @@ class MixedThresholds:
         thresholds, demands = self._levels()
         wholes, draws = pool_worth(turns), (turns.noise[:, :2] * _LEVELS).astype(np.int64)
         enough = offer_worth(turns) >= points_needed(thresholds[draws[:, 0]], wholes)
-        return answer(has_offer(turns) & enough, worst_at_least(turns, points_needed(demands[draws[:, 1]], wholes)))
+        return answer(turns, enough, worst_at_least(turns, points_needed(demands[draws[:, 1]], wholes)))
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
@@ -149,23 +149,23 @@ class Sniper:
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; whether it is ready is drawn from noise 0."""
         ready = turns.noise[:, 0] < progress(turns) ** self.patience
-        return answer(*self._answer(turns, ready))
+        return self._decide(turns, ready)
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
         ready, waits = (
             one_hot_probabilities(decisions.act_type, decisions.oA, max_count)
-            for decisions in (answer(*self._answer(turns, np.full(turns.size, is_ready))) for is_ready in (True, False))
+            for decisions in (self._decide(turns, np.full(turns.size, is_ready)) for is_ready in (True, False))
         )
         chance = progress(turns) ** self.patience
         chances: Doubles = chance * ready + (1 - chance) * waits
         return chances
 
-    def _answer(self, turns: Turns, ready: Bools) -> tuple[Bools, Int8s]:
+    def _decide(self, turns: Turns, ready: Bools) -> Decisions:
         wholes = pool_worth(turns)
         enough = points_needed(self.fair, wholes)
         claim = np.where(ready, worst_at_least(turns, enough).T, keep_valued(turns).T).T
-        return has_offer(turns) & (offer_worth(turns) >= np.where(ready, enough, wholes)), claim
+        return answer(turns, offer_worth(turns) >= np.where(ready, enough, wholes), claim)
 
 
 def random_split(turns: Turns) -> Int8s:

@@ -142,7 +142,7 @@ class LevelK:
         enough = own_share_of_offer(turns) >= worth[which]
         if turns.rules.max_turns - turns.turns_taken == 1:
             enough |= offer_worth(turns) > 0
-        return answer(has_offer(turns) & enough, claim[which])
+        return answer(turns, enough, claim[which])
 
     def _chance(self, taken_up: list[NDArray[np.int64]]) -> NDArray[np.int64]:
         """The probability that the lower levels accept what each split leaves, ``[N, B]`` in 1 / 2**30."""

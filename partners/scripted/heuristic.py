@@ -56,7 +56,7 @@ class Heuristic:
         insisted = turns.last_partner_act == Act.INSIST
         enough = np.where(insisted, points_needed(self.insist_ratio, wholes), points_needed(self.accept_ratio, wholes))
         claim = keep_valued(turns) if self.demand == 1 else fill_claim(turns, points_needed(self.demand, wholes))
-        return answer(has_offer(turns) & (offer_worth(turns) >= enough), claim)
+        return answer(turns, offer_worth(turns) >= enough, claim)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Tough:
     insist_is_propose: ClassVar[bool] = True
 
     def act(self, turns: Turns) -> Decisions:
-        return answer(has_offer(turns) & (offer_worth(turns) >= pool_worth(turns)), keep_valued(turns))
+        return answer(turns, offer_worth(turns) >= pool_worth(turns), keep_valued(turns))
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class FirstAcceptableOffer:
 
     def act(self, turns: Turns) -> Decisions:
         enough = points_needed(self.tau / 10, pool_worth(turns))
-        return answer(has_offer(turns) & (offer_worth(turns) >= enough), keep_valued(turns))
+        return answer(turns, offer_worth(turns) >= enough, keep_valued(turns))
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Pushover:
         check_share("demand", self.demand)
 
     def act(self, turns: Turns) -> Decisions:
-        return answer(has_offer(turns), worst_at_least(turns, points_needed(self.demand, pool_worth(turns))))
+        return answer(turns, has_offer(turns), worst_at_least(turns, points_needed(self.demand, pool_worth(turns))))
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Stubborn:
         else:
             act = Act.INSIST if own_turn(turns) else Act.PROPOSE
             claim = fill_claim(turns, points_needed(self.demand, pool_worth(turns)))
-        return answer(has_offer(turns) & (offer_worth(turns) >= claim_worth(turns, claim)), claim, act)
+        return answer(turns, offer_worth(turns) >= claim_worth(turns, claim), claim, act)
 
 
 @dataclass(frozen=True)
@@ -183,4 +183,4 @@ class Versatile:
         claimed[place[turn, row], row] = True
         claim = best_allowed(turns, claimed)
         enough = np.minimum(claim_worth(turns, claim), points_needed(self.accept_ratio, pool_worth(turns)))
-        return answer(has_offer(turns) & (offer_worth(turns) >= enough), claim)
+        return answer(turns, offer_worth(turns) >= enough, claim)

@@ -64,8 +64,9 @@ def progress(turns: Turns) -> float:
     return own_turn(turns) / last if last > 0 else 1.0
 
 
-def answer(accept: Bools, oA: Int8s, act: Act | Int8s = Act.PROPOSE) -> Decisions:
-    """AGREE where ``accept[B]`` (an offer must be on the table there), otherwise ``act`` with ``oA[B, 3]``."""
+def answer(turns: Turns, accept: Bools, oA: Int8s, act: Act | Int8s = Act.PROPOSE) -> Decisions:
+    """AGREE where ``accept[B]`` and an offer is on the table, otherwise ``act`` with ``oA[B, 3]``."""
+    accept = accept & has_offer(turns)
     act_type = np.where(accept, np.int8(Act.AGREE), np.asarray(act, dtype=np.int8))
     return decide(act_type, (oA.T * ~accept).T)
 
@@ -107,10 +108,10 @@ def worst_at_least(turns: Turns, target: Points) -> Int8s:
 def nearest_split(turns: Turns, share: NDArray[np.float64]) -> Int8s:
     """The split worth nearest to ``share[B]`` of its whole value to the seat, ``[B, 3]``; of two, the better."""
     numbers = outer_sum(_portions(turns))
-    points, ties = _split_points(numbers), numbers & (_POINT - 1)
+    points, ties = (numbers // _POINT).astype(np.int32), numbers & (_POINT - 1)
     target = np.rint(np.clip(share, 0, 1) * pool_worth(turns) * _FRACTION).astype(np.int32)
     far = np.abs(points * _FRACTION - target) * 2 + (points * _FRACTION < target)
-    far[points < 0] = _POINT - 1
+    far[points >= _BEYOND] = _POINT - 1  # it does not fit the pool
     return _decode((far.astype(np.uint32) * _POINT + ties).min(axis=0), turns)
 
 
@@ -145,17 +146,6 @@ def best_allowed(turns: Turns, forbidden: Bools) -> Int8s:
     return _decode(np.where(none_left, numbers.min(axis=0), allowed), turns)
 
 
-def own_points(turns: Turns) -> Points:
-    """The worth of each split of the batch's grid to the seat, ``[G, B]`` points; -1 beyond the pool."""
-    return _split_points(outer_sum(_portions(turns)))
-
-
-def _split_points(numbers: Numbers) -> Points:
-    points = (numbers // _POINT).astype(np.int32)
-    points[points >= _BEYOND] = -1
-    return points
-
-
 def outer_sum(parts: Sequence[NDArray[Any]] | NDArray[Any]) -> NDArray[Any]:
     """Sums over the three item types for every split, ``[G, B]``; ``parts``: 3 times ``[M + 1, B]``, by number kept."""
     first, second, third = parts
@@ -188,11 +178,7 @@ def _portions(turns: Turns, *, descending: bool = False) -> Numbers:
 
 def _decode(numbers: Numbers, turns: Turns) -> Int8s:
     """The splits encoded by ``numbers[B]``, ``[B, 3]``."""
-    return _at((numbers & _INDEX).astype(np.int32), turns)
-
-
-def _at(index: NDArray[np.int32], turns: Turns) -> Int8s:
-    """Splits by their place in the batch's grid: ``[B]`` to ``[B, 3]``."""
+    index = (numbers & _INDEX).astype(np.int32)
     return _grid(len(item_numbers(turns))).take(index, axis=1).T
 
 

@@ -25,7 +25,7 @@ from partners.scripted.menu import (
     share_of_offer,
     shares_left,
 )
-from partners.scripted.offers import answer, has_offer, pool_worth, progress
+from partners.scripted.offers import answer, pool_worth, progress
 
 _UNIT = 1 << 10  # the whole of a weight
 _ROUNDED = 16 * _UNIT  # sums of shares that differ by less than this are equal: each was rounded
@@ -62,7 +62,7 @@ class SocialValue:
         wholes, splits, values = pool_worth(turns), menu(turns), expected_values(turns, self.rationality)
         claim, best = favourite(splits, self._worth(own_shares(splits, wholes), shares_left(turns, splits, values)))
         gift = self._worth(own_share_of_offer(turns), share_of_offer(turns, values))
-        return answer(has_offer(turns) & (gift + _ROUNDED >= self.accept_ratio * best), claim)
+        return answer(turns, gift + _ROUNDED >= self.accept_ratio * best, claim)
 
     def summary(self, turns: Turns) -> Shares:
         """Its memory: the number of the partner's claims, and the total of each item in them, ``[B, 4]``."""
@@ -105,7 +105,7 @@ class InequityAverse:
         own, left = own_shares(splits, wholes), shares_left(turns, splits, values)
         claim, best = favourite(splits, np.where(self._worth(left, own) >= 0, self._worth(own, left), NEVER))
         gift = self._worth(own_share_of_offer(turns), share_of_offer(turns, values))
-        return answer(has_offer(turns) & (gift + _ROUNDED >= (1 - progress(turns)) * np.maximum(best, 0)), claim)
+        return answer(turns, gift + _ROUNDED >= (1 - progress(turns)) * np.maximum(best, 0), claim)
 
     def summary(self, turns: Turns) -> Shares:
         """Its memory: the number of the partner's claims, and the total of each item in them, ``[B, 4]``."""

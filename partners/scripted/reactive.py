@@ -18,7 +18,6 @@ from partners.scripted.offers import (
     at_rank,
     claim_worth,
     fill_claim,
-    has_offer,
     keep_valued,
     nearest_split,
     offer_worth,
@@ -63,7 +62,7 @@ class NaiveTitForTat:
                 values = turns.my_utilities.T.astype(np.int32)
                 cheapest = np.where((values > 0) & (turns.counts.T > 0), values, 100).min(axis=0)
                 target = np.minimum(target, np.maximum(wholes - cheapest, 0))
-        return answer(has_offer(turns) & (gift >= target), worst_at_least(turns, target))
+        return answer(turns, gift >= target, worst_at_least(turns, target))
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Micro:
         repeated = (turns.noise[:, 0] * made).astype(np.int64)
         claim = at_rank(turns, ranks, np.where(ready, made, repeated))
         lowest = at_rank(turns, ranks, np.where(ready, made, made - 1))
-        return answer(has_offer(turns) & (offer_worth(turns) >= claim_worth(turns, lowest)), claim)
+        return answer(turns, offer_worth(turns) >= claim_worth(turns, lowest), claim)
 
 
 _WEIGHTS = ((1.0,), (0.25, 0.75), (0.11, 0.22, 0.66), (0.05, 0.15, 0.3, 0.5))  # of the latest concessions, oldest first
@@ -135,7 +134,7 @@ class Hybrid:
         behavior = last - (0.5 + 0.5 * t) * weighted_concessions(turns, theirs) / wholes
         target = np.where(theirs.number >= 3, (1 - t * t) * behavior + t * t * time, time)
         claim = nearest_split(turns, target)
-        return answer(has_offer(turns) & (offer_worth(turns) >= claim_worth(turns, claim)), claim)
+        return answer(turns, offer_worth(turns) >= claim_worth(turns, claim), claim)
 
 
 def weighted_concessions(turns: Turns, theirs: Claims) -> NDArray[np.float64]:
@@ -194,7 +193,7 @@ class ConcessionRule:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; an acceptable offer that is no longer on the table becomes its own claim."""
-        wholes, gift, table = pool_worth(turns), offer_worth(turns), has_offer(turns)
+        wholes, gift = pool_worth(turns), offer_worth(turns)
         high, low = points_needed(self.target / 10, wholes), points_needed(self.bottom / 10, wholes)
         own, theirs = own_claims(turns), partner_claims(turns)
         greedy = (turns.my_utilities == 0).any(axis=1)
@@ -210,7 +209,7 @@ class ConcessionRule:
         speaks = np.where(opened & ~firm, conceded.T, mine.T)
         claim = np.where(settles, turns.last_partner_offer_for_me.T, speaks).T
         act = np.where(opened & firm & ~settles, np.int8(Act.INSIST), np.int8(Act.PROPOSE))
-        return answer(settles & table, claim, act)
+        return answer(turns, settles, claim, act)
 
 
 def _concede(turns: Turns, mine: Int8s, interest: NDArray[np.int64], wholes: Points) -> Int8s:

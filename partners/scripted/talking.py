@@ -21,7 +21,7 @@ from dond_marl.scenarios.sources import value_vectors
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Texts, Traits, Turns
 from dond_marl.yardsticks.beliefs import beliefs
 from partners.parameters import check_share
-from partners.scripted.offers import answer, has_offer, offer_worth, own_turn
+from partners.scripted.offers import answer, offer_worth, own_turn
 
 _ABOUT = re.compile(r"\b(?:values?|worth)\b", re.IGNORECASE)
 _NUMBERS = re.compile(r"\D{0,20}".join(rf"\b{item}s?\b[^\d,;.]{{0,20}}(\d{{1,2}})\b" for item in ITEMS), re.IGNORECASE)
@@ -136,7 +136,7 @@ class Listener:
         which = which.reshape(-1)  # NumPy 2.0 gives it another shape
         last = own_turn(turns) == (turns.rules.max_turns - turns.seat + 1) // 2 - 1
         least = np.full(turns.size, 1.0) if last else np.maximum(worths[which], 1 / _EXACT)
-        return answer(has_offer(turns) & (offer_worth(turns) >= least), claims[which])
+        return answer(turns, offer_worth(turns) >= least, claims[which])
 
     def summary(self, turns: Turns) -> NDArray[np.int8]:
         """Its memory: the values that the partner claimed last, and whether it claimed any, ``[B, 4]``."""

@@ -18,7 +18,6 @@ from partners.parameters import check_number, check_share, check_whole_number
 from partners.scripted.offers import (
     answer,
     claim_worth,
-    has_offer,
     offer_worth,
     own_turn,
     points_needed,
@@ -50,7 +49,7 @@ class TimeBased:
     def act(self, turns: Turns) -> Decisions:
         aspiration = self.floor + (1 - self.floor) * (1 - progress(turns) ** self.exponent)
         enough = points_needed(aspiration, pool_worth(turns))
-        return answer(has_offer(turns) & (offer_worth(turns) >= enough), worst_at_least(turns, enough))
+        return answer(turns, offer_worth(turns) >= enough, worst_at_least(turns, enough))
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class Bluffer:
 
     def act(self, turns: Turns) -> Decisions:
         claim = self._claim(turns)
-        return answer(has_offer(turns) & (offer_worth(turns) >= claim_worth(turns, claim)), claim)
+        return answer(turns, offer_worth(turns) >= claim_worth(turns, claim), claim)
 
     def _claim(self, turns: Turns) -> Int8s:
         values, claim = turns.my_utilities.T.astype(np.int32), turns.counts.T.copy()
@@ -176,7 +175,7 @@ class Personas:
 
     def act(self, turns: Turns) -> Decisions:
         enough = points_needed(self._aspirations(turns)[self.persona_numbers(turns)], pool_worth(turns))
-        return answer(has_offer(turns) & (offer_worth(turns) >= enough), worst_at_least(turns, enough))
+        return answer(turns, offer_worth(turns) >= enough, worst_at_least(turns, enough))
 
     def _aspirations(self, turns: Turns) -> Doubles:
         """The aspiration of each persona now, ``[16]``."""

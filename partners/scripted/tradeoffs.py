@@ -21,7 +21,6 @@ from partners.scripted.offers import (
     Points,
     answer,
     claim_worth,
-    has_offer,
     offer_worth,
     partner_claims,
     points_needed,
@@ -81,7 +80,7 @@ class Similarity(_Trader):
         offer = turns.last_partner_offer_for_me.T
         far = sum(np.abs(splits.items[item] - offer[item]) * values[item] for item in range(3))
         claim, _ = favourite(splits, np.where(as_good, -np.asarray(far), NEVER))
-        return answer(has_offer(turns) & (offer_worth(turns) >= enough), claim)
+        return answer(turns, offer_worth(turns) >= enough, claim)
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class FrequencyModel(_Trader):
         weights = per_item * (_SHARES + self.learning * claimed * per_item)
         taken = sum(splits.items[item] * weights[item] for item in range(3))
         claim, _ = favourite(splits, np.where(as_good, -np.asarray(taken), NEVER))
-        return answer(has_offer(turns) & (offer_worth(turns) >= claim_worth(turns, claim)), claim)
+        return answer(turns, offer_worth(turns) >= claim_worth(turns, claim), claim)
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
         """Its memory: how many of each item the partner has claimed in all, ``[B, 3]``."""
