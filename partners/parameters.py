@@ -1,11 +1,56 @@
-"""Checks of partners' parameters: a ValueError says what was given and what is allowed."""
+"""Checks of partners' parameters: a ValueError says what was given and what is allowed.
+
+The fields of a dataclass may declare their ranges, as in ``floor: Share = 0.5``; see :func:`check_fields`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from functools import lru_cache
+from typing import Annotated, NamedTuple, get_args, get_type_hints
 
 from dond_marl.errors import quote
+
+
+class Range(NamedTuple):
+    """The allowed values of a number: ``low..high``, with ``above`` more than ``low``."""
+
+    low: float
+    high: float = math.inf
+    above: bool = False
+
+
+Share = Annotated[float, Range(0, 1)]  # of a whole value
+PointsOfTen = Annotated[float, Range(0, 10)]
+Rationality = Annotated[float, Range(0, 100)]  # 0: any act is as likely as any other
+
+
+def check_fields(parameters: Hashable) -> None:
+    """Every field of a dataclass must be in its declared range. Raises :class:`ValueError`.
+
+    ``name: Annotated[float, Range(low, high)]`` declares numbers, ``Annotated[int, Range(low, high)]`` whole numbers.
+    """
+    for name, kind, (low, high, above) in _declared_ranges(type(parameters)):
+        value = getattr(parameters, name)
+        if kind is int:
+            check_whole_number(name, value, int(low), int(high))
+        else:
+            check_number(name, value, low, high, above=above)
+
+
+@lru_cache(maxsize=256)
+def _declared_ranges(kind: type) -> list[tuple[str, type, Range]]:
+    """The name, type and range of each field that declares one."""
+    hints = {name: get_args(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
+    return [(name, hint[0], hint[1]) for name, hint in hints.items() if len(hint) > 1 and isinstance(hint[1], Range)]
+
+
+def check_order(parameters: object, least: str, most: str) -> None:
+    """The field ``least`` must be at most the field ``most``. Raises :class:`ValueError`."""
+    low, high = getattr(parameters, least), getattr(parameters, most)
+    if low > high:
+        raise ValueError(f"{least} must be at most {most}, {high:g}; got {low:g}")
 
 
 def check_number(name: str, value: object, low: float, high: float = math.inf, *, above: bool = False) -> None:
@@ -17,11 +62,6 @@ def check_number(name: str, value: object, low: float, high: float = math.inf, *
         else:
             allowed = f"a number {'more than' if above else 'of at least'} {low:g}"
         raise ValueError(f"{name} must be {allowed}; got {quote(value)}")
-
-
-def check_share(name: str, value: object) -> None:
-    """``value`` must be a share of the whole value, 0..1. Raises :class:`ValueError`."""
-    check_number(name, value, 0, 1)
 
 
 def check_whole_number(name: str, value: object, low: int, high: int) -> None:

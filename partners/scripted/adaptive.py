@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act
-from dond_marl.seats import Decisions, Traits, Turns, decide
-from partners.parameters import check_number, check_share, check_whole_number
+from dond_marl.seats import Decisions, Turns, decide
+from partners.parameters import Range, Rationality, Share, check_order
+from partners.scripted.base import ScriptedPartner
 from partners.scripted.bayesian import claimed_in_all, expected_values
 from partners.scripted.menu import NEVER, favourite, menu, share_of_offer, shares_left
 from partners.scripted.offers import (
@@ -31,7 +32,7 @@ from partners.scripted.offers import (
 
 
 @dataclass(frozen=True)
-class AspirationAdaptation:
+class AspirationAdaptation(ScriptedPartner):
     """Wants more after a generous offer and less after one that is no better than before.
 
     Source: aspiration adaptation (Selten 1998, *Aspiration adaptation theory*, section 2; Tietz, Weber 1978, in
@@ -45,18 +46,13 @@ class AspirationAdaptation:
     - ``floor``: 0..1, at most ``start``: share of its whole value below which it never goes.
     """
 
-    start: float = 0.9
-    step: float = 0.1
-    floor: float = 0.3
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
+    start: Share = 0.9
+    step: Annotated[float, Range(0, 1, above=True)] = 0.1
+    floor: Share = 0.3
 
     def __post_init__(self) -> None:
-        check_share("start", self.start)
-        check_share("floor", self.floor)
-        check_number("step", self.step, 0, 1, above=True)
-        if self.floor > self.start:
-            raise ValueError(f"floor must be at most start, {self.start:g}; got {self.floor:g}")
+        super().__post_init__()
+        check_order(self, "floor", "start")
 
     def act(self, turns: Turns) -> Decisions:
         down, _ = self._steps(turns, partner_claims(turns))
@@ -80,7 +76,7 @@ class AspirationAdaptation:
 
 
 @dataclass(frozen=True)
-class Punisher:
+class Punisher(ScriptedPartner):
     """Asks for a fair share, and ends the game after too many offers that it takes for insults.
 
     Source: costly punishment of unfair offers (Güth, Schmittberger, Schwarze 1982, *An experimental analysis of
@@ -93,16 +89,9 @@ class Punisher:
     - ``patience``: 0..100, insults without consequence.
     """
 
-    fair: float = 0.6
-    insult: float = 0.3
-    patience: int = 1
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_share("fair", self.fair)
-        check_share("insult", self.insult)
-        check_whole_number("patience", self.patience, 0, 100)
+    fair: Share = 0.6
+    insult: Share = 0.3
+    patience: Annotated[int, Range(0, 100)] = 1
 
     def act(self, turns: Turns) -> Decisions:
         enough = points_needed(self.fair, pool_worth(turns))
@@ -123,7 +112,7 @@ class Punisher:
 
 
 @dataclass(frozen=True)
-class Zeuthen:
+class Zeuthen(ScriptedPartner):
     """Concedes just enough whenever it has more to lose from a breakdown than the partner.
 
     Source: Zeuthen 1930, *Problems of monopoly and economic warfare*, chapter 4, in the form of Harsanyi 1956; the
@@ -138,12 +127,7 @@ class Zeuthen:
     - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
 
-    rationality: float = 8.0
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number("rationality", self.rationality, 0, 100)
+    rationality: Rationality = 8.0
 
     def act(self, turns: Turns) -> Decisions:
         values, splits, gift = expected_values(turns, self.rationality), menu(turns), offer_worth(turns)

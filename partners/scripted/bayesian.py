@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import MAX_VALUE, Act
-from dond_marl.seats import Decisions, Doubles, Int8s, Traits, Turns
+from dond_marl.seats import Decisions, Doubles, Int8s, Turns
 from dond_marl.splits import grid
 from dond_marl.yardsticks.beliefs import (
     LEWIS_PRIORS,
@@ -28,7 +28,8 @@ from dond_marl.yardsticks.beliefs import (
     numbers_of,
     partner_beliefs,
 )
-from partners.parameters import check_number
+from partners.parameters import Rationality
+from partners.scripted.base import MemorylessPartner, ScriptedPartner
 from partners.scripted.menu import WHOLE, Menu, distinct_games, favourite, menu, own_share_of_offer, own_shares
 from partners.scripted.offers import (
     Claims,
@@ -129,23 +130,16 @@ def nash_split(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> Int8s:
     return favourite(splits, splits.points * expected_share_left(turns, splits, values))[0]
 
 
-@dataclass(frozen=True)
-class _Believer:
-    """Infers values from claims with ``rationality`` 0 (no inference) to 100; see the module."""
-
-    rationality: float = 8.0
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number("rationality", self.rationality, 0, 100)
+class Believer(ScriptedPartner):
+    """Infers the partner's values from its claims; see the module."""
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
         """Its memory: the number of the partner's claims, and the total of each item in them, ``[B, 4]``."""
         return claimed_in_all(turns)
 
 
-class NashSeeker(_Believer):
+@dataclass(frozen=True)
+class NashSeeker(Believer):
     """Proposes the split with the largest expected Nash product and accepts any offer as good as that.
 
     Source: the Nash bargaining solution (Nash 1950) under exact Bayesian beliefs; claims are read as
@@ -154,12 +148,15 @@ class NashSeeker(_Believer):
     - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
 
+    rationality: Rationality = 8.0
+
     def act(self, turns: Turns) -> Decisions:
         claim = nash_split(turns, menu(turns), expected_values(turns, self.rationality))
         return answer(turns, offer_worth(turns) >= claim_worth(turns, claim), claim)
 
 
-class Prosocial(_Believer):
+@dataclass(frozen=True)
+class Prosocial(Believer):
     """Seeks the largest expected sum of both shares, and accepts what is as good for the sum or for itself.
 
     Source: the prosocial agents of Cao et al. 2018 (arXiv 1804.03980), here under exact beliefs with
@@ -167,6 +164,8 @@ class Prosocial(_Believer):
 
     - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
+
+    rationality: Rationality = 8.0
 
     def act(self, turns: Turns) -> Decisions:
         values, wholes = expected_values(turns, self.rationality), np.maximum(pool_worth(turns), 1)
@@ -177,7 +176,8 @@ class Prosocial(_Believer):
         return answer(turns, as_good | (gift >= claim_worth(turns, claim)), claim)
 
 
-class NiceTitForTat(_Believer):
+@dataclass(frozen=True)
+class NiceTitForTat(Believer):
     """Answers the partner's concessions toward the Nash point in kind, and takes what is left at the deadline.
 
     Source: Baarslag, Hindriks, Jonker 2013 ("A Tit for Tat Negotiation Strategy for Real-Time Bilateral Negotiations"),
@@ -189,6 +189,8 @@ class NiceTitForTat(_Believer):
 
     - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
+
+    rationality: Rationality = 8.0
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
         """Its memory: the claims, the worth of the first offer, and the best offer with its worth, ``[B, 9]``."""
@@ -222,16 +224,13 @@ class NiceTitForTat(_Believer):
 
 
 @dataclass(frozen=True)
-class Ultimatum:
+class Ultimatum(MemorylessPartner):
     """Makes one claim and holds it: as much as it can ask while the partner probably still gets something.
 
     Source: the subgame-perfect proposer of the ultimatum game (Rubinstein 1982 with a last round) under exact beliefs:
     the claim maximizes its own points times the probability that the rest is worth at least a point to the partner. It
     accepts what is worth that expectation, and anything worth a point on the last turn of all, when no reply can come.
     """
-
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-    insist_is_propose: ClassVar[bool] = True
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; from its second turn on it INSISTs."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 
 from dond_marl.game import Act
-from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
+from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Turns, constant
 from dond_marl.splits import action_count, action_index, grid, grid_size, one_hot_probabilities
-from partners.parameters import check_number, check_share
+from partners.parameters import Range, Share, check_order
+from partners.scripted.base import RandomPartner
 from partners.scripted.offers import (
     answer,
     has_offer,
@@ -26,14 +27,12 @@ _LEVELS = 8  # equally likely thresholds and demands of a mixed strategy
 
 
 @dataclass(frozen=True)
-class Random:
+class Random(RandomPartner):
     """Plays any legal act with equal probability, and if it is an offer, any number of each item type.
 
     Source: the random-legal player that every game library has (OpenSpiel ``UniformRandomPolicy``), drawn act first,
     so that AGREE, DISAGREE and END are as likely as the many offers together.
     """
-
-    traits: ClassVar[Traits] = Traits(memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; its confidence is the probability of the decision."""
@@ -58,13 +57,11 @@ class Random:
 
 
 @dataclass(frozen=True)
-class Nice:
+class Nice(RandomPartner):
     """Agrees to any offer, and otherwise proposes any split at random.
 
     Source: ``NiceNegotiator`` of NegMAS (Mohammad et al. 2020).
     """
-
-    traits: ClassVar[Traits] = Traits(memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
         return answer(turns, has_offer(turns), random_split(turns))
@@ -77,7 +74,7 @@ class Nice:
 
 
 @dataclass(frozen=True)
-class MixedThresholds:
+class MixedThresholds(RandomPartner):
     """Draws its acceptance threshold and its demand anew on each turn.
 
     Source: a mixed strategy over the thresholds of an ultimatum game (Nash 1951; mixed acceptance thresholds as people
@@ -90,16 +87,13 @@ class MixedThresholds:
     - ``ask``: 0..1, the least share that it ever asks for.
     """
 
-    low: float = 0.3
-    high: float = 0.8
-    ask: float = 0.5
-    traits: ClassVar[Traits] = Traits(memoryless=True)
+    low: Share = 0.3
+    high: Share = 0.8
+    ask: Share = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("low", "high", "ask"):
-            check_share(name, getattr(self, name))
-        if self.low > self.high:
-            raise ValueError(f"low must be at most high, {self.high:g}; got {self.low:g}")
+        super().__post_init__()
+        check_order(self, "low", "high")
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the threshold is drawn from noise 0, the demand from noise 1."""
@@ -126,7 +120,7 @@ class MixedThresholds:
 
 
 @dataclass(frozen=True)
-class Sniper:
+class Sniper(RandomPartner):
     """Asks for everything, and settles at a random moment, more likely near the deadline.
 
     Source: the deadline effect (Roth, Murnighan, Schoumaker 1988, *The deadline effect in bargaining*, section II: most
@@ -138,13 +132,8 @@ class Sniper:
     - ``fair``: 0..1, share of its whole value that it then wants.
     """
 
-    patience: float = 3.0
-    fair: float = 0.5
-    traits: ClassVar[Traits] = Traits(memoryless=True)
-
-    def __post_init__(self) -> None:
-        check_number("patience", self.patience, 0, 20, above=True)
-        check_share("fair", self.fair)
+    patience: Annotated[float, Range(0, 20, above=True)] = 3.0
+    fair: Share = 0.5
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; whether it is ready is drawn from noise 0."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import factorial
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from dond_marl.game import Act
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Cause, Decisions, Doubles, Partner, Traits, Turns, constant
 from dond_marl.splits import one_hot_probabilities
-from partners.parameters import check_number, check_share, check_whole_number
+from partners.parameters import Range, Rationality, Share, check_number
+from partners.scripted.base import MemorylessPartner, RandomPartner
 from partners.scripted.bayesian import prior_values
 from partners.scripted.chance import Random
 from partners.scripted.menu import (
@@ -37,7 +38,7 @@ _STEPS = 1 << 10  # resolution of utilities, and of the weights of a mixture of 
 
 
 @dataclass(frozen=True)
-class QuantalResponse:
+class QuantalResponse(RandomPartner):
     """Plays better acts more often, but not always: probabilities are logistic in expected worth.
 
     Source: quantal response (McKelvey, Palfrey 1995, *Quantal response equilibria for normal form games*, section 2;
@@ -50,13 +51,8 @@ class QuantalResponse:
     - ``hope``: 0..1, share of its whole value that it expects after a refusal.
     """
 
-    rationality: float = 15.0
-    hope: float = 0.3
-    traits: ClassVar[Traits] = Traits(memoryless=True)
-
-    def __post_init__(self) -> None:
-        check_number("rationality", self.rationality, 0, 100)
-        check_share("hope", self.hope)
+    rationality: Rationality = 15.0
+    hope: Share = 0.3
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; its confidence is the probability of the decision."""
@@ -106,7 +102,7 @@ class QuantalResponse:
 
 
 @dataclass(frozen=True)
-class LevelK:
+class LevelK(MemorylessPartner):
     """Reasons a few steps ahead, assuming that the partner reasons fewer.
 
     Source: levels of reasoning (Stahl, Wilson 1995, *On players' models of other players*, section 2), mixed as in the
@@ -120,14 +116,8 @@ class LevelK:
     - ``tau``: more than 0, at most 100; the larger, the higher the levels that it assumes.
     """
 
-    level: int = 2
-    tau: float = 1.5
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_whole_number("level", self.level, 1, 5)
-        check_number("tau", self.tau, 0, 100, above=True)
+    level: Annotated[int, Range(1, 5)] = 2
+    tau: Annotated[float, Range(0, 100, above=True)] = 1.5
 
     def act(self, turns: Turns) -> Decisions:
         some, which = distinct_games(turns)
@@ -173,7 +163,7 @@ class Trembling:
     """
 
     def __init__(self, of: Spec | Partner = "heuristic", rate: float = 0.1) -> None:
-        check_share("rate", rate)
+        check_number("rate", rate, 0, 1)
         self.of, self.rate = seat_occupant(of), rate
         self._name = of if isinstance(of, str) else repr(of)
         if self.of.traits.deterministic or hasattr(self.of, "probs"):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act
-from dond_marl.seats import Decisions, Traits, Turns
-from partners.parameters import check_number, check_share, check_whole_number
+from dond_marl.seats import Decisions, Turns
+from partners.parameters import PointsOfTen, Range, Share
+from partners.scripted.base import MemorylessPartner, ScriptedPartner
 from partners.scripted.offers import (
     answer,
     best_allowed,
@@ -29,7 +30,7 @@ from partners.scripted.offers import (
 
 
 @dataclass(frozen=True)
-class Heuristic:
+class Heuristic(MemorylessPartner):
     """Accepts an offer worth enough of its whole value, a little less after INSIST; otherwise asks greedily.
 
     Source: this project. It agrees to at least ``accept_ratio`` of its whole value (``insist_ratio`` if the offer on
@@ -42,14 +43,10 @@ class Heuristic:
     - ``demand``: 0..1, share of its whole value that it asks for.
     """
 
-    accept_ratio: float = 0.55
-    insist_ratio: float = 0.5
-    demand: float = 1.0
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-
-    def __post_init__(self) -> None:
-        for name in ("accept_ratio", "insist_ratio", "demand"):
-            check_share(name, getattr(self, name))
+    accept_ratio: Share = 0.55
+    insist_ratio: Share = 0.5
+    demand: Share = 1.0
+    insist_is_propose: ClassVar[bool] = False
 
     def act(self, turns: Turns) -> Decisions:
         wholes = pool_worth(turns)
@@ -60,21 +57,18 @@ class Heuristic:
 
 
 @dataclass(frozen=True)
-class Tough:
+class Tough(MemorylessPartner):
     """Asks for its own best every time and accepts nothing less.
 
     Source: ``ToughNegotiator`` of NegMAS (Mohammad et al. 2020), the hard-headed limit of time-based play.
     """
-
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-    insist_is_propose: ClassVar[bool] = True
 
     def act(self, turns: Turns) -> Decisions:
         return answer(turns, offer_worth(turns) >= pool_worth(turns), keep_valued(turns))
 
 
 @dataclass(frozen=True)
-class FirstAcceptableOffer:
+class FirstAcceptableOffer(MemorylessPartner):
     """Repeats one greedy opening and takes the first offer worth ``tau`` points of ten.
 
     Source: the First-Acceptable-Offer threshold baseline of public evaluations of language models on this game.
@@ -84,12 +78,7 @@ class FirstAcceptableOffer:
     - ``demand``: 0..1, share of its whole value that it asks for.
     """
 
-    tau: float = 5.0
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number("tau", self.tau, 0, 10)
+    tau: PointsOfTen = 5.0
 
     def act(self, turns: Turns) -> Decisions:
         enough = points_needed(self.tau / 10, pool_worth(turns))
@@ -97,7 +86,7 @@ class FirstAcceptableOffer:
 
 
 @dataclass(frozen=True)
-class Pushover:
+class Pushover(MemorylessPartner):
     """Agrees to any offer, and asks for little when it must speak first.
 
     Source: the push-over style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), which ends with less than its
@@ -106,19 +95,14 @@ class Pushover:
     - ``demand``: 0..1, share of its whole value that it asks for.
     """
 
-    demand: float = 0.25
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_share("demand", self.demand)
+    demand: Share = 0.25
 
     def act(self, turns: Turns) -> Decisions:
         return answer(turns, has_offer(turns), worst_at_least(turns, points_needed(self.demand, pool_worth(turns))))
 
 
 @dataclass(frozen=True)
-class Stubborn:
+class Stubborn(MemorylessPartner):
     """INSISTs on one claim, accepts nothing below it, and concedes only when its last offer that counts is due.
 
     Source: the stubborn style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), which repeats a claim; the late
@@ -131,16 +115,9 @@ class Stubborn:
     - ``late``: 0..100, turns that are left when it comes down.
     """
 
-    demand: float = 1.0
-    floor: float = 0.5
-    late: int = 3
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_share("demand", self.demand)
-        check_share("floor", self.floor)
-        check_whole_number("late", self.late, 0, 100)
+    demand: Share = 1.0
+    floor: Share = 0.5
+    late: Annotated[int, Range(0, 100)] = 3
 
     def act(self, turns: Turns) -> Decisions:
         if turns.rules.max_turns - turns.turns_taken <= self.late:
@@ -152,7 +129,7 @@ class Stubborn:
 
 
 @dataclass(frozen=True)
-class Versatile:
+class Versatile(ScriptedPartner):
     """Never makes the same claim twice: each time the best split that it has not yet asked for.
 
     Source: the versatile style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3). It agrees to an offer worth
@@ -162,12 +139,7 @@ class Versatile:
     - ``accept_ratio``: 0..1, share of its whole value that an offer must reach.
     """
 
-    accept_ratio: float = 0.6
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_share("accept_ratio", self.accept_ratio)
+    accept_ratio: Share = 0.6
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
         """Its memory: its own claims, whatever their order, ``[B, H]``."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import cos, radians, sin
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.seats import Decisions, Traits, Turns
-from partners.parameters import check_number, check_share
-from partners.scripted.bayesian import claimed_in_all, expected_values
+from dond_marl.seats import Decisions, Turns
+from partners.parameters import Range, Rationality, Share
+from partners.scripted.bayesian import Believer, expected_values
 from partners.scripted.menu import (
     NEVER,
     favourite,
@@ -34,7 +34,7 @@ Shares = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class SocialValue:
+class SocialValue(Believer):
     """Weighs the partner's share against its own by an angle, from competitor to altruist.
 
     Source: social value orientation as an angle (Griesinger, Livingston 1973; Murphy, Ackermann, Handgraaf 2011,
@@ -47,16 +47,9 @@ class SocialValue:
     - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
 
-    angle: float = 30.0
-    accept_ratio: float = 0.8
-    rationality: float = 8.0
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number("angle", self.angle, -90, 90)
-        check_share("accept_ratio", self.accept_ratio)
-        check_number("rationality", self.rationality, 0, 100)
+    angle: Annotated[float, Range(-90, 90)] = 30.0
+    accept_ratio: Share = 0.8
+    rationality: Rationality = 8.0
 
     def act(self, turns: Turns) -> Decisions:
         wholes, splits, values = pool_worth(turns), menu(turns), expected_values(turns, self.rationality)
@@ -64,16 +57,12 @@ class SocialValue:
         gift = self._worth(own_share_of_offer(turns), share_of_offer(turns, values))
         return answer(turns, gift + _ROUNDED >= self.accept_ratio * best, claim)
 
-    def summary(self, turns: Turns) -> Shares:
-        """Its memory: the number of the partner's claims, and the total of each item in them, ``[B, 4]``."""
-        return claimed_in_all(turns)
-
     def _worth(self, own: Shares, theirs: Shares) -> Shares:
         return round(cos(radians(self.angle)) * _UNIT) * own + round(sin(radians(self.angle)) * _UNIT) * theirs
 
 
 @dataclass(frozen=True)
-class InequityAverse:
+class InequityAverse(Believer):
     """Dislikes having less than the partner, and a little also having more.
 
     Source: Fehr, Schmidt 1999, *A theory of fairness, competition, and cooperation*, section II, equation 2, on shares
@@ -87,18 +76,14 @@ class InequityAverse:
     - ``rationality``: 0..100, how surely the partner claims what is best for it; 0: at random.
     """
 
-    alpha: float = 1.0
-    beta: float = 0.25
-    rationality: float = 8.0
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
+    alpha: Annotated[float, Range(0, 10)] = 1.0
+    beta: Share = 0.25
+    rationality: Rationality = 8.0
 
     def __post_init__(self) -> None:
-        check_number("alpha", self.alpha, 0, 10)
-        check_number("beta", self.beta, 0, 1)
+        super().__post_init__()
         if self.beta == 1 or self.beta > self.alpha:
             raise ValueError(f"beta must be less than 1 and at most alpha, {self.alpha:g}; got {self.beta:g}")
-        check_number("rationality", self.rationality, 0, 100)
 
     def act(self, turns: Turns) -> Decisions:
         wholes, splits, values = pool_worth(turns), menu(turns), expected_values(turns, self.rationality)
@@ -106,10 +91,6 @@ class InequityAverse:
         claim, best = favourite(splits, np.where(self._worth(left, own) >= 0, self._worth(own, left), NEVER))
         gift = self._worth(own_share_of_offer(turns), share_of_offer(turns, values))
         return answer(turns, gift + _ROUNDED >= (1 - progress(turns)) * np.maximum(best, 0), claim)
-
-    def summary(self, turns: Turns) -> Shares:
-        """Its memory: the number of the partner's claims, and the total of each item in them, ``[B, 4]``."""
-        return claimed_in_all(turns)
 
     def _worth(self, own: Shares, theirs: Shares) -> Shares:
         envy, guilt = round(self.alpha * _UNIT), round(self.beta * _UNIT)

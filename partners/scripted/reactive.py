@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dond_marl.game import Act
 from dond_marl.seats import Decisions, Int8s, Traits, Turns
-from partners.parameters import check_number, check_share
+from partners.parameters import PointsOfTen, Share
+from partners.scripted.base import MemorylessPartner, RandomPartner, ScriptedPartner
 from partners.scripted.offers import (
     Claims,
     Points,
@@ -35,7 +36,7 @@ from partners.scripted.offers import (
 
 
 @dataclass(frozen=True)
-class NaiveTitForTat:
+class NaiveTitForTat(MemorylessPartner):
     """Concedes as much as the partner did: an offer that leaves it a third is answered with a demand for two thirds.
 
     Source: ``NaiveTitForTatNegotiator`` of NegMAS (Mohammad et al. 2020), a zero-sum model of the partner. It asks for
@@ -46,12 +47,7 @@ class NaiveTitForTat:
     - ``kindness``: 0..1, share of its whole value that it concedes beyond the partner's concession.
     """
 
-    kindness: float = 0.0
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_share("kindness", self.kindness)
+    kindness: Share = 0.0
 
     def act(self, turns: Turns) -> Decisions:
         wholes, gift = pool_worth(turns), offer_worth(turns)
@@ -66,7 +62,7 @@ class NaiveTitForTat:
 
 
 @dataclass(frozen=True)
-class Micro:
+class Micro(RandomPartner):
     """Makes its next smallest concession whenever its partner has made as many different offers as it has.
 
     Source: MiCRO, de Jonge 2022 (IJCAI, "An Analysis of the Linear Bilateral ANAC Domains Using the MiCRO Benchmark
@@ -92,7 +88,7 @@ _WEIGHTS = ((1.0,), (0.25, 0.75), (0.11, 0.22, 0.66), (0.05, 0.15, 0.3, 0.5))  #
 
 
 @dataclass(frozen=True)
-class Hybrid:
+class Hybrid(ScriptedPartner):
     """Mixes a time-based target with the concessions that it receives, the deadline weighing more as it nears.
 
     Source: the Hybrid agent of Keskin, Çakan, Aydoğan 2021 (AAMAS), as in NegMAS ``HybridOfferingPolicy``. The time
@@ -106,15 +102,9 @@ class Hybrid:
     - ``closing``: 0..1, share that its time target ends at.
     """
 
-    opening: float = 1.0
-    middle: float = 0.75
-    closing: float = 0.8
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        for name in ("opening", "middle", "closing"):
-            check_share(name, getattr(self, name))
+    opening: Share = 1.0
+    middle: Share = 0.75
+    closing: Share = 0.8
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
         """Its memory: the worth of its last claim and of the four offers before the present one, ``[B, 7]``.
@@ -161,7 +151,7 @@ def latest_offers(turns: Turns, theirs: Claims) -> Points:
 
 
 @dataclass(frozen=True)
-class ConcessionRule:
+class ConcessionRule(ScriptedPartner):
     """Gives up one item a turn, of least value to it and of most interest to its partner, down to a bottom line.
 
     Source: the rule-based bot of He et al. 2018 (arXiv 1808.09637), as in stanfordnlp/cocoa
@@ -176,14 +166,8 @@ class ConcessionRule:
     - ``bottom``: 0..10, points of ten below which it concedes nothing more.
     """
 
-    target: float = 8.0
-    bottom: float = 4.0
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number("target", self.target, 0, 10)
-        check_number("bottom", self.bottom, 0, 10)
+    target: PointsOfTen = 8.0
+    bottom: PointsOfTen = 4.0
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
         """Its memory: its last claim, whether either has claimed, and the interest shown, ``[B, 8]``."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,8 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import value_vectors
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Texts, Traits, Turns
 from dond_marl.yardsticks.beliefs import beliefs
-from partners.parameters import check_share
+from partners.parameters import Share, check_number
+from partners.scripted.base import ScriptedPartner
 from partners.scripted.offers import answer, offer_worth, own_turn
 
 _ABOUT = re.compile(r"\b(?:values?|worth)\b", re.IGNORECASE)
@@ -96,7 +96,7 @@ _NEEDED = 1e-9  # points; 0.55 * 100 is 55.00000000000001 in floating point
 
 
 @dataclass(frozen=True)
-class Listener:
+class Listener(ScriptedPartner):
     """Believes the values that its partner claims in messages, and asks for as much as they let it grant.
 
     Source: this project; a best response to beliefs, with weight ``trust`` on the claimed values and the rest on the
@@ -109,14 +109,8 @@ class Listener:
     - ``leave``: 0..1, the share of its whole value that a partner is assumed to accept.
     """
 
-    trust: float = 1.0
-    leave: float = LEAVE
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_share("trust", self.trust)
-        check_share("leave", self.leave)
+    trust: Share = 1.0
+    leave: Share = LEAVE
 
     def act(self, turns: Turns) -> Decisions:
         values, known = claimed_values(turns)
@@ -230,7 +224,7 @@ class Liar:
     """
 
     def __init__(self, of: Spec | Partner = "heuristic", leave: float = LEAVE) -> None:
-        check_share("leave", leave)
+        check_number("leave", leave, 0, 1)
         self.of, self.leave = seat_occupant(of), leave
         self._name = of if isinstance(of, str) else repr(of)
 

@@ -9,12 +9,13 @@ does.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from dond_marl.seats import Decisions, Doubles, Int8s, Traits, Turns
-from partners.parameters import check_number, check_share, check_whole_number
+from dond_marl.seats import Decisions, Int8s, Turns
+from partners.parameters import Range, Share, check_order
+from partners.scripted.base import MemorylessPartner, RandomPartner
 from partners.scripted.offers import (
     answer,
     claim_worth,
@@ -26,9 +27,11 @@ from partners.scripted.offers import (
     worst_at_least,
 )
 
+Exponent = Annotated[float, Range(0, above=True)]
+
 
 @dataclass(frozen=True)
-class TimeBased:
+class TimeBased(MemorylessPartner):
     """Concedes along a power of time, whatever its partner does; see the module.
 
     Source: Faratin, Sierra, Jennings 1998 (polynomial time-dependent tactics).
@@ -37,18 +40,16 @@ class TimeBased:
     - ``floor``: 0..1, the share of its whole value that it asks for on its last turn.
     """
 
-    exponent: float
-    floor: float = 0.5
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-    insist_is_propose: ClassVar[bool] = True
+    exponent: Exponent
+    floor: Share = 0.5
 
-    def __post_init__(self) -> None:
-        check_number("exponent", self.exponent, 0, above=True)
-        check_share("floor", self.floor)
+    def aspiration(self, turns: Turns) -> float:
+        """The share of its whole value that it wants now."""
+        aspiration: float = self.floor + (1 - self.floor) * (1 - progress(turns) ** self.exponent)
+        return aspiration
 
     def act(self, turns: Turns) -> Decisions:
-        aspiration = self.floor + (1 - self.floor) * (1 - progress(turns) ** self.exponent)
-        enough = points_needed(aspiration, pool_worth(turns))
+        enough = points_needed(self.aspiration(turns), pool_worth(turns))
         return answer(turns, offer_worth(turns) >= enough, worst_at_least(turns, enough))
 
 
@@ -59,7 +60,7 @@ class Boulware(TimeBased):
     Source: Faratin, Sierra, Jennings 1998; exponent 4 as in NegMAS ``BoulwareTBNegotiator``.
     """
 
-    exponent: float = 4.0
+    exponent: Exponent = 4.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Linear(TimeBased):
     Source: Faratin, Sierra, Jennings 1998; exponent 1 as in NegMAS ``LinearTBNegotiator``.
     """
 
-    exponent: float = 1.0
+    exponent: Exponent = 1.0
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,11 @@ class Conceder(TimeBased):
     Source: Faratin, Sierra, Jennings 1998; exponent 1/4 as in NegMAS ``ConcederTBNegotiator``.
     """
 
-    exponent: float = 0.25
+    exponent: Exponent = 0.25
 
 
 @dataclass(frozen=True)
-class Bluffer:
+class Bluffer(MemorylessPartner):
     """Claims even items that are worthless to it, and gives those up first, as if they were a concession.
 
     Source: feigned interest (Lewis et al. 2017, arXiv 1706.05125, section 6: agents feign interest in a worthless item
@@ -95,14 +96,8 @@ class Bluffer:
     - ``floor``: 0..1, share of its whole value that it keeps.
     """
 
-    pace: int = 2
-    floor: float = 0.6
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_whole_number("pace", self.pace, 1, 10)
-        check_share("floor", self.floor)
+    pace: Annotated[int, Range(1, 10)] = 2
+    floor: Share = 0.6
 
     def act(self, turns: Turns) -> Decisions:
         claim = self._claim(turns)
@@ -128,14 +123,14 @@ LEVELS = 4  # values of each parameter
 
 
 @dataclass(frozen=True)
-class Personas:
+class Personas(RandomPartner):
     """Concedes with time, at a pace and down to a floor that are drawn for each game.
 
     Source: a population of types, one drawn for each game (Harsanyi 1967, *Games with incomplete information played by
     Bayesian players*, part I), each a time-based negotiator (Faratin, Sierra, Jennings 1998). The exponent is one of
     four in equal ratios from ``eager`` to ``patient``, the floor one of four in equal steps from ``low`` to ``high``;
     all sixteen personas are equally likely, drawn from the game's noise 0 and 1. Each is ``linear`` with that exponent
-    and floor.
+    and floor. It has no ``probs``: within a game its persona stays the same.
 
     - ``eager``: more than 0, at most 100: the exponent of the earliest concession.
     - ``patient``: at least ``eager``, at most 100: the exponent of the latest concession.
@@ -143,22 +138,15 @@ class Personas:
     - ``high``: 0..1, at least ``low``: the floor of the hardest.
     """
 
-    eager: float = 0.25
-    patient: float = 4.0
-    low: float = 0.2
-    high: float = 0.8
-    traits: ClassVar[Traits] = Traits(memoryless=True)  # within a game its persona is the same: it has no probs
+    eager: Annotated[float, Range(0, 100, above=True)] = 0.25
+    patient: Annotated[float, Range(0, 100, above=True)] = 4.0
+    low: Share = 0.2
+    high: Share = 0.8
 
     def __post_init__(self) -> None:
-        for name in ("eager", "patient"):
-            check_number(name, getattr(self, name), 0, 100, above=True)
-        for name in ("low", "high"):
-            check_share(name, getattr(self, name))
-        for least, most in (("eager", "patient"), ("low", "high")):
-            if getattr(self, least) > getattr(self, most):
-                raise ValueError(
-                    f"{least} must be at most {most}, {getattr(self, most):g}; got {getattr(self, least):g}"
-                )
+        super().__post_init__()
+        check_order(self, "eager", "patient")
+        check_order(self, "low", "high")
 
     def personas(self) -> tuple[tuple[float, TimeBased], ...]:
         """The probability of each persona, and the persona; all are deterministic and without memory."""
@@ -174,12 +162,6 @@ class Personas:
         return draws[:, 0] * LEVELS + draws[:, 1]
 
     def act(self, turns: Turns) -> Decisions:
-        enough = points_needed(self._aspirations(turns)[self.persona_numbers(turns)], pool_worth(turns))
+        aspirations = np.array([persona.aspiration(turns) for _, persona in self.personas()])  # [16]
+        enough = points_needed(aspirations[self.persona_numbers(turns)], pool_worth(turns))
         return answer(turns, offer_worth(turns) >= enough, worst_at_least(turns, enough))
-
-    def _aspirations(self, turns: Turns) -> Doubles:
-        """The aspiration of each persona now, ``[16]``."""
-        t = progress(turns)
-        return np.array(
-            [persona.floor + (1 - persona.floor) * (1 - t**persona.exponent) for _, persona in self.personas()]
-        )

@@ -8,13 +8,13 @@ curve.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.seats import Bools, Decisions, Traits, Turns
-from partners.parameters import check_number, check_share, check_whole_number
+from partners.parameters import Range, Share
 from partners.scripted.bayesian import claimed_in_all, prior_values
 from partners.scripted.menu import NEVER, Menu, favourite, menu
 from partners.scripted.offers import (
@@ -25,32 +25,23 @@ from partners.scripted.offers import (
     partner_claims,
     points_needed,
     pool_worth,
-    progress,
 )
+from partners.scripted.time_based import Exponent, TimeBased
 
 _SHARES = 2520  # the whole of an item type: every count up to 10 divides it
 
 
 @dataclass(frozen=True)
-class _Trader:
+class _Trader(TimeBased):
     """Concedes with time; see the module."""
 
-    exponent: float = 1.0
-    floor: float = 0.5
-    slack: float = 0.1
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-    insist_is_propose: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number("exponent", self.exponent, 0, above=True)
-        check_share("floor", self.floor)
-        check_share("slack", self.slack)
+    exponent: Exponent = 1.0
+    slack: Share = 0.1
 
     def _as_good(self, turns: Turns, splits: Menu) -> tuple[Points, Bools]:
         """The points that are enough, ``[B]``, and the splits as good as that, ``[N, B]``."""
         wholes = pool_worth(turns)
-        aspiration = self.floor + (1 - self.floor) * (1 - progress(turns) ** self.exponent)
-        enough = points_needed(aspiration, wholes)
+        enough = points_needed(self.aspiration(turns), wholes)
         reaches = splits.fits & (splits.points >= enough)
         least = np.where(reaches, splits.points, wholes).min(axis=0)
         most = np.maximum(least, enough + (self.slack * wholes).astype(np.int32))
@@ -70,9 +61,6 @@ class Similarity(_Trader):
     - ``floor``: 0..1, the share of its whole value that it comes down to on its last turn.
     - ``slack``: 0..1, share of its whole value by which splits may differ and are as good for it.
     """
-
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-    insist_is_propose: ClassVar[bool] = True
 
     def act(self, turns: Turns) -> Decisions:
         splits, values = menu(turns), prior_values(turns)
@@ -100,14 +88,11 @@ class FrequencyModel(_Trader):
     - ``learning``: 0..100, the weight of a claim against the prior weight 1; 0: no learning.
     """
 
-    exponent: float = 2.0
-    floor: float = 0.6
-    slack: float = 0.15
-    learning: int = 3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole_number("learning", self.learning, 0, 100)
+    exponent: Exponent = 2.0
+    floor: Share = 0.6
+    slack: Share = 0.15
+    learning: Annotated[int, Range(0, 100)] = 3
+    traits: ClassVar[Traits] = Traits(deterministic=True)
 
     def act(self, turns: Turns) -> Decisions:
         splits = menu(turns)

@@ -102,7 +102,7 @@ def members(of):
     """The deterministic members of the families with this attribute, each at its defaults and its extremes."""
     specs = [spec for name in FAMILIES for spec in ({"kind": name}, *extremes(name))]
     partners = {spec_name(spec): seat_occupant(spec) for spec in specs}
-    return {name: who for name, who in partners.items() if hasattr(who, of) and who.traits.deterministic}
+    return {name: who for name, who in partners.items() if getattr(who, of, False) and who.traits.deterministic}
 
 
 REMEMBERING = members("summary")

@@ -1,0 +1,34 @@
+"""Base classes of scripted partners: a frozen dataclass whose fields are the parameters."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dond_marl.seats import Traits
+from partners.parameters import check_fields
+
+
+class ScriptedPartner:
+    """A partner without randomness that reads INSIST as PROPOSE, unless its class says otherwise.
+
+    Raises ``ValueError`` for a parameter outside the range that its field declares (:mod:`partners.parameters`).
+    """
+
+    traits: ClassVar[Traits] = Traits(deterministic=True)
+    insist_is_propose: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class MemorylessPartner(ScriptedPartner):
+    """Such a partner whose act depends on its values, the partner's last act and offer, and the turn."""
+
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+
+class RandomPartner(ScriptedPartner):
+    """A partner that draws its acts and remembers nothing."""
+
+    traits: ClassVar[Traits] = Traits(memoryless=True)
+    insist_is_propose: ClassVar[bool] = False
