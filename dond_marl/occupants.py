@@ -96,9 +96,10 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
             missing := missing_library(error, f"the occupant {quote(kind)}")
         ):
             raise missing from error
-        raise OccupantNameError(
-            f"{quote(kind)} cannot be made with {quote(parameters)}: {error_line(error)}"
-        ) from error
+        reason = error_line(error)
+        if isinstance(error, ValueError):  # its message is written for the user
+            raise OccupantNameError(f"{quote(kind)}: {reason.partition(': ')[2]}") from error
+        raise OccupantNameError(f"{quote(kind)} cannot be made with {quote(parameters)}: {reason}") from error
     if not isinstance(partner, Partner) or not isinstance(partner.traits, Traits):
         raise OccupantNameError(
             f"{quote(kind)} made no partner but {type(partner).__name__}; it needs act(turns) and traits"

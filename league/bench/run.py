@@ -35,6 +35,7 @@ from league.evaluation.matches import MEMBER, Repeated, Terms, play_repeatedly
 from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import find_run, source_commit
+from league.settings.layers import suggest
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, Place, machine
 from partners.provenance import (
@@ -245,7 +246,11 @@ def opponents_of(words: Sequence[str], option: str = "--against") -> Opponents:
     if named := [word for word in words if word in ROSTERS]:
         raise InputError(f"{option} takes one roster or several occupants; got {named[0]} among {len(words)}")
     for word in words:
-        check_spec(word)
+        try:
+            check_spec(word)
+        except OccupantNameError as error:
+            hint = suggest(word, ROSTERS)
+            raise OccupantNameError(f"{error}; the rosters are {', '.join(ROSTERS)}{hint}") from None
     return Opponents(OWN, tuple(sorted({spec_name(greedy_spec(word)) for word in words})))
 
 

@@ -10,7 +10,7 @@ examples:
   dond league --config configs/league.yaml --dry-run    # the plan and its cost
   dond league explain --run runs/league/0001 --round 3  # why these matches were played
   dond league --config configs/league.yaml --workers 2  # the same rows, sooner
-  dond league --resume                         # the newest run under runs/league
+  dond league --resume                         # the newest league under runs
   dond league --resume runs/league/0001        # that run, with its own settings
 """
 
@@ -43,12 +43,12 @@ from league.cli.shell import (
 )
 from league.cli.stops import NOT_BEGUN, STOPS
 from league.display.league import LiveWatcher, PlainWatcher, QuietWatcher, explain_round, print_results
-from league.ledger.run_directory import RunDirectory, new_run, run_to_resume
+from league.ledger.run_directory import RUNS, RunDirectory, new_run, run_to_resume
 from league.rounds.runner import LeagueOutcome, run_league
 from league.run import check_league
-from league.settings.layers import Complaint, Place
+from league.settings.layers import Complaint, Place, preset
 from league.settings.read import Config, ConfigError, load_config
-from league.settings.sections import BackendConfig, BackendName, LoggingConfig
+from league.settings.sections import BackendConfig, BackendName
 from league.tables.summaries import practice_warning
 
 PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes between two steps
@@ -83,10 +83,11 @@ def command(
     if context.invoked_subcommand is not None:
         return
     overrides = (*overrides, *([f"league.seed={seed}"] if seed is not None else []))
-    if config_path is None and (resume is None or overrides):
-        raise click.UsageError("--config FILE is needed; only --resume RUN, by itself, takes the run's own settings")
-    if dry_run and config_path is None:
-        raise click.UsageError("--dry-run needs --config FILE")
+    if config_path is None and resume is None:
+        config_path = preset(Path("configs/league.yaml"))
+        print_line(f"without --config: the settings of {config_path}")
+    if config_path is None and (overrides or dry_run):
+        raise click.UsageError("a run is resumed with its own settings: give --resume by itself, or with --config FILE")
     config = None if config_path is None else load_config(config_path, overrides, dry_run=dry_run)
     options = {"kind": backend, "workers": workers, "ray_address": ray_address}
     named = {key: value for key, value in options.items() if value is not None}
@@ -98,7 +99,7 @@ def command(
 
             print_plan(output_console(), config)
             return
-    output_dir = Path((config.logging if config is not None else LoggingConfig()).output_dir).expanduser()
+    output_dir = RUNS if config is None else Path(config.logging.output_dir).expanduser()
     directory = new_run(output_dir) if resume is None else run_to_resume(resume, output_dir, notify=print_line)
     STOPS.message = lambda: _stop_message(directory.path, as_called(context))
     without = _run(config, directory, backend_config, quiet).without_practice

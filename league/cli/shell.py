@@ -13,6 +13,7 @@ import inspect
 import os
 import re
 import shlex
+import shutil
 import sys
 import threading
 import warnings
@@ -246,10 +247,13 @@ def as_called(context: click.Context) -> str:
 def print_next(context: click.Context, *words: object) -> None:
     """Print a suggested next command of ``dond``, started in the same way as this one."""
     program, *more = (context.find_root().info_name or "dond").split(" ")
-    if program.endswith(".py"):
-        start = [_near(sys.executable), "-m", "league"]
-    else:
+    beside = Path(sys.executable).with_name("dond")
+    if not program.endswith(".py"):
         start = [_near(sys.executable if program == "python" else sys.argv[0]), *more]
+    elif beside.is_file():
+        start = [_near(str(beside))]
+    else:
+        start = [_near(sys.executable), "-m", "league"]
     print_line(f"next: {' '.join([*start, *(quoted(str(word)) for word in words)])}")
 
 
@@ -355,8 +359,10 @@ def _missing(error: ModuleNotFoundError, words: Sequence[str]) -> Exception:
 
 
 def _near(program: str) -> str:
-    """A path relative to the current folder if it is inside, quoted for a shell."""
+    """A program as a shell starts it: by its name if it is on the path, otherwise by its path from here, quoted."""
     path = Path(program)
+    if shutil.which(path.name) == program:
+        return path.name
     return quoted(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
 

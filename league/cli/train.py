@@ -8,7 +8,7 @@ examples:
       --set env.partner="boulware(exponent=2)" --set training.num_train_steps=100000
   dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data
   dond train --algo ppo --seed 7 --quiet    # with the shipped settings
-  dond train --resume     # the newest run under runs/train, with its own settings
+  dond train --resume     # the newest training under runs, with its own settings
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from league.cli.shell import (
     set_option,
 )
 from league.cli.stops import NOT_BEGUN, STOPS
-from league.ledger.run_directory import SETTINGS, new_run, run_to_resume
+from league.ledger.run_directory import RUNS, SETTINGS, new_run, run_to_resume
 from league.run import check_training, clone_people, plan_training
 from league.settings.layers import preset
 from league.settings.read import load_config
-from league.settings.training import TrainConfig, TrainLoggingConfig
+from league.settings.training import TrainConfig
 from partners.network.checkpoint_files import CheckpointError
 
 
@@ -95,7 +95,7 @@ def _train(context: click.Context, config: TrainConfig | None, resume: Path | No
     from league.display.training import QuietTrainWatcher, TrainWatcher, print_score  # loads PyTorch
     from league.training.training import train
 
-    output_dir = Path((config.logging if config is not None else TrainLoggingConfig()).output_dir).expanduser()
+    output_dir = RUNS if config is None else Path(config.logging.output_dir).expanduser()
     directory = new_run(output_dir) if resume is None else run_to_resume(resume, output_dir, SETTINGS, print_line)
     go_on = f"{as_called(context)} --resume {quoted(str(directory.path))}"
     STOPS.message = lambda: _stop_message(directory.path, go_on)

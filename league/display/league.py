@@ -19,7 +19,7 @@ from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import ScenarioSource
 from league.display.tables import fitting, line, on_screen, print_in_short, print_section, prose
 from league.ledger.ledger import Ledger, ReadLedger
-from league.ledger.run_directory import LEDGER, RunNotFound
+from league.ledger.run_directory import LEDGER, RunNotFound, find_run
 from league.rounds.curriculum import describe
 from league.rounds.planner import members_of
 from league.rounds.runner import LeagueOutcome
@@ -165,7 +165,9 @@ def status(progress: LeagueProgress, width: int = WHOLE) -> str:
     stage = f" ({progress.stage})" if progress.stage else ""
     matches = f"{progress.games - progress.practice_games:,} games of matches"
     practice = f" and {progress.practice_games:,} of practice" if progress.practice_games else ""
-    pace, left = f"{progress.games_per_second:,.0f} games/s", f"{duration(progress.seconds_left)} left"
+    over = progress.rounds == progress.schedule.total
+    pace = f"{progress.games_per_second:,.0f} games/s"
+    left = "evaluation" if over else f"{duration(progress.seconds_left)} left"
     learning = f" · {progress.decisions_per_second:,.0f} decisions/s" if progress.decisions else ""
     return fitting(
         width,
@@ -238,14 +240,13 @@ READABLE = {  # reasons as stored in the ledger: as displayed
 
 
 def explain_round(console: Console, folder: Path, number: int) -> None:
-    """Print round ``number``, the first being 1, of the run in ``folder``; the closing measurement follows the last.
+    """Print round ``number``, the first being 1, of a league; the closing measurement follows the last.
+
+    ``folder``: its folder, or that of leagues for the newest.
 
     Raises :class:`~league.ledger.run_directory.RunNotFound` or :class:`~league.ledger.ledger.LedgerError`.
     """
-    if not (folder / LEDGER).is_file():
-        raise RunNotFound(
-            f"{folder} is no run folder: it holds no {LEDGER}; runs are folders named 0001, 0002 and so on"
-        )
+    folder = find_run(folder).path
     with ReadLedger(folder / LEDGER) as ledger:
         if not 1 <= number <= ledger.next_round:
             raise RunNotFound(f"{folder}: its ledger holds no round {number}; it holds {_held(ledger)}")

@@ -159,7 +159,8 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
             if asks:
                 line(console, f"  {play} play: {queries:,} of about {max(asks, queries):,} hints")
 
-        results[play] = final_score(training, greedy=greedy, report=report)
+        with console.status(f"final score, {play} play"):  # shown on a terminal only
+            results[play] = final_score(training, greedy=greedy, report=report)
     shares = final_shares(training, greedy=False)
     print_in_short(console, _in_short(training, directory, results, shares))
     console.print()

@@ -23,8 +23,12 @@ from filelock import FileLock, Timeout
 from dond_marl import __version__
 from dond_marl.errors import InputError, RunFailure
 
+RUNS = Path("runs")  # folder of all runs
 LEDGER = "ledger.sqlite"  # mark of a league run
 SETTINGS = "config.yaml"  # mark of a training run
+KINDS = {LEDGER: "league", SETTINGS: "training run"}
+OTHERS = {LEDGER: (SETTINGS, "evaluate"), SETTINGS: (LEDGER, "league")}  # the other kind of run: its command
+MOST_NAMED = 5  # runs in a message
 BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
 PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # results of a training run
@@ -98,11 +102,14 @@ def new_run(output_dir: Path) -> RunDirectory:
 def run_to_resume(
     resume: Path, output_dir: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None
 ) -> RunDirectory:
-    """The run ``resume``, or the newest in it; the newest in ``output_dir`` if ``resume`` is empty.
+    """The run ``resume``, or the newest in it; if ``resume`` is empty, the newest in ``output_dir`` or its folders.
 
     ``notify`` is called for newer runs that never began. Raises :class:`RunNotFound`.
     """
-    return newest_run(output_dir, mark, notify) if resume == Path() else find_run(resume.expanduser(), mark, notify)
+    if resume != Path():
+        return find_run(resume.expanduser(), mark, notify)
+    deeper = [] if run_folders(output_dir) else _runs_near(output_dir / "any", mark)
+    return newest_run(deeper[0].parent if deeper else output_dir, mark, notify)
 
 
 def newest_run(output_dir: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None) -> RunDirectory:
@@ -120,9 +127,7 @@ def newest_run(output_dir: Path, mark: str = LEDGER, notify: Callable[[str], Non
                 notify(f"{path} is skipped: {never}")
         except OSError as error:  # not readable, or deleted meanwhile
             notify(f"{path} is skipped: it cannot be read ({error.strerror})")
-    others = [path for path in _runs_near(output_dir, mark) if path.parent != output_dir]
-    there = f"; there are {_list_paths(others)}" if others else "; start one without --resume"
-    raise RunNotFound(f"{output_dir} holds no run to resume{there}")
+    raise _missing_run(output_dir, mark, "holds no")
 
 
 def find_run(path: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None) -> RunDirectory:
@@ -130,17 +135,29 @@ def find_run(path: Path, mark: str = LEDGER, notify: Callable[[str], None] = lam
 
     Raises :class:`RunNotFound`, which names other runs.
     """
-    if not (path / mark).is_file() and run_folders(path):
+    if _has_mark(path, mark):
+        return RunDirectory(path)
+    if run_folders(path):
         return newest_run(path, mark, notify)
-    if not (path / mark).is_file() and path.is_dir():
-        deeper = _runs_near(path / "any", mark)
-        if deeper:
-            return RunDirectory(deeper[0])
-    if not (path / mark).is_file() and not _is_empty_start(path):
-        others = _runs_near(path, mark)
-        there = f"; there are {_list_paths(others)}" if others else "; runs are folders named 0001, 0002 and so on"
-        raise RunNotFound(f"{path} is no run folder: it has no {mark}{there}")
-    return RunDirectory(path)
+    if path.is_dir() and (deeper := _runs_near(path / "any", mark)):
+        return RunDirectory(deeper[0])
+    if _is_empty_start(path):
+        return RunDirectory(path)
+    raise _missing_run(path, mark, "is no")
+
+
+def _missing_run(path: Path, mark: str, verb: str) -> RunNotFound:
+    """The error for a folder without a run: what it is instead, or other runs near it."""
+    kind, (other, command) = KINDS[mark], OTHERS[mark]
+    if _has_mark(path, other) or any(_has_mark(run, other) for run in run_folders(path)):
+        return RunNotFound(f"{path} {verb} {kind} but a {KINDS[other]}, which is for dond {command}")
+    for run in (run for folder in (path, *_folders_in(path)) for run in run_folders(folder)):
+        if _in_use(run) and not any(_has_begun(run, each) for each in KINDS):
+            return RunNotFound(f"{run} is being started by another process: try again in a few seconds")
+    runs = [run for run in _runs_near(path, mark) if run.parent != path]
+    named = ", ".join(map(str, runs[:MOST_NAMED])) + (f" and {len(runs) - MOST_NAMED} more" * (len(runs) > MOST_NAMED))
+    there = f"there are {named}" if runs else f"a {kind} is a folder named 0001, 0002 and so on"
+    return RunNotFound(f"{path} {verb} {kind}: {there}")
 
 
 def run_folders(output_dir: Path) -> list[Path]:
@@ -166,20 +183,19 @@ def _runs_near(output_dir: Path, mark: str) -> list[Path]:
     return sorted(written, key=written.__getitem__, reverse=True)
 
 
-def _list_paths(runs: Iterable[Path], most: int = 5) -> str:
-    """The first few paths, as text."""
-    named = [str(path) for path in runs]
-    return ", ".join(named[:most]) + (f" and {len(named) - most} more" if len(named) > most else "")
-
-
 def _has_begun(path: Path, mark: str) -> bool:
     """Whether a run has begun: a ledger with settings, or a training with an update.
 
     A damaged ledger counts, so that it is opened and reported.
     """
-    if mark == SETTINGS:
-        return (path / mark).is_file() and not _has_no_update(path)
-    return (path / mark).is_file() and _row_count(path / mark, "meta") != 0
+    if not _has_mark(path, mark):
+        return False
+    return not _has_no_update(path) if mark == SETTINGS else _row_count(path / mark, "meta") != 0
+
+
+def _has_mark(path: Path, mark: str) -> bool:
+    """Whether a folder has the first file of a run; a league has a training's too, next to its ledger."""
+    return (path / mark).is_file() and (mark == LEDGER or not (path / LEDGER).exists())
 
 
 def _has_no_update(path: Path) -> bool:

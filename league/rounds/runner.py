@@ -81,6 +81,8 @@ def run_league(
             _play_rounds(config, directory, ledger, history, watcher, backend)
         finally:  # also for a stopped run: its committed rounds have tables too
             _write_tables(config, directory, ledger, history.cross)
+        if config.league.responses == "exact":
+            watcher.on_analysis("best responses to the members")
         responses = responses_of(config)
         if responses != stored_responses(config):
             write_ladder(directory.path / "ladder.csv", ladder_of(history.cross, config.league.confidence, responses))

@@ -11,6 +11,7 @@ names a source replaces the earlier source and its split.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -143,6 +144,13 @@ def _scalar(node: yaml.ScalarNode, line: int) -> Any:
         raise YamlError(line, f"a number too long to read: {quote(text)}") from None
 
 
+def suggest(value: object, choices: Iterable[str]) -> str:
+    """The choice that is spelled most like a text, as a question; empty without any."""
+    text = value if isinstance(value, str) and len(value) < 100 else ""
+    matches = difflib.get_close_matches(text, list(choices), n=1)
+    return f" (did you mean {matches[0]!r}?)" if matches else ""
+
+
 def dotted(path: Path) -> str:
     """A path as text: ``env.max_turns``, ``members[2].kind``."""
     text = ""
@@ -196,7 +204,8 @@ def file_layer(path: str) -> Layer:
     except (OSError, ValueError) as error:
         text = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         if isinstance(error, FileNotFoundError):
-            text = "no such file"
+            shipped = (preset.name for preset in presets_folder().glob("*.yaml"))
+            text = f"no such file{suggest(FilePath(path).name, shipped)}"
         elif isinstance(error, IsADirectoryError):
             text = "a folder; name a YAML file in it"
         start = Place(0, 0, path)

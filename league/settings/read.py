@@ -5,7 +5,6 @@ All mistakes are reported at once (:class:`ConfigError`), each with file, line, 
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import warnings
@@ -19,7 +18,17 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from dond_marl.errors import InputError, Notice, quote
 from dond_marl.trust import KEY_EFFECTS, admit, hazards_in
-from league.settings.layers import Complaint, Layer, Path, command_line_layer, file_layer, merge, text_layer, write_yaml
+from league.settings.layers import (
+    Complaint,
+    Layer,
+    Path,
+    command_line_layer,
+    file_layer,
+    merge,
+    suggest,
+    text_layer,
+    write_yaml,
+)
 from league.settings.learners import LearnerConfig, StageConfig
 from league.settings.rosters import LISTS, ZOO, expand_rosters, refused_by_roster, repeated
 from league.settings.sections import (
@@ -333,14 +342,7 @@ def suggest_key(path: Path, model: type[BaseModel]) -> str:
     for section, field in model.model_fields.items():
         if isinstance(field.annotation, type(BaseModel)) and name in fields_at((section,), model):
             return f" (did you mean '{section}.{name}'?)"
-    return ""
-
-
-def suggest(value: object, choices: Iterable[str]) -> str:
-    """The choice that is spelled most like a text, as a question; empty without any."""
-    text = value if isinstance(value, str) and len(value) < 100 else ""
-    matches = difflib.get_close_matches(text, list(choices), n=1)
-    return f" (did you mean {matches[0]!r}?)" if matches else ""
+    return f" (did you mean {name!r}, outside of all sections?)" if name in model.model_fields else ""
 
 
 def fields_at(path: Path, model: Any) -> dict[str, FieldInfo]:

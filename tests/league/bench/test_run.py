@@ -147,8 +147,8 @@ def test_roster_is_played_whole():
         opponents_of([DEV, "heuristic"])
     with pytest.raises(InputError):
         opponents_of([])
-    with pytest.raises(OccupantNameError):
-        opponents_of(["no_such_partner"])
+    with pytest.raises(OccupantNameError, match=f"'{TEST}'"):
+        opponents_of(["tset"])
 
 
 def test_networks_are_greedy_wherever_they_are_named(tmp_path):

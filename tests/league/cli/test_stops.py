@@ -109,6 +109,15 @@ def catches(process: subprocess.Popen[str]) -> bool:
     return found is not None and all(int(found[1], 16) >> (number - 1) & 1 for number in SIGNALS)
 
 
+def test_the_next_command_is_named_as_the_shell_finds_it(monkeypatch, tmp_path):
+    program = tmp_path / "dond"
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", [str(program), "train"])
+    group = click.Context(click.Group("dond"), info_name="dond")
+    assert as_called(click.Context(click.Command("train"), parent=group, info_name="train")) == "dond train"
+
+
 def test_the_next_command_quotes_a_program_whose_path_has_a_space(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["/a b/bin/dond", "train"])
     group = click.Context(click.Group("dond"), info_name="dond")

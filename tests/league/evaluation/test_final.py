@@ -347,7 +347,7 @@ def test_the_command_evaluates_a_run(folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--run", "nowhere"], "nowhere is no run folder"),
+        (["--run", "nowhere"], "nowhere"),
         (["--run", "RUN", "--member", "linear", "--max-turns", "4"], "leave out --member, --max-turns"),
         (["--run", "RUN", "--plot", "p.png"], "leave out --plot"),
         (["--member", "linear", "--against", "tough", "--sampling"], "--sampling is for --run"),

@@ -9,6 +9,7 @@ import pytest
 
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import (
+    LEDGER,
     SETTINGS,
     RunDirectory,
     RunError,
@@ -38,6 +39,14 @@ def trained(folder: Path, rows: int) -> Path:
     folder.mkdir(parents=True)
     (folder / SETTINGS).write_text("{}")
     (folder / "progress.csv").write_text("update,decisions\n" + "1,2\n" * rows)
+    return folder
+
+
+def league_in(folder: Path) -> Path:
+    """A league's folder with a ledger and the settings, as a league writes them."""
+    folder.mkdir(parents=True)
+    (folder / SETTINGS).write_text("{}")
+    (folder / LEDGER).write_bytes(b"not empty")
     return folder
 
 
@@ -95,13 +104,31 @@ def test_missing_run_lists_other_runs(tmp_path):
     older, newer = trained(tmp_path / "runs" / "ppo" / "0001", 1), trained(tmp_path / "runs" / "fast" / "0001", 1)
     for moment, folder in enumerate((older, newer)):
         os.utime(folder / SETTINGS, (moment, moment))
+    league_in(tmp_path / "runs" / "league" / "0001")
     with pytest.raises(RunNotFound, match=f"{newer}, {older}$"):
         run_to_resume(Path(), tmp_path / "runs" / "train", SETTINGS)
-    with pytest.raises(RunNotFound, match=f"{SETTINGS}; there are {newer}, {older}$"):
+    with pytest.raises(RunNotFound, match=f"{newer}, {older}$"):
         find_run(tmp_path / "runs" / "nowhere", SETTINGS)
-    assert find_run(tmp_path / "runs", SETTINGS).path == newer  # the last one written to, of all kinds
-    with pytest.raises(RunNotFound, match="--resume"):
+    for newest in (find_run(tmp_path / "runs", SETTINGS), run_to_resume(Path(), tmp_path / "runs", SETTINGS)):
+        assert newest.path == newer  # the last one written to, of all folders
+    with pytest.raises(RunNotFound):
         run_to_resume(Path(), tmp_path / "elsewhere" / "train", SETTINGS)
+
+
+def test_training_is_no_league(tmp_path):
+    training = trained(tmp_path / "fast" / "0001", 1)
+    league = league_in(tmp_path / "league" / "0001")
+    for folder, mark, command in ((training, LEDGER, "evaluate"), (league, SETTINGS, "league")):
+        for path in (folder, folder.parent):
+            with pytest.raises(RunNotFound, match=f"dond {command}$"):
+                find_run(path, mark)
+
+
+def test_starting_league_is_named(tmp_path):
+    starting = tmp_path / "league" / "0001"
+    starting.mkdir(parents=True)
+    with RunDirectory(starting), pytest.raises(RunNotFound, match=f"^{starting} "):
+        find_run(tmp_path)
 
 
 def test_folder_is_deleted_only_without_results(tmp_path):

@@ -497,8 +497,8 @@ def test_unreadable_runs_fail_as_in_the_evaluation(played, tmp_path, capsys):
     (damaged / "ledger.sqlite").write_bytes(content)
     for folder, words, code in (
         (tmp_path / "empty", "was stopped before it began", 2),
-        (ROOT / "docs", "is no run folder", 2),
-        (tmp_path / "nowhere", "is no run folder", 2),
+        (ROOT / "docs", "docs", 2),
+        (tmp_path / "nowhere", "nowhere", 2),
         (damaged, "the ledger is damaged", 1),
     ):
         assert main(["report", "--run", str(folder)]) == code

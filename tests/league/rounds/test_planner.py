@@ -164,7 +164,8 @@ def test_explain_round(folder):
         "its ledger holds no round 9; it holds 1 to 7, and the closing measurement as 8"
         in run("explain", "--run", folder, "--round", "9").stderr
     )
-    assert "is no run folder" in run("explain", "--run", folder.parent, "--round", "1").stderr
+    assert run("explain", "--run", folder.parent, "--round", "4").stdout == done.stdout
+    assert run("explain", "--run", folder / "blobs", "--round", "1").returncode == 2
 
 
 def test_dry_run_prints_the_plan(tmp_path):

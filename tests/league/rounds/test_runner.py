@@ -287,7 +287,7 @@ def test_paths_may_change_between_start_and_resume(tmp_path, data_dir):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ([], 2, "--config FILE is needed"),
+        (["--set", "league.round=1"], 2, "did you mean 'rounds'"),  # over the default league
         (["--config", "missing.yaml"], 2, "missing.yaml"),
         (["--config", "CONFIG", "--set", "league.round=1"], 2, "did you mean 'rounds'"),
         (
@@ -296,8 +296,9 @@ def test_paths_may_change_between_start_and_resume(tmp_path, data_dir):
             "dond data fetch",
         ),
         (["--config", "CONFIG", "--set", "members=[heuristc]"], 2, "did you mean 'heuristic'"),
-        (["--config", "CONFIG", "--resume"], 2, "holds no run to resume"),
-        (["--resume", "nowhere"], 2, "nowhere is no run folder"),
+        (["--config", "CONFIG", "--resume"], 2, "runs"),
+        (["--resume"], 2, "runs"),
+        (["--resume", "nowhere"], 2, "nowhere"),
         (["--config", "CONFIG", "--set", "logging.output_dir=/proc/runs"], 1, "no run folder can be made"),
         (["--config", "CONFIG", "--set", "logging.output_dir=CONFIG"], 1, "no run folder can be made"),
     ],

@@ -77,6 +77,7 @@ def test_unreadable_file_is_refused_with_its_line(case, tmp_path):
 VALUES = {
     "an unknown section": ("envv: {}\n", [(1, "envv", "'env'")]),
     "an unknown key": ("env:\n\n  max_turnz: 3\n", [(3, "env.max_turnz", "'max_turns'.*id, partner, max_turns")]),
+    "a list in a section": ("league:\n  members: [heuristic]\n", [(2, "league.members", "did you mean 'members'")]),
     "a key in the wrong case": ("league:\n  Seed: 3\n", [(2, "league.Seed", "'seed'")]),
     "a merge key": ("env: &base {max_turns: 3}\nleague:\n  <<: *base\n", [(3, "league.<<", "unknown")]),
     "a section that is text": ("env: lewis\n", [(1, "env", "got 'lewis'")]),
@@ -240,6 +241,11 @@ def test_file_that_cannot_be_read_is_refused(name, tmp_path, monkeypatch):
         load_config(name)
     (complaint,) = caught.value.complaints
     assert complaint.place.label.startswith(name)
+
+
+def test_missing_file_suggests_a_shipped_one():
+    with pytest.raises(ConfigError, match=r"'ppo_fast\.yaml'"):
+        load_config("configs/ppo_fats.yaml")
 
 
 @pytest.mark.parametrize(

