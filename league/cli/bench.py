@@ -134,7 +134,7 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
     """
     report = leaderboard(read([path.expanduser() for path in results or (DEFAULT,)]), over)
     if page is not None:
-        page.write_text(renewed(read_text(page), report, str(page)), encoding="utf-8")
+        page.write_text(renew_table(read_text(page), report, str(page)), encoding="utf-8")
         print_line(f"written: {page}")
         return
     if form == "text":
@@ -153,7 +153,7 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
     print_line(f"written: {out}")
 
 
-def renewed(text: str, report: Report, where: str) -> str:
+def renew_table(text: str, report: Report, where: str) -> str:
     """A page of Markdown with the leaderboard between its two marks. Raises :class:`InputError` without them."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(END) < text.index(BEGIN):
         raise InputError(f"{where}: holds no line {BEGIN} with a line {END} after it")

@@ -138,10 +138,10 @@ def overview(shown: Sequence[Entry]) -> Iterator[RenderableType]:
     """All entries in brief."""
     for entry in shown:
         yield _heading(entry)
-        yield _indented(entry.sentence)
+        yield _indent(entry.sentence)
         if entry.parameters:
-            yield _indented(_call_text(entry.parameters), "cyan")
-        yield _indented(entry.source, "dim")
+            yield _indent(_call_text(entry.parameters), "cyan")
+        yield _indent(entry.source, "dim")
     yield Text(
         f"\n{len(shown)} occupants. Parameters go in brackets, boulware(exponent=2), or in YAML {{kind: boulware, "
         "exponent: 2}. All about one: dond catalogue NAME. Your own: docs/RECIPES.md."
@@ -155,7 +155,7 @@ def full(shown: Sequence[Entry]) -> Iterator[RenderableType]:
             yield Text()
         yield _heading(entry)
         for paragraph in entry.text.split("\n\n"):
-            yield _indented(f"{paragraph}\n")
+            yield _indent(f"{paragraph}\n")
         table = Table(box=None, pad_edge=False, show_header=False)
         for name, default in entry.parameters.items():
             usage = "required" if default is None else f"default {default}"
@@ -163,14 +163,14 @@ def full(shown: Sequence[Entry]) -> Iterator[RenderableType]:
             table.add_row(Text(name, "cyan"), Text(usage), *meaning)
         if entry.parameters:
             yield Padding(table, (0, 0, 1, 2), expand=False)
-        yield _indented(f"from {entry.module}", "dim")
+        yield _indent(f"from {entry.module}", "dim")
 
 
 def _heading(entry: Entry) -> Text:
     return Text.assemble((entry.name, "bold"), "  ", (entry.in_words, "dim"))
 
 
-def _indented(text: str, style: str = "") -> Padding:
+def _indent(text: str, style: str = "") -> Padding:
     return Padding(Text(text, style), (0, 0, 0, 2), expand=False)
 
 

@@ -37,7 +37,7 @@ from league.cli.shell import (
     print_line,
     print_next,
     quiet_option,
-    quoted,
+    quote_for_shell,
     resume_option,
     set_option,
 )
@@ -112,7 +112,7 @@ def _stop_message(folder: Path, command_line: str) -> str:
     """The state that a stop leaves of the league in ``folder``."""
     if not folder.exists():
         return NOT_BEGUN
-    go_on = f"{command_line} --resume {quoted(str(folder))}"
+    go_on = f"{command_line} --resume {quote_for_shell(str(folder))}"
     return f"stopped: the round in flight is dropped, the others are safe; go on with: {go_on}"
 
 

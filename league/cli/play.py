@@ -139,10 +139,10 @@ def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecor
     seats = [sitting.seat_of(number) for number in range(games)]
     for number, seat in enumerate(seats):
         screen.write("")
-        screen.write(opening(sitting.called, seat, sitting.rules, number + 1, games), "bold")
+        screen.write(opening(sitting.short_name, seat, sitting.rules, number + 1, games), "bold")
         screen.words.clear()
         record = add_typed_words(play_game(sitting, Human(screen), seat, number), seat, screen.words)
-        _recorded(record, sitting.book)
+        _save_record(record, sitting.book)
         played.append(record)
         _show_end(screen, record, seat)
         _show_best(screen, sitting, seat, number)
@@ -153,7 +153,7 @@ def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecor
         screen.write(f"{games} games, {deals} deals: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
 
 
-def _recorded(record: GameRecord, book: Path) -> None:
+def _save_record(record: GameRecord, book: Path) -> None:
     try:
         write_down(record, book)
     except OSError as error:
@@ -189,7 +189,8 @@ def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> No
         return
     score, how = record.outcome.scores[seat], "" if record.outcome.deal else ", for want of a deal"
     screen.write(
-        f"\nThe best response to {sitting.called}, which knows its policy but not its values, gets {score} here{how}."
+        f"\nThe best response to {sitting.short_name}, which knows its policy but not its values, gets {score} "
+        f"here{how}."
     )
 
 

@@ -240,7 +240,7 @@ def as_called(context: click.Context) -> str:
     """The command line that started this command, to be copied: a script, ``python -m league`` or ``dond``."""
     program, *words = context.command_path.split(" ")
     if program.endswith(".py"):
-        return f"{_near(sys.executable)} {quoted(sys.argv[0])}"
+        return f"{_near(sys.executable)} {quote_for_shell(sys.argv[0])}"
     return " ".join([_near(sys.executable if program == "python" else sys.argv[0]), *words])
 
 
@@ -254,10 +254,10 @@ def print_next(context: click.Context, *words: object) -> None:
         start = [_near(str(beside))]
     else:
         start = [_near(sys.executable), "-m", "league"]
-    print_line(f"next: {' '.join([*start, *(quoted(str(word)) for word in words)])}")
+    print_line(f"next: {' '.join([*start, *(quote_for_shell(str(word)) for word in words)])}")
 
 
-def quoted(word: str) -> str:
+def quote_for_shell(word: str) -> str:
     """A word quoted for a shell; in double quotes if possible, as specs have single quotes inside."""
     plain = shlex.quote(word)
     return plain if plain == word or any(letter in word for letter in '"$`\\!') else f'"{word}"'
@@ -266,7 +266,7 @@ def quoted(word: str) -> str:
 def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
     """Run a command with these words, or the shell's; returns the exit code."""
     allow_typed_names(sys.argv[1:] if words is None else words)
-    with STOPS.handled(), _notices_as_lines(), _threads_without_room():
+    with STOPS.handle(), _notices_as_lines(), _threads_without_room():
         try:
             code = _invoke(command, words, name)
             sys.stdout.flush()
@@ -277,7 +277,7 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
             if not STOPS.requested and not stopped:
                 return _failure(error)
         message = STOPS.take_message()
-        return _failed(message, STOPS.code) if message else STOPS.code  # any other error is an effect of the stop
+        return _print_error(message, STOPS.code) if message else STOPS.code  # any other error is an effect of the stop
 
 
 def _invoke(command: click.Command, words: Sequence[str] | None, name: str | None) -> Any:
@@ -295,11 +295,11 @@ def _threads_without_room() -> Iterator[None]:
     """A thread that finds the disk full (TensorBoard's writer) ends silently: the waiting thread raises the error."""
     before = threading.excepthook
 
-    def failed(failure: threading.ExceptHookArgs) -> None:
+    def ignore_full_disk(failure: threading.ExceptHookArgs) -> None:
         if not isinstance(failure.exc_value, OSError) or failure.exc_value.errno not in FULL:
             before(failure)
 
-    threading.excepthook = failed
+    threading.excepthook = ignore_full_disk
     try:
         yield
     finally:
@@ -310,21 +310,21 @@ def _failure(error: BaseException) -> int:
     """Print the error message; returns the exit code. A bug is raised again."""
     if isinstance(error, click.UsageError):
         if isinstance(error, click.BadParameter) and error.param and error.message:
-            return _failed(f"{error.param.opts[0]} {error.message}", USAGE_ERROR)
+            return _print_error(f"{error.param.opts[0]} {error.message}", USAGE_ERROR)
         is_help = isinstance(error, click.exceptions.NoArgsIsHelpError)
         where = f" (see {error.ctx.command_path} --help)" if error.ctx and not is_help else ""
-        return _failed(f"{error.format_message()}{where}", USAGE_ERROR)
+        return _print_error(f"{error.format_message()}{where}", USAGE_ERROR)
     if isinstance(error, InputError):
-        return _failed(str(error), USAGE_ERROR)
+        return _print_error(str(error), USAGE_ERROR)
     if isinstance(error, BrokenPipeError):  # the reader of the output is gone, as with `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return RUN_ERROR
     if isinstance(error, OSError) and error.strerror is not None:
         where = f"{error.filename}: " if error.filename is not None else ""
         advice = "; make room on the disk, then try again" if error.errno in FULL else ""
-        return _failed(f"{where}{error.strerror}{advice}", RUN_ERROR)
+        return _print_error(f"{where}{error.strerror}{advice}", RUN_ERROR)
     if isinstance(error, RunFailure | OSError):
-        return _failed(str(error), RUN_ERROR)
+        return _print_error(str(error), RUN_ERROR)
     if isinstance(error, click.Abort) and error.__cause__:
         raise error.__cause__ from None  # click takes Ctrl-D at a prompt for a stop; here it is a bug
     raise error
@@ -363,10 +363,10 @@ def _near(program: str) -> str:
     path = Path(program)
     if shutil.which(path.name) == program:
         return path.name
-    return quoted(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
+    return quote_for_shell(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
 
-def _failed(message: str, code: int) -> int:
+def _print_error(message: str, code: int) -> int:
     click.echo("".join(c if c.isprintable() or c == "\n" else "?" for c in shorten(message)), err=True)
     return code
 

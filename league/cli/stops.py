@@ -60,7 +60,7 @@ class Stops:
         self._listen().detach()  # open until the end
 
     @contextlib.contextmanager
-    def handled(self) -> Iterator[None]:
+    def handle(self) -> Iterator[None]:
         """Handle stops while a command runs."""
         self._starting = False
         if self._own_process or threading.current_thread() is not threading.main_thread():

@@ -29,7 +29,7 @@ from league.cli.shell import (
     print_line,
     print_next,
     quiet_option,
-    quoted,
+    quote_for_shell,
     resume_option,
     set_option,
 )
@@ -97,7 +97,7 @@ def _train(context: click.Context, config: TrainConfig | None, resume: Path | No
 
     output_dir = RUNS if config is None else Path(config.logging.output_dir).expanduser()
     directory = new_run(output_dir) if resume is None else run_to_resume(resume, output_dir, SETTINGS, print_line)
-    go_on = f"{as_called(context)} --resume {quoted(str(directory.path))}"
+    go_on = f"{as_called(context)} --resume {quote_for_shell(str(directory.path))}"
     STOPS.message = lambda: _stop_message(directory.path, go_on)
     console = output_console()
     try:

@@ -76,7 +76,7 @@ def final_in_short(final: FinalEvaluation) -> tuple[str, ...]:
 def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine, *, details: bool = False) -> None:
     """Print a pair's result in short, its table and notes; ``details``: every figure as well."""
     names = (evaluation.member, evaluation.against)
-    section = Section("evaluation", _measured(evaluation), tuple(_notes(evaluation)), (main_table(evaluation),))
+    section = Section("evaluation", _describe_games(evaluation), tuple(_notes(evaluation)), (main_table(evaluation),))
     print_in_short(console, (replace_names(sentence, short_names(names)) for sentence in pair_summary(evaluation)))
     for name, answers in evaluation.answers.items():
         sentence = replace_names(answers.sentence(name), short_names(names))
@@ -103,7 +103,7 @@ def print_probe(console: Console, probed: Probe) -> None:
     table = Table(
         "expected points of ten",
         tuple(f"as {seat}" for seat in SEATS),
-        tuple(TableRow(label, tuple(_between(*bounds) for bounds in cells)) for label, cells in rows.items()),
+        tuple(TableRow(label, tuple(_range_figure(*bounds) for bounds in cells)) for label, cells in rows.items()),
         label="",
     )
     safety = (
@@ -158,7 +158,9 @@ def main_table(evaluation: Evaluation) -> Table:
         )
     if evaluation.values is not None:
         values = (mean_of_seats(evaluation.values), *evaluation.values)
-        rows.append(TableRow("best response, expected", tuple(_between(value.low, value.high) for value in values)))
+        rows.append(
+            TableRow("best response, expected", tuple(_range_figure(value.low, value.high) for value in values))
+        )
     rows.append(TableRow("the partner's points", tuple(Figure(played[view].left) for view in VIEWS)))
     caption = f"points of ten from {evaluation.against}"
     return Table(caption, (BOTH, *(f"as {seat}" for seat in SEATS)), tuple(rows), label="")
@@ -179,7 +181,7 @@ def view_table(evaluation: Evaluation, human: Mapping[str, Figures], view: str) 
     return Table(view if view == BOTH else f"{evaluation.member} as {view}", heads, tuple(rows), label="")
 
 
-def _between(low: float, high: float) -> Figure:
+def _range_figure(low: float, high: float) -> Figure:
     """A figure that is known exactly or as a range."""
     return number_cell(low) if math.isclose(low, high, abs_tol=5e-7) else Figure(Estimate(math.nan, 0, low, high))
 
@@ -188,7 +190,7 @@ def _unit(name: str) -> Unit:
     return "share" if UNITS[name].startswith("share") else "points"
 
 
-def _measured(evaluation: Evaluation) -> str:
+def _describe_games(evaluation: Evaluation) -> str:
     """The pair, scenarios and rules, in one line."""
     rules, scenarios = evaluation.rules, evaluation.scenarios.size
     return (
@@ -285,8 +287,9 @@ def _diagnosis_totals(found: Diagnosis) -> list[tuple[str, ...]]:
         believed = found.believed
         rows += [("stated beliefs, of those queried", f"{believed.answered:,} of {believed.queried:,}")]
         if believed.answered:
-            rows += [("Brier score", _score(believed.brier)), ("  of the exact posterior", _score(believed.floor))]
-            rows += [("  of the prior", _score(believed.before))]
+            rows += [("Brier score", with_margin(believed.brier))]
+            rows += [("  of the exact posterior", with_margin(believed.floor))]
+            rows += [("  of the prior", with_margin(believed.before))]
     return rows
 
 
@@ -294,10 +297,6 @@ def _tokens(of: Mapping[str, float]) -> str:
     if math.isnan(of["prompt_tokens"]):
         return "not known: a cache answered"
     return f"{of['prompt_tokens']:,.0f} and {of['completion_tokens']:,.0f}"
-
-
-def _score(of: Estimate) -> str:
-    return with_margin(of)
 
 
 def _diagnosis_by_act(found: Diagnosis) -> list[tuple[str, ...]]:

@@ -66,7 +66,7 @@ class Terminal:
                 choices = (reading.action,) if isinstance(reading, ReadAct) else reading.actions
                 command = isinstance(reading, ReadAct) and reading.sure
                 worthless = choices[0].act_type is Act.AGREE and warning(choices[0], view)
-                answer = choices[0] if command and not worthless else self._chosen(reading, choices, view)
+                answer = choices[0] if command and not worthless else self._choose(reading, choices, view)
                 if isinstance(answer, Action):
                     self.words.append(None if command else line.strip())
                     return answer
@@ -97,7 +97,7 @@ class Terminal:
         self.write(f"\nturn {len(history) + 1} of {state.rules.max_turns}{where}{_urgency(state)}", "bold")
         self.show(conversation(state, view.seat, since), table_now(view))
 
-    def _chosen(self, reading: ReadAct | AmbiguousLine, choices: Sequence[Action], view: View) -> Action | str:
+    def _choose(self, reading: ReadAct | AmbiguousLine, choices: Sequence[Action], view: View) -> Action | str:
         """The act that the person confirms or chooses, otherwise the line to read instead."""
         yes: tuple[str, ...] = ()
         no: tuple[str, ...] = ("", "n", "no")
@@ -105,11 +105,11 @@ class Terminal:
             self.write(reading.why)
         if isinstance(reading, AmbiguousLine) and len(choices) > 1:
             for number, action in enumerate(choices, start=1):
-                self.write(f"  {number}: {described(action, view)}")
+                self.write(f"  {number}: {describe_action(action, view)}")
             answer = self._read("a number, or say it otherwise> ")
         else:
             grave = warning(choices[0], view)
-            self.write(f"read as {described(choices[0], view)}{f'. {grave}' if grave else ''}")
+            self.write(f"read as {describe_action(choices[0], view)}{f'. {grave}' if grave else ''}")
             unsure = bool(grave) or isinstance(reading, AmbiguousLine)
             answer = self._read(f"say that? {'[y/N]' if unsure else '[Y/n]'} ")
             yes, no = (("y", "yes"), no) if unsure else (("", "y", "yes"), ("n", "no"))
@@ -170,7 +170,7 @@ def table_now(view: View) -> Table:
     return _items(rows, "for you")
 
 
-def described(action: Action, view: View) -> str:
+def describe_action(action: Action, view: View) -> str:
     """An act, and its worth to the person."""
     act = action.act_type
     share = selection(view.state, view.seat, action) if view.state.claiming else action.oA if act.is_offer else None

@@ -249,11 +249,11 @@ def explain_round(console: Console, folder: Path, number: int) -> None:
     folder = find_run(folder).path
     with ReadLedger(folder / LEDGER) as ledger:
         if not 1 <= number <= ledger.next_round:
-            raise RunNotFound(f"{folder}: its ledger holds no round {number}; it holds {_held(ledger)}")
+            raise RunNotFound(f"{folder}: its ledger holds no round {number}; it holds {_rounds_held(ledger)}")
         print_section(console, _round(ledger, number - 1))
 
 
-def _held(ledger: Ledger) -> str:
+def _rounds_held(ledger: Ledger) -> str:
     if not ledger.next_round:
         return "none yet"
     rounds = ledger.config().league.rounds
@@ -288,7 +288,7 @@ def _round(ledger: Ledger, number: int) -> Section:
         if kind == "match":
             pairs.setdefault(in_words(why), []).append(f"{first} and {second}")
     count = sum(map(len, pairs.values()))
-    rows = tuple(TableRow(why, (number_cell(len(names), "count"), _named(names))) for why, names in pairs.items())
+    rows = tuple(TableRow(why, (number_cell(len(names), "count"), _list_pairs(names))) for why, names in pairs.items())
     caption = f"{count} matches, both seat orders, on {config.league.block_size} scenarios"
     tables.append(Table(caption, ("matches", "who"), rows, label="why"))
     rows = tuple(
@@ -300,6 +300,6 @@ def _round(ledger: Ledger, number: int) -> Section:
     return Section("round", f"{config.schedule.round_name(number)}{of} · stage {stage}", (), tuple(tables))
 
 
-def _named(pairs: list[str]) -> str:
+def _list_pairs(pairs: list[str]) -> str:
     more = len(pairs) - MOST_NAMED
     return ", ".join(pairs[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

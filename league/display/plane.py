@@ -112,8 +112,8 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, Figures]) -> No
     plane = picture.add_axes((0.07, 0.095, 0.5, 0.775))
     open_axes(plane, "")
     pair = (evaluation.member, evaluation.against)
-    names = [_named(evaluation, name) for name in pair]
-    edge = _closed(frontier(evaluation.scenarios))
+    names = [_short_name(evaluation, name) for name in pair]
+    edge = _close_edge(frontier(evaluation.scenarios))
     plane.fill_between(*edge.T, color=REACHABLE, linewidth=0, zorder=0)
     plane.plot(*edge.T, color=INK, linewidth=1.4, zorder=2, label="frontier of means: single games may lie beyond")
     for name, figures, style in _marks(evaluation, human):
@@ -156,7 +156,7 @@ def _marks(evaluation: Evaluation, human: Mapping[str, Figures]) -> Iterator[tup
     yield f"{HUMANS}, other scenarios", human[BOTH], STYLES[HUMANS]
     if evaluation.best is not None:
         yield evaluation.best.name, evaluation.best.figures[BOTH], STYLES[evaluation.best.name]
-    yield _named(evaluation, evaluation.member), evaluation.played.figures[BOTH], MEMBER_STYLE
+    yield _short_name(evaluation, evaluation.member), evaluation.played.figures[BOTH], MEMBER_STYLE
 
 
 def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
@@ -194,13 +194,13 @@ def _circles(axes: Axes, evaluation: Evaluation) -> None:
     axes.scatter(places[:, 0], places[:, 1], s=ink, color=GAMES, alpha=0.75, linewidth=0, zorder=1, label=label)
 
 
-def _closed(edge: Doubles) -> Doubles:
+def _close_edge(edge: Doubles) -> Doubles:
     """The frontier with the lines to both axes: less for one seat at the other's most."""
     first, last = edge[0], edge[-1]
     return np.concatenate([[[0.0, first[1]]], edge, [[last[0], 0.0]]])
 
 
-def _named(evaluation: Evaluation, name: str) -> str:
+def _short_name(evaluation: Evaluation, name: str) -> str:
     """The short name of a member, cut to the room in the figure."""
     short = short_names((evaluation.member, evaluation.against)).get(name, name)
     return short if len(short) <= LONGEST_NAME else f"{short[: LONGEST_NAME - 1]}…"

@@ -45,7 +45,7 @@ class Sitting:
     hints: str = "none"  # the hint provider's name, part of the person's name in records
 
     @property
-    def called(self) -> str:
+    def short_name(self) -> str:
         """The partner's name for people: short where a path is in it."""
         return short_names([self.name]).get(self.name, self.name)
 

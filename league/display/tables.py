@@ -66,16 +66,16 @@ def on_screen(table: Table, width: int) -> Iterator[Grid]:
     even then stand in further tables below. A label that is longer than a third of the width, and than :data:`LABEL`,
     goes on in the next line.
     """
-    table = _ranked(table) if table.kind in ("ladder", "heat") else table
+    table = _with_ranks(table) if table.kind in ("ladder", "heat") else table
     label = min(
         max(map(len, (table.label, *(row.label for row in table.rows)))), max(width // 3, min(LABEL, width // 2))
     )
     columns = [_column(head, [row.cells[place] for row in table.rows]) for place, head in enumerate(table.heads)]
     for place in range(len(columns) - 1, 0, -1):
-        if _needed(label, columns) > width:
+        if _needed_width(label, columns) > width:
             columns[place] = columns[place]._replace(cells=columns[place].bare)
     while columns:
-        fit = sum(_needed(label, columns[: place + 1]) <= width for place in range(len(columns)))
+        fit = sum(_needed_width(label, columns[: place + 1]) <= width for place in range(len(columns)))
         yield _grid(table, label, columns[: max(fit, 1)])
         columns = columns[max(fit, 1) :]
 
@@ -88,16 +88,18 @@ def curve_lines(points: Sequence[CurvePoint]) -> Iterator[str]:
         yield f"{name}: " + " · ".join(f"{own[k].decisions:,} {with_margin(own[k].points)}" for k in spread)
 
 
-def _ranked(table: Table) -> Table:
+def _with_ranks(table: Table) -> Table:
     """The table with its rows numbered, and the columns of members named by those numbers."""
     digits = len(str(len(table.rows)))
-    ranks = [str(rank) if table.kind == "heat" or _placed(row) else "" for rank, row in enumerate(table.rows, start=1)]
+    ranks = [
+        str(rank) if table.kind == "heat" or _has_rank(row) else "" for rank, row in enumerate(table.rows, start=1)
+    ]
     rows = [row._replace(label=f"{rank:>{digits}} {row.label}") for rank, row in zip(ranks, table.rows, strict=True)]
     heads = table.heads if table.kind == "ladder" else tuple(map(str, range(1, 1 + len(table.heads))))
     return table._replace(heads=heads, rows=tuple(rows), label=f"{'#':>{digits}} {table.label}")
 
 
-def _placed(row: TableRow) -> bool:
+def _has_rank(row: TableRow) -> bool:
     """Whether a row of a ladder has a rank: it has none, and stands last, where its points are not known."""
     points = next((cell for cell in row.cells if isinstance(cell, Figure) and cell.unit == "points"), None)
     return points is not None and points.is_known
@@ -132,7 +134,7 @@ def _grid(table: Table, label: int, columns: Sequence[_Column]) -> Grid:
     return grid
 
 
-def _needed(label: int, columns: Sequence[_Column]) -> int:
+def _needed_width(label: int, columns: Sequence[_Column]) -> int:
     return label + sum(GAP + column.width for column in columns)
 
 

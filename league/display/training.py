@@ -150,7 +150,7 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
     """Print the score on held-out scenarios, greedy and sampled, and the run folder."""
     coming = closing_hints(training)
     if coming is not None:
-        line(console, _announced(coming, training))
+        line(console, _announce_hints(coming, training))
     results = {}
     for greedy in (False, True):  # as checkpoint(...) plays by default, then the other way
         play, asks = GREEDY if greedy else SAMPLED, coming.queries // 2 if coming is not None else 0
@@ -204,7 +204,7 @@ def _in_short(
     )
 
 
-def _announced(coming: ClosingHints, training: Training) -> str:
+def _announce_hints(coming: ClosingHints, training: Training) -> str:
     """The announced queries of the final score to a model."""
     hints = training.config.hints
     about = "" if math.isnan(coming.seconds) else f", about {duration(coming.seconds)} at the pace of the practice"

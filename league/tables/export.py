@@ -244,7 +244,7 @@ def _batch(name: str, rows: Sequence[Sequence[Any]]) -> Columns:
     return {column.name: [row[k] for row in rows] for k, column in enumerate(TABLES[name].columns)}
 
 
-def _bounded(name: str, meaning: str) -> tuple[Column, ...]:
+def _bounds_columns(name: str, meaning: str) -> tuple[Column, ...]:
     return (
         Column(name, "number", meaning),
         Column(f"{name}_low", "number", "lower end of its interval"),
@@ -311,7 +311,7 @@ TABLES: Mapping[str, ExportedTable] = {
             Column("seat", "integer", "its seat, 0 or 1"),
             Column("against", "text", "opponent"),
             Column("games", "integer", "games behind the figure"),
-            *_bounded("points", "mean points of ten"),
+            *_bounds_columns("points", "mean points of ten"),
             Column("deals", "number", "share of games with a deal, 0..1"),
         ),
         _payoff_batches,
@@ -323,16 +323,16 @@ TABLES: Mapping[str, ExportedTable] = {
             Column("role", "text", "fixed, main, main_exploiter, league_exploiter or snapshot"),
             Column("rank", "integer", "on the ladder, by own points against all others, 1 for the first"),
             Column("games", "integer", "games behind the points"),
-            *_bounded("points", "mean points of ten against all others"),
-            *_bounded("as_seat_0", "the same as seat_0, which opens"),
-            *_bounded("as_seat_1", "the same as seat_1"),
+            *_bounds_columns("points", "mean points of ten against all others"),
+            *_bounds_columns("as_seat_0", "the same as seat_0, which opens"),
+            *_bounds_columns("as_seat_1", "the same as seat_1"),
             Column("deals", "number", "share of games with a deal, 0..1"),
-            *_bounded("take", "points of ten above the mean member's"),
-            *_bounded("give", "points of ten that its opponents get above the mean"),
-            *_bounded(
+            *_bounds_columns("take", "points of ten above the mean member's"),
+            *_bounds_columns("give", "points of ten that its opponents get above the mean"),
+            *_bounds_columns(
                 "deviation_seat_0", "gain of a deviation to it in seat_0 of the strictest equilibrium, at most 0"
             ),
-            *_bounded("deviation_seat_1", "the same of seat_1"),
+            *_bounds_columns("deviation_seat_1", "the same of seat_1"),
         ),
         _rating_batches,
     ),

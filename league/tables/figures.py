@@ -52,11 +52,11 @@ def format_cell(cell: Cell, *, n: bool = True) -> str:
     return with_interval(cell.estimate, cell.unit, n=cell.n if n else None) if cell.is_known else UNKNOWN
 
 
-def counted(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str) -> str:
     """A number with its noun: ``1 round``, ``3 rounds``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def points(number: int) -> str:
     """``1 point``, ``7 points``."""
-    return counted(number, "point")
+    return count_noun(number, "point")

@@ -12,7 +12,7 @@ from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause, Partner
 from league.display.session import tally
 from league.display.svg.frontier import drawing, frontier_table, legend, plane_of, scores, verdict
-from league.display.svg.markup import Markup, counted, points
+from league.display.svg.markup import Markup, count_noun, points
 from league.evaluation.analysis import BEST, GOOD, Analysis, JudgedAct, ValuedAct, analyse_acts, judgement
 from league.web.bargaining_table import describe_act
 from league.web.frame import render
@@ -69,7 +69,7 @@ def _tally(played: Sequence[tuple[GameRecord, int]]) -> str:
     if len(played) < 2:
         return ""
     deals, mine, theirs = tally(played)
-    total = f"{len(played)} games together, {counted(deals, 'deal')}"
+    total = f"{len(played)} games together, {count_noun(deals, 'deal')}"
     return f"{total}: you {mine:.1f}, they {theirs:.1f} points of ten on average."
 
 

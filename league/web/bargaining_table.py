@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
 from dond_marl.records.transcript import describe_items, describe_secret_act, phrase_act
 from league.display.game import protocol, talk_would_end, warning
-from league.display.svg.markup import Markup, joined, points
+from league.display.svg.markup import Markup, join, points
 from league.web.frame import render
 from league.web.live_game import Hint
 from partners.human import View
@@ -312,7 +312,7 @@ def game_section(
     taken = ["me" if turn % 2 == seat else "they" for turn in range(len(state.history))]
     pips = [*taken, *[None] * (rules.max_turns - len(taken))] if rules.max_turns <= MAX_PIPS else []
     spoken = conversation(state, seat, partner, typed, thinking)
-    return render("table", "game", heading, facts, protocol(rules), pips, working, spoken, joined(hand), data)
+    return render("table", "game", heading, facts, protocol(rules), pips, working, spoken, join(hand), data)
 
 
 def conversation(

@@ -21,7 +21,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from dond_marl.game import ITEMS, SEATS, rest, worth
 from dond_marl.records.transcript import describe_items
-from league.display.svg.markup import Markup, counted, points
+from league.display.svg.markup import Markup, count_noun, points
 from league.tables.figures import format_number, with_margin
 
 STATIC, TEMPLATES = Path(__file__).with_name("static"), Path(__file__).with_name("templates")
@@ -54,7 +54,7 @@ def _templates() -> Environment:
         "PAGES": PAGES,
         "SEATS": SEATS,
         "asset": asset,
-        "counted": counted,
+        "count_noun": count_noun,
         "describe_items": describe_items,
         "format_number": format_number,
         "points": points,

@@ -17,7 +17,7 @@ from dond_marl.rollout import rollout
 from dond_marl.statistics import TEN
 from league.display.svg.axes import whisker, whole_range
 from league.display.svg.curves import curve_chart
-from league.display.svg.markup import Markup, counted
+from league.display.svg.markup import Markup, count_noun
 from league.standings.ladder import Standing
 from league.tables.figures import format_number
 from league.tables.standings import ANSWERED_HEADING, answer_count
@@ -123,7 +123,7 @@ def lineage(league: LeagueView) -> Markup:
     families = []
     for learner in (member for member in league.members if member.live):
         state = league.states.get(learner.name)
-        again = f", started over {counted(state.life, 'time')}" if state is not None and state.life else ""
+        again = f", started over {count_noun(state.life, 'time')}" if state is not None and state.life else ""
         snapshots = [
             (child.name, f"after round {child.born}, scores {format_number(scores.get(child.name, math.nan))}")
             for child in league.members

@@ -175,7 +175,7 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
     """The content of a session's page: the table on the person's turn, while they wait, or the result."""
     game, view, state, ended = session.game, session.view, session.state, session.ended
     opener = "you open" if game.seat == 0 else "they open"
-    facts = (f"with {session.sitting.called}", opener, turns_left(state), render("play", "leave_button"))
+    facts = (f"with {session.sitting.short_name}", opener, turns_left(state), render("play", "leave_button"))
     if ended is not None:
         heading, hand = " ".join(ending_text(state, game.seat)), _closing(session, ended, address, book)
     elif session.broken:
@@ -189,7 +189,7 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
         state,
         game.seat,
         hand,
-        partner=session.sitting.called,
+        partner=session.sitting.short_name,
         heading=heading,
         facts=facts,
         typed=session.typed,
@@ -228,7 +228,7 @@ def _hand(session: PlaySession, view: View, address: str, reply: TableReply) -> 
 def _closing(session: PlaySession, ended: GameEnded, address: str, book: str) -> Markup:
     """The result of a game, what to do next, its links, and its analysis."""
     recorded = GameAddress(str(session.sitting.book), str(ended.number)) if ended.number else None
-    shown = result(session.played, session.sitting.called)
+    shown = result(session.played, session.sitting.short_name)
     note = ended.write_error or f"Recorded in {book}, seed {session.sitting.seed}."
     return render("play", "closing", shown, address, session.number, recorded, note, bool(ended.write_error))
 
@@ -336,7 +336,7 @@ class PlayPages:
         if session is None or session.number != request.path_params["number"]:
             return HTMLResponse("")
         score = await in_background(best_response_score, session.game)
-        return HTMLResponse("" if score is None else best_response_line(session.sitting.called, score))
+        return HTMLResponse("" if score is None else best_response_line(session.sitting.short_name, score))
 
     async def analysis(self, request: Request) -> Response:
         """The analysis of the person's acts in the last game."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from league.display.svg.axes import Axes
-from league.display.svg.markup import Markup, counted, element, joined, svg
+from league.display.svg.markup import Markup, count_noun, element, join, svg
 from league.standings.history import CurvePoint
 from league.tables.figures import with_margin
 
@@ -35,7 +35,7 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
         parts.append(_band(runs[-1], hue, axes))
         latest[name] = own[-1].points
         for point in runs[-1][-60:]:
-            about = f"{name}, after {counted(point.round, 'round')}: {point.points.mean:.2f}, n = {point.points.n:,}"
+            about = f"{name}, after {count_noun(point.round, 'round')}: {point.points.mean:.2f}, n = {point.points.n:,}"
             place = {"cx": x(point.decisions), "cy": y(point.points.mean)}
             parts.append(element("circle", element("title", about), class_=f"dot hue{hue % HUES}", **place, r=3))
     last = ", ".join(f"{name} {score.mean:.2f}" for name, score in latest.items())
@@ -49,7 +49,7 @@ def curve_chart(points: Sequence[CurvePoint], yardstick: str, confidence: float)
         f"{confidence:.0%} interval."
     )
     drawn = svg(axes.width, axes.height, label, *parts, class_="chart curves")
-    return joined((element("p", caption, class_="quiet"), drawn, element("ul", *keys, class_="legend")))
+    return join((element("p", caption, class_="quiet"), drawn, element("ul", *keys, class_="legend")))
 
 
 def _runs_of(own: list[CurvePoint]) -> list[list[CurvePoint]]:

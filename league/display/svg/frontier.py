@@ -13,7 +13,7 @@ from dond_marl.scenarios.sources import pack
 from dond_marl.splits import grid
 from dond_marl.yardsticks.solve import solve, split_scores
 from league.display.svg.axes import Axes
-from league.display.svg.markup import Markup, element, joined, numbers_table, points, svg
+from league.display.svg.markup import Markup, element, join, numbers_table, points, svg
 
 
 class Spot(NamedTuple):
@@ -169,7 +169,7 @@ def scores(at: Plane) -> Markup:
             element("span", element("b", score), element("small", f" of {points(whole)}")),
         )
         bars.append(element("div", *parts, class_=f"score {side}"))
-    return joined(bars)
+    return join(bars)
 
 
 def _ticks(most: int) -> list[int]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from league.tables.figures import counted, points
+from league.tables.figures import count_noun, points
 
-__all__ = ["Markup", "counted", "element", "joined", "numbers_table", "points", "svg"]
+__all__ = ["Markup", "count_noun", "element", "join", "numbers_table", "points", "svg"]
 
 _EMPTY = frozenset(("br", "hr", "img", "input", "link", "meta", "circle", "line", "path", "polyline", "rect", "use"))
 
@@ -27,10 +27,10 @@ def element(tag: str, /, *inside: object, **attributes: str | float | bool | Non
         name_ = key.rstrip("_").replace("_", "-")
         pairs.append(f" {name_}" if value is True else f' {name_}="{escape(text)}"')
     start = f"<{tag}{''.join(pairs)}"
-    return Markup(f"{start}/>" if tag in _EMPTY and not inside else f"{start}>{joined(inside)}</{tag}>")  # noqa: S704  # escaped above
+    return Markup(f"{start}/>" if tag in _EMPTY and not inside else f"{start}>{join(inside)}</{tag}>")  # noqa: S704  # escaped above
 
 
-def joined(parts: Iterable[object]) -> Markup:
+def join(parts: Iterable[object]) -> Markup:
     """Concatenate parts; plain text is escaped, ``None`` left out."""
     return Markup("").join(escape(part) for part in parts if part is not None)
 

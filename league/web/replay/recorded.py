@@ -29,7 +29,7 @@ from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.recognition import Believes
 from dond_marl.yardsticks.replies import Probable
 from league.display.game import Step
-from league.tables.figures import counted
+from league.tables.figures import count_noun
 from league.web.live_game import Hint, decode_hint
 from partners.best_response import BestResponse
 
@@ -123,7 +123,7 @@ def title(record: GameRecord) -> str:
     """A game in one line: names, scores and number of acts."""
     first, second = display_names(record)
     scores = f"{record.outcome.scores[0]} : {record.outcome.scores[1]}" if record.outcome.deal else "no deal"
-    return f"{first} and {second}: {scores}, {counted(len(record.actions), 'act')}"
+    return f"{first} and {second}: {scores}, {count_noun(len(record.actions), 'act')}"
 
 
 def prior_of(record: GameRecord) -> str:

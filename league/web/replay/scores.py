@@ -14,7 +14,7 @@ from dond_marl.scenarios.sources import pack
 from dond_marl.statistics import TEN, Estimate, mean_over_scenarios, scenario_groups
 from league.display.session import points_of_ten
 from league.display.svg.axes import Axes
-from league.display.svg.markup import Markup, counted, element, svg
+from league.display.svg.markup import Markup, count_noun, element, svg
 from league.tables.figures import with_margin
 from league.web.frame import render
 from league.web.replay.recorded import display_names, is_person, read_records
@@ -93,8 +93,8 @@ def score_overview(records: Sequence[GameRecord]) -> Markup:
     scores = scores_of(records)
     games = sum(score.mine.n for score in scores)
     about = (
-        f"{counted(games, 'game')} against {counted(len(scores), 'partner')}. Points of ten: what you got, as tenths "
-        f"of what everything was worth to you. ± and band: {CONFIDENCE:.0%} interval over scenarios; the line is the "
-        "mean of all games until then."
+        f"{count_noun(games, 'game')} against {count_noun(len(scores), 'partner')}. Points of ten: what you got, as "
+        f"tenths of what everything was worth to you. ± and band: {CONFIDENCE:.0%} interval over scenarios; the line is "
+        "the mean of all games until then."
     )
     return render("scores", "overview", about, [(score, _curve(score)) for score in scores])

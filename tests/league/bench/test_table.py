@@ -14,7 +14,7 @@ from league.bench.figures import with_families
 from league.bench.results import append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
 from league.bench.table import arms_by_protocol, leaderboard, scores_of, summary_sentences
-from league.cli.bench import BEGIN, END, renewed
+from league.cli.bench import BEGIN, END, renew_table
 from league.tables.blocks import Figure
 from league.tables.markdown import report_markdown
 from tests.command import ROOT, dond
@@ -206,7 +206,7 @@ def test_mistakes_of_the_table_are_one_sentence(tmp_path, capsys):
 def test_page_matches_the_results_file():
     page, results = ROOT / "docs" / "BENCHMARK.md", ROOT / "docs" / "results" / "bench.jsonl"
     text = page.read_text(encoding="utf-8")
-    assert renewed(text, leaderboard(read([results])), str(page)) == text, (
+    assert renew_table(text, leaderboard(read([results])), str(page)) == text, (
         "renew it: dond bench table --results docs/results/bench.jsonl --page docs/BENCHMARK.md"
     )
 

@@ -35,7 +35,7 @@ from hints.schedule import HintSchedule
 from league.display.game import ending_text, steps
 from league.display.session import Sitting
 from league.display.svg.frontier import drawing, plane_of, verdict
-from league.display.svg.markup import Markup, element, joined
+from league.display.svg.markup import Markup, element, join
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger
 from league.standings.history import learning_curves
@@ -143,7 +143,7 @@ def test_text_is_escaped(text, value):
 def test_markup_is_nested():
     inner = element("i", "<")
     assert element("p", inner, None, 3, hidden=True, title=None) == "<p hidden><i>&lt;</i>3</p>"
-    assert joined(["<b>", Markup("<br>")]) == "&lt;b&gt;<br>"
+    assert join(["<b>", Markup("<br>")]) == "&lt;b&gt;<br>"
     assert element("line", x1=1.5) == '<line x1="1.5"/>'
 
 
