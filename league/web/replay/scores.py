@@ -94,7 +94,7 @@ def score_overview(records: Sequence[GameRecord]) -> Markup:
     games = sum(score.mine.n for score in scores)
     about = (
         f"{count_noun(games, 'game')} against {count_noun(len(scores), 'partner')}. Points of ten: what you got, as "
-        f"tenths of what everything was worth to you. ± and band: {CONFIDENCE:.0%} interval over scenarios; the line is "
-        "the mean of all games until then."
+        f"tenths of what everything was worth to you. ± and band: {CONFIDENCE:.0%} interval over scenarios; the line "
+        "is the mean of all games until then."
     )
     return render("scores", "overview", about, [(score, _curve(score)) for score in scores])
