@@ -247,11 +247,11 @@ def as_called(context: click.Context) -> str:
 def print_next(context: click.Context, *words: object) -> None:
     """Print a suggested next command of ``dond``, started in the same way as this one."""
     program, *more = (context.find_root().info_name or "dond").split(" ")
-    beside = Path(sys.executable).with_name("dond")
+    installed = Path(sys.executable).with_name("dond")
     if not program.endswith(".py"):
         start = [_near(sys.executable if program == "python" else sys.argv[0]), *more]
-    elif beside.is_file():
-        start = [_near(str(beside))]
+    elif installed.is_file():
+        start = [_near(str(installed))]
     else:
         start = [_near(sys.executable), "-m", "league"]
     print_line(f"next: {' '.join([*start, *(quote_for_shell(str(word)) for word in words)])}")
