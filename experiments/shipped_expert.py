@@ -62,10 +62,10 @@ def _scores(network: Any, terms: Terms, *, greedy: bool) -> dict[str, dict[str, 
     """Scores against the members of the rosters train and dev and against itself, by name."""
     expert = NetworkPartner(network, greedy=greedy)
     opponents = {**{name: seat_occupant(name) for name in (*roster(TRAIN), *roster(DEV))}, "itself": expert}
-    return {name: _rounded(score(expert, opponent, terms)) for name, opponent in opponents.items()}
+    return {name: _round_figures(score(expert, opponent, terms)) for name, opponent in opponents.items()}
 
 
-def _rounded(result: Result) -> dict[str, float | int]:
+def _round_figures(result: Result) -> dict[str, float | int]:
     points = result.points
     return {
         "points": round(points.mean, 3),

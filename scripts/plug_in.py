@@ -65,7 +65,6 @@ EXAMPLES = (
     Example("sb3_maskable_ppo", "masked PPO in self-play, SuperSuit's parallel vector", "sb3-contrib", ("SuperSuit",)),
     Example("cleanrl_style_ppo", "masked PPO in one file, Gymnasium's vector", "torch"),
     Example("sb3_vector_ppo", "masked PPO, `DealVectorEnv`", "sb3-contrib"),
-    Example("vector_ppo", "masked PPO in one file, `DealVectorEnv`", "torch"),
     Example("tianshou_ppo", "masked PPO", "tianshou", apart=("tianshou==2.0.1", *OWN_REQUIREMENTS)),
     Example("rllib_ppo", "masked PPO", "ray", apart=("ray[rllib]==2.60.0", *OWN_REQUIREMENTS)),
     Example("openspiel_ppo", "OpenSpiel's PPO on this game as one of OpenSpiel's", "open-spiel", ("torch",)),

@@ -28,10 +28,10 @@ DESCRIPTION = re.compile(r"<dc:description>(.*?)</dc:description>", re.DOTALL)
 BLOCK = re.compile(r"<!-- made by python -m experiments\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 
 
-def renewed(text: str, folder: Path = FOLDER) -> str:
+def rewrite_blocks(text: str, folder: Path = FOLDER) -> str:
     """A page with its blocks made from the files in ``folder``. Raises :class:`RunFailure` for an unknown block."""
 
-    def written(found: re.Match[str]) -> str:
+    def write_block(found: re.Match[str]) -> str:
         name = found[1]
         if name not in {**SHORT, **TABLES}:
             raise RunFailure(f"unknown block {name}; the blocks are {', '.join({**SHORT, **TABLES})}")
@@ -39,7 +39,7 @@ def renewed(text: str, folder: Path = FOLDER) -> str:
             f"<!-- made by python -m experiments.results: {name} -->\n\n{block(name, folder)}\n\n<!-- end of {name} -->"
         )
 
-    return BLOCK.sub(written, text)
+    return BLOCK.sub(write_block, text)
 
 
 def is_current(path: Path, text: str) -> bool:
@@ -53,7 +53,7 @@ def is_current(path: Path, text: str) -> bool:
 def command(check: bool) -> None:
     """Write the pages and drawings, or compare them with the files."""
     for path in (*PAGES, *DRAWINGS):
-        text = DRAWINGS[path]() if path in DRAWINGS else renewed(path.read_text(encoding="utf-8"))
+        text = DRAWINGS[path]() if path in DRAWINGS else rewrite_blocks(path.read_text(encoding="utf-8"))
         if is_current(path, text):
             continue
         if check:

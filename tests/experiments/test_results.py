@@ -12,7 +12,7 @@ import pytest
 from dond_marl.errors import RunFailure
 from experiments.hint_tables import hint_lines
 from experiments.hints import HintArm, HintExperiment, Measurement
-from experiments.results.__main__ import BLOCK, DESCRIPTION, DRAWINGS, PAGES, is_current, renewed
+from experiments.results.__main__ import BLOCK, DESCRIPTION, DRAWINGS, PAGES, is_current, rewrite_blocks
 from experiments.results.files import FOLDER, MADE_BY, TOGETHER, document
 from experiments.results.headline import QUESTIONS
 from experiments.results.opponents import robust_section
@@ -40,7 +40,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_generated_blocks_are_current(page):
     text = page.read_text(encoding="utf-8")
-    assert BLOCK.search(text) and renewed(text) == text, "run python -m experiments.results"
+    assert BLOCK.search(text) and rewrite_blocks(text) == text, "run python -m experiments.results"
 
 
 @pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.name)
@@ -92,9 +92,9 @@ def test_pages_follow_the_files(folder):
     found = document("people.json", folder)
     found["likeness"]["accuracy"]["replies"]["mean"] = 0.123
     (folder / "people.json").write_text(json.dumps(found))
-    assert "12.3%" in renewed(text, folder) != text
+    assert "12.3%" in rewrite_blocks(text, folder) != text
     by_hand = text.replace("points of accuracy more", "points of accuracy moor")
-    assert by_hand != text == renewed(by_hand)
+    assert by_hand != text == rewrite_blocks(by_hand)
 
 
 def test_missing_files_have_no_rows(tmp_path):
@@ -132,7 +132,7 @@ def test_damaged_file_and_unknown_block(folder):
         every_row(folder)
     marks = "<!-- made by python -m experiments.results: none -->\n\n<!-- end of none -->"
     with pytest.raises(RunFailure, match="unknown block none"):
-        renewed(marks, folder)
+        rewrite_blocks(marks, folder)
 
 
 def test_bench_rows_and_differences(tmp_path):
