@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Texts, Tra
 
 BELOW_ONE = np.nextafter(1.0, 0.0)
 MEMBER_DRAW = -1  # the last of a game's eight uniforms draws the partner, which may use the others
+PASSED_ON = ("learned", "remote", "human", "privileged", "costly")  # traits that one partner gives to the whole
+NEEDED_OF_ALL = ("deterministic", "memoryless")
 NO_MEMBER = -1  # the number of a partner that is none of the members
 
 
@@ -46,10 +49,7 @@ class Mixture:
 
     @property
     def traits(self) -> Traits:
-        every = [partner.traits for partner in self.partners]
-        passed_on = ("learned", "remote", "human", "privileged", "costly")
-        marks = {name: any(getattr(traits, name) for traits in every) for name in passed_on}
-        return Traits(memoryless=all(traits.memoryless for traits in every), **marks)
+        return replace(_joint_traits(self.partners), deterministic=False)
 
     @property
     def ends(self) -> Doubles:
@@ -103,16 +103,19 @@ class BySeat:
 
     @property
     def traits(self) -> Traits:
-        own = [partner.traits for partner in self.seats]
-        passed_on = ("learned", "remote", "human", "privileged", "costly")
-        marks = {name: any(getattr(traits, name) for traits in own) for name in passed_on}
-        for name in ("deterministic", "memoryless"):
-            marks[name] = all(getattr(traits, name) for traits in own)
-        return Traits(**marks)
+        return _joint_traits(self.seats)
 
     def act(self, turns: Turns) -> Decisions:
         """Decisions of the partner whose seat it is; acts alternate, so all games of one call have the same mover."""
         return self.seats[turns.turns_taken % 2].act(turns)
+
+
+def _joint_traits(partners: Sequence[Partner]) -> Traits:
+    """Deterministic and memoryless if all are; every other trait if one has it."""
+    every = [partner.traits for partner in partners]
+    marks = {name: any(getattr(traits, name) for traits in every) for name in PASSED_ON}
+    deterministic, memoryless = (all(getattr(traits, name) for traits in every) for name in NEEDED_OF_ALL)
+    return Traits(deterministic, memoryless, **marks)
 
 
 def in_seat(partner: Partner, seat: int) -> Partner:

@@ -51,7 +51,9 @@ class Rosters(NamedTuple):
 
 def roster(name: str) -> tuple[str, ...]:
     """The members of the roster ``train``, ``dev`` or ``test``, sorted specs. Raises :class:`InputError` for others."""
-    return load_rosters().members[_known(name)]
+    if name not in ROSTERS:
+        raise InputError(f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
+    return load_rosters().members[name]
 
 
 def roster_hash(name: str) -> str:
@@ -84,9 +86,3 @@ def load_rosters(path: Path = FILE) -> Rosters:
 
 def _values(parameters: dict[str, list[int | float | str]]) -> dict[str, tuple[int | float | str, ...]]:
     return {name: tuple(values) for name, values in parameters.items()}
-
-
-def _known(name: str) -> str:
-    if name not in ROSTERS:
-        raise InputError(f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
-    return name
