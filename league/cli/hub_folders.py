@@ -18,14 +18,15 @@ from dond_marl.records.transcript import transcript
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms, score
-from league.ledger.run_directory import SETTINGS, find_run
+from league.ledger.run_directory import LEDGER, SETTINGS, find_run
 from league.ledger.verify import legs_with_order, replay_leg
 from league.tables.export import open_run
 from league.training.training import checkpoints_in
 from partners.network.checkpoint import NETWORK, load_checkpoint, network_note, save_checkpoint
+from partners.network.checkpoint_files import CheckpointError
 from partners.network.occupants import HUMAN_DIALOGUES
 from partners.network.occupants import checkpoint as seated
-from partners.provenance import ITSELF, read_past
+from partners.provenance import ITSELF, MET, read_past
 from partners.rosters import DEV, roster
 
 LICENCES = {
@@ -69,8 +70,7 @@ is unpickled.
 
 ## Limits
 
-It negotiates over three types of items by five acts, not in sentences, and for its own points only. It was not
-measured against people.
+It negotiates over three types of items by five acts, not in sentences. It was not measured against people.
 """
 
 
@@ -79,7 +79,13 @@ def checkpoint_of(model: str) -> Path:
     path = Path(model).expanduser()
     if path.suffix == ".json":
         return path
-    found = sorted(checkpoints_in(find_run(path, SETTINGS).path), key=lambda each: each.stem)
+    run = find_run(path, SETTINGS).path
+    found = sorted(checkpoints_in(run), key=lambda each: each.stem)
+    if not found and (run / LEDGER).is_file():
+        raise InputError(
+            f"{quote(model)} is a league; write one of its members first: dond export {run} --to checkpoint "
+            "--member NAME --out FILE.json, and push that file; or push its games: --transcripts"
+        )
     if not found:
         raise InputError(f"{quote(model)} holds no checkpoint yet; name the .json of one, or a training's folder")
     return found[-1]
@@ -92,6 +98,7 @@ def write_model(checkpoint: Path, folder: Path, name: str, sample: int | None = 
     """
     weights = load_checkpoint(checkpoint)
     network, about = weights.network(), weights.about
+    _check_note(checkpoint, about)
     taught = _from_people(about)
     licence = "cc-by-nc-4.0" if taught else "mit"
     check_folder(folder, FILES)
@@ -103,6 +110,15 @@ def write_model(checkpoint: Path, folder: Path, name: str, sample: int | None = 
     write_atomically(folder / "scores.json", json.dumps({"on": label, "against": scores}, indent=1) + "\n")
     write_atomically(folder / "LICENSE", _licence(licence))
     write_atomically(folder / "README.md", _card(name, licence, taught, about, scores, label))
+
+
+def _check_note(checkpoint: Path, about: dict[str, Any]) -> None:
+    """Raise :class:`CheckpointError` where an entry of the note that the card shows is of another type."""
+    opponents = about.get(MET, [])
+    if not isinstance(opponents, list) or not all(isinstance(name, str) for name in opponents):
+        raise CheckpointError(f"{checkpoint}: its note is damaged: {MET} must be a list of names")
+    if not isinstance(about.get("reward", ""), str):
+        raise CheckpointError(f"{checkpoint}: its note is damaged: reward must be a text")
 
 
 def _from_people(about: dict[str, Any]) -> bool:
@@ -144,11 +160,13 @@ def _card(
         f"| {score['deals']:.1%} | {score['games']:,} |\n"
         for partner, score in scores.items()
     )
-    opponents = about.get("met") or []
+    opponents = about.get(MET, [])
     taught_by = (
         "It was trained on the published human dialogues, whose licence, CC BY-NC 4.0, applies to it."
         if taught
-        else f"Its reward was `{about.get('reward', 'own')}`."
+        else f"Its reward was `{about['reward']}`."
+        if "reward" in about
+        else "Its reward is not recorded."
     )
     return CARD.format(
         name=name,

@@ -43,7 +43,7 @@ from league.cli.shell import (
 )
 from league.cli.stops import NOT_BEGUN, STOPS
 from league.display.league import LiveWatcher, PlainWatcher, QuietWatcher, explain_round, print_results
-from league.ledger.run_directory import RUNS, RunDirectory, new_run, run_to_resume
+from league.ledger.run_directory import LEDGER, RUNS, RunDirectory, has_begun, new_run, run_to_resume
 from league.rounds.runner import LeagueOutcome, run_league
 from league.run import check_league
 from league.settings.layers import Complaint, Place, preset
@@ -110,7 +110,7 @@ def command(
 
 def _stop_message(folder: Path, command_line: str) -> str:
     """The state that a stop leaves of the league in ``folder``."""
-    if not folder.exists():
+    if not has_begun(folder, LEDGER):  # there is nothing to resume
         return NOT_BEGUN
     go_on = f"{command_line} --resume {quote_for_shell(str(folder))}"
     return f"stopped: the round in flight is dropped, the others are safe; go on with: {go_on}"

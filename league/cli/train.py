@@ -132,7 +132,7 @@ def _print_next(context: click.Context, config: TrainConfig, folder: Path) -> No
 
 def _stop_message(folder: Path, go_on: str) -> str:
     """The state that a stop leaves of the training in ``folder``."""
-    if not folder.exists():
+    if not (folder / SETTINGS).is_file():  # there is nothing to resume
         return NOT_BEGUN
     from league.training.training import checkpoints_in
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ def export_checkpoint(run: Path, name: str, target: Path) -> dict[str, Any]:
     directory = find_run(run)
     with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
         members, states, config = ledger.members(), ledger.states(), ledger.config()
+        stages = [ledger.stage(number) for number in range(ledger.next_round)]
     trained = {member.name: member for member in members if member.spec is None}
     if name not in trained:
         raise InputError(f"{directory.path} has no learner or snapshot {quote(name)}; it has {', '.join(trained)}")
@@ -35,9 +37,22 @@ def export_checkpoint(run: Path, name: str, target: Path) -> dict[str, Any]:
     weights = read_blob(directory.blobs, blob)
     past = blob_ancestry(weights.about, config, member.parent or name)
     network = {key: value for key, value in weights.tensors.items() if key.startswith(NETWORK)}
-    note = {**network_note(weights.network()), **past.note(), "league_member": name, "blob": blob}
+    note = {
+        **network_note(weights.network()),
+        **past.note(),
+        "league_member": name,
+        "blob": blob,
+        "reward": _rewards(config, member.parent or name, stages[: member.born or None]),
+    }
     save_checkpoint(target, network, note)
     return note
+
+
+def _rewards(config: Config, learner: str, stages: Iterable[int]) -> str:
+    """The rewards of a learner in ``stages``, the stage of each of its rounds, in the order of their first use."""
+    base = next(each for each in config.learners if each.name == learner)
+    changed = (config.curriculum[stage].learner(base) for stage in stages)
+    return ", then ".join(dict.fromkeys(each.reward for each in changed if each is not None)) or base.reward
 
 
 def blob_ancestry(note: dict[str, Any], config: Config, learner: str) -> Ancestry:

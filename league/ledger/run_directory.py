@@ -120,7 +120,7 @@ def newest_run(output_dir: Path, mark: str = LEDGER, notify: Callable[[str], Non
     """
     for path in sorted(run_folders(output_dir), key=lambda path: int(path.name), reverse=True):
         try:
-            if _has_begun(path, mark):
+            if has_begun(path, mark):
                 return RunDirectory(path)
             if (path / mark).exists() or _is_empty_start(path):
                 never = "another process is starting it" if _in_use(path) else "it never began"
@@ -152,7 +152,7 @@ def _missing_run(path: Path, mark: str, verb: str) -> RunNotFound:
     if _has_mark(path, other) or any(_has_mark(run, other) for run in run_folders(path)):
         return RunNotFound(f"{path} {verb} {kind} but a {KINDS[other]}, which is for dond {command}")
     for run in (run for folder in (path, *_folders_in(path)) for run in run_folders(folder)):
-        if _in_use(run) and not any(_has_begun(run, each) for each in KINDS):
+        if _in_use(run) and not any(has_begun(run, each) for each in KINDS):
             return RunNotFound(f"{run} is being started by another process: try again in a few seconds")
     runs = [run for run in _runs_near(path, mark) if run.parent != path]
     named = ", ".join(map(str, runs[:MOST_NAMED])) + (f" and {len(runs) - MOST_NAMED} more" * (len(runs) > MOST_NAMED))
@@ -178,12 +178,12 @@ def _runs_near(output_dir: Path, mark: str) -> list[Path]:
     parent, written = output_dir.parent, dict[Path, int]()
     for path in (path for folder in (parent, *_folders_in(parent)) for path in run_folders(folder)):
         with contextlib.suppress(OSError):  # not readable, or deleted meanwhile
-            if _has_begun(path, mark):
+            if has_begun(path, mark):
                 written[path] = (path / mark).stat().st_mtime_ns
     return sorted(written, key=written.__getitem__, reverse=True)
 
 
-def _has_begun(path: Path, mark: str) -> bool:
+def has_begun(path: Path, mark: str) -> bool:
     """Whether a run has begun: a ledger with settings, or a training with an update.
 
     A damaged ledger counts, so that it is opened and reported.
@@ -207,7 +207,7 @@ def _has_no_update(path: Path) -> bool:
 def _holds_nothing(path: Path, *, stopped: bool) -> bool:
     """Whether the folder of a new run may be deleted: its start failed, or was stopped before it was written."""
     if stopped:
-        return _is_empty_start(path)
+        return _is_empty_start(path) or (_row_count(path / LEDGER, "meta") == 0 and _has_only(path, STARTS))
     if (path / LEDGER).exists():
         return _row_count(path / LEDGER, "rounds") == 0 and _has_only(path, (*STARTS, *START_TABLES))
     return _has_no_update(path)

@@ -121,7 +121,10 @@ def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross
 def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
     if not ledger.has_begun:  # a new run, or one killed before its start was written
         if config is None:
-            raise RunError(f"{directory.path}: the run was stopped before it began; start one with --config")
+            raise RunError(
+                f"{directory.path}: the run was stopped before its settings were written, so it cannot be resumed; "
+                "start it again with --config FILE"
+            )
         notes = {"config": dump(config), "machine": machine(), "origin": origin_note(cores())}
         meta = {"settings": dump(config.portable()), "source": _source_digest(config)}
         ledger.begin(meta, notes, members_of(config), first_states(config, directory.blobs))

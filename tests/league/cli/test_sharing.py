@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -103,6 +104,31 @@ def test_folder_with_other_files_is_refused(here, model):
         assert (folder / other).read_text() == "mine" and len(list(folder.iterdir())) == 1
     done = in_process("push", model, "--dry-run", "--sample", 1, "--out", "a_file")
     assert done.returncode == 2 and "is a file" in done.stderr
+
+
+@pytest.mark.parametrize("entry", [{"met": math.nan}, {"met": [3]}, {"reward": math.nan}])
+def test_damaged_note_is_refused(here, model, entry):
+    weights = load_checkpoint(model)
+    note = {key: value for key, value in weights.about.items() if key not in ("format", "sha256", "note_sha256")}
+    save_checkpoint(here / "damaged.json", weights.tensors, {**note, **entry})
+    done = in_process("push", here / "damaged.json", "--dry-run", "--sample", 1)
+    assert done.returncode == 1 and next(iter(entry)) in done.stderr and not (here / "push").exists()
+
+
+def test_card_of_a_league_member_names_the_rewards_of_its_stages(here):
+    learner = "{name: main, reward: own, hidden: [8], rollout: 2, num_envs: 8, decisions: 16, snapshot_every: 1}"
+    stages = "[{name: first, rounds: 1, learners: {main: {reward: spite(weight=1)}}}, {name: second}]"
+    text = LEAGUE.replace("rounds: 1", "rounds: 2") + f"learners: [{learner}]\nstages: {stages}\n"
+    (here / "league.yaml").write_text(text)
+    assert in_process("league", "--config", "league.yaml", "--quiet").returncode == 0
+    refused = in_process("push", "runs/league/0001", "--dry-run")
+    assert refused.returncode == 2 and "--to checkpoint" in refused.stderr
+    export = ("export", "runs/league", "--to", "checkpoint", "--member")
+    assert in_process(*export, "main", "--out", "main.json").returncode == 0
+    assert in_process(*export, "main@1", "--out", "first.json").returncode == 0
+    assert load_checkpoint(here / "first.json").about["reward"] == "spite(weight=1)"
+    assert in_process("push", "main.json", "--dry-run", "--sample", 1).returncode == 0
+    assert "`spite(weight=1), then own`" in card_of(here / "push" / "model")[1]
 
 
 def test_data_set_holds_transcripts_and_records(here):
