@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from league.ledger.run_directory import (
     RunError,
     RunNotFound,
     find_run,
+    has_begun,
     new_run,
     newest_run,
     run_to_resume,
@@ -148,6 +151,42 @@ def test_folder_is_deleted_only_without_results(tmp_path):
     with pytest.raises(RunError, match="no more"), find_run(directory.path, SETTINGS):
         raise RunError("no more")
     assert directory.path.exists()  # it was there before
+
+
+def test_league_stopped_before_its_start_is_written_leaves_no_folder(tmp_path):
+    with pytest.raises(KeyboardInterrupt), new_run(tmp_path) as directory, Ledger(directory.ledger):
+        assert not has_begun(directory.path, LEDGER)
+        raise KeyboardInterrupt
+    assert not directory.path.exists()
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_stop_of_a_league_names_the_resumption_only_once_its_start_is_written(tmp_path, begun):
+    """The process is ended where no exception is raised: its folder stays."""
+    moment = "league.rounds.runner._play_rounds" if begun else "league.rounds.runner._begin_or_resume"
+    script = tmp_path / "stop.py"
+    script.write_text(f"""
+import os, signal, sys, time
+from league.cli.stops import STOPS
+STOPS.handle_from_the_start()
+def trace(frame, event, _):
+    if f"{{frame.f_globals.get('__name__')}}.{{frame.f_code.co_name}}" == {moment!r}:
+        sys.settrace(None)
+        os.kill(os.getpid(), signal.SIGTERM)
+        while True:
+            try:
+                time.sleep(0.1)
+            except BaseException:
+                pass
+sys.settrace(trace)
+from league.cli.main import main
+main()
+""")
+    config = settings(tmp_path, LEAGUE, "league")
+    words = [sys.executable, str(script), "league", "--config", str(config)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    (folder,) = (tmp_path / "runs" / "league").iterdir()
+    assert done.returncode == 143 and ("--resume" in done.stderr) == begun == has_begun(folder, LEDGER), done.stderr
 
 
 def test_damaged_ledger_counts_as_a_run(tmp_path):
