@@ -17,7 +17,9 @@ from typing import Any, Protocol
 from dond_marl.errors import Notice, missing_library, shorten
 
 PROJECT = "dond-marl"
+MOST_OF_PARAM = 500  # characters that every store of MLflow takes
 Figures = Mapping[str, float]
+Settings = Mapping[str, Any]
 
 
 class Tracker(Protocol):
@@ -33,10 +35,12 @@ class Tracker(Protocol):
 class TensorBoard:
     """TensorBoard events in the run's folder; steps from ``first`` on replace those of before a resume."""
 
-    def __init__(self, folder: Path, first: int) -> None:
+    def __init__(self, folder: Path, first: int, settings: Settings) -> None:
         from torch.utils.tensorboard import SummaryWriter  # slow to import
 
         self._events: Any = SummaryWriter(str(folder), purge_step=first)
+        lines = (f"    {name}: {value}" for name, value in flat_settings(settings).items())
+        self._events.add_text("settings", "\n".join(lines), first)
 
     def write(self, figures: Figures, step: int) -> None:
         for name, value in figures.items():
@@ -49,11 +53,13 @@ class TensorBoard:
 class Trackio:
     """A run of trackio's project ``dond-marl``, in its local database (``trackio show`` opens it)."""
 
-    def __init__(self, folder: Path, _first: int) -> None:
+    def __init__(self, folder: Path, _first: int, settings: Settings) -> None:
         import trackio
 
         space = os.environ.get("TRACKIO_SPACE_ID")
-        self._run: Any = trackio.init(project=PROJECT, name=_run_name(folder), space_id=space, embed=False)
+        self._run: Any = trackio.init(
+            project=PROJECT, name=run_name(folder), config=dict(settings), space_id=space, embed=False
+        )
 
     def write(self, figures: Figures, step: int) -> None:
         self._run.log(dict(figures), step)
@@ -65,12 +71,14 @@ class Trackio:
 class Wandb:
     """A run of wandb's project ``dond-marl``, offline in the run's folder (``wandb sync`` uploads it)."""
 
-    def __init__(self, folder: Path, _first: int) -> None:
+    def __init__(self, folder: Path, _first: int, settings: Settings) -> None:
         import wandb
 
         mode: Any = os.environ.get("WANDB_MODE", "offline")
         quiet = wandb.Settings(silent=True, console="off", disable_git=True)
-        self._run = wandb.init(project=PROJECT, name=_run_name(folder), dir=str(folder), mode=mode, settings=quiet)
+        self._run = wandb.init(
+            project=PROJECT, name=run_name(folder), config=dict(settings), dir=str(folder), mode=mode, settings=quiet
+        )
 
     def write(self, figures: Figures, step: int) -> None:
         self._run.log(dict(figures), step=step)
@@ -82,14 +90,16 @@ class Wandb:
 class MLflow:
     """A run of MLflow's experiment ``dond-marl``, in ``mlflow.db`` of the run's folder."""
 
-    def __init__(self, folder: Path, _first: int) -> None:
+    def __init__(self, folder: Path, _first: int, settings: Settings) -> None:
         from mlflow import MlflowClient
 
         place = os.environ.get("MLFLOW_TRACKING_URI", f"sqlite:///{folder.resolve() / 'mlflow.db'}")
         self._client: Any = MlflowClient(place)
         existing = self._client.get_experiment_by_name(PROJECT)
         experiment = self._client.create_experiment(PROJECT) if existing is None else existing.experiment_id
-        self._run: str = self._client.create_run(experiment, run_name=_run_name(folder)).info.run_id
+        self._run: str = self._client.create_run(experiment, run_name=run_name(folder)).info.run_id
+        for name, value in flat_settings(settings).items():
+            self._client.log_param(self._run, name, value[:MOST_OF_PARAM])
 
     def write(self, figures: Figures, step: int) -> None:
         for name, value in figures.items():
@@ -99,7 +109,7 @@ class MLflow:
         self._client.set_terminated(self._run)
 
 
-TRACKERS: Mapping[str, Callable[[Path, int], Tracker]] = {
+TRACKERS: Mapping[str, Callable[[Path, int, Settings], Tracker]] = {
     "mlflow": MLflow,
     "tensorboard": TensorBoard,
     "trackio": Trackio,
@@ -110,15 +120,16 @@ TRACKERS: Mapping[str, Callable[[Path, int], Tracker]] = {
 class Trackers:
     """Several trackers as one; a failing one is dropped with a :class:`dond_marl.errors.Notice`."""
 
-    def __init__(self, names: Iterable[str], folder: Path, first: int) -> None:
+    def __init__(self, names: Iterable[str], folder: Path, first: int, settings: Settings) -> None:
         """Open the trackers of ``names`` for the run in ``folder``, whose next step is ``first``.
 
+        ``settings``: of the run, by section, which the trackers store as its parameters.
         Raises :class:`dond_marl.errors.MissingLibrary`, which names the extra.
         """
         self._open: dict[str, Tracker] = {}
         for name in names:
             try:
-                self._open[name] = TRACKERS[name](folder, first)
+                self._open[name] = TRACKERS[name](folder, first, settings)
             except ModuleNotFoundError as error:
                 self.close()
                 raise missing_library(error, f"the tracker {name}") or error from error
@@ -152,6 +163,21 @@ def _warn_of_failure(name: str, error: Exception) -> None:
     )
 
 
-def _run_name(folder: Path) -> str:
-    """The name of a run: ``league_quick/0001``."""
-    return "/".join(folder.resolve().parts[-2:])
+def run_name(folder: Path) -> str:
+    """The name of a run: ``league_quick/0001``, or ``here/runs/0001`` where the folder is called ``runs``."""
+    parts = folder.resolve().parts
+    return "/".join(parts[-3 if parts[-2] == "runs" else -2 :])
+
+
+def flat_settings(settings: Settings, prefix: str = "") -> dict[str, str]:
+    """The settings as texts by dotted name: ``training.lr``; a list is one entry for each of its places."""
+    flat: dict[str, str] = {}
+    for key, value in settings.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, list | tuple) and any(isinstance(entry, Mapping) for entry in value):
+            value = dict(enumerate(value))
+        if isinstance(value, Mapping):
+            flat |= flat_settings(value, f"{name}.")
+        else:
+            flat[name] = str(value)
+    return flat

@@ -180,7 +180,7 @@ def _play_rounds(
 ) -> None:
     pace = LeaguePace(ledger.next_round, config.schedule, time.perf_counter())
     watcher.on_open(config, SEATING.source(config.env), directory.path, pace.at(pace.first))
-    log = LeagueLog(config.logging.tracked, directory.path, pace.first) if config.learners else None
+    log = LeagueLog(config, directory.path, pace.first) if config.learners else None
     try:
         with open_backend(backend or config.backend, watcher.warn) as crew:
             for number in range(pace.first, config.schedule.total):

@@ -109,8 +109,9 @@ class LeagueLog:
     Rounds played again after a resume replace lost ones.
     """
 
-    def __init__(self, trackers: Sequence[str], folder: Path, first_round: int) -> None:
-        self._trackers = Trackers(trackers, folder, first_round + 1)
+    def __init__(self, config: Config, folder: Path, first_round: int) -> None:
+        settings = config.portable().model_dump(mode="json")
+        self._trackers = Trackers(config.logging.tracked, folder, first_round + 1, settings)
 
     def write(self, played: Round, standings: Sequence[Standing]) -> None:
         figures: dict[str, float] = {"stage": played.stage}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from dond_marl.records.files import write_atomically
-from league.ledger.trackers import Trackers
+from league.ledger.trackers import Settings, Trackers
 from league.standings.references import ReferencePoints
 from partners.learning.practice import Score
 
@@ -52,6 +52,7 @@ class ProgressLog:
         to_csv: bool,
         trackers: Sequence[str],
         decisions: int,
+        settings: Settings,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._file: IO[str] | None = None
@@ -60,7 +61,7 @@ class ProgressLog:
             _drop_rows_after(folder / CSV_NAME, decisions, warn)
             self._file = (folder / CSV_NAME).open("a", newline="", encoding="utf-8")
             self._rows = csv.DictWriter(self._file, COLUMNS)
-        self._trackers = Trackers(trackers, folder, decisions + 1)
+        self._trackers = Trackers(trackers, folder, decisions + 1, settings)
 
     def write(self, row: ProgressRow) -> None:
         score, references = row.score, row.references

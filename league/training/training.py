@@ -273,8 +273,8 @@ def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher)
         training = _resume_or_begin(config, directory.path, watcher)
         folder, logging = directory.path / "checkpoints", training.config.logging
         watcher.on_open(training, directory.path)
-        made = training.learner.decisions
-        with ProgressLog(directory.path, logging.csv, logging.tracked, made, watcher.warn) as log:
+        made, settings = training.learner.decisions, training.config.model_dump(mode="json")
+        with ProgressLog(directory.path, logging.csv, logging.tracked, made, settings, watcher.warn) as log:
             saved_at, going, state = made, True, training.state()
             try:
                 while going and not training.done:

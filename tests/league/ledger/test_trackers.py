@@ -10,11 +10,12 @@ import time
 import pytest
 
 from dond_marl.errors import MissingLibrary, Notice
-from league.ledger.trackers import TRACKERS, Trackers
+from league.ledger.trackers import TRACKERS, Trackers, run_name
 from league.settings.sections import LoggingConfig
 from tests.command import HERE, in_process
 
 STEPS = {3: {"train/points": 1.5, "train/deals": 0.25}, 7: {"train/points": 2.5}}
+SETTINGS = {"training": {"lr": 0.01}, "members": [{"name": "tough"}]}
 
 
 def tracked(name: str, folder) -> None:
@@ -23,7 +24,7 @@ def tracked(name: str, folder) -> None:
 
 
 def tracked_by(names, folder) -> None:
-    trackers = Trackers(names, folder, 1)
+    trackers = Trackers(names, folder, 1, SETTINGS)
     for step, figures in STEPS.items():
         trackers.write(figures, step)
     trackers.close()
@@ -37,12 +38,14 @@ def test_tensorboard_events_and_resume(tmp_path):
     second = int(time.time())
     while int(time.time()) == second:  # it reads its files in the order of their names, which begin with the second
         time.sleep(0.01)
-    again = Trackers(["tensorboard"], folder, 7)
+    again = Trackers(["tensorboard"], folder, 7, SETTINGS)
     again.write({"train/points": 3.5}, 7)
     again.close()
     events = EventAccumulator(str(folder)).Reload()
     assert [(e.step, e.value) for e in events.Scalars("train/points")] == [(3, 1.5), (7, 3.5)]
     assert [(e.step, e.value) for e in events.Scalars("train/deals")] == [(3, 0.25)]
+    text = events.Tensors("settings/text_summary")[-1].tensor_proto.string_val[0].decode()
+    assert "training.lr: 0.01" in text and "members.0.name: tough" in text
 
 
 @pytest.mark.filterwarnings("ignore")  # the library's own
@@ -54,8 +57,14 @@ def test_mlflow_stores_figures_in_the_run_folder(tmp_path, monkeypatch):
     client = mlflow.MlflowClient(f"sqlite:///{folder / 'mlflow.db'}")
     (run,) = client.search_runs([client.get_experiment_by_name("dond-marl").experiment_id])
     history = client.get_metric_history(run.info.run_id, "train/points")
+    assert run.data.params == {"training.lr": "0.01", "members.0.name": "tough"}
     assert run.info.run_name == "quick/0001" and run.info.status == "FINISHED"
     assert sorted((m.step, m.value) for m in history) == [(3, 1.5), (7, 2.5)]
+
+
+def test_run_name_tells_projects_apart(tmp_path):
+    assert run_name(tmp_path / "quick" / "0001") == "quick/0001"
+    assert run_name(tmp_path / "mine" / "runs" / "0001") == "mine/runs/0001"
 
 
 def test_trackio_stores_figures(tmp_path, monkeypatch):
@@ -99,7 +108,7 @@ def test_missing_tracker_names_the_extra(tmp_path, monkeypatch, name):
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingLibrary, match=rf"the tracker {name} needs {name}, .*\[{name}\]'"):
-        Trackers([name], tmp_path, 1)
+        Trackers([name], tmp_path, 1, SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +143,7 @@ class Fails:
     def __init__(self, at: str) -> None:
         self.at, self.calls = at, []
 
-    def __call__(self, folder, first):
+    def __call__(self, folder, first, settings):
         self.reached("open")
         return self
 

@@ -195,7 +195,7 @@ def test_damaged_log_is_kept(tmp_path):
     damaged = whole.replace("1,80,", "1,8x,")
     for text in (damaged, damaged.replace("policy_loss", "loss"), whole + "1,160", ""):
         path.write_bytes(text.encode())
-        ProgressLog(tmp_path, True, (), 120, told.append).__exit__()
+        ProgressLog(tmp_path, True, (), 120, {}, told.append).__exit__()
     assert [line.partition(": it is kept as ")[0].removeprefix(f"{path} ") for line in told] == [
         "is damaged",
         "has other columns than this build writes",
@@ -203,7 +203,7 @@ def test_damaged_log_is_kept(tmp_path):
     assert (tmp_path / "progress.csv.1").read_bytes() == damaged.encode()
     assert "loss" in (tmp_path / "progress.csv.2").read_text()
     path.write_bytes(damaged.encode())
-    ProgressLog(tmp_path, True, (), 120).__exit__()
+    ProgressLog(tmp_path, True, (), 120, {}).__exit__()
     assert path.read_bytes().decode() == whole.replace(f"{rows[1]}\r\n", "")
 
 
