@@ -18,7 +18,7 @@ from dond_marl.records.transcript import transcript
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms, score
-from league.ledger.run_directory import LEDGER, SETTINGS, find_run
+from league.ledger.run_directory import LEDGER, SETTINGS, find_run, run_folders
 from league.ledger.verify import legs_with_order, replay_leg
 from league.tables.export import open_run
 from league.training.training import checkpoints_in
@@ -79,13 +79,14 @@ def checkpoint_of(model: str) -> Path:
     path = Path(model).expanduser()
     if path.suffix == ".json":
         return path
-    run = find_run(path, SETTINGS).path
-    found = sorted(checkpoints_in(run), key=lambda each: each.stem)
-    if not found and (run / LEDGER).is_file():
+    for run in (path, *run_folders(path)):
+        if not (run / LEDGER).is_file():
+            continue
         raise InputError(
             f"{quote(model)} is a league; write one of its members first: dond export {run} --to checkpoint "
             "--member NAME --out FILE.json, and push that file; or push its games: --transcripts"
         )
+    found = sorted(checkpoints_in(find_run(path, SETTINGS).path), key=lambda each: each.stem)
     if not found:
         raise InputError(f"{quote(model)} holds no checkpoint yet; name the .json of one, or a training's folder")
     return found[-1]
