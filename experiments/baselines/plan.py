@@ -169,12 +169,12 @@ def _arm_config(arm: ArmConfig, seed: int, acts: int | None) -> Config | TrainCo
             raise InputError(f"{arm.name}: {path} clones people without acts of its own; use another config")
         if acts is None:
             return training
-        return _shortened(training, acts)
+        return _shorten_training(training, acts)
     unmeasured = ("league.evaluate=false", "logging.tensorboard=false")
     league: Config = load_config(path, (*arm.set, *_changed_learners(arm, path), f"league.seed={seed}", *unmeasured))
     if not league.learners:
         raise InputError(f"{arm.name}: {path} has no learners; use occupant instead of config")
-    return league if acts is None else _scaled(league, acts, arm)
+    return league if acts is None else _scale_league(league, acts, arm)
 
 
 def _changed_learners(arm: ArmConfig, path: Path) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ def _changed_learners(arm: ArmConfig, path: Path) -> tuple[str, ...]:
     return (f"learners={json.dumps(changed)}",)
 
 
-def _shortened(config: TrainConfig, acts: int) -> TrainConfig:
+def _shorten_training(config: TrainConfig, acts: int) -> TrainConfig:
     """The same training with about ``acts`` and as many checkpoints, its past selves as opponents."""
     steps, saved = max(acts // 2, 1), config.logging.save_every
     every = max(round(saved * steps / config.training.num_train_steps), 1)
@@ -214,7 +214,7 @@ def _is_league(path: Path) -> bool:
     return isinstance(data, dict) and bool({"league", "members", "learners"} & data.keys())
 
 
-def _scaled(config: Config, acts: int, arm: ArmConfig) -> Config:
+def _scale_league(config: Config, acts: int, arm: ArmConfig) -> Config:
     """The same league, its decisions per round scaled so that practice, matches and choice take about ``acts``."""
     left = acts - update_acts(config) - match_acts(config) - (choice_acts(config) if arm.pick != "last" else 0)
     needed = 2 * _decisions(config)

@@ -6,7 +6,6 @@ transactions and the standings.
 
 from __future__ import annotations
 
-import resource
 import statistics
 import subprocess
 import sys
@@ -15,7 +14,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from rich.console import Console
@@ -26,8 +24,7 @@ from dond_marl.seats import Partner
 from league.backends.base import Backend, InProcess
 from league.backends.process import ProcessBackend
 from league.display.league import PlainWatcher
-from league.ledger.ledger import Ledger
-from league.ledger.run_directory import find_run, new_run
+from league.ledger.run_directory import new_run
 from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.runner import run_league
 from league.settings.read import load_config
@@ -97,26 +94,6 @@ def bare_loop() -> Timed:
 def _scripted_partner(seated: Entrant) -> Partner:
     assert seated.member.spec is not None
     return seat_occupant(seated.member.spec)
-
-
-class LeagueRun(NamedTuple):
-    """Cost of one league run from the command line."""
-
-    minutes: float
-    megabytes: float  # the largest resident size
-    overhead: float  # share of the rounds' time spent on planning, the ledger and the standings
-
-
-def default_league() -> LeagueRun:
-    """The default league on one thread of one process."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(ROOT / "scripts" / "league.py"), "--config", str(DEFAULT), "--workers", "1"]
-        began = time.perf_counter()
-        subprocess.run([*command, "--set", f"logging.output_dir={folder}"], check=True, capture_output=True)  # noqa: S603
-        minutes = (time.perf_counter() - began) / 60
-        with Ledger(find_run(Path(folder)).ledger) as ledger:
-            seconds, overhead = ledger.clock()
-    return LeagueRun(minutes, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, overhead / seconds)
 
 
 def import_seconds(repeats: int) -> float:

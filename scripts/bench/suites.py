@@ -95,15 +95,6 @@ def _league(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
         0.9,
         (repeats, seconds),
     )
-    ran = league_runs.default_league()
-    workload = "configs/league.yaml as it stands, in one process"
-    limits = (
-        ("default league, start to end", "minutes", ran.minutes, "< 10 minutes", 10),
-        ("memory of the default league", "MB", ran.megabytes, "< 2,000 MB", 2000),
-        ("planning, ledger and folds of its rounds' time", "%", 100 * ran.overhead, "<= 5 %", 5),
-    )
-    for title, unit, value, bar, limit in limits:
-        yield BenchmarkRow(title, workload, unit, 1, value, bar=bar, reached=value <= limit)
 
 
 def _imports(repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
