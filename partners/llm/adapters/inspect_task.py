@@ -51,7 +51,7 @@ def negotiate(
     drawn = rows(games, scenarios=scenarios, split=split, seed=seed)
     act_values = None if seated is None else _act_values(seated, manner, drawn[0])
     return Task(
-        dataset=MemoryDataset([_sample(row) for row in drawn]),
+        dataset=MemoryDataset([_sample(row) for row in drawn], name=f"Deal or No Deal, {drawn[0]['prior']}"),
         solver=bargain(manner, seated, act_values),
         scorer=own_points(*([] if act_values is None else [_LOST])),
     )
@@ -62,11 +62,13 @@ def bargain(manner: Manner = AS_SHIPPED, opponent: Partner | None = None, act_va
     """A solver that plays the sample's game, one prompt per act with the history so far."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001  # Inspect's signature
-        game = SpokenGame(state.metadata["row"], manner, opponent)
+        row = state.metadata["row"]
+        game = SpokenGame(row, manner, opponent)
         seat, models = game.seat, [get_model(), get_model()]
         if opponent is None:
             models[1 - seat] = get_model(role="opponent", required=True)
         refusals, lost = 0, 0.0
+        state.messages.insert(0, ChatMessageSystem(content=SYSTEM))  # as it is sent before each prompt
         while not game.over:
             mover, before = game.state.mover, game.state
             messages = [ChatMessageSystem(content=SYSTEM), ChatMessageUser(content=game.prompt)]
@@ -82,7 +84,9 @@ def bargain(manner: Manner = AS_SHIPPED, opponent: Partner | None = None, act_va
         own, others = game.points[seat], game.points[1 - seat]
         values = {"points": own, "partner_points": others, "deal": float(outcome.deal), "refused": float(refusals)}
         values |= {} if act_values is None else {_LOST: lost}
-        state.metadata[_RESULT] = {"values": values, "ending": outcome.ending.name}
+        ended = f"{outcome.ending.name} after {len(game.state.history)} acts"
+        shares = f": seat {seat} gets {outcome.allocation[seat]} of {row['counts']}" if outcome.allocation else ""
+        state.metadata[_RESULT] = {"values": values, "ending": outcome.ending.name, "explanation": ended + shares}
         return state
 
     return solve
@@ -95,7 +99,7 @@ def own_points(*more: str) -> Any:
     def score_games() -> Any:
         async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001  # Inspect's signature
             result = state.metadata[_RESULT]
-            return Score(value=result["values"], answer=result["ending"])
+            return Score(value=result["values"], answer=result["ending"], explanation=result["explanation"])
 
         return score
 
