@@ -21,7 +21,7 @@ from dond_marl.errors import InputError
 from league.cli.shell import FILE, Command, Number, integer, print_line
 from league.cli.stops import STOPS
 from league.display.session import RECORDS
-from league.ledger.run_directory import RUNS, find_run
+from league.ledger.run_directory import LEDGER, RUNS, find_run
 from league.web.server import CLOSING, HOST, address_of, free_port, is_loopback, serve
 
 PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds in 0..10")
@@ -65,6 +65,8 @@ def command(
     if book.is_dir():
         raise InputError(f"--record {book}: is a folder; name a file")
     folder = None if run is None else find_run(run.expanduser()).path
+    if folder is not None and not (folder / LEDGER).is_file():
+        raise InputError(f"--run {folder}: holds no league yet")
     leagues = Leagues(runs.expanduser(), folder)
     alone, allowed = is_loopback(host), AllowedNames((runs, RUNS), anything=open_paths)
     key = secrets.token_urlsafe(24) if keyed or not alone else None
