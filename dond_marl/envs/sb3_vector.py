@@ -46,8 +46,8 @@ class SB3VectorEnv(VecEnv):  # type: ignore[misc]  # its types are not installed
         last: list[dict[str, Any]] = [{} for _ in ended]
         for row in np.flatnonzero(ended):
             final = infos["final_obs"]
-            one = {name: values[row] for name, values in final.items()} if isinstance(final, dict) else final[row]
-            last[row]["terminal_observation"] = one
+            observation = {name: values[row] for name, values in final.items()} if isinstance(final, dict) else final[row]
+            last[row]["terminal_observation"] = observation
         return seen, rewards, ended, last
 
     def env_method(self, method_name: str, *arguments: Any, indices: Indices = None, **options: Any) -> list[Any]:

@@ -392,11 +392,11 @@ def game_page(
     hidden = {"table": table.number, "turn": len(table.acts), "browser": ""}
     shown = initial_split(view) if split is None else split
     turn = turn_form(view, shown, "/act", hidden, playing=mine, why=why)
-    asked = None if question is None else really(view, question, "/act", hidden, "/")
+    confirmation = None if question is None else really(view, question, "/act", hidden, "/")
     return game_section(
         state,
         seat,
-        render("table", "confirmation", asked, None),
+        render("table", "confirmation", confirmation, None),
         turn,
         partner=PARTNER,
         heading=game_headline(table, seat),
