@@ -46,8 +46,8 @@ class SB3VectorEnv(VecEnv):  # type: ignore[misc]  # its types are not installed
         last: list[dict[str, Any]] = [{} for _ in ended]
         for row in np.flatnonzero(ended):
             final = infos["final_obs"]
-            observation = {name: values[row] for name, values in final.items()} if isinstance(final, dict) else final[row]
-            last[row]["terminal_observation"] = observation
+            final_row = {name: values[row] for name, values in final.items()} if isinstance(final, dict) else final[row]
+            last[row]["terminal_observation"] = final_row
         return seen, rewards, ended, last
 
     def env_method(self, method_name: str, *arguments: Any, indices: Indices = None, **options: Any) -> list[Any]:
