@@ -73,7 +73,7 @@ class UntrustedError(InputError):
         self.place, self.digest, self.hazards = place, digest, hazards
         effects = "; ".join(hazards[:5]) + (" ..." if len(hazards) > 5 else "")
         super().__init__(
-            f"{place} was not made by you on this machine and is not trusted, so nothing that it names is used: it "
+            f"{place} is not signed by your key on this machine and not trusted, so nothing that it names is used: it "
             f"{effects}. If you trust its author, add --trust (in Python: "
             "dond_marl.trust.trust_everything())"
         )

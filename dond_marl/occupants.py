@@ -33,7 +33,7 @@ from dond_marl.files import read_bytes
 from dond_marl.seats import Partner, Traits
 
 FEW = 12  # names that a message lists
-IN_FILE = re.compile(r"(?P<file>[^()'\"]+\.py):(?P<name>[A-Za-z_]\w*)(?P<given>\(.*\))?", re.DOTALL)
+IN_FILE = re.compile(r"(?P<file>[^()'\"]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<given>\(.*\))?", re.DOTALL)
 DIGEST = "sha256"  # the parameter that pins a file; 16 of the 64 digits
 MOST_CODE = 2**20  # bytes of such a file
 GROUP = "dond_marl.partners"
@@ -260,6 +260,8 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
             raise OccupantNameError(
                 f"an occupant given as a mapping needs a text 'kind' and named parameters; got {quote(dict(spec))}"
             )
+        if not names_file(kind) and not (kind.isascii() and kind.isidentifier()):
+            raise OccupantNameError(f"'kind' is a name, with the parameters next to it; got {quote(kind)}")
         return kind, parameters
     try:
         file = IN_FILE.fullmatch(spec.strip())

@@ -36,7 +36,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.errors import UntrustedError, quote
+from dond_marl.errors import UntrustedError
 from dond_marl.occupants import GUARDS, OccupantNameError, names_file, parse_spec
 
 # Parameters and settings whose value is a hazard whatever it is, with what happens when it is used.
@@ -53,7 +53,7 @@ HAZARDOUS = {
     "ray_address": "contacts the server",
 }
 KEY_EFFECTS = (HAZARDOUS["key_env"], "sends Groq's key to")
-RUNS_FILE, OPENS = "runs the code", "passes on"
+RUNS_FILE, OPENS, QUERIES = "runs the code", "passes on", "queries a language model of the provider"
 RUNNING_EFFECTS = (RUNS_FILE, HAZARDOUS["python"], HAZARDOUS["agent"])
 HARMLESS = ("init_from", "name", "path", "sha256")  # names, digests, and paths of checkpoints, which are data
 MAX_NESTING = 20  # lists and mappings in each other
@@ -66,14 +66,15 @@ class Hazard(NamedTuple):
     target: str
 
     def __str__(self) -> str:
-        return f"{self.effect} {quote(self.target)}"
+        return f"{self.effect} {self.target!a}"  # whole, and nothing in it moves the cursor
 
 
 class _Origin(NamedTuple):
-    """The document that brought a hazard."""
+    """The document that brought a hazard, and all of its hazards: they are trusted together or not at all."""
 
     place: str
     digest: str
+    hazards: frozenset[Hazard]
 
 
 _REFUSED: dict[Hazard, _Origin] = {}  # of this process
@@ -87,6 +88,8 @@ def hazards_of(kind: str, parameters: Mapping[str, object]) -> Iterator[Hazard]:
         yield Hazard(RUNS_FILE, kind)
     for name, value in parameters.items():
         yield from _of_value(name, value, strict=True)
+    if kind in ("llm", "llm_judge"):
+        yield Hazard(QUERIES, str(parameters.get("provider", "auto")))
     if kind == "llm" and "base_url" in parameters and parameters.get("provider", "auto") not in ("openai", "hf"):
         yield Hazard(KEY_EFFECTS[1], str(parameters["base_url"]))
 
@@ -107,10 +110,13 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
     elif name in HAZARDOUS and value is not None:
         yield Hazard(HAZARDOUS[name], str(value))
     elif isinstance(value, Mapping):
-        kind = value.get("kind")
-        rest = {str(key): each for key, each in value.items() if key != "kind"}
-        if isinstance(kind, str):
-            yield from hazards_of(kind.strip(), rest)
+        if value.get("mode") == "llm":  # of hints
+            yield Hazard(QUERIES, str(value.get("provider", "auto")))
+        if isinstance(value.get("kind"), str):
+            try:
+                yield from hazards_of(*parse_spec({str(key): each for key, each in value.items()}))
+            except OccupantNameError:  # no look-up accepts it either
+                yield Hazard(OPENS, str(value["kind"]))
         else:
             for key, each in value.items():
                 yield from _of_value(str(key), each, strict=strict, depth=depth + 1)
@@ -140,7 +146,7 @@ def admit(place: str, document: str, hazards: Iterable[Hazard], signature: str |
     if not hazards or _EVERYTHING or _is_signed(digest, signature) or digest in _trusted_digests():
         return True
     for hazard in hazards:
-        _REFUSED.setdefault(hazard, _Origin(place, digest))
+        _REFUSED.setdefault(hazard, _Origin(place, digest, hazards))
     return False
 
 
@@ -151,8 +157,7 @@ def refuse_hazards(kind: str, parameters: Mapping[str, object]) -> UntrustedErro
     found = {hazard for hazard in hazards_of(kind, parameters) if hazard in _REFUSED}
     if not found:
         return None
-    place, digest = _REFUSED[min(found)]
-    return _error(place, digest, found)
+    return _error(*_REFUSED[min(found)])
 
 
 def _error(place: str, digest: str, hazards: Iterable[Hazard]) -> UntrustedError:

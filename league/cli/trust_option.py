@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from dond_marl.errors import UntrustedError
+from dond_marl.errors import UntrustedError, quote
 from dond_marl.trust import trust_document, trust_everything
 
 OPENING = ("config_path", "folder", "resume", "run", "runs")  # parameters of commands that open files of others
@@ -35,7 +35,7 @@ def ask_to_trust(error: BaseException) -> bool:
         cause = cause.__cause__
     if cause is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    click.echo(f"{cause.place} was not made by you on this machine. What it names", err=True)
+    click.echo(f"{quote(cause.place)} is not signed by your key on this machine. What it names", err=True)
     for hazard in cause.hazards:
         click.echo(f"  {hazard}", err=True)
     if not click.confirm("Do you trust its author?", err=True):

@@ -14,6 +14,7 @@ import sqlite3
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,10 +40,11 @@ class LedgerError(RunFailure):
 class Ledger:
     """An open ledger. One process writes it at a time (see :mod:`league.ledger.run_directory`)."""
 
-    _checked_names = False  # whether the names of the run were checked for trust
+    _names: tuple[str, list[str]] | None = None  # settings and specs of the members, as they were checked for trust
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        _refuse_irregular(path)
         with self._ledger_errors("opened"):
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
@@ -140,8 +142,8 @@ class Ledger:
 
         Unless the run is trusted (:mod:`dond_marl.trust`), what its names would run or contact is refused from here on.
         """
-        self._admit()
         text = self.notes().get("config", "")
+        self._refuse_changes(text, self._admit()[0])
         stored = [digest for (digest,) in self._rows("SELECT value FROM notes WHERE key = ?", SETTINGS_DIGEST)]
         if stored != [_digest(text)]:
             raise LedgerError(
@@ -159,23 +161,34 @@ class Ledger:
 
     def members(self) -> tuple[Member, ...]:
         """All members in the order of the config, snapshots in the order of joining; see :meth:`settings` for trust."""
-        self._admit()
         query = "SELECT member, spec, role, split, parent, born, blob FROM members ORDER BY position"
-        return tuple(Member(*row) for row in self._rows(query))
+        members = tuple(Member(*row) for row in self._rows(query))
+        self._refuse_changes([member.spec for member in members if member.spec is not None], self._admit()[1])
+        return members
 
     def require_trust(self) -> None:
         """Raise :class:`~dond_marl.errors.UntrustedError` if the run is not trusted, before it is resumed."""
         self._admit(require_trust)
 
-    def _admit(self, check: Callable[..., object] = admit) -> None:
-        """Check once whether the names of the run are trusted; ``check``: how, see :mod:`dond_marl.trust`."""
-        if check is admit and self._checked_names:
-            return
+    def _admit(self, check: Callable[..., object] = admit) -> tuple[str, list[str]]:
+        """Check once whether the names of the run are trusted; ``check``: how, see :mod:`dond_marl.trust`.
+
+        Returns the settings and the specs that were checked: no others may be used.
+        """
+        if check is admit and self._names is not None:
+            return self._names
         specs = [spec for (spec,) in self._rows("SELECT spec FROM members WHERE spec IS NOT NULL ORDER BY position")]
         signatures = [value for (value,) in self._rows("SELECT value FROM notes WHERE key = ?", SIGNATURE)]
-        document, hazards = names_in(self.notes().get("config", ""), specs)
+        config = self.notes().get("config", "")
+        document, hazards = names_in(config, specs)
         check(str(self.path.parent), document, hazards, signatures[0] if signatures else None)
-        self._checked_names = True
+        self._names = config, specs
+        return self._names
+
+    def _refuse_changes(self, now: object, checked: object) -> None:
+        """Refuse names that were changed after they were checked for trust."""
+        if now != checked:
+            raise LedgerError(f"{self.path}: its settings or members were changed while it was read; open it again")
 
     def states(self, after: int | None = None) -> dict[str, LearnerState]:
         """States of the learners by name after a round (-1: before the first); the latest by default."""
@@ -335,12 +348,22 @@ class Ledger:
             places = ", ".join("?" * len(rows[0]))
             self._db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608  # constants
 
-    def _check(self) -> None:
+    def _check_schema(self) -> None:
+        """Refuse other tables than ours: a view or a trigger would run SQL of its author."""
         version = self._value("PRAGMA user_version")
         if self.has_begun and version != SCHEMA_VERSION:
             raise LedgerError(
                 f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"
             )
+        statements = sorted(sql for (sql,) in self._rows("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+        if statements and statements != _statements():
+            raise LedgerError(
+                f"{self.path}: the ledger is damaged (its tables are not those of schema {SCHEMA_VERSION}); restore a "
+                "copy or start a new run"
+            )
+
+    def _check(self) -> None:
+        self._check_schema()
         verdict = self._value("PRAGMA quick_check(1)")
         if verdict != "ok":
             raise LedgerError(f"{self.path}: the ledger is damaged ({verdict}); restore a copy or start a new run")
@@ -394,6 +417,22 @@ def _unpack(seats: tuple[str, str], packed: bytes, size: int) -> SeatOrderResult
     return SeatOrderResult(seats, facts, causes.reshape(size, 2, -1) if len(causes) else None)
 
 
+@lru_cache(maxsize=1)
+def _statements() -> list[str]:
+    """The statements of the schema, as SQLite stores them."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(SCHEMA)
+        return sorted(sql for (sql,) in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+
+
+def _refuse_irregular(path: Path) -> None:
+    """Refuse a ledger, or a file that SQLite opens next to it, that is a FIFO or a device: it would hang the reader."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        file = path.with_name(path.name + suffix)
+        if file.exists() and not file.is_file():
+            raise LedgerError(f"{file}: is no regular file; restore a copy or start a new run")
+
+
 class ReadLedger(Ledger):
     """A ledger opened for reading, while a league may be writing it. Raises :class:`LedgerError`."""
 
@@ -403,6 +442,7 @@ class ReadLedger(Ledger):
         self.path = path
         if not path.is_file():
             raise LedgerError(f"{path.parent} is not the folder of a league: it has no {path.name}")
+        _refuse_irregular(path)
         with self._ledger_errors("opened"):
             self._connect("mode=ro")
         try:
@@ -421,11 +461,7 @@ class ReadLedger(Ledger):
                     raise
                 self._db.close()
                 self._connect("immutable=1")  # there is no log, so no process is writing
-            version = self._value("PRAGMA user_version")
-        if self.has_begun and version != SCHEMA_VERSION:
-            raise LedgerError(
-                f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"
-            )
+        self._check_schema()
 
     def _connect(self, how: str) -> None:
         uri = f"{self.path.resolve().as_uri()}?{how}"

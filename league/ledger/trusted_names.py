@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dond_marl.files import read_text
 from dond_marl.records.files import write_atomically
-from dond_marl.trust import Hazard, admit, hazards_in, sign
+from dond_marl.trust import HAZARDOUS, Hazard, admit, hazards_in, sign
 from league.ledger.run_directory import SETTINGS
 from league.settings.layers import YamlError, read_yaml
 
@@ -22,7 +22,10 @@ def names_in(settings: str, specs: Sequence[str] = ()) -> tuple[str, frozenset[H
         data, _ = read_yaml(settings)
     except YamlError:  # reported by whoever reads the settings
         data = None
-    return json.dumps([settings, list(specs)]), hazards_in([data, list(specs)])
+    hazards = hazards_in([data, list(specs)])
+    # A relative path of a program means another program in another folder.
+    programs = sorted(str(Path(each.target).absolute()) for each in hazards if each.effect == HAZARDOUS["python"])
+    return json.dumps([settings, list(specs), programs]), hazards
 
 
 def sign_names(settings: str, specs: Sequence[str] = ()) -> str | None:

@@ -7,7 +7,9 @@ import functools
 import json
 import os
 import shutil
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, _run_file, pin_spec, seat_occupant
 from dond_marl.records.record import record_of, to_line
 from league.ledger.ledger import SETTINGS_DIGEST, Ledger, LedgerError, ReadLedger, _digest
-from league.settings.layers import read_yaml, write_yaml
+from league.settings.layers import presets_folder, read_yaml, write_yaml
 from league.web.league_follower import DAMAGED, Follower, Leagues
 from tests.command import in_process
 from tests.loopback import Service, completion, without_proxy_and_key
@@ -271,22 +273,27 @@ def test_typed_names_are_allowed_though_a_strangers_run_has_them_too(stranger):
         ("mixture(of=[boulware, heuristic(demand=0.5)])", []),
         ("checkpoint(path='runs/a/step.json', greedy=True)", []),
         ({"logging": {"output_dir": "runs/x"}, "text": "a sentence (of words)"}, []),
-        ("llm(provider=groq)", []),
+        ("llm(provider=groq)", ["queries"]),
+        ({"hints": {"mode": "llm"}}, ["queries"]),
+        ({"kind": "my.py:Partner()", "name": "x"}, ["passes on"]),
+        ({"kind": "trembling(of='my.py:P')"}, ["passes on"]),
+        ({"kind": "my.py:P\uff56", "name": "x"}, ["passes on"]),
         ({"kind": "boulware", "name": "stubborn Bob"}, []),
         ("my.py:Partner(rate=2)", ["runs the code"]),
         ({"kind": "my.py:Partner", "rate": 2}, ["runs the code"]),
         ("best_response(to='my.py:Partner')", ["runs the code"]),
         ("mixture(of=[boulware, \"trembling(of='my.py:P')\"])", ["runs the code"]),
-        ("llm(base_url='http://a', provider=openai)", ["contacts the server"]),
-        ("llm(base_url='http://a')", ["contacts the server", "sends Groq's key to"]),
-        ("llm(key_env=AWS_SECRET_ACCESS_KEY)", ["sends the key in"]),
+        ("llm(base_url='http://a', provider=openai)", ["contacts the server", "queries"]),
+        ("llm(base_url='http://a')", ["contacts the server", "queries", "sends Groq's key to"]),
+        ("llm(key_env=AWS_SECRET_ACCESS_KEY)", ["queries", "sends the key in"]),
         ({"hints": {"options": {"base_url": "http://a", "key_env": "K"}}}, ["contacts the server", "sends the key in"]),
-        ("llm(provider=hf, model='/home/other/model')", ["passes on"]),
+        ("llm(provider=hf, model='/home/other/model')", ["passes on", "queries"]),
         ({"backend": {"kind": "ray", "ray_address": "there:1"}}, ["contacts the server"]),
     ],
 )
 def test_hazards_of_names_and_settings(data, effects):
-    assert sorted(hazard.effect for hazard in trust.hazards_in(data)) == effects
+    found = sorted(hazard.effect for hazard in trust.hazards_in(data))
+    assert len(found) == len(effects) and all(map(str.startswith, found, sorted(effects)))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
@@ -420,3 +427,63 @@ def test_checkpoints_results_and_records_run_nothing_that_they_name(words, train
     words = [functools.reduce(lambda text, pair: text.replace(*pair), replacements.items(), word) for word in words]
     done = in_process(*words, cwd=tmp_path)
     assert "Traceback" not in done.stderr and not (tmp_path / "executed").exists()
+
+
+@pytest.mark.parametrize(
+    "kind", ["{evil}:Evil()", "trembling(of='{evil}:Evil')", "{evil}:E\uff56il", "negmas(agent='a.B', python='{evil}')"]
+)
+def test_kind_that_hides_a_name_is_refused_and_runs_nothing(kind, stranger, service, tmp_path):
+    with Ledger(stranger.run / "ledger.sqlite") as ledger:
+        config, _ = read_yaml(ledger.settings())
+        config["heldout"] = [{"kind": kind.format(evil=tmp_path / "stranger" / "evil.py"), "name": "hidden"}]
+        text = write_yaml(config)
+        ledger._db.execute("UPDATE notes SET value = ? WHERE key = 'config'", (text,))
+        ledger._db.execute("UPDATE notes SET value = ? WHERE key = ?", (_digest(text), SETTINGS_DIGEST))
+    for words in (("report", "--run", stranger.run), ("league", "--resume", stranger.run)):
+        assert in_process(*words).returncode == 2
+    assert untouched(stranger, service)
+
+
+def test_names_that_change_after_the_check_are_refused(honest, tmp_path):
+    shutil.copytree(honest, tmp_path / "0001")
+    path = tmp_path / "0001" / "ledger.sqlite"
+    with ReadLedger(path) as reader:
+        reader.members()
+        with closing(sqlite3.connect(path)) as writer, writer:
+            writer.execute("UPDATE members SET spec = 'evil.py:Evil' WHERE member = 'file'")
+        with pytest.raises(LedgerError):
+            reader.members()
+
+
+def test_other_tables_than_ours_are_refused(honest, tmp_path):
+    shutil.copytree(honest, tmp_path / "0001")
+    path = tmp_path / "0001" / "ledger.sqlite"
+    with closing(sqlite3.connect(path)) as writer, writer:
+        writer.execute("ALTER TABLE members RENAME TO stored")
+        writer.execute("CREATE VIEW members AS SELECT * FROM stored")
+    for ledger in (Ledger, ReadLedger):
+        with pytest.raises(LedgerError):
+            ledger(path)
+
+
+def test_one_refusal_names_everything_that_trust_would_allow(stranger):
+    with ReadLedger(stranger.run / "ledger.sqlite") as ledger:
+        ledger.members()
+    with pytest.raises(UntrustedError) as refused:
+        seat_occupant(stranger.specs["file"])
+    assert any("program" in hazard for hazard in refused.value.hazards)
+
+
+def test_harmless_run_of_another_user_needs_no_trust(honest, monkeypatch, tmp_path):
+    monkeypatch.setenv("DOND_MARL_HOME", str(tmp_path / "elsewhere"))
+    with ReadLedger(honest / "ledger.sqlite") as ledger:
+        ledger.require_trust()
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in presets_folder().glob("*.yaml") if path.name != "study.yaml")
+)
+def test_shipped_configs_hold_no_hazard_but_language_models(name):
+    data, _ = read_yaml((presets_folder() / name).read_bytes())
+    effects = {hazard.effect for hazard in trust.hazards_in(data)}
+    assert effects <= ({trust.QUERIES, "writes to"} if "llm" in name else set()), effects
