@@ -307,7 +307,7 @@ def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
         (("expert", "--member", "main", "--against", "dev"), "--member is for --run"),
         (("expert", "--against", "dev", "--against", "linear"), "one roster or several occupants"),
         (("expert(greedy=False)", "--against", "dev"), "likeliest act"),
-        (("--run", "no_such_folder", "--against", "dev"), "no run folder"),
+        (("--run", "no_such_folder", "--against", "dev"), "no_such_folder"),
         (("no_such.json", "--against", "dev"), "no such checkpoint"),
         (("heuristic", "--against", "linear", "--replicates", "1"), "--replicates must be"),
         (("heuristic", "--against", "linear", "--sample", "2"), "take more"),
