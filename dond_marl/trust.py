@@ -140,14 +140,19 @@ def admit(place: str, document: str, hazards: Iterable[Hazard], signature: str |
     ``signature``: what :func:`sign` returned for it when it was written, if anything. A document without hazards needs
     no trust.
     """
-    hazards = frozenset(hazards)
-    hazards -= hazards_in(_TYPED) if hazards else hazards  # parsed only where it matters
+    return not _refuse_untrusted(place, document, hazards, signature)
+
+
+def _refuse_untrusted(place: str, document: str, hazards: Iterable[Hazard], signature: str | None) -> frozenset[Hazard]:
+    """The hazards of a document that are refused from now on; none if it is trusted."""
+    refused = frozenset(hazards)
+    refused -= hazards_in(_TYPED) if refused else refused  # parsed only where it matters
     digest = digest_of(document)
-    if not hazards or _EVERYTHING or _is_signed(digest, signature) or digest in _trusted_digests():
-        return True
-    for hazard in hazards:
-        _REFUSED.setdefault(hazard, _Origin(place, digest, hazards))
-    return False
+    if not refused or _EVERYTHING or _is_signed(digest, signature) or digest in _read_trusted():
+        return frozenset()
+    for hazard in refused:
+        _REFUSED.setdefault(hazard, _Origin(place, digest, refused))
+    return refused
 
 
 def refuse_hazards(kind: str, parameters: Mapping[str, object]) -> UntrustedError | None:
@@ -166,9 +171,9 @@ def _error(place: str, digest: str, hazards: Iterable[Hazard]) -> UntrustedError
 
 def require_trust(place: str, document: str, hazards: Iterable[Hazard], signature: str | None = None) -> None:
     """Raise :class:`~dond_marl.errors.UntrustedError` if a document is not trusted, for work that needs its names."""
-    hazards = frozenset(hazards)
-    if not admit(place, document, hazards, signature):
-        raise _error(place, digest_of(document), hazards - hazards_in(_TYPED))
+    refused = _refuse_untrusted(place, document, hazards, signature)
+    if refused:
+        raise _error(place, digest_of(document), refused)
 
 
 def allow_typed_names(words: Iterable[str]) -> None:
@@ -238,10 +243,6 @@ def _key(*, make: bool) -> bytes | None:
     except OSError:
         return None
     return key if len(key) == 32 else None
-
-
-def _trusted_digests() -> frozenset[str]:
-    return frozenset(_read_trusted())
 
 
 def _read_trusted() -> dict[str, object]:
