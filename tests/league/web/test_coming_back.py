@@ -80,6 +80,7 @@ def test_tour_ends_with_the_first_act(look):
     page = look("/", toured=False)
     begin(page, "tough")
     page.locator(".tour").wait_for()
+    page.locator(".act.propose:enabled").wait_for()  # the partner may not be ready yet
     page.keyboard.press("p")  # the keys of the table work meanwhile
     page.locator(".tour").wait_for(state="detached")
     page.locator(".lines li").first.wait_for()
@@ -94,6 +95,7 @@ def test_stopped_server_is_announced(browser, tmp_path):
         begin(page, "tough")
         assert page.locator(".stopped").count() == 0
     page.keyboard.press("Escape")  # the tour
+    page.locator(".act.propose:enabled").wait_for()
     page.keyboard.press("p")
     page.locator(".stopped[role=alert]").wait_for()
     page.context.close()
