@@ -10,6 +10,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -33,36 +34,26 @@ async def in_background(work: Callable[..., T], *args: Any) -> T:
     """Run ``work(*args)`` in a thread; its result, or its exception. Raises :class:`Busy`."""
     if not _places.acquire(blocking=False):
         raise Busy(FULL)
-    loop = asyncio.get_running_loop()
-    result: asyncio.Future[T] = loop.create_future()
-
-    def finish(value: T | None, error: BaseException | None) -> None:
-        if result.cancelled():
-            return
-        if error is None:
-            result.set_result(value)  # type: ignore[arg-type]  # a T if nothing was raised
-        else:
-            result.set_exception(error)
+    result: Future[T] = Future()
+    result.set_running_or_notify_cancel()  # a request that is given up does not stop the work
 
     def run() -> None:
-        value, error = None, None
         try:
-            value = work(*args)
-        except BaseException as raised:  # noqa: BLE001  # raised again in the awaiting task
-            error = raised
-        finally:
-            _places.release()
-        try:
-            loop.call_soon_threadsafe(finish, value, error)
-        except RuntimeError:  # the server has stopped
-            return
+            try:
+                value = work(*args)
+            finally:
+                _places.release()
+        except BaseException as error:  # noqa: BLE001  # raised again in the awaiting task
+            result.set_exception(error)
+        else:
+            result.set_result(value)
 
     try:
         threading.Thread(target=run, name="background", daemon=True).start()
     except RuntimeError:  # this machine has no room for another thread
         _places.release()
         raise Busy(FULL) from None
-    return await result
+    return await asyncio.wrap_future(result)
 
 
 async def wait_for_change(current: Callable[[], int], seen: str, request: Request) -> bool:

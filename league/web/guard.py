@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from time import monotonic
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from starlette.applications import Starlette
 from starlette.datastructures import FormData, Headers
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from league.web.frame import document, render
+from dond_marl.errors import DondError
+from league.web.background import Busy
+from league.web.frame import STATIC, document, one_sentence, render
 
 MIN_PASSWORD = 12  # characters of a secret that a person chooses
 MAX_WRONG, WITHIN = 20, 60.0  # wrong secrets of all visitors together, in so many seconds
@@ -30,7 +36,7 @@ MAX_BODY = 64 * 1024  # bytes of a form
 MAX_FIELDS = 1000  # of a form
 KEY = "key"  # query parameter that holds the secret
 ENTER = "/enter"  # address of the form that takes the secret
-STATIC = "/static/"  # files without a secret: style, scripts and drawings
+PUBLIC = "/static/"  # files without a secret: style, scripts and drawings
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 # Nothing is loaded from, or sent to, another server: the browser enforces it.
 POLICY = (
@@ -52,20 +58,45 @@ class Secret(NamedTuple):
     in_address: bool = False
 
 
-def guard(loopback: str | None, secret: Secret | None = None) -> list[Middleware]:
-    """The middleware of an application. ``loopback``: the address that is served, if only this machine reaches it."""
+def guarded_site(
+    title: str,
+    routes: Sequence[Route],
+    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]],
+    *,
+    secret: Secret | None = None,
+    loopback: str | None = None,
+    navigation: bool = False,
+) -> Starlette:
+    """An application with the static files, one page for unknown addresses and refusals, and the guard before it.
+
+    ``title``: name of the site; ``loopback``: the address that is served, if only this machine reaches it;
+    ``navigation``: whether pages of errors link to the pages of ``dond web``.
+    """
+
+    async def show_problem(_: Request, error: Exception) -> Response:
+        if isinstance(error, Busy):
+            return PlainTextResponse(f"{error}\n", 503)
+        why, status = (one_sentence(error), 409) if isinstance(error, DondError) else ("There is no such page.", 404)
+        content = render("forms", "problem", why)
+        return HTMLResponse(document(title, "Not here", content, navigation=navigation), status)
+
     stack = [Middleware(Guard, secret=secret)]
     if loopback is not None:
         own = f"[{loopback}]" if ":" in loopback else loopback
         stack.insert(0, Middleware(TrustedHostMiddleware, allowed_hosts=[*HOSTS, own]))
-    return stack
+    return Starlette(
+        routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
+        middleware=stack,
+        lifespan=lifespan,
+        exception_handlers={404: show_problem, DondError: show_problem, Busy: show_problem},
+    )
 
 
 class Guard:
-    """The middleware itself; :func:`guard` adds the check of host names. ``clock`` counts seconds."""
+    """The middleware itself; :func:`guarded_site` adds the check of host names."""
 
-    def __init__(self, app: ASGIApp, secret: Secret | None = None, clock: Callable[[], float] = monotonic) -> None:
-        self._app, self._secret, self._clock = app, secret, clock
+    def __init__(self, app: ASGIApp, secret: Secret | None = None) -> None:
+        self._app, self._secret = app, secret
         self._cookie = secrets.token_urlsafe(24)
         self._wrong: deque[float] = deque()  # times of wrong secrets
 
@@ -82,7 +113,7 @@ class Guard:
             return PlainTextResponse("another site may not use this page\n", 403)
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("pages take GET, HEAD and POST only\n", 405)
-        if self._secret is None or scope["path"].startswith(STATIC):
+        if self._secret is None or scope["path"].startswith(PUBLIC):
             return None
         cookie = HTTPConnection(scope).cookies.get(cookie_name(scope, "guard"), "")
         if _equal(cookie, self._cookie):
@@ -98,7 +129,7 @@ class Guard:
     def _try(self, given: str, scope: Scope, target: str) -> Response:
         """Set the cookie and lead to ``target`` if ``given`` is the secret; count it otherwise."""
         assert self._secret is not None
-        now = self._clock()
+        now = monotonic()
         while self._wrong and now - self._wrong[0] > WITHIN:
             self._wrong.popleft()
         if len(self._wrong) >= MAX_WRONG:
@@ -165,7 +196,7 @@ def _equal(given: str, expected: str) -> bool:
 
 def _with_headers(scope: Scope, send: Send) -> Send:
     """Add the headers that restrict what a browser may do with an answer; only static files may be cached."""
-    headers = HEADERS if scope["path"].startswith(STATIC) else {**HEADERS, "cache-control": "no-store"}
+    headers = HEADERS if scope["path"].startswith(PUBLIC) else {**HEADERS, "cache-control": "no-store"}
     added = [(name.encode(), value.encode()) for name, value in headers.items()]
 
     async def send_with_headers(message: Message) -> None:

@@ -10,17 +10,16 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
-from dond_marl.errors import DondError, quote
+from dond_marl.errors import quote
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
 from league.display.svg.markup import Markup
 from league.web.after_game import GameAddress, analysis_panel
 from league.web.arena import arena_page, match_of
-from league.web.background import Busy, in_background
-from league.web.frame import STATIC, document, one_sentence, render
-from league.web.guard import Secret, form_fields, guard, whole_number
+from league.web.background import in_background
+from league.web.frame import document, one_sentence, render
+from league.web.guard import Secret, form_fields, guarded_site, whole_number
 from league.web.league_follower import Leagues, RunViewError
 from league.web.league_page import league_page, league_panels, play_members
 from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert, make_partner, warm_up
@@ -36,7 +35,7 @@ VERSION = "x-version"  # header of panels that are fetched again and again
 def application(
     desk: Desk, leagues: Leagues, run: Path | None, secret: Secret | None, loopback: str | None
 ) -> Starlette:
-    """All pages. ``run``: the league that is shown first; ``secret`` and ``loopback``: see :func:`.guard.guard`."""
+    """All pages. ``run``: the league that is shown first; ``secret``, ``loopback``: as in :func:`.guard.guarded_site`."""
     pages = _Pages(desk, leagues, run)
     routes = [
         *PlayPages(desk).routes(),
@@ -50,7 +49,6 @@ def application(
         Route("/replay/analysis", pages.analysis),
         Route("/replay/game.json", pages.record_file),
         Route("/scores", pages.scores),
-        Mount("/static", StaticFiles(directory=STATIC)),
     ]
 
     @contextlib.asynccontextmanager
@@ -58,21 +56,7 @@ def application(
         threading.Thread(target=warm_up, daemon=True).start()
         yield
 
-    async def show_busy(_: Request, error: Exception) -> Response:
-        return PlainTextResponse(f"{error}\n", 503)
-
-    async def show_missing(_: Request, __: Exception) -> Response:
-        return _problem_page("There is no such page.", 404)
-
-    async def show_refusal(_: Request, error: Exception) -> Response:
-        return _problem_page(one_sentence(error), 409)
-
-    return Starlette(
-        routes=routes,
-        middleware=guard(loopback, secret),
-        lifespan=lifespan,
-        exception_handlers={Busy: show_busy, 404: show_missing, DondError: show_refusal},
-    )
+    return guarded_site("Deal or no deal", routes, lifespan, secret=secret, loopback=loopback, navigation=True)
 
 
 class _Pages:
@@ -251,12 +235,6 @@ class _Pages:
 
 def _page(headline: str, content: Markup) -> Response:
     return HTMLResponse(document("Deal or no deal", headline, content, navigation=True))
-
-
-def _problem_page(why: str, status: int) -> Response:
-    """A page that holds one sentence, under the header of all pages."""
-    content = render("forms", "problem", why)
-    return HTMLResponse(document("Deal or no deal", "Not here", content, navigation=True), status)
 
 
 async def _fragment(work: Callable[[], Markup]) -> Response:

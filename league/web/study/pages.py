@@ -20,8 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from dond_marl.errors import InputError, error_line
 from dond_marl.game import Act, Action, Triple
@@ -46,8 +45,8 @@ from league.web.bargaining_table import (
     turns_left,
     view_before_turn,
 )
-from league.web.frame import STATIC, document, render
-from league.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guard, whole_number
+from league.web.frame import document, render
+from league.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guarded_site, whole_number
 from league.web.server import HOST, address_of, is_loopback, serve
 from league.web.study.journal import JOURNAL, Journal, JournalError, is_study, read_journal
 from league.web.study.progress import FINAL_PHASES, Participant, StudyTable
@@ -147,12 +146,11 @@ def application(study: RunningStudy, password: str | None = None, loopback: str 
         Route("/", pages.current),
         Route("/changed", pages.poll),
         Route("/agree", pages.agree, methods=["POST"]),
-        Mount("/static", StaticFiles(directory=STATIC)),
         *(Route(path, pages.handler(serve), methods=["POST"]) for path, serve in posts.items()),
         # An address that a form left in the browser, and a password that is sent twice.
         *(Route(path, _back, methods=["GET", "POST"]) for path in (*posts, "/agree", ENTER)),
     ]
-    return Starlette(routes=routes, middleware=guard(loopback, secret), lifespan=pages.lifespan)
+    return guarded_site(study.config.study.title, routes, pages.lifespan, secret=secret, loopback=loopback)
 
 
 class _StudyPages:
