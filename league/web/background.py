@@ -56,8 +56,9 @@ async def in_background(work: Callable[..., T], *args: Any) -> T:
     return await asyncio.wrap_future(result)
 
 
-async def wait_for_change(current: Callable[[], int], seen: str, request: Request) -> bool:
-    """Wait until ``current()`` differs from the version ``seen``, at most ``LONGEST_WAIT`` seconds; whether it does."""
+async def wait_for_change(current: Callable[[], int], request: Request) -> bool:
+    """Wait until ``current()`` differs from the request's ``version``, at most ``LONGEST_WAIT`` seconds; whether so."""
+    seen = request.query_params.get("version", "")
     for _ in range(round(LONGEST_WAIT / POLL)):
         if str(current()) != seen or await request.is_disconnected():
             break

@@ -10,15 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
 from dond_marl.records.transcript import describe_items, describe_secret_act, phrase_act
 from league.display.game import protocol, talk_would_end, warning
 from league.display.svg.markup import Markup, join, points
 from league.web.frame import render
-from league.web.live_game import Hint
 from partners.human import View
+
+if TYPE_CHECKING:
+    from starlette.datastructures import FormData  # of an optional library
 
 ACT_KEYS = {Act.AGREE: "a", Act.PROPOSE: "p", Act.INSIST: "i", Act.DISAGREE: "d", Act.END: "e"}  # in the buttons' order
 KEEP = "keep"  # form field: the index of an item type, once for each item that is split
@@ -221,12 +223,6 @@ def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) 
     return tuple(lines)
 
 
-def describe_hint(hint: Hint, view: View) -> str:
-    """A hint in words, such as ``propose to keep 2 hats (6 points), 80% sure``."""
-    sure = f", {hint.confidence:.0%} sure" if hint.confidence else ""
-    return f"{describe_act(hint.action, view.state)}{sure}"
-
-
 def describe_act(action: Action, state: State) -> str:
     """An act of the seat to move in words, such as ``propose to keep 2 hats (6 points)``."""
     act, split, values = action.act_type, action.oA, state.scenario.utilities[state.mover]
@@ -248,15 +244,18 @@ def describe_act(action: Action, state: State) -> str:
 # Form fields
 
 
-def posted_split(values: Sequence[object], counts: Triple) -> Triple | None:
-    """The split of a form from the values of its ``KEEP`` fields; ``None`` if they are no items of the pool."""
-    indices = [str(index) for index in range(len(ITEMS))]
-    if any(value not in indices for value in values):
-        return None
-    books, hats, balls = (list(values).count(index) for index in indices)
-    return (
-        (books, hats, balls) if all(n <= most for n, most in zip((books, hats, balls), counts, strict=True)) else None
-    )
+def posted_split(values: FormData, counts: Triple) -> Triple | None:
+    """The split of a posted form; ``None`` if its :data:`KEEP` fields are no items of the pool."""
+    kept = values.getlist(KEEP)
+    books, hats, balls = (kept.count(str(index)) for index in range(len(ITEMS)))
+    fits = all(n <= most for n, most in zip((books, hats, balls), counts, strict=True))
+    return (books, hats, balls) if fits and books + hats + balls == len(kept) else None
+
+
+def posted_action(values: FormData, counts: Triple) -> Action | None:
+    """The act of a posted form, an offer with its split; ``None`` for no act, or a split that is not of the pool."""
+    name, split = str(values.get("act")), posted_split(values, counts)
+    return None if split is None or name not in Act.__members__ else action_of(Act[name], split)
 
 
 def keep_fields(split: Triple) -> dict[str, object]:

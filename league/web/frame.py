@@ -121,3 +121,8 @@ def one_sentence(error: Exception) -> str:
     """An error message on one line with one full stop, without the list of all known names."""
     text = " ".join(str(error).split()).split("; known: ")[0].split("; dond catalogue")[0].rstrip(". ")
     return f"{text}."
+
+
+def as_sentence(text: str) -> str:
+    """A message as a sentence: a capital first and a full stop last."""
+    return f"{text[:1].upper()}{text[1:]}."

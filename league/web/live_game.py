@@ -32,6 +32,11 @@ class Hint(NamedTuple):
     action: Action
     confidence: float  # 0..1
 
+    @property
+    def sureness(self) -> str:
+        """The confidence, to follow the action: ``, 80% sure``; empty for none."""
+        return f", {self.confidence:.0%} sure" if self.confidence else ""
+
 
 class PersonsTurn(NamedTuple):
     """The person is to move; ``hint`` is ``None`` without an adviser, or if it gives none."""

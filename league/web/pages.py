@@ -35,7 +35,7 @@ VERSION = "x-version"  # header of panels that are fetched again and again
 def application(
     desk: Desk, leagues: Leagues, run: Path | None, secret: Secret | None, loopback: str | None
 ) -> Starlette:
-    """All pages. ``run``: the league that is shown first; ``secret``, ``loopback``: as in :func:`.guard.guarded_site`."""
+    """All pages. ``run``: the league that is shown first; ``secret``, ``loopback``: see :func:`.guard.guarded_site`."""
     pages = _Pages(desk, leagues, run)
     routes = [
         *PlayPages(desk).routes(),

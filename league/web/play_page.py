@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from dond_marl.game import Act, Action, State, Triple, apply
+from dond_marl.game import Action, State, Triple, apply
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.records.transcript import as_message
 from dond_marl.scenarios.sources import Scenarios
@@ -35,32 +35,23 @@ from league.web.bargaining_table import (
     Answer,
     Question,
     act_answer,
-    action_of,
-    describe_hint,
+    describe_act,
     describe_reading,
     describe_unread,
     game_section,
     headline,
     initial_split,
     keep_fields,
+    posted_action,
     posted_split,
     really,
     turn_form,
     turns_left,
     view_before_turn,
 )
-from league.web.frame import document, one_sentence, render
-from league.web.guard import form_fields, whole_number
-from league.web.live_game import (
-    Event,
-    GameBroken,
-    GameEnded,
-    Hint,
-    LiveGame,
-    PartnerWorking,
-    PersonsTurn,
-    best_response_score,
-)
+from league.web.frame import as_sentence, document, one_sentence, render
+from league.web.guard import cookie_name, form_fields, whole_number
+from league.web.live_game import Event, GameBroken, GameEnded, LiveGame, PersonsTurn, best_response_score
 from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert
 from league.web.play_setup import GameChoice, setup_page, sitting_of
 from partners.human import View
@@ -76,45 +67,40 @@ class PlaySession:
     def __init__(self, sitting: Sitting, pause: float) -> None:
         self.sitting = sitting
         self.version = 0  # grows with each change of the page
-        self.number = -1  # of the current game, from 0
         self.played: list[tuple[GameRecord, int]] = []  # finished games with the person's seat
         self.lock = threading.RLock()
         self._pause = pause
-        self._game: LiveGame | None = None
-        self.deal_next(0)
+        self._begin(0, sitting.seat_of(0))
 
     @property
-    def game(self) -> LiveGame:
-        """The current game."""
-        assert self._game is not None
-        return self._game
+    def view(self) -> View | None:
+        """The game on the person's turn."""
+        return self.event.view if isinstance(self.event, PersonsTurn) else None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the game goes on: it has neither ended nor broken."""
+        return not isinstance(self.event, GameEnded | GameBroken)
 
     def deal_next(self, number: int, *, swap: bool = False) -> None:
-        """Begin game ``number``; ``swap``: the items of the last game with the seats exchanged.
+        """Begin game ``number`` after the end of the last one; ``swap``: its items with the seats exchanged.
 
         Does nothing if that game is already dealt, as after a second click.
         """
         with self.lock:
-            if number != self.number + 1:
-                return
-            if swap and self._game is not None:
-                self._begin(number, 1 - self._game.seat, self._game.scenarios)
-            else:
-                self._begin(number, self.sitting.seat_of(number), None)
+            if number == self.number + 1 and isinstance(self.event, GameEnded):
+                if swap:
+                    self._begin(number, 1 - self.game.seat, self.game.scenarios)
+                else:
+                    self._begin(number, self.sitting.seat_of(number))
 
-    def _begin(self, number: int, seat: int, scenarios: Scenarios | None) -> None:
-        self.leave()
-        self.number = number
-        self.view: View | None = None  # on the person's turn
-        self.hint: Hint | None = None
-        self.ended: GameEnded | None = None
-        self.broken = self.working = ""  # reason of a broken game; task of a partner that gets ready
+    def _begin(self, number: int, seat: int, scenarios: Scenarios | None = None) -> None:
+        self.number = number  # of the current game, from 0
+        self.event: Event | None = None  # latest report of the game; None while the partner thinks
         self.typed: dict[int, str] = {}  # the person's sentences by turn
-        game = LiveGame(self.sitting, number, seat, lambda event: self._on_event(game, event), scenarios)
-        self._game = game
-        self.before = view_before_turn(game.scenarios.scenario(0), seat, self.sitting.rules)
-        self.split = initial_split(self.before)  # split on the table
+        game = self.game = LiveGame(self.sitting, number, seat, lambda event: self._on_event(game, event), scenarios)
         self.state = State(game.scenarios.scenario(0), self.sitting.rules)
+        self.split = initial_split(view_before_turn(self.state.scenario, seat, self.sitting.rules))  # on the table
         self.version += 1
         game.start()
 
@@ -129,34 +115,25 @@ class PlaySession:
         # With secret claims the outcome would reveal the partner's claim before it is shown.
         self.state = replace(state, outcome=None) if state.rules.secret_claims else state
         self.split = action.oA if action.act_type.is_offer else self.split
-        self.view = self.hint = None
+        self.event = None
         self.version += 1
         self.game.play(action, words, text)
 
-    def leave(self) -> None:
-        """End the current game without a record."""
-        if self._game is not None:
-            self._game.leave()
-
     def _on_event(self, game: LiveGame, event: Event) -> None:
         """Take in an event of a game, in its thread; acts of the partner are shown after the pause."""
+        state = self.state
         if isinstance(event, PersonsTurn | GameEnded):
             state = event.view.state if isinstance(event, PersonsTurn) else replay(event.record)
-            partner_acted = any(turn % 2 != game.seat for turn in range(len(self.state.history), len(state.history)))
-            if self._pause and partner_acted:
+            if any(turn % 2 != game.seat for turn in range(len(self.state.history), len(state.history))):
                 time.sleep(self._pause)
         with self.lock:
-            if self._game is not game:
+            if self.game is not game:
                 return
-            self.working = event.task if isinstance(event, PartnerWorking) else ""
+            self.event, self.state = event, state
             if isinstance(event, PersonsTurn):
-                self.view, self.hint, self.state = event.view, event.hint, event.view.state
                 self.split = initial_split(event.view)
             elif isinstance(event, GameEnded):
-                self.ended, self.state = event, replay(event.record)
                 self.played.append((event.record, game.seat))
-            elif isinstance(event, GameBroken):
-                self.broken = event.reason
             self.version += 1
 
 
@@ -173,64 +150,49 @@ class TableReply(NamedTuple):
 
 def session_page(session: PlaySession, address: str, book: str, reply: TableReply) -> Markup:
     """The content of a session's page: the table on the person's turn, while they wait, or the result."""
-    game, view, state, ended = session.game, session.view, session.state, session.ended
-    opener = "you open" if game.seat == 0 else "they open"
-    facts = (f"with {session.sitting.short_name}", opener, turns_left(state), render("play", "leave_button"))
-    if ended is not None:
-        heading, hand = " ".join(ending_text(state, game.seat)), _closing(session, ended, address, book)
-    elif session.broken:
-        heading, hand = "The game cannot go on.", render("forms", "problem", session.broken)
-    elif view is not None:
-        heading, hand = headline(view), _hand(session, view, address, reply)
-    else:
-        heading, hidden = _waiting_headline(session), _turn_fields(session)
-        hand = turn_form(session.before, session.split, f"{address}/act", hidden, playing=False)
+    game, state, partner, working = session.game, session.state, session.sitting.short_name, ""
+    hidden: dict[str, object] = {"number": session.number, "turn": len(state.history)}
+    match session.event:
+        case GameEnded() as ended:
+            heading = " ".join(ending_text(state, game.seat))
+            recorded = GameAddress(str(session.sitting.book), str(ended.number)) if ended.number else None
+            note = ended.write_error or f"Recorded in {book}, seed {session.sitting.seed}."
+            shown = result(session.played, partner)
+            hand = render("play", "closing", shown, address, session.number, recorded, note, bool(ended.write_error))
+        case GameBroken(reason):
+            heading, hand = "The game cannot go on.", render("forms", "problem", reason)
+        case PersonsTurn(view, hint):
+            split = session.split if reply.split is None else reply.split
+            turn = turn_form(view, split, f"{address}/act", hidden, messages=True, why=reply.why, part="content")
+            told = "" if hint is None else f"{describe_act(hint.action, state)}{hint.sureness}"
+            hidden["unread"] = reply.unread
+            heading = headline(view)
+            hand = render("play", "hand", hint, told, turn, reply, address, hidden, MAX_CHARACTERS)
+        case event:
+            before = view_before_turn(state.scenario, game.seat, state.rules)
+            heading, working = _waiting_headline(session), as_sentence(event.task) if event else ""
+            hand = turn_form(before, session.split, f"{address}/act", hidden, playing=False)
+    leave = render("play", "leave_button")
     section = game_section(
         state,
         game.seat,
         hand,
-        partner=session.sitting.short_name,
+        partner=partner,
         heading=heading,
-        facts=facts,
+        facts=(f"with {partner}", "you open" if game.seat == 0 else "they open", turns_left(state), leave),
         typed=session.typed,
-        thinking=view is None and ended is None and not session.broken,
-        working=f"{session.working[0].upper()}{session.working[1:]}." if session.working else "",
+        thinking=session.is_running and session.view is None,
+        working=working,
     )
     return section + render("play", "leave_form", address)
 
 
 def _waiting_headline(session: PlaySession) -> str:
-    if session.working:
+    if session.event is not None:
         return "They are getting ready …"
     if session.state.history:
         return "They are thinking …"
     return "The items are dealt." if session.game.seat == 0 else "They open, and are thinking …"
-
-
-def _turn_fields(session: PlaySession) -> dict[str, object]:
-    """The form fields that name the current turn."""
-    return {"number": session.number, "turn": len(session.state.history)}
-
-
-def _hand(session: PlaySession, view: View, address: str, reply: TableReply) -> Markup:
-    """Hint, form of the turn, question and line for a sentence."""
-    hidden, hint = _turn_fields(session), session.hint
-    split = session.split if reply.split is None else reply.split
-    turn = turn_form(view, split, f"{address}/act", hidden, messages=True, why=reply.why, part="content")
-    lay = ",".join(map(str, hint.action.oA)) if hint and hint.action.act_type.is_offer else ""
-    words = describe_hint(hint, view) if hint else ""
-    hidden["unread"] = reply.unread
-    return render(
-        "play", "hand", words, lay, turn, reply.question, address, hidden, reply.line, reply.focus, MAX_CHARACTERS
-    )
-
-
-def _closing(session: PlaySession, ended: GameEnded, address: str, book: str) -> Markup:
-    """The result of a game, what to do next, its links, and its analysis."""
-    recorded = GameAddress(str(session.sitting.book), str(ended.number)) if ended.number else None
-    shown = result(session.played, session.sitting.short_name)
-    note = ended.write_error or f"Recorded in {book}, seed {session.sitting.seed}."
-    return render("play", "closing", shown, address, session.number, recorded, note, bool(ended.write_error))
 
 
 class PlayPages:
@@ -259,7 +221,10 @@ class PlayPages:
         ]
 
     async def setup(self, request: Request) -> Response:
-        """The form; ``run`` and ``member`` choose a league's member."""
+        """The visitor's running game, else the form; ``run`` and ``member`` choose a league's member in the form."""
+        token = request.cookies.get(_cookie(request), "")
+        if not request.query_params and token in self._sessions and self._sessions[token].is_running:
+            return _see(token)
         menu = await in_background(self._desk.menu)
         key = menu.key_of(request.query_params.get("run", ""), request.query_params.get("member", ""))
         return self._setup_page(menu, GameChoice(other=key or ""))
@@ -276,8 +241,10 @@ class PlayPages:
         token = secrets.token_urlsafe(16)
         self._sessions[token] = PlaySession(sitting, self._desk.pause)
         while len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)[1].leave()
-        return _see(token)
+            self._sessions.popitem(last=False)[1].game.leave()
+        answer = _see(token)
+        answer.set_cookie(_cookie(request), token, httponly=True, samesite="lax", path="/")
+        return answer
 
     async def game(self, request: Request) -> Response:
         """The page of a session; the form where there is none, as after a restart."""
@@ -290,8 +257,7 @@ class PlayPages:
     async def poll(self, request: Request) -> Response:
         """Wait until the page of a session differs from ``version``."""
         session = self._session(request)
-        seen = request.query_params.get("version", "")
-        changed = session is None or await wait_for_change(lambda: session.version, seen, request)
+        changed = session is None or await wait_for_change(lambda: session.version, request)
         return JSONResponse({"changed": changed})
 
     async def act(self, request: Request) -> Response:
@@ -319,7 +285,7 @@ class PlayPages:
         """Begin the next game of a session."""
         values, session = await form_fields(request), self._session(request)
         number = whole_number(values.get("number"), 9)
-        if session is not None and session.ended is not None and number is not None:
+        if session is not None and number is not None:
             session.deal_next(number, swap="swap" in values)
         return _see(request.path_params["token"])
 
@@ -327,24 +293,33 @@ class PlayPages:
         """End a session; its current game is not recorded."""
         session = self._sessions.pop(request.path_params["token"], None)
         if session is not None:
-            session.leave()
+            session.game.leave()
         return RedirectResponse("/", 303)
 
     async def best(self, request: Request) -> Response:
         """The score of the best response in the person's seat, where it is known exactly."""
-        session = self._session(request)
-        if session is None or session.number != request.path_params["number"]:
-            return HTMLResponse("")
-        score = await in_background(best_response_score, session.game)
-        return HTMLResponse("" if score is None else best_response_line(session.sitting.short_name, score))
+
+        def line(session: PlaySession, _: GameEnded) -> str:
+            score = best_response_score(session.game)
+            return "" if score is None else best_response_line(session.sitting.short_name, score)
+
+        return await self._after_game(request, line)
 
     async def analysis(self, request: Request) -> Response:
         """The analysis of the person's acts in the last game."""
+
+        def panel(session: PlaySession, ended: GameEnded) -> str:
+            return analysis_panel(ended.record, session.game.seat, session.sitting.partner, make_expert(), "your")
+
+        return await self._after_game(request, panel)
+
+    async def _after_game(self, request: Request, work: Callable[[PlaySession, GameEnded], str]) -> Response:
+        """The markup that ``work`` makes of the session's last game; nothing if that is not the game of the address."""
         session = self._session(request)
-        if session is None or session.ended is None or session.number != request.path_params["number"]:
+        if session is None or session.number != request.path_params["number"]:
             return HTMLResponse("")
-        record, seat, partner = session.ended.record, session.game.seat, session.sitting.partner
-        return HTMLResponse(await in_background(lambda: analysis_panel(record, seat, partner, make_expert(), "your")))
+        ended = session.event
+        return HTMLResponse(await in_background(work, session, ended) if isinstance(ended, GameEnded) else "")
 
     def _session(self, request: Request) -> PlaySession | None:
         token = request.path_params["token"]
@@ -356,7 +331,7 @@ class PlayPages:
         address = f"/game/{request.path_params['token']}"
         with session.lock:
             content = session_page(session, address, str(self._desk.book), reply)
-            waits = session.view is None and session.ended is None and not session.broken
+            waits = session.is_running and session.view is None
             follow = f"{address}/changed?version={session.version}" if waits else None
         return HTMLResponse(_document(content, follow))
 
@@ -370,6 +345,11 @@ def _document(content: Markup, follow: str | None = None) -> str:
 
 def _see(token: str) -> Response:
     return RedirectResponse(f"/game/{token}", 303)
+
+
+def _cookie(request: Request) -> str:
+    """The cookie that holds the token of a browser's latest session."""
+    return cookie_name(request.scope, "game")
 
 
 class PostedTurn(NamedTuple):
@@ -388,23 +368,26 @@ class PostedTurn(NamedTuple):
     @property
     def split(self) -> Triple | None:
         """The split on the table; ``None`` if the fields are no items of the pool."""
-        return posted_split(self.values.getlist(KEEP), self.view.counts)
+        return posted_split(self.values, self.view.counts)
 
     def text(self, name: str) -> str:
         """A field, empty if it is missing."""
         return str(self.values.get(name, ""))
 
+    def answer(self, label: str, action: Action, words: str, *, focus: bool) -> Answer:
+        """The answer that plays an act, with the sentence that was typed for it."""
+        return act_answer(label, f"{self.address}/act", action, {**self.hidden, "words": words}, focus=focus)
+
 
 def _play_act(turn: PostedTurn) -> TableReply | None:
     """Play the posted act; the reply if it is not played."""
-    values, view, split = turn.values, turn.view, turn.split
-    if values.get("act") not in Act.__members__ or split is None:
+    view, split, action = turn.view, turn.split, posted_action(turn.values, turn.view.counts)
+    if action is None:
         return TableReply("Sort the items, then press a button.")
-    action = action_of(Act[turn.text("act")], split)
     rule = view.rule_against(action)
     if rule is not None:
         return TableReply(f"Not legal: {rule}.", split=split)
-    if "sure" not in values and warning(action, view):
+    if "sure" not in turn.values and warning(action, view):
         question = really(view, action, f"{turn.address}/act", turn.hidden, turn.address)
         return TableReply(question=question, split=split)
     turn.session.play(action, turn.text("words").strip() or None, turn.text("message"))
@@ -428,39 +411,36 @@ def _reply_to(
     line: str, command: ReadAct | TableCommand | AmbiguousLine | Misread, turn: PostedTurn, split: Triple
 ) -> TableReply:
     """The reply to a typed line that is not played at once; ``split``: the split on the table."""
-    view, address, hidden = turn.view, turn.address, turn.hidden
+    view = turn.view
 
     def ask(text: str, *answers: Answer, safe: bool, shown: Triple = split) -> TableReply:
-        back = {**hidden, **keep_fields(split), "laid": 1, "words": line, "drop": 1}
+        back = {**turn.hidden, **keep_fields(split), "laid": 1, "words": line, "drop": 1}
         style = "button small no" if safe else "button small primary no"
-        no = Answer("No", f"{address}/say", back, style, focus=not safe)
+        no = Answer("No", f"{turn.address}/say", back, style, focus=not safe)
         return TableReply(question=Question(text, (*answers, no), safe), split=shown, line=line)
-
-    def answer(label: str, action: Action, words: str, *, focus: bool) -> Answer:
-        return act_answer(label, f"{address}/act", action, {**hidden, "words": words}, focus=focus)
 
     if not line.strip():
         return TableReply("Type a sentence first, or use the buttons.", split=split)
-    if command is TableCommand.HELP:
-        return TableReply(f"You can say, for example: {EXAMPLES}.", split=split)
-    if command is TableCommand.LEAVE:
-        leave = Answer("Leave the table", f"{address}/leave", {})
-        return ask("Leave this game? It will not be recorded.", leave, safe=False)
-    if isinstance(command, AmbiguousLine):
-        safe = len(command.actions) > 1 and not warning(command.actions[0], view)
-        answers = [
-            answer(describe_reading(action, view), action, line, focus=safe and place == 0)
-            for place, action in enumerate(command.actions)
-        ]
-        return ask(command.why, *answers, safe=safe)
-    if isinstance(command, ReadAct):
-        action, risk = command.action, warning(command.action, view)
-        question = f"Read as {describe_reading(action, view)}.{f' {risk} Really?' if risk else ''}"
-        label = "Yes, really" if risk else "Yes, say that"
-        yes = answer(label, action, "" if command.sure else line, focus=not risk)
-        return ask(question, yes, safe=not risk, shown=action.oA if action.act_type.is_offer else split)
-    if isinstance(command, Misread) and command.unread:
-        times = (whole_number(turn.text("unread")) or 0) + 1
-        return TableReply(describe_unread(line.strip(), command.why, times), split=split, line=line, unread=times)
-    why = command.why if isinstance(command, Misread) else "it is not clear"
-    return TableReply(f"{why[0].upper()}{why[1:]}.", split=split, line=line)
+    match command:
+        case TableCommand.HELP:
+            return TableReply(f"You can say, for example: {EXAMPLES}.", split=split)
+        case TableCommand.LEAVE:
+            leave = Answer("Leave the table", f"{turn.address}/leave", {})
+            return ask("Leave this game? It will not be recorded.", leave, safe=False)
+        case AmbiguousLine(why, actions):
+            safe = len(actions) > 1 and not warning(actions[0], view)
+            readings = enumerate(describe_reading(action, view) for action in actions)
+            answers = [turn.answer(text, actions[at], line, focus=safe and at == 0) for at, text in readings]
+            return ask(why, *answers, safe=safe)
+        case ReadAct(action, sure):
+            risk = warning(action, view)
+            question = f"Read as {describe_reading(action, view)}.{f' {risk} Really?' if risk else ''}"
+            label = "Yes, really" if risk else "Yes, say that"
+            yes = turn.answer(label, action, "" if sure else line, focus=not risk)
+            return ask(question, yes, safe=not risk, shown=action.oA if action.act_type.is_offer else split)
+        case Misread(why, unread=True):
+            times = (whole_number(turn.text("unread")) or 0) + 1
+            return TableReply(describe_unread(line.strip(), why, times), split=split, line=line, unread=times)
+        case Misread(why):
+            return TableReply(as_sentence(why), split=split, line=line)
+    raise AssertionError(command)

@@ -92,19 +92,25 @@ class Stranger:
             "heldout": pin_spec(f"{evil}:Evil(rate=2)"),
             "nested": pin_spec(f"trembling(of='{evil}:Evil')"),
         }
-        with Ledger(self.run / "ledger.sqlite") as ledger:
-            config, _ = read_yaml(ledger.settings())
-            for member in [*config["members"], *config["heldout"]]:
-                member["spec"] = self.specs[member["name"]]
-            config["stages"] = [{"name": "only", "ends_when": pin_spec(f"{evil}:Evil")}, {"name": "last"}]
-            config["learners"][0]["reward"] = pin_spec(f"{evil}:Evil")
-            text = write_yaml(config)
-            for name, spec in self.specs.items():
-                ledger._db.execute("UPDATE members SET spec = ? WHERE member = ?", (spec, name))
-            ledger._db.execute("UPDATE notes SET value = ? WHERE key = 'config'", (text,))
-            ledger._db.execute("UPDATE notes SET value = ? WHERE key = ?", (_digest(text), SETTINGS_DIGEST))
-            for number in range(-1, ledger.next_round):
-                ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(number), number))
+        forge(self.run, self.specs, pin_spec(f"{evil}:Evil"))
+
+
+def forge(run: Path, specs: dict[str, str], settings: str | None = None) -> None:
+    """Give members of a run other specs, and its stages and rewards the code ``settings``; then seal it again."""
+    with Ledger(run / "ledger.sqlite") as ledger:
+        config, _ = read_yaml(ledger.settings())
+        for member in [*config["members"], *config["heldout"]]:
+            member["spec"] = specs.get(member["name"], member["spec"])
+        if settings is not None:
+            config["stages"] = [{"name": "only", "ends_when": settings}, {"name": "last"}]
+            config["learners"][0]["reward"] = settings
+        text = write_yaml(config)
+        for name, spec in specs.items():
+            ledger._db.execute("UPDATE members SET spec = ? WHERE member = ?", (spec, name))
+        ledger._db.execute("UPDATE notes SET value = ? WHERE key = 'config'", (text,))
+        ledger._db.execute("UPDATE notes SET value = ? WHERE key = ?", (_digest(text), SETTINGS_DIGEST))
+        for number in range(-1, ledger.next_round):
+            ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(number), number))
 
 
 @pytest.fixture
@@ -184,13 +190,13 @@ def test_a_run_is_shown_where_its_code_is_missing(stranger, tmp_path):
     assert in_process("report", "--run", stranger.run).returncode == 0
 
 
-def _pages(stranger: Stranger, **allowed: bool):
-    """A client of the pages over the stranger's run, and the keys of its members by name."""
+def _pages(run: Path, **allowed: bool):
+    """A client of the pages over a run, and the keys of its members by name."""
     testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
     from league.web.occupants import AllowedNames, Desk
     from league.web.pages import application
 
-    runs, games = stranger.run.parent, stranger.run.parent / "games"
+    runs, games = run.parent, run.parent / "games"
     leagues = Leagues(runs, None)
     desk = Desk(leagues.runs, games / "book.jsonl", games, None, 0, AllowedNames(**allowed))
     client = testclient.TestClient(application(desk, leagues, None, None, None))
@@ -199,7 +205,7 @@ def _pages(stranger: Stranger, **allowed: bool):
 
 
 def test_pages_refuse_a_strangers_members_in_a_sentence(stranger, service):
-    client, keys = _pages(stranger, anything=True)
+    client, keys = _pages(stranger.run, anything=True)
     assert client.get(f"/league/panels?run={stranger.run}").status_code == 200
     for name in ("file", "program", "service", "person", "nested"):
         watched = {"run": str(stranger.run), "first": name, "second": "main"}
@@ -212,8 +218,22 @@ def test_pages_refuse_a_strangers_members_in_a_sentence(stranger, service):
     assert untouched(stranger, service)
 
 
+def test_pages_seat_a_strangers_member_once_it_is_trusted(honest, tmp_path):
+    run, mark, code = tmp_path / "stranger" / "runs" / "0001", tmp_path / "executed", tmp_path / "friend.py"
+    shutil.copytree(honest, run)
+    code.write_text(
+        f"from pathlib import Path\nfrom partners.scripted.heuristic import Pushover\n\nPath(r'{mark}').touch()\n\n\n"
+        "class Friend(Pushover):\n    pass\n"
+    )
+    forge(run, {"file": pin_spec(f"{code}:Friend")})
+    client, keys = _pages(run, anything=True)
+    assert "--trust" in client.post("/deal", data={"other": keys["file"]}).text and not mark.exists()
+    trust.trust_everything()
+    assert client.post("/deal", data={"other": keys["file"]}).url.path.startswith("/game/") and mark.exists()
+
+
 def test_pages_replay_a_strangers_game_and_execute_nothing(stranger, service):
-    client, _ = _pages(stranger, anything=True)
+    client, _ = _pages(stranger.run, anything=True)
     state = apply(State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), Rules()), Action(Act.DISAGREE))
     games = stranger.run.parent / "games" / "theirs.jsonl"
     games.parent.mkdir()

@@ -113,8 +113,7 @@ def hint_line(hint: Hint | str | None, state: State) -> str:
     """An adviser's hint, in words."""
     if hint is None or isinstance(hint, str):
         return hint or "nothing"
-    sure = f", {hint.confidence:.0%} sure" if hint.confidence else ""
-    return f"{act_in_words(hint.action, state)}{sure}"
+    return f"{act_in_words(hint.action, state)}{hint.sureness}"
 
 
 def best_line(best: Action | str, step: Step) -> str:

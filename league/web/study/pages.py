@@ -23,7 +23,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from dond_marl.errors import InputError, error_line
-from dond_marl.game import Act, Action, Triple
+from dond_marl.game import Action, Triple
 from dond_marl.trust import require_trust
 from league.display.game import ending_text, warning
 from league.display.svg.markup import Markup, points
@@ -33,19 +33,19 @@ from league.settings.read import dump, parse
 from league.web.background import wait_for_change
 from league.web.bargaining_table import (
     KEEP,
-    action_of,
     conversation,
     game_section,
     headline,
     hide_partner_values,
     initial_split,
+    posted_action,
     posted_split,
     really,
     turn_form,
     turns_left,
     view_before_turn,
 )
-from league.web.frame import document, render
+from league.web.frame import as_sentence, document, render
 from league.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guarded_site, whole_number
 from league.web.server import HOST, address_of, is_loopback, serve
 from league.web.study.journal import JOURNAL, Journal, JournalError, is_study, read_journal
@@ -202,8 +202,7 @@ class _StudyPages:
     async def poll(self, request: Request) -> Response:
         """Wait until the participant's page differs from ``version``."""
         participant = self._participant(request)
-        seen = request.query_params.get("version", "")
-        changed = participant is None or await wait_for_change(lambda: participant.version, seen, request)
+        changed = participant is None or await wait_for_change(lambda: participant.version, request)
         return JSONResponse({"changed": changed})
 
     async def agree(self, request: Request) -> Response:
@@ -219,7 +218,7 @@ class _StudyPages:
         try:
             self._study.agree(self._study.arrive(token))
         except OutOfPlace as error:
-            return self._consent(_sentence(error))
+            return self._consent(as_sentence(str(error)))
         answer = _see_root()
         answer.set_cookie(_cookie(request), token, max_age=COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
         return answer
@@ -242,22 +241,21 @@ class _StudyPages:
         table, posted = self._study.look(participant), (values.get("table"), values.get("turn"))
         if table is None or posted != (str(table.number), str(len(table.acts))):
             return _see_root()  # played already, in another window or by a second press
-        seat = table.seat_of(participant.number)
-        split = posted_split(values.getlist(KEEP), table.state.scenario.counts)
-        if values.get("act") not in Act.__members__ or split is None:
+        seat, counts = table.seat_of(participant.number), table.state.scenario.counts
+        action = posted_action(values, counts)
+        if action is None:
             return self._page(request, values, "Please sort the items, then press a button.")
         if table.to_move != participant.number:
             return _see_root()
-        action = action_of(Act[str(values["act"])], split)
         if "sure" not in values and warning(action, person_view(table, seat)):
-            content = game_page(self._study.config, table, seat, split, question=action)
+            content = game_page(self._study.config, table, seat, posted_split(values, counts), question=action)
             return self._show(game_headline(table, seat), content, participant)
         try:
             milliseconds = whole_number(values.get("browser"), 9)
             browser = None if milliseconds is None else milliseconds / 1000
             self._study.act(participant, table.number, int(str(values["turn"])), action, browser)
         except OutOfPlace as error:
-            return self._page(request, values, _sentence(error))
+            return self._page(request, values, as_sentence(str(error)))
         self._study.answer_for_partner(table)
         return _see_root()
 
@@ -296,7 +294,7 @@ class _StudyPages:
                 content = result_page(config, table, seat, participant.number)
                 return self._show("The result", content, participant)
             mine = table.to_move == participant.number
-            split = posted_split(given.getlist(KEEP), table.state.scenario.counts) if KEEP in given else None
+            split = posted_split(given, table.state.scenario.counts) if KEEP in given else None
             content = game_page(config, table, seat, split if mine else None, why=why)
             follow = version if not mine or table.partner == PERSON else None
             return self._show(game_headline(table, seat), content, participant, follow)
@@ -349,10 +347,6 @@ async def _back(_: Request) -> Response:
 
 def _see_root() -> RedirectResponse:
     return RedirectResponse("/", 303)
-
-
-def _sentence(error: OutOfPlace) -> str:
-    return f"{str(error)[0].upper()}{str(error)[1:]}."
 
 
 def _cookie(request: Request) -> str:

@@ -89,7 +89,17 @@ def test_reload_and_repeated_forms_change_nothing(player):
     answer = player.client.post(f"{player.address}/act", data={**old, "act": "END", "sure": "1"})
     assert answer.url.path == player.address and answer.text == shown
     assert player.client.get(f"{player.address}/act").url.path == player.address
-    assert player.client.get("/game/unknown").url.path == "/"
+
+
+def test_second_tab_resumes_the_running_game(player):
+    player.deal("tough")
+    player.send("act", act="PROPOSE", keep="0")
+    for address in (player.address, "/", "/game/unknown"):
+        tab = player.client.get(address)
+        assert tab.url.path == player.address and tab.text == player.text
+    assert player.client.get("/?run=elsewhere&member=main").url.path == "/", "another partner was asked for"
+    player.send("act", act="DISAGREE", sure="1")
+    assert player.games() and player.client.get("/").url.path == "/"
 
 
 @pytest.mark.parametrize(
@@ -178,6 +188,7 @@ def test_oldest_session_is_dropped(player, monkeypatch):
     player.deal("tough")
     first = player.address
     player.deal("tough")
+    player.client.cookies.clear()
     assert player.client.get(first).url.path == "/" and player.client.get(player.address).url.path == player.address
 
 

@@ -99,7 +99,9 @@ def test_foreign_requests_are_refused():
         assert here.post("/agree", data={"agree": "yes"}, headers={"origin": "http://evil.example"}).status_code == 403
         assert here.get("/", headers={"host": "evil.example"}).status_code == 400
         assert here.put("/").status_code == 405
-        assert here.get("/static/../pages.py").status_code == 404
+        for unknown in ("/static/../pages.py", "/nonsense"):
+            answer = here.get(unknown)
+            assert answer.status_code == 404 and 'class="top"' in answer.text
         assert "default-src 'none'" in here.get("/").headers["content-security-policy"]
         assert "server" not in here.get("/").headers
         for too_much in ({"more": "x" * 100_000}, {f"field{number}": "1" for number in range(2000)}):
