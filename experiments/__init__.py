@@ -6,8 +6,6 @@ COMMANDS = {
     "styles": "experiments.styles",
     "hints": "experiments.hints",
     "distill": "experiments.distill",
-    "crowd": "experiments.mixture_response",
-    "beliefs": "experiments.recognition",
     "equilibria": "experiments.equilibria",
     "rosters": "experiments.rosters",
     "short-games": "experiments.short_games",

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from dond_marl.statistics import Estimate
 from experiments.anac_tables import AnacPlayer, AnacResults, short_name
-from experiments.frontier import ALL, MODEL, ModelRow
 from league.display.plane import FAINT, INK, PAPER, check_drawable, open_axes
 from league.tables.figures import with_interval
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OWN, THEIRS = "#0b6862", "#8a5a00"
+OWN = "#0b6862"
 CLAIMS = (  # least share of its value in an agent's last claim, colour, legend
     (0.95, "#b5452c", "claims 95 % or more to the last"),
     (0.8, "#c98a1b", "claims 80 % or more"),
@@ -34,33 +33,16 @@ ROW = 0.26  # inches of a row of dots
 
 def headline_svg(scope: str, board: Sequence[tuple[str, Estimate]]) -> str:
     """Points of ten of each policy on the board, best first, with 95 % intervals over training seeds."""
-    figure, (axes,) = _figure(9.4, 1.0 + ROW * len(board), left=0.37, top=1 - 0.62 / (1.0 + ROW * len(board)))
+    figure, axes = _figure(9.4, 1.0 + ROW * len(board), left=0.37, top=1 - 0.62 / (1.0 + ROW * len(board)))
     _dot_rows(axes, [(name, points, OWN) for name, points in board], "points")
     _titles(figure, "Points of ten against partners not used in training", f"{scope} Bars: 95 % over training seeds.")
     axes.set_xlim(0, 8.6)
     return _svg_text(figure, "; ".join(f"{name} {with_interval(points)}" for name, points in board))
 
 
-def frontier_svg(rows: Sequence[ModelRow]) -> str:
-    """Shares of deals and welfare of models and occupants on the item tables that fit."""
-    shown = [row for row in rows if row.tables != ALL]
-    figure, panels = _figure(9.4, 1.1 + ROW * len(shown), 2, left=0.33, top=1 - 0.75 / (1.1 + ROW * len(shown)))
-    for axes, title, name in zip(panels, ("games with a deal", "welfare, no deal counting 0"), ("deals", "welfare"),
-                                 strict=True):  # fmt: skip
-        colours = [THEIRS if row.kind == MODEL else OWN for row in shown]
-        dots = [(row.player[:40], getattr(row, name), colour) for row, colour in zip(shown, colours, strict=True)]
-        _dot_rows(axes, dots)
-        axes.set_title(title, fontsize=9, color=FAINT, loc="left")
-        axes.set_xlim(-0.02, 1.02)
-        axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    panels[1].set_yticklabels([])
-    _titles(figure, "Talk, then secret proposals: large models and our occupants on the same tables", "Bars: 95 %.")
-    return _svg_text(figure, "; ".join(f"{row.player}: deals {with_interval(row.deals, 'share')}" for row in shown))
-
-
 def anac_svg(results: AnacResults) -> str:
     """Each ANAC agent as a dot: its points against our occupants, and theirs against it."""
-    figure, (axes,) = _figure(9.4, 6.6, left=0.07, right=0.62, bottom=0.09, top=0.89)
+    figure, axes = _figure(9.4, 6.6, left=0.07, right=0.62, bottom=0.09, top=0.89)
     for least, colour, legend in CLAIMS:
         most = min((other for other, *_ in CLAIMS if other > least), default=math.inf)
         agents = [player for player in results.agents if least <= _last_claim(player) < most]
@@ -84,14 +66,14 @@ def anac_svg(results: AnacResults) -> str:
     return _svg_text(figure, "; ".join(map(_player_label, results.players)))
 
 
-def _figure(width: float, height: float, panels: int = 1, **edges: float) -> tuple[Figure, list[Axes]]:
+def _figure(width: float, height: float, **edges: float) -> tuple[Figure, Axes]:
     """An empty figure of ``width`` by ``height`` inches; ``edges``: margins as shares of the figure."""
     check_drawable(Path("figure.svg"))
     from matplotlib.figure import Figure  # an optional extra, and slow to import
 
     figure = Figure(figsize=(width, height), facecolor=PAPER)
-    figure.subplots_adjust(**{"right": 0.97, "bottom": 0.32 / height, "wspace": 0.1, **edges})
-    return figure, [figure.add_subplot(1, panels, number + 1) for number in range(panels)]
+    figure.subplots_adjust(**{"right": 0.97, "bottom": 0.32 / height, **edges})
+    return figure, figure.add_subplot()
 
 
 def _titles(figure: Figure, title: str, note: str) -> None:

@@ -22,7 +22,7 @@ from league.cli.shell import Command, print_line, run
 
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("RESULTS.md", "CROWD.md", "EQUILIBRIA.md", "FIELD.md")),
+    *(ROOT / "docs" / name for name in ("RESULTS.md", "EQUILIBRIA.md", "FIELD.md")),
 )
 DESCRIPTION = re.compile(r"<dc:description>(.*?)</dc:description>", re.DOTALL)
 BLOCK = re.compile(r"<!-- made by python -m experiments\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)

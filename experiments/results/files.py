@@ -78,15 +78,9 @@ MADE_BY = {
     "dtype=bfloat16, batch=2, cache='FILE', cache_mode=record)\"",
     "people.json": "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data",
     "annotator.json": "dond experiment annotator --data-dir data --json docs/results/annotator.json",
-    "crowd.jsonl": "dond experiment crowd --of train --results docs/results/crowd.jsonl",
     "beliefs.jsonl": "dond bench CHECKPOINT --against dev --name ARM --seed N --results docs/results/beliefs.jsonl",
-    "recognition.jsonl": "dond experiment beliefs expert --of train --results docs/results/recognition.jsonl",
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
-    "frontier.jsonl": (
-        "dond experiment frontier --instances FOLDER --transcripts FOLDER --main CHECKPOINT "
-        "--results docs/results/frontier.jsonl (at commit b5f60fd)"
-    ),
     "anac.jsonl": (
         "dond experiment anac --python PYTHON --run FOLDER --member main --set scenarios=168 "
         "--results docs/results/anac.jsonl --plot docs/anac.svg"
@@ -97,10 +91,6 @@ MADE_BY = {
 }
 NOTES = {  # further conditions of the commands
     "anac.jsonl": "with a Python that has NegMAS and the agents; the folder is a run of the default league",
-    "frontier.jsonl": (
-        "the folders are `dond/in` and `results_en` of sherzod-hakimov/negotiation-games as of September 2025; main is "
-        "of the default league, `dond export FOLDER --to checkpoint --member main --out CHECKPOINT.json`"
-    ),
     "beliefs.jsonl": (
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
         "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "
@@ -117,7 +107,6 @@ NOTES = {  # further conditions of the commands
         "of each member that has a row there; and `dond bench 'best_response(to=mixture(of=[MEMBERS]))' --against dev "
         "--name crowd_reply`, of the members without memory of the roster train; ppo_taught as in `taught_crowd.jsonl`"
     ),
-    "crowd.jsonl": "and the same `--of dev` and `--of test`, with and without `--with-gamblers`",
     "equilibria.jsonl": "it keeps members of a league, measured by `--run FOLDER --member NAME`",
     "robust.jsonl": (
         "then the same `--exploited docs/results/exploited_robust.jsonl`; the league's row is of `ablation.jsonl` and "
@@ -128,12 +117,6 @@ NOTES = {  # further conditions of the commands
         "after `dond train --config configs/ppo_fast.yaml --set 'env.partner=expert(greedy=True)' "
         "--set training.num_train_steps=200000 --seed N`, and of exploiter_history with "
         "`--set training.history=flat` too"
-    ),
-    "recognition.jsonl": (
-        "and the same of CHECKPOINT with `--name belief`, after `dond train --config configs/expert.yaml "
-        "--set training.history=flat --set training.belief=0.5 --set env.partner='{kind: mixture, of: zoo}' "
-        "--set training.num_train_steps=4000000`; with `--name taught`, after `dond train --config "
-        "configs/ppo_memory.yaml --set training.belief=0.2 --set training.num_train_steps=1600000 --seed 2`"
     ),
     "bench.jsonl": "a row each; their commands are in docs/BENCHMARK.md",
     "ppo_fast.jsonl": (

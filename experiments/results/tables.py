@@ -15,8 +15,7 @@ from experiments.equilibria import (
     refusing_section,
     temperatures_section,
 )
-from experiments.figures import anac_svg, frontier_svg
-from experiments.frontier import frontier_section, parse_frontier
+from experiments.figures import anac_svg
 from experiments.hint_tables import hint_section
 from experiments.kit import table_section
 from experiments.results import language_models, opponents
@@ -137,12 +136,7 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "speed": _of_json("speed.json", speed_section),
     "taught_crowd": ("taught_crowd.jsonl", lambda folder: plain(opponents.taught_section(folder))),
     "dev_replies": (opponents.REPLIES, lambda folder: plain(opponents.replies_section(folder))),
-    "crowd": ("crowd.jsonl", lambda folder: plain(*opponents.mixture_sections(folder))),
     "robust": (ROBUST, lambda folder: plain(opponents.robust_section(folder))),
-    "who_is_it": (opponents.RECOGNITION, lambda folder: plain(opponents.identity_section(folder))),
-    "what_it_wants": (opponents.RECOGNITION, lambda folder: plain(opponents.values_section(folder))),
-    "calibration": (opponents.RECOGNITION, lambda folder: plain(opponents.calibration_section(folder))),
-    "lost_by_turn": (opponents.RECOGNITION, lambda folder: plain(opponents.regret_section(folder))),
     "hints": ("hints.jsonl", lambda folder: plain(hint_section(*read_hints("hints.jsonl", folder)))),
     "people": _of_json("people.json", people_section),
     "labels": _of_json("annotator.json", labels_section),
@@ -153,7 +147,6 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "comparison": _of_lines(EQUILIBRIA, parse_equilibria, comparison_section),
     "exploited": _of_exploited(EXPLOITED, REFERENCE[ABLATION]),
     "exploited_whole": _of_exploited("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
-    "frontier": _of_lines("frontier.jsonl", parse_frontier, frontier_section),
     "anac_ours": _of_lines(ANAC, anac_tables.parse_anac, anac_tables.occupants_section),
     "anac_ranking": _of_lines(ANAC, anac_tables.parse_anac, anac_tables.ranking_section),
     "anac_holding": _of_lines(ANAC, anac_tables.parse_anac, anac_tables.claims_section),
@@ -172,11 +165,13 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "language_model_diagnosis": _of_json("language_model_diagnosis.json", language_models.diagnosis_section),
 }
 SHORT: dict[str, Text] = {"headline": headline_table, "short": short_table}  # blocks of many files
-ALSO = {"robust": (EXPLOITED_ROBUST, ABLATION, EXPLOITED)}  # other files that a block needs
+ALSO = {
+    "robust": (EXPLOITED_ROBUST, ABLATION, EXPLOITED),
+    "taught_crowd": (opponents.MIXTURES,),
+}  # other files that a block needs
 DOCS = ROOT / "docs"
 DRAWINGS: dict[Path, Callable[[], str]] = {
     DOCS / "headline.svg": headline_figure,
-    DOCS / "frontier.svg": lambda: frontier_svg(parse_frontier(_lines(FOLDER, "frontier.jsonl"))),
     DOCS / "anac.svg": lambda: anac_svg(anac_tables.parse_anac(_lines(FOLDER, ANAC))),
 }
 

@@ -1,8 +1,4 @@
-"""Results files of JSON lines.
-
-The benchmark's file has one sealed line per submission, appended under a lock and checked when it is read. Files of
-computed figures have one row per line; a newer row replaces an older one of the same key.
-"""
+"""Results file of the benchmark: one sealed JSON line per submission, appended under a lock and checked when read."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +14,6 @@ from filelock import FileLock
 
 from dond_marl.errors import InputError
 from dond_marl.files import read_bytes
-from dond_marl.records.files import write_atomically
 
 FORMAT = 1  # of a line
 MOST_RESULTS = 2**30  # bytes of a file
@@ -123,31 +118,3 @@ def _lock_of(path: Path) -> Path:
     """The lock file of ``path``, in the temporary folder so that it is never committed."""
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"dond-bench-{name}.lock"
-
-
-def read_rows(path: Path, show: Callable[[Mapping[str, Any]], object], contents: str) -> list[Mapping[str, Any]]:
-    """The rows of a file, none where there is no file; ``show`` fails for a row that is damaged.
-
-    Raises :class:`InputError`, which says that the file holds no ``contents``.
-    """
-    if not path.is_file():
-        return []
-    try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        for row in rows:
-            show(row)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise InputError(f"{path} holds no {contents} that can be read ({error!r}); name another file") from None
-    return rows
-
-
-def replace_row(
-    path: Path,
-    rows: list[Mapping[str, Any]],
-    row: Mapping[str, Any],
-    same: Callable[[Mapping[str, Any]], tuple[Any, ...]],
-) -> None:
-    """Write ``rows`` and ``row`` to the file, sorted by the key that ``same`` returns, one row per key."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = sorted([*(other for other in rows if same(other) != same(row)), row], key=lambda each: str(same(each)))
-    write_atomically(path, "".join(json.dumps(each, allow_nan=False) + "\n" for each in lines))

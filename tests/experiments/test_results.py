@@ -22,7 +22,7 @@ from league.bench.results import ResultsError, append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
 from tests.command import dond
 
-README, RESULTS, _, EQUILIBRIA, FIELD = PAGES
+README, RESULTS, EQUILIBRIA, FIELD = PAGES
 FIGURE = re.compile(r"\d")
 # Digits of the prose that are no measurements.
 ALLOWED = re.compile(
@@ -78,9 +78,7 @@ COMMANDS = sorted({made for made in MADE_BY.values() if made.startswith("dond") 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_have_the_named_options(command, capsys):
     words = command.split()[1:]
-    names = [word for word in words if not word.startswith("-")][
-        : 2 if words[0] in ("experiment", "data") or words[1] in ("crowd", "beliefs") else 1
-    ]
+    names = [word for word in words if not word.startswith("-")][: 2 if words[0] in ("experiment", "data") else 1]
     assert dond(*(["bench", "run"] if names == ["bench"] else names), "--help") == 0
     shown = capsys.readouterr().out
     assert all(word in shown for word in words if word.startswith("--"))

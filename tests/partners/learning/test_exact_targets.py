@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,11 +14,16 @@ import torch
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.scenarios.space import Scenarios, lewis_space
+from dond_marl.seats import Decisions, Partner, Turns
 from dond_marl.splits import action_count, action_index
+from dond_marl.statistics import points_of_ten
+from dond_marl.yardsticks.adaptive import Adaptive
 from dond_marl.yardsticks.automata import drawn_personas
-from experiments.recognition import queried_turns, regret_by_turn
+from dond_marl.yardsticks.contexts import contexts_in
+from league.evaluation.matches import Witness
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin
@@ -47,6 +53,29 @@ def exact(partner: Mixture = CROWD) -> ExactTargets:
     return ExactTargets(partner, RULES, one_pool(), "lewis")
 
 
+class QueriedTurn(NamedTuple):
+    """The queries of a player on one of its turns, in the B games that had not ended, and its decisions."""
+
+    scenario: np.ndarray  # [B] row of the table
+    turns: Turns
+    decisions: Decisions
+
+
+def play(player: Partner, seat: int, partner: Partner) -> tuple[list[QueriedTurn], float]:
+    """The turns of ``player`` in ``seat`` over the scenarios of one pool, and its mean points of ten."""
+    witness, table = Witness(player), one_pool()
+    games = rollout((witness, partner) if seat == 0 else (partner, witness), table, RULES, seed=0, prior="lewis")
+    turns = [
+        QueriedTurn(np.flatnonzero(games.turns > turns.turns_taken), turns, decisions)
+        for turns, decisions in zip(witness.turns, witness.decisions, strict=True)
+    ]
+    return turns, float(points_of_ten(games.scores, table.pool_values)[:, seat].mean())
+
+
+def queried_turns(player: Partner, seat: int, partner: Partner) -> list[QueriedTurn]:
+    return play(player, seat, partner)[0]
+
+
 def test_tractable_members_and_shares():
     """A quarter each of the first and of what the inner mixture's first and third have of its half; others gamble."""
     assert [(each.name, each.share) for each in tractable_members(CROWD, RULES)] == [
@@ -58,20 +87,21 @@ def test_tractable_members_and_shares():
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_regrets_equal_yardstick(seat):
-    """Whoever plays, over its own turns the losses of what it said add up to what it earns less than the best reply."""
+def test_regrets_add_up_to_the_gap(seat):
+    """The regrets of a player's acts add up to the value of the best response to the mixture - its own points."""
     table, player = one_pool(), seat_occupant("linear")
-    partners = [seat_occupant(name) for name in FOLLOWED]
-    total = 0.0
-    for name, partner in zip(FOLLOWED, partners, strict=True):
-        minds = partner.personas() if hasattr(partner, "personas") else [(1.0, partner)]
-        for chance, mind in minds:
-            for each in queried_turns(player, seat, mind, name, table, RULES):
-                lost = exact(EQUAL).regrets(each.turns, MOST)
-                said = action_index(each.decisions.act_type, each.decisions.oA, MOST)
-                total += 10 * chance * lost[np.arange(len(said)), said].sum(dtype=np.float64) / table.size
-    expected = sum(each.points for each in regret_by_turn(player, FOLLOWED, partners, seat, table, RULES))
-    assert total / len(FOLLOWED) == pytest.approx(expected, abs=1e-4) and expected > 0.1
+    total = earned = 0.0
+    for partner in map(seat_occupant, FOLLOWED):
+        for persona in drawn_personas(partner):
+            queried, points = play(player, seat, persona.partner)
+            earned += persona.chance * points / len(FOLLOWED)
+            for each in queried:
+                regrets = exact(EQUAL).regrets(each.turns, MOST)
+                chosen = action_index(each.decisions.act_type, each.decisions.oA, MOST)
+                regret = regrets[np.arange(len(chosen)), chosen].sum(dtype=np.float64)
+                total += 10 * persona.chance * regret / table.size / len(FOLLOWED)
+    best, sure = Adaptive(EQUAL, contexts_in(table, seat), seat, RULES, "lewis").value()
+    assert sure and total == pytest.approx(best - earned, abs=1e-4) and total > 0.1
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -82,7 +112,7 @@ def test_beliefs_equal_enumeration(seat):
     of_turn, counted = {}, {}
     for name, share in shares.items():
         for persona in drawn_personas(seat_occupant(name)) if share else []:
-            for each in queried_turns(player, seat, persona.partner, name, table, RULES):
+            for each in queried_turns(player, seat, persona.partner):
                 keys = [
                     (each.turns.turns_taken, own.tobytes(), act.tobytes(), offer.tobytes())
                     for own, act, offer in zip(
@@ -109,7 +139,7 @@ def test_beliefs_equal_enumeration(seat):
 
 
 def test_legal_acts_have_regrets():
-    for each in queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES):
+    for each in queried_turns(seat_occupant("linear"), 1, seat_occupant("tough")):
         lost = exact(EQUAL).regrets(each.turns, MOST)
         legal = np.isfinite(lost[:, :-3]).sum(axis=1)
         assert (legal == 2 * (each.turns.counts + 1).prod(axis=1, dtype=np.int64)).all()
@@ -122,7 +152,7 @@ def test_legal_acts_have_regrets():
 
 def test_impossible_histories_are_nan():
     """Tough never opens with everything for the other; here it does."""
-    turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("pushover"), "pushover", one_pool(), RULES)[0].turns
+    turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("pushover"))[0].turns
     reply = ExactTargets(seat_occupant("tough"), RULES, one_pool(), "lewis")
     known = ~np.isnan(reply.regrets(turns, MOST))
     assert (known == known[:, :1]).all() and not known.all()
@@ -130,7 +160,7 @@ def test_impossible_histories_are_nan():
 
 
 def test_bounded_best_response_is_refused():
-    turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), RULES)[0].turns
+    turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"))[0].turns
     with pytest.raises(InputError, match="3 partners in games of 6 turns is only known within bounds"):
         ExactTargets(EQUAL, RULES, one_pool(), "lewis", effort=1).regrets(turns, MOST)
 
@@ -140,7 +170,7 @@ def test_bounded_best_response_is_refused():
 def test_log_probs_by_number_match_play(head, sorted_items):
     network = PolicyNetwork(NetworkShape(hidden=(16,), head=head, sorted_items=sorted_items), seed=3)
     network.head.weight.data.mul_(300)
-    turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"), "tough", one_pool(), Rules())[1].turns
+    turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"))[1].turns
     read = network.prepare(torch.from_numpy(network.adapter.encode(turns)))
     said = network.distribution(network.evaluate(read)[0], torch.from_numpy(network.mask(turns)), read)
     probs = said.log_probs_by_number(MOST).exp().t().detach().numpy()
