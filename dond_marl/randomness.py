@@ -32,8 +32,7 @@ def derive_uniforms(uniform: NDArray[np.float64], *index: int | NDArray[np.int64
     bits = (np.atleast_1d(uniform) * 2.0**53).astype(np.uint64)
     for number in index:
         bits = mix_bits(bits + (np.atleast_1d(number).astype(np.uint64) + np.uint64(1)) * GOLDEN)
-    found: NDArray[np.float64] = (bits >> np.uint64(11)) * np.float64(2.0**-53)
-    return found
+    return (bits >> np.uint64(11)) * np.float64(2.0**-53)
 
 
 def mix_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

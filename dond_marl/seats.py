@@ -155,8 +155,7 @@ def _take_rows(array: NDArray[Any], index: Rows | slice) -> NDArray[Any]:
     """``array[index]``, without a copy where all rows are the same memory (:func:`constant`)."""
     if not isinstance(index, slice) and array.strides[0] == 0 and len(index) <= len(array):
         index = slice(len(index))
-    rows: NDArray[Any] = array[index]
-    return rows
+    return array[index]
 
 
 class Decisions(NamedTuple):

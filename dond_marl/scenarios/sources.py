@@ -136,8 +136,7 @@ class ScenarioSource:
         first, last = start // size, (start + max(n, 1) - 1) // size
         passes = [generator(seed, "scenarios", number).permutation(size) for number in range(first, last + 1)]
         offset = start - first * size
-        dealt: NDArray[np.int64] = np.concatenate(passes)[offset : offset + n]
-        return dealt
+        return np.concatenate(passes)[offset : offset + n]
 
 
 def open_source(

@@ -33,8 +33,7 @@ def orbits(scenarios: Scenarios) -> NDArray[np.int64]:
 
     Defined for any counts and values, also outside ``lewis``; the numbers are the same in every call.
     """
-    smaller: NDArray[np.int64] = np.minimum(*_sides(scenarios))
-    return smaller
+    return np.minimum(*_sides(scenarios))
 
 
 def swapped_in_orbit(scenarios: Scenarios) -> NDArray[np.bool_]:
@@ -133,8 +132,7 @@ def _sort_digits(items: NDArray[np.int64], base: int) -> NDArray[np.int64]:
 def _exact_keys(scenarios: Scenarios) -> NDArray[np.int64]:
     """One number per scenario, ``[N]``, equal for equal scenarios only."""
     digits = np.concatenate([scenarios.counts, scenarios.utilities.reshape(-1, 6)], axis=1).astype(np.int64)
-    code: NDArray[np.int64] = digits @ _DIGIT ** np.arange(9)
-    return code
+    return digits @ _DIGIT ** np.arange(9)
 
 
 def _view_keys(scenarios: Scenarios) -> NDArray[np.int64]:

@@ -138,8 +138,7 @@ class PoolGame:
         automaton, left = self.automaton, self.first_left
         if left not in self._revealed:
             return np.zeros_like(self.chances)
-        worth: Doubles = self._revealed[left][np.maximum(automaton.first, 0)].T * (automaton.first >= 0)
-        return worth
+        return self._revealed[left][np.maximum(automaton.first, 0)].T * (automaton.first >= 0)
 
     def probabilities(self, belief: Belief, left: int) -> Doubles:
         """The probability of each member, ``[E]``, unnormalised."""
@@ -376,8 +375,7 @@ class Pool(PoolGame):
     def _act_numbers(self, acts: Int8s, offers: Int8s) -> Index:
         """The acts of histories by number, ``[R, t]``."""
         n, claimed = self.automaton.width, offers @ self.automaton.strides
-        numbers: Index = np.where(acts <= Act.INSIST, acts * np.int64(n) + claimed, 2 * n + acts - Act.AGREE)
-        return numbers
+        return np.where(acts <= Act.INSIST, acts * np.int64(n) + claimed, 2 * n + acts - Act.AGREE)
 
     def _states_after(self, context: Index, history: Index) -> Index:
         """The state of each policy after a history of numbered acts, ``[R, M]``; -1 if it deviates."""

@@ -120,8 +120,7 @@ def _merge(first: Beliefs, rows: NDArray[np.int64], second: Beliefs) -> Beliefs:
 def numbers_of(counts: Int8s, utilities: Int8s) -> NDArray[np.int64]:
     """One number for each pool ``[B, 3]`` and its values, 3 or 6 a row: ``[B]``, ascending in their order."""
     columns = np.concatenate([counts, utilities], axis=1, dtype=np.int64)
-    keys: NDArray[np.int64] = columns @ _DIGITS ** np.arange(columns.shape[1])[::-1]
-    return keys
+    return columns @ _DIGITS ** np.arange(columns.shape[1])[::-1]
 
 
 @lru_cache(maxsize=1)

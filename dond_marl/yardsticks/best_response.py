@@ -257,8 +257,7 @@ class Solver:
             return steps.paid
         following = self.solve(steps.following, left - 2)
         reached = following.values[_places(following, steps.following)]
-        worth: Doubles = steps.paid + np.bincount(steps.origin, reached, steps.paid.size).reshape(steps.paid.shape)
-        return worth
+        return steps.paid + np.bincount(steps.origin, reached, steps.paid.size).reshape(steps.paid.shape)
 
     def _solve(self, numbers: NDArray[np.int64], left: int) -> Level:
         """Expectimax: the values of states, given those of the seat's next turn, which are solved block by block."""

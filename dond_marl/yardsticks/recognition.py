@@ -127,8 +127,7 @@ def recognize(members: Sequence[Partner], turns: Turns, weights: Sequence[float]
 def value_marginals(held: Beliefs) -> Doubles:
     """The marginal of each item's value, ``[B, 3, 11]``, of beliefs about value vectors."""
     levels = [(held.weights[:, :, None] * (held.types == level)).sum(axis=1) for level in range(LEVELS)]
-    by_item: Doubles = np.stack(levels, axis=2)
-    return by_item
+    return np.stack(levels, axis=2)
 
 
 def one_hot_values(utilities: Int8s) -> Doubles:
@@ -187,8 +186,7 @@ def _likelihood(partner: Partner, turns: Turns, utilities: Int8s, turn: int) -> 
         return np.asarray(same, dtype=np.float64)
     assert isinstance(partner, Probable)
     most = int(turns.counts.max())
-    likelihood: Doubles = partner.probs(seen, most)[np.arange(turns.size), action_index(act, oA, most)]
-    return likelihood
+    return partner.probs(seen, most)[np.arange(turns.size), action_index(act, oA, most)]
 
 
 def _as_partner(turns: Turns, utilities: Int8s, turn: int) -> Turns:

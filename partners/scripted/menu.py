@@ -93,14 +93,12 @@ def _splits_of(pools: tuple[int, ...]) -> tuple[Int8s, NDArray[np.int64]]:
 def own_shares(splits: Menu, wholes: Points) -> NDArray[np.int64]:
     """The seat's share of each split, ``[N, B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
     # A quotient of two numbers this small is never rounded up to the next whole number.
-    shares: NDArray[np.int64] = (splits.points * float(WHOLE) / np.maximum(wholes, 1)).astype(np.int64)
-    return shares
+    return (splits.points * float(WHOLE) / np.maximum(wholes, 1)).astype(np.int64)
 
 
 def own_share_of_offer(turns: Turns) -> NDArray[np.int64]:
     """The seat's share of the offer on the table, ``[B]`` in 1 / 2**20 of its whole value; 0 if that is 0."""
-    share: NDArray[np.int64] = offer_worth(turns).astype(np.int64) * WHOLE // np.maximum(pool_worth(turns), 1)
-    return share
+    return offer_worth(turns).astype(np.int64) * WHOLE // np.maximum(pool_worth(turns), 1)
 
 
 def shares_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -130,8 +128,7 @@ def favourite(splits: Menu, score: NDArray[np.int64]) -> tuple[Int8s, NDArray[np
 
 def splits_at(splits: Menu, place: NDArray[np.int64]) -> Int8s:
     """Split number ``place[B]`` of each game, ``[B, 3]``."""
-    chosen: Int8s = splits.items[:, place, np.arange(len(place))].T
-    return chosen
+    return splits.items[:, place, np.arange(len(place))].T
 
 
 def probabilities_by_number(splits: Menu, chances: Doubles, max_count: int) -> Doubles:

@@ -44,8 +44,7 @@ def claim_worth(turns: Turns, oA: Int8s) -> Points:
 
 def has_offer(turns: Turns) -> Bools:
     """Whether the partner's last act was an offer, so that AGREE is legal, ``[B]``."""
-    table: Bools = turns.last_partner_act <= Act.INSIST
-    return table
+    return turns.last_partner_act <= Act.INSIST
 
 
 def points_needed(share: float | NDArray[np.float64], wholes: Points) -> Points:

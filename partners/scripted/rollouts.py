@@ -134,8 +134,7 @@ class Rollouts:
         place = (spread[:, :, None] / self.simulations >= ends[:, None]).sum(axis=2)  # [B, S]
         last = (weights > 0).shape[1] - 1 - np.argmax(weights[:, ::-1] > 0, axis=1)
         place = np.minimum(place, last[:, None])
-        drawn: Int8s = np.take_along_axis(types, place[:, :, None], axis=1)
-        return drawn
+        return np.take_along_axis(types, place[:, :, None], axis=1)
 
 
 def _simulated_games(turns: Turns, rows: Rows, utilities: Int8s) -> GameBatch:

@@ -179,8 +179,7 @@ def accepted_splits(counts: Int8s, types: Int8s, leave: float) -> Bools:
     splits = _splits(tuple(counts.tolist())).astype(np.int64)
     values = types.astype(np.int64)
     left = (counts.astype(np.int64) - splits) @ values.T
-    enough: Bools = left >= leave * (values @ counts.astype(np.int64)) - _NEEDED
-    return enough
+    return left >= leave * (values @ counts.astype(np.int64)) - _NEEDED
 
 
 @lru_cache(maxsize=2048)
