@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from dond_marl.errors import InputError
 from dond_marl.randomness import GOLDEN, generator
-from dond_marl.scenarios.space import Scenarios
-from dond_marl.scenarios.views import lewis_orbits, orbits
+from dond_marl.scenarios.sources import Scenarios, lewis_orbits, orbits
 
 Table = NDArray[np.float64]
 GROUPS = 512  # more groups give steadier intervals; memory grows with them

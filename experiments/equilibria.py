@@ -25,7 +25,7 @@ from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Disagree, Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios.space import lewis_space
+from dond_marl.scenarios.sources import lewis_space
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.equilibria import (
     SMALL,

@@ -16,8 +16,7 @@ import numpy as np
 from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, Spec, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import Scenarios, lewis_space
-from dond_marl.scenarios.views import PARTS, view_parts
+from dond_marl.scenarios.sources import PARTS, Scenarios, lewis_space, view_parts
 from dond_marl.seats import Doubles, Partner, expensive_to_query
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable

@@ -23,8 +23,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from dond_marl.errors import DondError, InputError, RunFailure, quote
 from dond_marl.game import SEATS, Rules
-from dond_marl.scenarios.sources import open_source
-from dond_marl.scenarios.space import lewis_space
+from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.seats import Partner
 from dond_marl.statistics import mean_of
 from dond_marl.yardsticks.equilibria import Equilibrium, Pair

@@ -14,17 +14,21 @@ from partners.llm.occupant import llm
 from partners.mixture import Mixture
 from partners.network.occupants import checkpoint, expert
 from partners.rosters import TRAIN, roster
-from partners.scripted.adaptive import AspirationAdaptation, Punisher, Zeuthen
-from partners.scripted.bayesian import NashSeeker, NiceTitForTat, Prosocial, Ultimatum
-from partners.scripted.chance import MixedThresholds, Nice, Random, Sniper
-from partners.scripted.erring import LevelK, QuantalResponse, Trembling
+from partners.scripted.bayesian import InequityAverse, NashSeeker, NiceTitForTat, Prosocial, SocialValue, Ultimatum
+from partners.scripted.chance import LevelK, MixedThresholds, Nice, QuantalResponse, Random, Sniper, Trembling
 from partners.scripted.heuristic import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
-from partners.scripted.preferences import InequityAverse, SocialValue
-from partners.scripted.reactive import ConcessionRule, Hybrid, Micro, NaiveTitForTat
+from partners.scripted.reactive import (
+    AspirationAdaptation,
+    ConcessionRule,
+    Hybrid,
+    Micro,
+    NaiveTitForTat,
+    Punisher,
+    Zeuthen,
+)
 from partners.scripted.rollouts import Rollouts
 from partners.scripted.talking import Announcer, Liar, Listener
-from partners.scripted.time_based import Bluffer, Boulware, Conceder, Linear, Personas
-from partners.scripted.tradeoffs import FrequencyModel, Similarity
+from partners.scripted.time_based import Bluffer, Boulware, Conceder, FrequencyModel, Linear, Personas, Similarity
 
 # Learned, solved, searching, composite and talking occupants: rosters are not drawn from them.
 UNSCRIPTED = (

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from dond_marl.dialogues.games import Negotiation, acts, negotiations
 from dond_marl.game import Act, Action, Rules, Triple, rest, worth
-from dond_marl.scenarios.sources import pack
-from dond_marl.scenarios.views import is_trainable
+from dond_marl.scenarios.sources import is_trainable, pack
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Rows, Turns, turns_after
 from dond_marl.statistics import scenario_groups
 
@@ -92,7 +91,7 @@ def human_positions(
     """Every position of ``train``, ``val`` or ``test`` that games under ``rules`` can reach.
 
     A turn of talk is a turn of the game, so those after ``max_turns`` are left out. ``trainable_only`` drops talks on
-    scenarios held out from training, see :mod:`dond_marl.scenarios.views`. Raises
+    scenarios held out from training, see :mod:`dond_marl.scenarios.sources`. Raises
     :class:`dond_marl.scenarios.data.DataError`.
     """
     talks = list(negotiations(split, data_dir))

@@ -1,58 +1,54 @@
-"""Scenario sources and their splits.
+"""Scenarios as arrays, their sources and splits, and the private views that are held out from training.
 
 ``uniform``    counts 1..max_count, values 0..10, each seat values something; a pool may be worth up to 120 points.
                Its split ``near`` has pools of 5 to 7 items, as ``lewis``, and no held-out view of ``lewis``;
                ``beyond`` has the other pools.
 ``lewis``      the legal scenario space of Lewis et al. 2017 (section 2.1), enumerated: 5,295 ordered scenarios.
-               Its splits are those of :mod:`dond_marl.scenarios.views`.
 ``self_play``  the scenarios of the 4,086 published self-play games (:mod:`dond_marl.scenarios.data`).
 ``dialogues``  the scenarios of the published human dialogues.
+
+A *private view* is a pool with the values of one seat: all that a seat observes before the first act. Two views that
+become equal when the items are renamed are one *canonical* view; ``lewis`` holds 80 of them, numbered here in
+lexicographic order of their sorted (count, value) pairs. A held-out pairing of two views would hide nothing from a
+player, which observes one of the two; therefore 16 views are held out, with every scenario that contains one of them in
+either seat.
+
+The *orbit* of a scenario is the set of scenarios that become equal to it by renaming the items or swapping the seats.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError, quote
-from dond_marl.game import MAX_COUNT, Scenario, as_integer
+from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario, as_integer
 from dond_marl.randomness import generator
 from dond_marl.scenarios import data
-from dond_marl.scenarios.space import (
-    LEWIS_MAX_COUNT,
-    LEWIS_POOL_VALUE,
-    Scenarios,
-    any_values,
-    lewis_space,
-    pack,
-    value_vectors,
-)
-from dond_marl.scenarios.views import LEWIS_SPLITS, draw_beyond, draw_near, lewis_part
+from dond_marl.splits import grid
 
-__all__ = [
-    "DATASETS",
-    "LEWIS_MAX_COUNT",
-    "LEWIS_POOL_VALUE",
-    "SOURCES",
-    "SPLITS",
-    "ScenarioError",
-    "ScenarioSource",
-    "Scenarios",
-    "SourceName",
-    "check_split",
-    "lewis_space",
-    "open_source",
-    "pack",
-    "source_name",
-    "value_vectors",
-]
+LEWIS_MAX_COUNT = 4  # items of one type in every published pool
+LEWIS_POOL = range(5, 8)  # items in all: 5 to 7 (Lewis et al. 2017, section 2.1)
+LEWIS_POOL_VALUE = 10  # points that the whole pool is worth to each seat (Lewis et al. 2017, section 2.1)
+HELD_OUT_SEED = 2017  # the year of Lewis et al. 2017
+# The first 16 of generator(HELD_OUT_SEED, "held-out views").permutation(80), sorted; drawn before any training.
+HELD_OUT_VIEWS = (0, 6, 7, 9, 10, 13, 20, 30, 32, 36, 39, 43, 52, 58, 64, 75)
+PARTS = ("both views known", "partner's view unknown", "own view unknown")
+LEWIS_SPLITS = ("train", "test", "paper_test", "all")
+DIGIT = max(MAX_COUNT, MAX_VALUE) + 1  # counts and values are digits of this base
+# The test set of Lewis et al. 2017: the 200 scenarios of the published ``test.txt`` and their swaps, as indices into
+# lewis_space(), 392 of 5,295. None occurs in ``selfplay.txt``. They hold out pairings only: each of their 253 views
+# occurs in other scenarios too, in the same seat. A test rebuilds the list from the file.
+PAPER_TEST = Path(__file__).with_name("paper_test.json")
 SourceName = Literal["uniform", "lewis", "self_play", "dialogues"]
 SOURCES: tuple[str, ...] = get_args(SourceName)
 DATASETS = ("self_play", "dialogues")
@@ -64,6 +60,94 @@ SPLITS: dict[str, tuple[str, ...]] = {
 }
 DEFAULT_SPLITS = {"lewis": "train", "dialogues": "train"}  # the other sources default to all of their scenarios
 TO_TRAIN_ON = {("lewis", "train"), ("uniform", "near"), ("uniform", "beyond")}  # splits without held-out views
+
+
+class Scenarios(NamedTuple):
+    """N scenarios as arrays: ``counts[N, 3]`` items, ``utilities[N, 2, 3]`` points per item and seat, both int8."""
+
+    counts: NDArray[np.int8]
+    utilities: NDArray[np.int8]
+
+    @property
+    def size(self) -> int:
+        return len(self.counts)
+
+    @property
+    def pool_values(self) -> NDArray[np.int16]:
+        """The value of the whole pool to each seat, ``[N, 2]`` points."""
+        worth: NDArray[np.int16] = np.einsum("ni,nsi->ns", self.counts, self.utilities, dtype=np.int16)
+        return worth
+
+    def rows(self, index: NDArray[np.int64] | slice) -> Scenarios:
+        """Some of the scenarios, in the order of ``index``."""
+        return Scenarios(self.counts[index], self.utilities[index])
+
+    def swap_seats(self) -> Scenarios:
+        return Scenarios(self.counts, self.utilities[:, ::-1])
+
+    def scenario(self, index: int) -> Scenario:
+        first, second = self.utilities[index].tolist()
+        return Scenario(tuple(self.counts[index].tolist()), (tuple(first), tuple(second)))
+
+
+def pack(scenarios: Iterable[Scenario]) -> Scenarios:
+    """Arrays from single scenarios; the inverse of :meth:`Scenarios.scenario`."""
+    rows = list(scenarios)
+    counts = np.array([s.counts for s in rows], dtype=np.int8).reshape(-1, 3)
+    return Scenarios(counts, np.array([s.utilities for s in rows], dtype=np.int8).reshape(-1, 2, 3))
+
+
+@lru_cache(maxsize=1)
+def lewis_space() -> Scenarios:
+    """All 5,295 legal ordered scenarios, in lexicographic order of (counts, seat_0's values, seat_1's values).
+
+    Legal: counts 1..4, 5 to 7 items, the pool worth exactly 10 to each seat, every item type worth something to some
+    seat, and some type worth something to both (Lewis et al. 2017, section 2.1).
+    """
+    tables = []
+    for counts in itertools.product(range(1, LEWIS_MAX_COUNT + 1), repeat=3):
+        if sum(counts) not in LEWIS_POOL:
+            continue
+        vectors = value_vectors(counts, LEWIS_POOL_VALUE)
+        first, second = np.repeat(vectors, len(vectors), axis=0), np.tile(vectors, (len(vectors), 1))
+        valued, shared = (first | second) > 0, (first > 0) & (second > 0)
+        legal = valued.all(axis=1) & shared.any(axis=1)
+        utilities = np.stack([first[legal], second[legal]], axis=1)
+        tables.append(Scenarios(np.tile(np.array(counts, dtype=np.int8), (len(utilities), 1)), utilities))
+    return Scenarios(*(read_only(np.concatenate(arrays)) for arrays in zip(*tables, strict=True)))
+
+
+@lru_cache(maxsize=4096)
+def value_vectors(counts: tuple[int, ...], whole: int) -> NDArray[np.int8]:
+    """Every value vector in 0..10 under which the pool is worth exactly ``whole``, ``[K, 3]``, counting up."""
+    every = grid(MAX_VALUE)
+    return read_only(every[every @ np.array(counts) == whole])
+
+
+def pools(max_count: int, beyond: bool) -> NDArray[np.int8]:
+    """Every pool of 1..max_count items a type and 5 to 7 items in all, as in ``lewis``, ``[P, 3]``.
+
+    ``beyond``: the pools with another number of items instead.
+    """
+    every = grid(max_count)
+    total = every.sum(axis=1)
+    inside = (total >= LEWIS_POOL.start) & (total < LEWIS_POOL.stop)
+    possible: NDArray[np.int8] = every[every.all(axis=1) & (inside != beyond)]
+    return possible
+
+
+def any_values(rng: np.random.Generator, n: int) -> NDArray[np.int8]:
+    """Values ``[n, 2, 3]``, uniform in 0..10, under which each seat values something."""
+    utilities = rng.integers(0, MAX_VALUE + 1, size=(n, 2, 3), dtype=np.int8)
+    while (worthless := ~utilities.any(axis=2)).any():
+        utilities[worthless] = rng.integers(0, MAX_VALUE + 1, size=(int(worthless.sum()), 3), dtype=np.int8)
+    return utilities
+
+
+def read_only(array: NDArray[np.int8]) -> NDArray[np.int8]:
+    """The same array, made read-only."""
+    array.flags.writeable = False
+    return array
 
 
 class ScenarioError(InputError):
@@ -242,3 +326,129 @@ def _budget_weights(max_count: int, budget: int) -> tuple[tuple[tuple[int, ...],
     ways = np.array([len(value_vectors(pool, budget)) if budget > 0 else 0 for pool in pools], dtype=np.float64) ** 2
     possible = tuple(pool for pool, number in zip(pools, ways, strict=True) if number)
     return possible, ways[ways > 0] / max(ways.sum(), 1.0)
+
+
+def orbits(scenarios: Scenarios) -> NDArray[np.int64]:
+    """The orbit number of each scenario, ``[N]``: equal exactly for renamings and swaps of each other.
+
+    Defined for any counts and values, also outside ``lewis``; the numbers are the same in every call.
+    """
+    return np.minimum(*_sides(scenarios))
+
+
+def swapped_in_orbit(scenarios: Scenarios) -> NDArray[np.bool_]:
+    """The side of its orbit on which each scenario lies, ``[N]``: the same for renamings, the other for swaps."""
+    first, second = _sides(scenarios)
+    return first > second
+
+
+def _sides(scenarios: Scenarios) -> list[NDArray[np.int64]]:
+    """A number for each scenario and one for its swap, both invariant under renaming of the items: two ``[N]``."""
+    counts, values = scenarios.counts.astype(np.int64), scenarios.utilities.astype(np.int64)
+    return [_sort_digits((counts * DIGIT + values[:, seat]) * DIGIT + values[:, 1 - seat], DIGIT**3) for seat in (0, 1)]
+
+
+def view_numbers(scenarios: Scenarios) -> NDArray[np.int16]:
+    """The number of each seat's canonical view in 0..79, ``[N, 2]``; -1 for a view of no scenario of ``lewis``."""
+    keys, known = _view_keys(scenarios), _lewis_views()
+    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[places] == keys, places, -1).astype(np.int16)
+
+
+def view_parts(scenarios: Scenarios, seat: int) -> NDArray[np.int8]:
+    """For the player in ``seat`` (0 or 1), the index into :data:`PARTS` of each scenario, ``[N]``.
+
+    A view is known if scenarios of the split ``train`` hold it: it is one of the 80 and not held out. Where both views
+    are unknown the player's own decides.
+    """
+    known = _known_views(scenarios)
+    return np.where(~known[:, seat], 2, np.where(~known[:, 1 - seat], 1, 0)).astype(np.int8)
+
+
+def is_trainable(scenarios: Scenarios) -> NDArray[np.bool_]:
+    """Whether each scenario may be used in training, ``[N]``: no held-out view, and not one of the paper's 392."""
+    held_out = np.isin(view_numbers(scenarios), HELD_OUT_VIEWS).any(axis=1)
+    given, paper = (
+        numbers_of(part.counts, part.utilities.reshape(-1, 6)) for part in (scenarios, lewis_part("paper_test"))
+    )
+    return ~(held_out | np.isin(given, paper))
+
+
+@lru_cache(maxsize=len(LEWIS_SPLITS))
+def lewis_part(split: str) -> Scenarios:
+    """The scenarios of ``lewis`` in one of :data:`LEWIS_SPLITS`, in the order of the whole space.
+
+    ``test`` holds every scenario with a held-out view in either seat, ``paper_test`` the 392 of Lewis et al., ``train``
+    the scenarios of neither, ``all`` all scenarios.
+    """
+    space = lewis_space()
+    paper = np.zeros(space.size, dtype=bool)
+    paper[json.loads(PAPER_TEST.read_text(encoding="ascii"))] = True
+    test = ~_known_views(space).all(axis=1)
+    part = {"train": ~test & ~paper, "test": test, "paper_test": paper, "all": np.ones_like(test)}[split]
+    return Scenarios(*(read_only(array) for array in space.rows(np.flatnonzero(part))))
+
+
+def beyond_lewis(seed: int, n: int) -> Scenarios:
+    """``n`` scenarios with pools outside ``lewis``: 3, 4 or more than 7 items instead of 5 to 7; a function of both.
+
+    Pools are uniform over those of 1 to 4 items a type, values as in the source ``uniform``: a network made for
+    ``lewis`` can play them.
+    """
+    return draw_beyond(generator(seed, "beyond lewis", LEWIS_MAX_COUNT), n, LEWIS_MAX_COUNT)
+
+
+def draw_beyond(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
+    """``n`` scenarios of the split ``beyond`` of ``uniform``."""
+    possible = pools(max_count, beyond=True)
+    return Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n))
+
+
+def draw_near(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
+    """``n`` scenarios of the split ``near`` of ``uniform``: pools of 5 to 7 items, without the held-out views.
+
+    ``max_count`` is at least 2.
+    """
+    possible = pools(max_count, beyond=False)
+    drawn = Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n))
+    while (again := np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any(axis=1)).any():
+        drawn.utilities[again] = any_values(rng, int(again.sum()))
+    return drawn
+
+
+def _sort_digits(items: NDArray[np.int64], base: int) -> NDArray[np.int64]:
+    """The three numbers of each row, sorted and combined to one: ``[N, 3]`` in 0..base - 1 to ``[N]``."""
+    first, second, third = items.T
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    middle = np.maximum(low, np.minimum(high, third))
+    code: NDArray[np.int64] = (np.minimum(low, third) * base + middle) * base + np.maximum(high, third)
+    return code
+
+
+def numbers_of(counts: NDArray[np.int8], utilities: NDArray[np.int8]) -> NDArray[np.int64]:
+    """One number for each pool ``[B, 3]`` and its values, 3 or 6 a row: ``[B]``, ascending in their order."""
+    columns = np.concatenate([counts, utilities], axis=1, dtype=np.int64)
+    return columns @ DIGIT ** np.arange(columns.shape[1])[::-1]
+
+
+def _view_keys(scenarios: Scenarios) -> NDArray[np.int64]:
+    counts, values = scenarios.counts.astype(np.int64), scenarios.utilities.astype(np.int64)
+    return np.stack([_sort_digits(counts * DIGIT + values[:, seat], DIGIT**2) for seat in (0, 1)], axis=1)
+
+
+@lru_cache(maxsize=1)
+def lewis_orbits() -> NDArray[np.int64]:
+    """The 475 orbits of the legal space, counting up, as :func:`orbits` numbers them."""
+    return np.unique(orbits(lewis_space()))
+
+
+@lru_cache(maxsize=1)
+def _lewis_views() -> NDArray[np.int64]:
+    """The keys of the 80 canonical views, counting up."""
+    return np.unique(_view_keys(lewis_space()))
+
+
+def _known_views(scenarios: Scenarios) -> NDArray[np.bool_]:
+    """Whether ``train`` contains each seat's view, ``[N, 2]``."""
+    numbers = view_numbers(scenarios)
+    return (numbers >= 0) & ~np.isin(numbers, HELD_OUT_VIEWS)

@@ -16,14 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.game import MAX_COUNT, MAX_VALUE
-from dond_marl.scenarios.sources import LEWIS_POOL_VALUE, lewis_space, value_vectors
+from dond_marl.game import MAX_VALUE
+from dond_marl.scenarios.sources import DIGIT, LEWIS_POOL_VALUE, lewis_space, numbers_of, value_vectors
 from dond_marl.seats import Bools, Doubles, Int8s, Turns
 from dond_marl.splits import grid
 
 LEWIS_PRIORS = ("lewis", "self_play", "dialogues")  # all drawn from the legal space of Lewis et al. 2017
 _BUDGET = re.compile(r"\(budget=(\d+)\)$")
-_DIGITS = max(MAX_COUNT, MAX_VALUE) + 1
 
 
 class Beliefs(NamedTuple):
@@ -75,7 +74,7 @@ def lewis_beliefs() -> Beliefs:
 def lewis_pools() -> Int8s:
     """The pool of each of these views, ``[C, 3]``."""
     keys = _lewis_contexts()[0]
-    return np.stack([keys // _DIGITS**digit % _DIGITS for digit in (5, 4, 3)], axis=1).astype(np.int8)
+    return np.stack([keys // DIGIT**digit % DIGIT for digit in (5, 4, 3)], axis=1).astype(np.int8)
 
 
 def lewis_places(counts: Int8s, my_utilities: Int8s) -> tuple[NDArray[np.int64], Bools]:
@@ -115,12 +114,6 @@ def _merge(first: Beliefs, rows: NDArray[np.int64], second: Beliefs) -> Beliefs:
     types[rows], weights[rows] = 0, 0
     types[rows, :wide], weights[rows, :wide] = second
     return Beliefs(types, weights)
-
-
-def numbers_of(counts: Int8s, utilities: Int8s) -> NDArray[np.int64]:
-    """One number for each pool ``[B, 3]`` and its values, 3 or 6 a row: ``[B]``, ascending in their order."""
-    columns = np.concatenate([counts, utilities], axis=1, dtype=np.int64)
-    return columns @ _DIGITS ** np.arange(columns.shape[1])[::-1]
 
 
 @lru_cache(maxsize=1)

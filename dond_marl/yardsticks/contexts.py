@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import NotComputable
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, numbers_of
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.splits import grid
 from dond_marl.statistics import TEN
-from dond_marl.yardsticks.beliefs import beliefs, numbers_of
+from dond_marl.yardsticks.beliefs import beliefs
 
 Index = NDArray[np.int64]
 

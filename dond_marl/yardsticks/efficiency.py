@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.errors import InputError
-from dond_marl.scenarios.sources import Scenarios
+from dond_marl.scenarios.sources import Scenarios, numbers_of
 from dond_marl.seats import Bools, Doubles, Rows
 from dond_marl.splits import grid_size
 from dond_marl.statistics import TEN, points_of_ten, scenario_groups
-from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.solve import CACHED_CELLS, Measures, Solutions, measures, solve, split_scores
 
 TOLERANCE = 1e-9  # points; rounding of a mean over any number of games that we will play

@@ -41,10 +41,9 @@ import numpy as np
 
 from dond_marl.errors import InputError, quote
 from dond_marl.game import Disagree, as_integer
-from dond_marl.scenarios.space import Scenarios, lewis_space
+from dond_marl.scenarios.sources import Scenarios, lewis_space, numbers_of
 from dond_marl.seats import Doubles, Int8s
 from dond_marl.statistics import TEN
-from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.contexts import Index, split_numbers, splits_of
 
 Pair = tuple[float, float]  # of seat_0 and seat_1, or the bounds of one value

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from dond_marl.errors import NotComputable
 from dond_marl.game import MAX_VALUE, Act
+from dond_marl.scenarios.sources import numbers_of
 from dond_marl.seats import Doubles, Int8s, Partner, Turns, turns_after
 from dond_marl.splits import action_index
 from dond_marl.yardsticks.automata import HasPersonas, Persona
-from dond_marl.yardsticks.beliefs import Beliefs, numbers_of, partner_beliefs
+from dond_marl.yardsticks.beliefs import Beliefs, partner_beliefs
 from dond_marl.yardsticks.contexts import Index
 from dond_marl.yardsticks.replies import Probable
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dond_marl.scenarios.views import PARTS
+from dond_marl.scenarios.sources import PARTS
 from dond_marl.seats import Doubles, Rows
 from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups, worst_tenth_weights
 from league.bench.protocol import ALL, CONFIDENCE, HEADLINE, SLICES, Field

@@ -3,7 +3,7 @@
 Scenarios are all 5,295 of ``lewis``, each played in both seats. Where both players are deterministic that is every game
 that there is, and a figure has no error. Where chance is left every scenario is played several times with fresh noise;
 what is uncertain then is the noise alone. Networks play their likeliest act. The headline is taken on the scenarios
-with a view that is held out of training (:mod:`dond_marl.scenarios.views`).
+with a view that is held out of training (:mod:`dond_marl.scenarios.sources`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dond_marl.game import Rules
-from dond_marl.scenarios.sources import ScenarioSource, open_source
-from dond_marl.scenarios.views import HELD_OUT_SEED, PARTS, orbits, view_parts
+from dond_marl.scenarios.sources import HELD_OUT_SEED, PARTS, ScenarioSource, open_source, orbits, view_parts
 from dond_marl.seats import Bools, Rows
 from partners.rosters import members_hash
 
@@ -63,7 +62,7 @@ def lewis_field(sample: int | None = None) -> Field:
 @lru_cache(maxsize=4)
 def beyond_field(sample: int | None = None) -> Field:
     """Scenarios of pools and values that ``lewis`` does not hold, or ``sample`` of them: one slice, no references."""
-    from dond_marl.scenarios.views import beyond_lewis
+    from dond_marl.scenarios.sources import beyond_lewis
 
     table = beyond_lewis(BEYOND_SEED, min(sample or BEYOND, BEYOND))
     source = ScenarioSource("uniform", None, table, int(table.counts.max()))

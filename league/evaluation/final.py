@@ -19,8 +19,7 @@ import numpy as np
 from dond_marl.errors import NotComputable
 from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.scenarios.views import view_parts
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource, view_parts
 from dond_marl.seats import Doubles, Partner, expensive_to_query
 from dond_marl.statistics import Estimate, Estimates, mean_over_scenarios
 from dond_marl.yardsticks.adaptive import is_enumerable

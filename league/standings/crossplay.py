@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.scenarios.sources import Scenarios
-from dond_marl.scenarios.views import swapped_in_orbit
+from dond_marl.scenarios.sources import Scenarios, swapped_in_orbit
 from dond_marl.statistics import GROUPS, TEN, Estimate, mean_of_cells, rate, scenario_groups
 from dond_marl.yardsticks.solve import solve
 from league.standings.ratings import Payoffs, Shrunk, shrink

@@ -24,8 +24,7 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.records.files import write_atomically
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space
-from dond_marl.scenarios.views import PARTS, view_parts
+from dond_marl.scenarios.sources import PARTS, Scenarios, ScenarioSource, lewis_space, view_parts
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
 from dond_marl.yardsticks.best_response import OutOfReach, best_response_value, exact_by_answers
@@ -54,7 +53,7 @@ class Side(NamedTuple):
     how: str  # a few words for people
     low: float
     high: float
-    low_in: tuple[float, float, float]  # by :data:`~dond_marl.scenarios.views.PARTS`, of the responding seat
+    low_in: tuple[float, float, float]  # by :data:`~dond_marl.scenarios.sources.PARTS`, of the responding seat
     high_in: tuple[float, float, float]
     seconds: float  # of one core, to compute it
 

@@ -19,13 +19,12 @@ import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
-from dond_marl.scenarios.sources import Scenarios
+from dond_marl.scenarios.sources import Scenarios, numbers_of
 from dond_marl.seats import Bools, Doubles, Floats, Int8s, Partner, Rows, Turns
 from dond_marl.splits import action_count, grid_size
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, Pool, is_enumerable
 from dond_marl.yardsticks.automata import drawn_personas, personas_of
-from dond_marl.yardsticks.beliefs import numbers_of
 from dond_marl.yardsticks.contexts import Index, contexts_in
 from dond_marl.yardsticks.recognition import LEVELS
 from partners.mixture import Mixture, privileged_targets

@@ -1,17 +1,36 @@
-"""Random partners: their decisions are drawn anew on each turn."""
+"""Random partners: they draw their decisions anew on each turn, or err (quantal response, level-k, trembling hand).
+
+Those of bounded rationality assume that the partner accepts what a split leaves it with a probability equal to its
+expected share of that under the scenario prior; they infer nothing from its acts.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import factorial
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dond_marl.game import Act
-from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Turns, constant
+from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Partner, Traits, Turns, constant
 from dond_marl.splits import action_count, action_index, grid, grid_size, one_hot_probabilities
-from partners.parameters import Range, Share, check_order
-from partners.scripted.base import RandomPartner
+from partners.parameters import Range, Rationality, Share, check_number, check_order
+from partners.scripted.base import MemorylessPartner, RandomPartner
+from partners.scripted.bayesian import prior_values
+from partners.scripted.menu import (
+    WHOLE,
+    Menu,
+    distinct_games,
+    favourite,
+    menu,
+    own_share_of_offer,
+    own_shares,
+    probabilities_by_number,
+    shares_left,
+)
 from partners.scripted.offers import (
     answer,
     has_offer,
@@ -167,3 +186,173 @@ def _any_split(turns: Turns, max_count: int) -> Doubles:
     within = (grid(max_count) <= turns.counts[:, None]).all(axis=2)
     chance: Doubles = within / (turns.counts + 1.0).prod(axis=1)[:, None]
     return chance
+
+
+_STEPS = 1 << 10  # resolution of utilities, and of the weights of a mixture of levels
+
+
+@dataclass(frozen=True)
+class QuantalResponse(RandomPartner):
+    """Plays better acts more often, but not always: probabilities are logistic in expected worth.
+
+    Source: quantal response (McKelvey, Palfrey 1995, *Quantal response equilibria for normal form games*, section 2;
+    1998 for games in turns). AGREE is worth the share of its whole value in the offer. PROPOSE of a split is
+    worth that share with the chance that the partner takes the rest, which is the share that the partner is expected to
+    make of it, and ``hope`` otherwise, nothing where it has no further turn; an unanswerable offer is worth nothing.
+    The probability of an act is proportional to exp(``rationality`` * worth). It never plays INSIST, DISAGREE or END.
+
+    - ``rationality``: 0..100; 0: all acts equally often.
+    - ``hope``: 0..1, share of its whole value that it expects after a refusal.
+    """
+
+    rationality: Rationality = 15.0
+    hope: Share = 0.3
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row; its confidence is the probability of the decision."""
+        some, which = distinct_games(turns)
+        splits = menu(some)
+        claims, agrees = self._weights(turns, some, which, splits)
+        ends = claims.cumsum(axis=0)[:, which]
+        draw = turns.noise[:, 0] * (ends[-1] + agrees)
+        agree = (draw >= ends[-1]) & (agrees > 0)
+        place = np.minimum((ends <= draw).sum(axis=0), len(ends) - 1)
+        chance = np.where(agree, agrees, claims[place, which]) / (ends[-1] + agrees)
+        return Decisions(
+            np.where(agree, np.int8(Act.AGREE), np.int8(Act.PROPOSE)),
+            splits.items[:, place, which].T * ~agree[:, None],
+            chance.astype(np.float32),
+            constant(Cause.FREE, np.int8, turns.size),
+        )
+
+    def probs(self, turns: Turns, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
+        some, which = distinct_games(turns)
+        splits = menu(some)
+        claims, agrees = self._weights(turns, some, which, splits)
+        total = claims.sum(axis=0)[which] + agrees
+        proposed = probabilities_by_number(splits, claims, max_count)[which] / total[:, None]
+        return np.hstack([proposed, np.zeros_like(proposed), (agrees / total)[:, None], np.zeros((turns.size, 2))])
+
+    def _weights(self, turns: Turns, some: Turns, which: NDArray[np.int64], splits: Menu) -> tuple[Doubles, Doubles]:
+        """Unnormalised probabilities of claiming each split, ``[N, U]``, and of AGREE, ``[B]``."""
+        table = np.exp(self.rationality * np.arange(-_STEPS, _STEPS + 1) / _STEPS)
+        worths = np.where(splits.fits, self._worths(some, splits), -1)
+        best = worths.max(axis=0)
+        claims = table[_STEPS - (best - worths) * _STEPS // WHOLE] * splits.fits
+        agreeing = own_share_of_offer(turns)
+        agrees = table[_STEPS + (agreeing - best[which]) * _STEPS // WHOLE] * has_offer(turns)
+        return claims, agrees
+
+    def _worths(self, turns: Turns, splits: Menu) -> NDArray[np.int64]:
+        """The expected worth of claiming each split, ``[N, U]`` in 1 / 2**20 of its whole value."""
+        left = turns.rules.max_turns - turns.turns_taken
+        if left == 1:
+            return np.zeros(splits.fits.shape, dtype=np.int64)
+        taken_up = shares_left(turns, splits, prior_values(turns))
+        hope = round(self.hope * WHOLE) if left > 2 else 0
+        worths: NDArray[np.int64] = own_shares(splits, pool_worth(turns)) * taken_up + hope * (WHOLE - taken_up)
+        return worths // WHOLE
+
+
+@dataclass(frozen=True)
+class LevelK(MemorylessPartner):
+    """Reasons a few steps ahead, assuming that the partner reasons fewer.
+
+    Source: levels of reasoning (Stahl, Wilson 1995, *On players' models of other players*, section 2), mixed as in the
+    cognitive hierarchy (Camerer, Ho, Chong 2004, section II): a player of level k assumes others of levels 0 to
+    k - 1 in proportion to tau**h / h!. Level 0 accepts an offer with a probability equal to its share of it. A
+    higher level claims the split with the largest product of its own share and the probability that the lower levels
+    accept the rest, and accepts nothing below that product. It assumes that lower levels ask for as much as it would
+    itself at their level. On the last turn of all it takes anything worth a point.
+
+    - ``level``: 1..5, the steps of reasoning.
+    - ``tau``: more than 0, at most 100; the larger, the higher the levels that it assumes.
+    """
+
+    level: Annotated[int, Range(1, 5)] = 2
+    tau: Annotated[float, Range(0, 100, above=True)] = 1.5
+
+    def act(self, turns: Turns) -> Decisions:
+        some, which = distinct_games(turns)
+        splits = menu(some)
+        own, left = own_shares(splits, pool_worth(some)), shares_left(some, splits, prior_values(some))
+        taken_up = [left]  # in 1 / 2**20, by each level
+        for level in range(1, self.level + 1):
+            claim, value = favourite(splits, own * self._chance(taken_up))
+            worth = value // (WHOLE * _STEPS)
+            if level < self.level:
+                taken_up.append(np.where(left >= worth, WHOLE, 0))
+        enough = own_share_of_offer(turns) >= worth[which]
+        if turns.rules.max_turns - turns.turns_taken == 1:
+            enough |= offer_worth(turns) > 0
+        return answer(turns, enough, claim[which])
+
+    def _chance(self, taken_up: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """The probability that the lower levels accept what each split leaves, ``[N, B]`` in 1 / 2**30."""
+        weights = np.array([self.tau**level / factorial(level) for level in range(len(taken_up))])
+        shares = np.maximum(np.rint(weights / weights.sum() * _STEPS).astype(np.int64), 1)
+        total = shares[0] * taken_up[0]
+        for share, chance in zip(shares[1:], taken_up[1:], strict=True):
+            total = total + share * chance
+        chances: NDArray[np.int64] = total
+        return chances
+
+
+_TREMBLE_DRAW = -2  # the second but last uniform of a turn decides whether it trembles
+_BELOW_ONE = np.nextafter(1.0, 0.0)
+
+
+class Trembling:
+    """Plays as another partner, but now and then any legal act by mistake.
+
+    Source: the trembling hand (Selten 1975, *Reexamination of the perfectness concept for equilibrium points in
+    extensive games*, section 7): every act has a chance. A mistake is an act of ``random``, so that AGREE, DISAGREE and
+    END are as likely as all offers of one kind together. It has probabilities (``probs``) if ``of`` is deterministic or
+    has them, and the memory of ``of``. Its confidence is that of the intended act, so that mistakes do not show in a
+    hint.
+
+    - ``of``: an occupant.
+    - ``rate``: 0..1, the probability of a mistake.
+    """
+
+    def __init__(self, of: Spec | Partner = "heuristic", rate: float = 0.1) -> None:
+        check_number("rate", rate, 0, 1)
+        self.of, self.rate = seat_occupant(of), rate
+        self._name = of if isinstance(of, str) else repr(of)
+        if self.of.traits.deterministic or hasattr(self.of, "probs"):
+            self.probs = self._probs
+        if hasattr(self.of, "summary"):
+            self.summary = self.of.summary
+
+    def __repr__(self) -> str:
+        return f"Trembling(of={self._name!r}, rate={self.rate!r})"
+
+    @property
+    def traits(self) -> Traits:
+        return replace(self.of.traits, deterministic=False)
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row; it trembles by noise 6, of which the rest is passed on."""
+        draw = turns.noise[:, _TREMBLE_DRAW]
+        trembles = draw < self.rate
+        rest = np.where(trembles, 0.0, (draw - self.rate) / (1 - self.rate) if self.rate < 1 else 0.0)
+        noise = turns.noise.copy()
+        noise[:, _TREMBLE_DRAW] = np.clip(rest, 0.0, _BELOW_ONE)
+        intended, slip = self.of.act(turns._replace(noise=noise)), Random().act(turns)
+        return Decisions(
+            np.where(trembles, slip.act_type, intended.act_type),
+            np.where(trembles, slip.oA.T, intended.oA.T).T,
+            intended.confidence,
+            np.where(trembles, slip.cause, intended.cause),
+        )
+
+    def _probs(self, turns: Turns, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
+        if self.of.traits.deterministic:
+            intended = self.of.act(turns)
+            chances = one_hot_probabilities(intended.act_type, intended.oA, max_count)
+        else:
+            chances = self.of.probs(turns, max_count)  # type: ignore[attr-defined]
+        slips = Random().probs(turns, max_count)
+        return self.rate * slips + (1 - self.rate) * chances

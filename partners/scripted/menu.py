@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import MAX_COUNT
+from dond_marl.scenarios.sources import numbers_of
 from dond_marl.seats import Bools, Doubles, Int8s, Turns
 from dond_marl.splits import grid_size
-from dond_marl.yardsticks.beliefs import numbers_of
 from partners.scripted.offers import Points, offer_worth, pool_worth
 
 WHOLE = 1 << 20  # the whole of a share, where shares are whole numbers

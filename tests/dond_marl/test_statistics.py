@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source
-from dond_marl.scenarios.views import orbits
+from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, orbits
 from dond_marl.statistics import (
     GROUPS,
     Estimate,

@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 import yaml
 
-from dond_marl.scenarios.sources import SPLITS, TO_TRAIN_ON, Scenarios, ScenarioSource, open_source
-from dond_marl.scenarios.views import HELD_OUT_VIEWS, is_trainable, view_numbers
+from dond_marl.scenarios.sources import (
+    HELD_OUT_VIEWS,
+    SPLITS,
+    TO_TRAIN_ON,
+    Scenarios,
+    ScenarioSource,
+    is_trainable,
+    open_source,
+    view_numbers,
+)
 from experiments.distill import DistillConfig
 from experiments.hints import HintExperimentConfig
 from experiments.styles import StylesConfig

@@ -12,7 +12,7 @@ from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.space import lewis_space
+from dond_marl.scenarios.sources import lewis_space
 from dond_marl.splits import action_count, action_index
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.equilibria import Equilibrium, lewis_pools

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from dond_marl.game import ITEMS, SEATS, Action, State, Triple, rest, worth
 from dond_marl.records.record import GameRecord
 from dond_marl.records.transcript import describe_items
-from dond_marl.scenarios.space import pack
+from dond_marl.scenarios.sources import pack
 from league.display.game import Step, act_in_words, act_sentence, steps
 from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
 from league.display.svg.markup import Markup, points

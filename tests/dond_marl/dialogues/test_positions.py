@@ -15,8 +15,7 @@ from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import GameRecord
-from dond_marl.scenarios.sources import Scenarios
-from dond_marl.scenarios.views import HELD_OUT_VIEWS, view_numbers
+from dond_marl.scenarios.sources import HELD_OUT_VIEWS, Scenarios, view_numbers
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 REJECTS, ENDS = Rules(10, "rejects"), Rules(10)

@@ -11,14 +11,18 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
 from dond_marl.randomness import generator
-from dond_marl.scenarios.sources import ScenarioError, Scenarios, lewis_space, open_source, pack
-from dond_marl.scenarios.views import (
+from dond_marl.scenarios.sources import (
     HELD_OUT_SEED,
     HELD_OUT_VIEWS,
     PARTS,
+    ScenarioError,
+    Scenarios,
     beyond_lewis,
     is_trainable,
+    lewis_space,
+    open_source,
     orbits,
+    pack,
     view_numbers,
     view_parts,
 )

@@ -12,8 +12,7 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import lewis_space, pack
-from dond_marl.scenarios.space import Scenarios
+from dond_marl.scenarios.sources import Scenarios, lewis_space, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
 from dond_marl.yardsticks.automata import personas_of

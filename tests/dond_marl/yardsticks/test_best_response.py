@@ -12,8 +12,7 @@ from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
-from dond_marl.scenarios.sources import lewis_space, open_source, pack
-from dond_marl.scenarios.space import Scenarios
+from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.best_response import OutOfReach, best_response_value
 from dond_marl.yardsticks.contexts import contexts_in, prior_contexts, splits_of

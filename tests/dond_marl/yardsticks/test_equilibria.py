@@ -10,7 +10,7 @@ import pytest
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Rules, State, apply
 from dond_marl.randomness import generator
-from dond_marl.scenarios.space import lewis_space
+from dond_marl.scenarios.sources import lewis_space
 from dond_marl.yardsticks.contexts import splits_of
 from dond_marl.yardsticks.equilibria import SMALL, STORED, TEMPERATURES, Equilibrium, file_name, unpack
 

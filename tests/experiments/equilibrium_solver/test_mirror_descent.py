@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dond_marl.game import Scenario
-from dond_marl.scenarios.space import pack
+from dond_marl.scenarios.sources import pack
 from dond_marl.yardsticks.equilibria import lewis_pools, pools_of
 from experiments.equilibrium_solver.exploitability import memory_gains, nash_conv, total
 from experiments.equilibrium_solver.make_tables import escape

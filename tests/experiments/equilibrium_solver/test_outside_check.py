@@ -7,7 +7,7 @@ import pytest
 
 from dond_marl.game import Act, Scenario, State
 from dond_marl.randomness import generator
-from dond_marl.scenarios.space import pack
+from dond_marl.scenarios.sources import pack
 from dond_marl.splits import action_index
 from dond_marl.yardsticks.equilibria import pools_of
 from experiments.equilibrium_solver.exploitability import nash_conv

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from dond_marl.scenarios.sources import open_source
-from dond_marl.scenarios.views import PARTS
+from dond_marl.scenarios.sources import PARTS, open_source
 from league.bench.figures import Figures, noisy_mean
 from league.bench.protocol import ALL, HEADLINE, lewis_field
 from league.evaluation.matches import Repeated

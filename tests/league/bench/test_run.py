@@ -11,8 +11,7 @@ import torch
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source
-from dond_marl.scenarios.views import PARTS, view_parts
+from dond_marl.scenarios.sources import PARTS, open_source, view_parts
 from dond_marl.statistics import points_of_ten
 from league.bench.protocol import ALL, HEADLINE, beyond_field
 from league.bench.results import seal_row

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dond_marl.scenarios.space import Scenarios
-from dond_marl.scenarios.views import lewis_part
+from dond_marl.scenarios.sources import Scenarios, lewis_part
 from dond_marl.statistics import GROUPS, scenario_groups
 from league.rounds.gates import judge, level_of_test
 from league.settings.learners import Gate

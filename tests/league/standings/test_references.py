@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios.sources import lewis_space, open_source
-from dond_marl.scenarios.views import PARTS, view_parts
+from dond_marl.scenarios.sources import PARTS, lewis_space, open_source, view_parts
 from experiments.reference_values import reference_to, references_to_ship, ship_references
 from league.settings.read import parse
 from league.standings.references import (

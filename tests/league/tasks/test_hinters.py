@@ -5,7 +5,7 @@ from __future__ import annotations
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.space import lewis_space
+from dond_marl.scenarios.sources import lewis_space
 from league.settings.training import HintsConfig
 from league.tasks.hinters import describe_hints, hint_schedule
 

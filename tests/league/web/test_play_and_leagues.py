@@ -26,8 +26,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.records.record import InexactGame, RecordError, add_typed_words, from_json, record_of, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import DataError
-from dond_marl.scenarios.sources import open_source
-from dond_marl.scenarios.space import pack
+from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import HINT_WIDTH
 from dond_marl.statistics import points_of_ten
 from hints.providers import ExpertHinter

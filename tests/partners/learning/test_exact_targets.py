@@ -15,8 +15,7 @@ from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import ScenarioSource, open_source
-from dond_marl.scenarios.space import Scenarios, lewis_space
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, open_source
 from dond_marl.seats import Decisions, Partner, Turns
 from dond_marl.splits import action_count, action_index
 from dond_marl.statistics import points_of_ten

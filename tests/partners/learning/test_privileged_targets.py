@@ -15,8 +15,7 @@ from dond_marl.batch import GameBatch
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import Noise, rollout
-from dond_marl.scenarios.sources import open_source
-from dond_marl.scenarios.space import Scenarios
+from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Traits, decide
 from league.settings.training import Hyperparameters
 from partners.learning.experience import Experience, LearningSeat

@@ -12,7 +12,7 @@ from dond_marl.envs.turn import only_action, turn_for
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import Noise, rollout
-from dond_marl.scenarios.space import pack
+from dond_marl.scenarios.sources import pack
 from league.settings.read import load_config, parse
 from league.web.study.progress import StudyTable
 from league.web.study.settings import StudyConfig

@@ -10,8 +10,7 @@ from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Ending, IllegalAct, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source
-from dond_marl.scenarios.space import pack
+from dond_marl.scenarios.sources import open_source, pack
 from partners.llm.adapters.spoken import Manner, SpokenGame, rows
 from partners.llm.adapters.trl_tools import Negotiation
 from partners.llm.prompt import CORRECTIONS
