@@ -8,32 +8,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from dond_marl.batch import Games
-from dond_marl.seats import Doubles, Int8s
+from dond_marl.seats import Int8s
 from partners.judges.episodes import JUDGED, OTHER, describe_games, explain_label, worked_episodes
 from partners.judges.judge import EXAMPLES, JudgeReward, Verdict, count_verdicts
 from partners.judges.styles import Style, style_named
 from partners.llm.budget import Cost, Limits
 from partners.llm.cache import CachedClient, uncached_client
-from partners.llm.client import Client, Failure, ModelReply, Query, SetupError, Usage, query_all
-from partners.llm.local.client import LocalSettings
+from partners.llm.client import Client, Failure, ModelReply, Query, query_all
+from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, Reading, unwrap
 from partners.llm.service import ServiceSettings, select_settings, with_settings
 from partners.parameters import check_choice, check_whole_number
-
-if TYPE_CHECKING:
-    from partners.llm.local.files import Dtype
-    from partners.llm.local.key_values import KeyValueState
-    from partners.llm.local.model import LocalModel
 
 Provider = Literal["groq", "openai", "hf"]
 SYSTEM = (
@@ -48,8 +42,6 @@ TASK = (
 )
 NUDGE = "Your last reply did not begin with Yes or No. Begin with one of these two words."
 _NO_ACT = Legal((0, 0, 0), ())  # the question is not about an act
-_YES_NO = ("Yes", "No")
-_PREFIX_STEP = 32  # tokens: prefixes are cached in multiples of it, so that most calls share one; shorter ones are not
 _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)(\s*(?:/|\bor\b)\s*(?:yes|no)\b)?", re.IGNORECASE)
 
 
@@ -189,10 +181,14 @@ def llm_judge(
         raise ValueError("provider hf needs a model: the path of a folder with config.json and *.safetensors")
     if provider == "hf" and service.limits != Limits():
         raise ValueError("spending limits are for services; a model of provider hf costs time only")
-    local = YesNoClient(LocalSettings(model or "-", batch=batch, **select_settings(LocalSettings, settings)), SYSTEM)
+    local = LocalSettings(model or "-", batch=batch, **select_settings(LocalSettings, settings))
 
     def client() -> Client:
-        return service.with_cache(local if service.local else RemoteClient(service))
+        if not service.local:
+            return service.with_cache(RemoteClient(service))
+        from partners.llm.local.words import WordClient  # loads PyTorch
+
+        return service.with_cache(WordClient(_local_client(local), SYSTEM, ("Yes", "No")))
 
     return JudgeReward(LLMJudge(judged_style, client, examples, seed, re_asks, reading))
 
@@ -205,113 +201,6 @@ def _with_nudge(prompt: str, result: Verdict | Failure) -> str | None:
     return f"{prompt}\n\n{NUDGE}" if result is Verdict.NONE else None
 
 
-class YesNoClient:
-    """A :class:`partners.llm.client.Client` that replies ``Yes`` or ``No``, whichever a local model finds likelier.
-
-    The model is loaded for the first question, and nothing is sent anywhere. ``system`` is put before the prompt where
-    the model has a chat template. The common beginning of all prompts of a call is read once, and cached for the next
-    call. ``tally`` counts ``replies``, ``prompt_tokens`` and ``read_tokens``, the tokens that the model processed.
-    """
-
-    remote = False
-
-    def __init__(self, settings: LocalSettings, system: str) -> None:
-        self.settings, self.system = settings, system
-        self.tally: Counter[str] = Counter()
-        self._prefix: tuple[list[int], KeyValueState | None] = ([], None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The state without the cached prefix, which a copy reads again."""
-        return {**self.__dict__, "_prefix": ([], None)}
-
-    @cached_property
-    def identity(self) -> Mapping[str, object]:
-        """The SHA-256 of the model's files, wherever they are, and its instructions."""
-        from partners.llm.local.model import fingerprint
-
-        model, dtype = fingerprint(Path(self.settings.model).expanduser()), self.settings.dtype
-        identity = {"model": model, "system": self.system, "answers": list(_YES_NO)}
-        return identity if dtype == "auto" else {**identity, "dtype": dtype}
-
-    def complete(self, asks: Sequence[Query]) -> list[ModelReply]:
-        """``Yes`` or ``No`` to each prompt, with its probability. Raises :class:`SetupError`."""
-        prompts = [self._tokens(ask.prompt) for ask in asks]
-        likely = np.zeros(len(asks))
-        prefix = self._common_prefix(prompts)
-        order = sorted(range(len(asks)), key=lambda row: len(prompts[row]))
-        for start in range(0, len(order), self.settings.batch):
-            rows = order[start : start + self.settings.batch]
-            likely[rows] = self._yes_probability([prompts[row] for row in rows], prefix)
-        self.tally.update(replies=len(asks), prompt_tokens=sum(map(len, prompts)))
-        return [
-            ModelReply(
-                f"{_YES_NO[0] if yes > 0.5 else _YES_NO[1]}. ({max(yes, 1 - yes):.4f})", usage=Usage(len(prompt), 1)
-            )
-            for yes, prompt in zip(likely.tolist(), prompts, strict=True)
-        ]
-
-    @property
-    def _local(self) -> LocalModel:
-        return _load(self.settings.model, self.settings.device, self.settings.dtype)
-
-    @cached_property
-    def _answers(self) -> tuple[list[int], int, int]:
-        """The tokens that both words begin with, and the first tokens in which yes and no differ."""
-        space = "" if self._local.tokenizer.chat_template else " "  # a prompt ends with a colon, a chat with a new line
-        yes, no = self._local.encode([space + word for word in _YES_NO])
-        differ = [place for place, tokens in enumerate(zip(yes, no, strict=False)) if len(set(tokens)) == 2]
-        if not differ:
-            raise SetupError(f"the model {self.settings.model} writes yes and no with the same tokens; name another")
-        return yes[: differ[0]], yes[differ[0]], no[differ[0]]
-
-    def _tokens(self, prompt: str) -> list[int]:
-        if self._local.tokenizer.chat_template:
-            prompt = self._local.render_chat([{"role": "user", "content": f"{self.system}\n\n{prompt}"}])
-        tokens = [*self._local.encode([prompt])[0], *self._answers[0]]
-        longest = self._local.longest
-        if longest is not None and len(tokens) > longest:
-            raise SetupError(
-                f"the model {self.settings.model} reads at most {longest} tokens, and a judge's question takes "
-                f"{len(tokens)}: use fewer examples, or name another model"
-            )
-        return tokens
-
-    def _common_prefix(self, prompts: Sequence[list[int]]) -> tuple[int, KeyValueState | None]:
-        """The number of first tokens that all prompts share, and their state; 0 if too few to cache."""
-        from partners.llm.local.key_values import KeyValueState, allows_gaps, shares_prefixes
-
-        first, last = min(prompts, default=[]), max(prompts, default=[])  # tokens that these two share, all share
-        length = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
-        model = self._local.model
-        length -= length % _PREFIX_STEP
-        if not length or not shares_prefixes(model) or not allows_gaps(model, max(map(len, prompts))):
-            return 0, None
-        tokens, state = self._prefix
-        # Cut to this call's own length, so that answers do not depend on earlier calls.
-        if state is None or first[:length] != tokens:
-            tokens, state = first[:length], KeyValueState(model)
-            state.go_on([tokens])
-            self.tally["read_tokens"] += state.tokens
-            self._prefix = tokens, state
-        return len(tokens), state
-
-    def _yes_probability(self, prompts: Sequence[list[int]], prefix: tuple[int, KeyValueState | None]) -> Doubles:
-        """The probability of yes against no after each prompt, ``[B]``."""
-        import torch
-
-        from partners.llm.local.key_values import KeyValueState
-
-        _, yes, no = self._answers
-        length, state = prefix
-        fork = KeyValueState(self._local.model) if state is None else state.fork()
-        rest = [prompt[length:] for prompt in prompts]
-        logits = fork.go_on(rest, None if state is None else [0] * len(rest))[:, [yes, no]]
-        self.tally["read_tokens"] += fork.tokens
-        return torch.softmax(logits.double(), dim=1)[:, 0].cpu().numpy()
-
-
 @lru_cache(maxsize=1)  # judges of several styles and seeds share one model
-def _load(model: str, device: str, dtype: Dtype) -> LocalModel:
-    from partners.llm.local.model import load_model
-
-    return load_model(model, device=device, dtype=dtype)
+def _local_client(settings: LocalSettings) -> LocalClient:
+    return LocalClient(settings)

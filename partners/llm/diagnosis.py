@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,17 +26,11 @@ from dond_marl.yardsticks.beliefs import partner_beliefs
 from dond_marl.yardsticks.recognition import recognize
 from partners.best_response import BestResponse
 from partners.llm.cache import CachedClient
-from partners.llm.client import Client, Failure, ModelReply, Query, Usage, query_all
-from partners.llm.local.client import LocalClient
+from partners.llm.client import Client, Failure, ModelReply, Query, query_all
 from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.prompt import Template
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, unwrap
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from partners.llm.local.key_values import KeyValueState
 
 ITEM_NAMES = ("books", "hats", "balls")
 QUESTION = Template(
@@ -50,7 +43,6 @@ QUESTION = Template(
 SYSTEM = "You watch a bargaining game. Reply with one JSON object on a single line and nothing else."
 _NO_ACT = Legal((0, 0, 0), ())  # the question is not about an act
 _TOLERANCE = 0.02  # of the sum of three probabilities
-_BATCH = 8  # prompts of a local model
 _ANSWER_START = "The type is"
 
 
@@ -168,71 +160,15 @@ def belief_client(player: LLMPartner) -> Client:
     it after use.
     """
     if isinstance(player, LocalLLMPartner):
-        return WordProbabilityClient(player.local, SYSTEM, ITEM_NAMES)
+        from partners.llm.local.words import WordClient  # loads PyTorch
+
+        return WordClient(player.local, SYSTEM, ITEM_NAMES, _ANSWER_START)
     cached = player.client if isinstance(player.client, CachedClient) else None
     client = player.client if cached is None else cached.client
     if not isinstance(client, RemoteClient):
         return client
     remote = RemoteClient(replace(client.settings, system=SYSTEM, structure="text"), budget=client.budget)
     return remote if cached is None else CachedClient(remote, cached.cache, cached.mode)
-
-
-class WordProbabilityClient:
-    """A :class:`partners.llm.client.Client` that replies with the exact probability of each of a few ``words``.
-
-    A reply is one line of JSON. All tokens of a word count, and the probabilities of the words are scaled to sum to 1.
-    """
-
-    remote = False
-
-    def __init__(self, local: LocalClient, system: str, words: Sequence[str]) -> None:
-        self.local, self.system, self.words = local, system, tuple(words)
-        self.tally: Counter[str] = Counter()
-
-    @property
-    def identity(self) -> Mapping[str, object]:
-        return {**self.local.identity, "system": self.system, "answers": list(self.words)}
-
-    def complete(self, queries: Sequence[Query]) -> list[ModelReply]:
-        """One reply per query, in order. Raises :class:`SetupError`."""
-        import torch
-
-        from partners.llm.local.key_values import KeyValueState
-
-        local = self.local.load()
-        words = local.encode([f" {word}" for word in self.words])
-        texts = []
-        for query in queries:
-            text = f"{self.system}\n\n{query.prompt}"
-            chat = bool(local.tokenizer.chat_template)
-            texts.append(local.render_chat([{"role": "user", "content": text}]) if chat else text)
-        prompts = local.encode([f"{text}{_ANSWER_START}" for text in texts])
-        replies = []
-        for start in range(0, len(queries), _BATCH):
-            batch = prompts[start : start + _BATCH]
-            state = KeyValueState(local.model)
-            chances = torch.softmax(_word_log_probs(state, state.go_on(batch), words), dim=1).cpu().numpy()
-            for prompt, row in zip(batch, chances, strict=True):
-                line = json.dumps(dict(zip(self.words, np.round(row, 6).tolist(), strict=True)))
-                replies.append(ModelReply(line, usage=Usage(len(prompt), 1)))
-        self.tally.update(replies=len(queries), prompt_tokens=sum(map(len, prompts)))
-        return replies
-
-
-def _word_log_probs(state: KeyValueState, logits: Tensor, words: Sequence[Sequence[int]]) -> Tensor:
-    """Log-probability of each word, as tokens, after the texts of ``state``, ``[R, words]``; ``logits[R, V]``."""
-    import torch
-
-    rows, totals = list(range(len(logits))), []
-    for tokens in words:
-        after, here = state.fork(), logits
-        total = torch.zeros(len(logits), dtype=torch.float64, device=logits.device)
-        for place, token in enumerate(tokens):
-            total += here.double().log_softmax(dim=1)[:, token]
-            if place + 1 < len(tokens):
-                here = after.go_on([[token]] * len(rows), rows)
-        totals.append(total)
-    return torch.stack(totals, dim=1)
 
 
 def _pool_value(state: State) -> int:

@@ -140,7 +140,8 @@ class LocalClient:
                 dtype=settings.dtype,
                 adapter=settings.adapter,
             )
-            self._prefixes = PrefixCache(self._model, self.openings, self.tally)
+            prefixes = self._model.common_prefixes(self.openings)
+            self._prefixes = PrefixCache(self._model.model, prefixes, self.tally)
         return self._model
 
     def complete(self, queries: Sequence[Query]) -> list[ModelReply]:
@@ -228,12 +229,7 @@ class LocalClient:
         model = self.load()
         prompts = model.prompts([query.prompt for query in queries])
         lines = [self._legal_lines(model, query.legal) for query in queries]
-        most = max(_text_lengths(prompts, lines), default=0)
-        if model.longest is not None and most > model.longest:
-            raise SetupError(
-                f"the model {model.source} reads at most {model.longest} tokens, and a prompt with its reply takes "
-                f"{most}: lower history_cap, use a shorter prompt, or another model"
-            )
+        model.check_length(max(_text_lengths(prompts, lines), default=0))
         return model, prompts, lines
 
     def _batches(self, prompts: list[list[int]], longest: Sequence[int]) -> Iterator[Batch]:

@@ -51,16 +51,15 @@ class PrefixCache:
     """Makes batches of prompts, and reads the beginnings that many prompts share once.
 
     A prompt of the shipped template has the same first hundreds of tokens in every position; reading them each time
-    would take most of the time. Only tokens decide: a prompt whose tokens do not begin with those of an opening, or
-    whose model needs texts without a gap, is read from its start. ``tally`` counts ``read_tokens``.
+    would take most of the time. A prompt that begins with none of the ``prefixes`` (tokens), or whose model needs texts
+    without a gap, is read from its start. ``tally`` counts ``read_tokens``.
     """
 
-    def __init__(self, local: LocalModel, openings: Sequence[str], tally: Counter[str]) -> None:
-        self._model, self._tally = local.model, tally
-        self._states: dict[tuple[int, ...], KeyValueState | None] = {}  # None until it is needed
-        if openings and shares_prefixes(local.model):
-            prefixes = local.common_prefixes(openings)
-            self._states = dict.fromkeys(tuple(tokens) for tokens in prefixes if len(tokens) >= _MIN_PREFIX)
+    def __init__(self, model: PreTrainedModel, prefixes: Sequence[Sequence[int]], tally: Counter[str]) -> None:
+        self._model, self._tally = model, tally
+        long = [tuple(tokens) for tokens in prefixes if len(tokens) >= _MIN_PREFIX]
+        shared = long if long and shares_prefixes(model) else []
+        self._states: dict[tuple[int, ...], KeyValueState | None] = dict.fromkeys(shared)  # None until it is needed
 
     def batches(self, prompts: Sequence[list[int]], longest: Sequence[int], size: int) -> Iterator[Batch]:
         """Batches of at most ``size`` prompts of one prefix and about one length.

@@ -37,11 +37,14 @@ class LocalModel:
     tokenizer: PreTrainedTokenizerBase
     source: str  # its name in messages
 
-    @cached_property
-    def longest(self) -> int | None:
-        """The most tokens of a text, ``None`` if its config names no limit."""
+    def check_length(self, tokens: int) -> None:
+        """Raise :class:`SetupError` if the model reads fewer than these ``tokens``, of a prompt with its reply."""
         longest = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
-        return int(longest) if longest else None
+        if longest and tokens > longest:
+            raise SetupError(
+                f"the model {self.source} reads at most {longest} tokens, and a prompt with its reply takes {tokens}: "
+                "lower history_cap or examples, use a shorter prompt, or another model"
+            )
 
     def encode(self, texts: list[str]) -> list[list[int]]:
         """Texts as tokens, nothing added."""
@@ -67,12 +70,7 @@ class LocalModel:
         The text after an opening may change the tokens of its last characters: those are left out. The caller must
         still compare them with the tokens of the whole prompt.
         """
-        prefixes = []
-        for opening in openings:
-            first, *others = self.prompts([opening + more for more in _FOLLOWING])
-            shared = min(_common_length(first, second) for second in others)
-            prefixes.append(first[:shared])
-        return prefixes
+        return [common_beginning(self.prompts([opening + more for more in _FOLLOWING])) for opening in openings]
 
     def _chat(self, text: str) -> str:
         user = {"role": "user", "content": text if self._has_system_message else f"{SYSTEM}\n\n{text}"}
@@ -180,10 +178,11 @@ def fingerprint(source: str | Path) -> str:
     return digest.hexdigest()
 
 
-def _common_length(first: Sequence[int], second: Sequence[int]) -> int:
-    """The number of tokens that two texts have in common at the beginning."""
-    both = min(len(first), len(second))
-    return next((place for place in range(both) if first[place] != second[place]), both)
+def common_beginning(texts: Sequence[list[int]]) -> list[int]:
+    """The tokens that all ``texts`` begin with."""
+    first, last = min(texts), max(texts)  # tokens that these two share, all share
+    differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    return first[: next(differ, len(first))]
 
 
 def _reason(error: Exception) -> str:

@@ -19,8 +19,9 @@ from league.display.evaluation import diagnosis_section
 from league.evaluation.diagnosis import diagnose
 from league.evaluation.matches import Terms, score
 from partners.llm.client import ModelReply, Query
-from partners.llm.diagnosis import ITEM_NAMES, SYSTEM, WordProbabilityClient, act_values_against
+from partners.llm.diagnosis import ITEM_NAMES, SYSTEM, act_values_against
 from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.words import WordClient
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
 from partners.llm.service import ServiceSettings
@@ -136,19 +137,22 @@ def test_local_model_states_probabilities(tmp_path):
     """As likely as the whole word is after the question; a second batch-mate changes nothing."""
     local = LocalClient(LocalSettings(str(tiny_model(tmp_path / "model"))))
     client, asks = (
-        WordProbabilityClient(local, "You watch.", ITEM_NAMES),
+        WordClient(local, "You watch.", ITEM_NAMES, "The type is"),
         [Query("Pool 1,2,3.", None), Query("Pool 4,1,1. Longer.", None)],
     )
     first, _ = (json.loads(reply.text) for reply in client.complete(asks))
     assert first == pytest.approx(json.loads(client.complete(asks[:1])[0].text), abs=2e-6)
     read, chances = local.load(), []
-    (prompt,) = read.encode(["You watch.\n\nPool 1,2,3.The type is"])
+    (prompt,) = read.encode(["Pool 1,2,3.The type is"])
     for word in ITEM_NAMES:
         (tokens,) = read.encode([f" {word}"])
         with torch.inference_mode():
             logits = read.model(torch.tensor([[*prompt, *tokens]])).logits[0, len(prompt) - 1 : -1]
         chances.append(float(logits.log_softmax(dim=1)[range(len(tokens)), tokens].sum().exp()))
-    assert list(first.values()) == pytest.approx([chance / sum(chances) for chance in chances], abs=1e-4)
+    assert [first[word] for word in ITEM_NAMES] == pytest.approx(
+        [chance / sum(chances) for chance in chances], abs=1e-4
+    )
+    assert list(first.values()) == sorted(first.values(), reverse=True)
 
 
 def test_the_command_prints_and_writes_it(tmp_path, capsys):

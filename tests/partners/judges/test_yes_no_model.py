@@ -2,69 +2,38 @@
 
 from __future__ import annotations
 
-import pickle
-import re
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from dond_marl.statistics import points_of_ten
 from partners.judges.episodes import describe_games, scripted_games
-from partners.judges.judge import Verdict
-from partners.judges.language_model import YesNoClient, llm_judge, prompt_header, question, read_verdict
+from partners.judges.language_model import llm_judge, prompt_header, question, read_verdict
 from partners.judges.styles import Style
 from partners.learning.rewards import reward_of
-from partners.llm.client import Client, Query, SetupError
-from partners.llm.local.client import LocalSettings
+from partners.llm.client import Client, ModelReply, Query, SetupError
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.words import WordClient
 from partners.llm.reply import Legal
-from tests.tiny_models import CHAT as LLAMA_CHAT
-from tests.tiny_models import tiny_model
+from tests.tiny_models import CHAT, tiny_model
 
 torch.set_num_threads(1)
 LEGAL = Legal((0, 0, 0), ())
-CHAT = (
-    "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
-)
 
 
-def yes_no(folder: Path, system: str = "system", **settings) -> YesNoClient:
-    return YesNoClient(LocalSettings(str(folder), **{"batch": 8, **settings}), system)
+def yes_no(folder: Path, system: str = "system", words=("Yes", "No"), **settings) -> WordClient:
+    return WordClient(LocalClient(LocalSettings(str(folder), **{"batch": 8, **settings})), system, words)
 
 
-def make(folder: Path, *, positions: int = 4096, chat: str | None = None) -> Path:
-    """A tiny model with weights of a fixed seed, one token per byte."""
-    from tokenizers import Tokenizer, decoders, pre_tokenizers
-    from tokenizers.models import BPE
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(BPE({letter: place for place, letter in enumerate(letters)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=letters[0])
-    fast.chat_template = chat
-    fast.save_pretrained(folder)
-    config = GPT2Config(
-        vocab_size=256, n_positions=positions, n_embd=16, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0
-    )
-    model = GPT2LMHeadModel(config)
-    drawn = np.random.default_rng(3)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(torch.from_numpy(drawn.normal(0, 0.7, tuple(parameter.shape))))
-    model.save_pretrained(folder)
-    return folder
+@pytest.fixture(scope="module", params=[None, CHAT], ids=["plain", "chat"])
+def folder(tmp_path_factory, request) -> Path:
+    return tiny_model(tmp_path_factory.mktemp("model"), chat=request.param)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    return make(tmp_path_factory.mktemp("model"))
-
-
-def asks(number: int = 12) -> list[Query]:
+def asks(number: int = 9) -> list[Query]:
     beginning = prompt_header(Style.STUBBORN, 1)
     return [
         Query(question(beginning, text, Style.STUBBORN, 1), LEGAL)
@@ -72,40 +41,46 @@ def asks(number: int = 12) -> list[Query]:
     ]
 
 
-def yes_by_hand(client: YesNoClient, prompt: str) -> float:
-    """Read one prompt alone, with nothing filled up."""
-    read = client._local
-    (tokens,) = read.encode([prompt + " "])
-    logits = read.model(torch.tensor([tokens])).logits[0, -1].double()
-    yes, no = read.encode(["Y", "N"])
-    return float(torch.softmax(logits[[yes[0], no[0]]], dim=0)[0].detach())
+def probability(reply: ModelReply) -> float:
+    return json.loads(reply.text)["Yes"]
+
+
+def yes_by_hand(client: WordClient, prompt: str) -> float:
+    """Read one prompt with each word, alone."""
+    read, chances = client.local.load(), []
+    if read.tokenizer.chat_template:
+        prompt = read.render_chat([{"role": "user", "content": f"{client.system}\n\n{prompt}"}])
+    (tokens,) = read.encode([prompt])
+    for word in ("Yes", "No"):
+        (spelled,) = read.encode([word if read.tokenizer.chat_template else f" {word}"])
+        with torch.inference_mode():
+            logits = read.model(torch.tensor([[*tokens, *spelled]])).logits[0, len(tokens) - 1 : -1].double()
+        chances.append(float(logits.log_softmax(dim=1)[range(len(spelled)), spelled].sum().exp()))
+    return chances[0] / sum(chances)
 
 
 def test_yes_no_replies_do_not_depend_on_the_batch(folder):
-    client = yes_no(folder, "system", batch=5)
-    assert isinstance(client, Client)
-    replies = client.complete(asks())
+    together, alone = yes_no(folder, batch=5), yes_no(folder)
+    assert isinstance(together, Client)
+    replies = together.complete(asks())
+    assert together.complete([]) == []
     for ask, reply in zip(asks(), replies, strict=True):
-        yes = yes_by_hand(client, ask.prompt)
+        yes = yes_by_hand(together, ask.prompt)
+        assert probability(reply) == pytest.approx(yes, abs=1e-4)
+        assert probability(alone.complete([ask])[0]) == pytest.approx(yes, abs=1e-4)
         assert read_verdict(reply.text) == (yes > 0.5)
-        assert float(re.search(r"\((.*)\)", reply.text)[1]) == pytest.approx(max(yes, 1 - yes), abs=2e-4)
-        assert reply.usage == (len(client._local.encode([ask.prompt])[0]) + 1, 1)
-    assert yes_no(folder, "system", batch=1).complete(asks()[::-1]) == replies[::-1]
-    assert client.tally["replies"] == 12 and client.tally["prompt_tokens"] == sum(r.usage[0] for r in replies)
-    assert client.complete([]) == []
+    assert together.tally["replies"] == 9
+    assert together.tally["prompt_tokens"] == alone.tally["prompt_tokens"] == alone.tally["read_tokens"]
+    assert together.tally["read_tokens"] < 0.5 * together.tally["prompt_tokens"], "the common beginning is read once"
 
 
-def test_yes_no_chat_template(tmp_path):
-    client = yes_no(make(tmp_path, chat=CHAT), "You judge.")
-    (tokens,) = [client._tokens("Well?")]
-    assert client._local.tokenizer.decode(tokens) == "<user>You judge.\n\nWell?<a>"
-    assert read_verdict(client.complete([Query("Well?", LEGAL)])[0].text) is not Verdict.NONE
-
-
-def test_yes_no_identity(folder, tmp_path):
-    elsewhere = make(tmp_path / "moved")
-    assert yes_no(folder, "s").identity == yes_no(elsewhere, "s").identity
-    assert yes_no(folder, "t").identity != yes_no(elsewhere, "s").identity
+def test_identity_covers_model_system_and_words(folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    identity = yes_no(folder).identity
+    assert identity == yes_no(tmp_path).identity
+    others = yes_no(folder, "other"), yes_no(folder, words=("Yes",)), yes_no(folder, dtype="float32")
+    assert all(other.identity != identity for other in others)
 
 
 def test_yes_no_judge_records_and_replays(folder, tmp_path):
@@ -119,18 +94,19 @@ def test_yes_no_judge_records_and_replays(folder, tmp_path):
         assert reward.judge.tally["cache_hits"] == (10 if mode == "replay" else 0)
         assert reward.judge.tally["yes"] + reward.judge.tally["no"] == 10
         reward.judge.close()
-    assert (pays[0] == pays[1]).all() and set(pays[0].ravel().tolist()) <= {0.0, 10.0}
+    assert np.array_equal(*pays) and set(pays[0].ravel().tolist()) <= {0.0, 10.0}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "provider hf needs a model"),
-        ({"model": "x", "base_url": "http://127.0.0.1/v1"}, "no other takes one"),
-        ({"model": "x", "max_usd": 1.0, "prompt_price": 1, "completion_price": 1}, "costs time only"),
-        ({"model": "x", "batch": 0}, "batch must be"),
-        ({"model": "x", "max_tokens": 3}, "max_tokens must be"),
-        ({"model": " "}, "model must be"),
+        ({}, "provider hf"),
+        ({"model": "x", "base_url": "http://127.0.0.1/v1"}, "base_url"),
+        ({"model": "x", "max_usd": 1.0, "prompt_price": 1, "completion_price": 1}, "spending"),
+        ({"model": "x", "batch": 0}, "batch"),
+        ({"model": "x", "max_tokens": 3}, "max_tokens"),
+        ({"model": " "}, "model"),
+        ({"model": "x", "dtype": "int8"}, "dtype"),
     ],
 )
 def test_invalid_local_judge_settings(options, message):
@@ -140,37 +116,14 @@ def test_invalid_local_judge_settings(options, message):
 
 def test_missing_or_too_small_model(tmp_path):
     games = scripted_games(4, 2)
-    gone = llm_judge("stubborn", provider="hf", model=str(tmp_path / "gone"))
-    with pytest.raises(SetupError, match="no model folder") as error:
-        gone.judge.verdicts(games, 0)
-    assert "\n" not in str(error.value)
-    small = llm_judge("stubborn", provider="hf", model=str(make(tmp_path / "small", positions=64)))
-    with pytest.raises(SetupError, match="64 tokens"):
-        small.judge.verdicts(games, 0)
+    small = tiny_model(tmp_path / "small", max_position_embeddings=64)
+    for model, why in ((tmp_path / "gone", "gone"), (small, "64")):
+        judge = llm_judge("stubborn", provider="hf", model=str(model)).judge
+        with pytest.raises(SetupError, match=why) as error:
+            judge.verdicts(games, 0)
+        assert "\n" not in str(error.value)
 
 
-def test_yes_no_prefix_cache(tmp_path):
-    """A Llama with byte-pair tokens, a chat template and weights in bfloat16, as people have on their disks."""
-    folder = tiny_model(tmp_path / "model", chat=LLAMA_CHAT)
-    kept = {name: value.bfloat16() for name, value in load_file(folder / "model.safetensors").items()}
-    save_file(kept, folder / "model.safetensors", {"format": "pt"})
-    together, alone = (yes_no(folder, "system", batch=4, dtype="float32") for _ in range(2))
-    asked = asks(9)
-    replies = together.complete(asked)
-    for one, other in zip(replies, [alone.complete([ask])[0] for ask in asked], strict=True):
-        sure = [float(re.search(r"\((.*)\)", reply.text)[1]) for reply in (one, other)]
-        assert sure[0] == pytest.approx(sure[1], abs=2e-4)
-    assert together.tally["prompt_tokens"] == alone.tally["prompt_tokens"] == alone.tally["read_tokens"]
-    assert together.tally["read_tokens"] < 0.5 * together.tally["prompt_tokens"]
-    read = together.tally["read_tokens"]
-    assert together.complete(asked[:4]) and together.tally["read_tokens"] - read < 0.5 * read, "it was kept"
-    used, fresh = (yes_no(folder, "system", batch=4) for _ in range(2))
-    used.complete(asked)
-    assert used.complete(asked[:2]) == fresh.complete(asked[:2]), "an answer knows no earlier call"
-    assert used._prefix[0] == fresh._prefix[0]
-    sent = pickle.dumps(together)
-    assert len(sent) < 2_000, "without what was kept"
-    assert pickle.loads(sent).complete(asked[:1]) == alone.complete(asked[:1])
-    assert together.identity != yes_no(folder, "system").identity
-    with pytest.raises(ValueError, match="auto, float32"):
-        yes_no(folder, "system", dtype="int8")
+def test_words_of_equal_tokens_are_refused(folder):
+    with pytest.raises(SetupError, match="same tokens"):
+        yes_no(folder, words=("Yes", "Yes")).complete(asks(1))
