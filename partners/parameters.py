@@ -6,7 +6,7 @@ The fields of a dataclass may declare their ranges, as in ``floor: Share = 0.5``
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated, NamedTuple, get_args, get_type_hints
 
@@ -26,13 +26,16 @@ PointsOfTen = Annotated[float, Range(0, 10)]
 Rationality = Annotated[float, Range(0, 100)]  # 0: any act is as likely as any other
 
 
-def check_fields(parameters: Hashable) -> None:
+def check_fields(parameters: object) -> None:
     """Every field of a dataclass must be in its declared range. Raises :class:`ValueError`.
 
-    ``name: Annotated[float, Range(low, high)]`` declares numbers, ``Annotated[int, Range(low, high)]`` whole numbers.
+    ``name: Annotated[float, Range(low, high)]`` declares numbers, ``Annotated[int, Range(low, high)]`` whole numbers;
+    with ``| None`` a field may also be ``None``.
     """
-    for name, kind, (low, high, above) in _declared_ranges(type(parameters)):
+    for name, kind, (low, high, above), optional in _declared_ranges(type(parameters)):  # type: ignore[arg-type]  # types are hashable
         value = getattr(parameters, name)
+        if optional and value is None:
+            continue
         if kind is int:
             check_whole_number(name, value, int(low), int(high))
         else:
@@ -40,10 +43,14 @@ def check_fields(parameters: Hashable) -> None:
 
 
 @lru_cache(maxsize=256)
-def _declared_ranges(kind: type) -> list[tuple[str, type, Range]]:
-    """The name, type and range of each field that declares one."""
-    hints = {name: get_args(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
-    return [(name, hint[0], hint[1]) for name, hint in hints.items() if len(hint) > 1 and isinstance(hint[1], Range)]
+def _declared_ranges(kind: type) -> list[tuple[str, type, Range, bool]]:
+    """The name, type and range of each field that declares one, and whether it may be ``None``."""
+    declared = []
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        for part in (hint, *get_args(hint)):  # itself, or the first part of ``... | None``
+            ranges = [mark for mark in getattr(part, "__metadata__", ()) if isinstance(mark, Range)]
+            declared += [(name, get_args(part)[0], allowed, part is not hint) for allowed in ranges]
+    return declared
 
 
 def check_order(parameters: object, least: str, most: str) -> None:

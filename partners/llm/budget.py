@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from partners.parameters import check_number, check_whole_number
-
 _PICO = 10**12  # money is counted in whole millionths of a millionth of a dollar: sums of floats drift
 _PRICES = Path(__file__).with_name("prices.json")
 _HOSTS = {"api.groq.com": "groq", "api.openai.com": "openai"}
@@ -28,14 +26,10 @@ _HOSTS = {"api.groq.com": "groq", "api.openai.com": "openai"}
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Prices of tokens, in US dollars per million. Raises ``ValueError``."""
+    """Prices of tokens, in US dollars per million."""
 
     prompt: float = 0.0
     completion: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_number("the price of prompt tokens", self.prompt, 0)
-        check_number("the price of completion tokens", self.completion, 0)
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> Cost:
         """The cost of one request with so many tokens."""
@@ -63,7 +57,7 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper limits of a budget, ``None`` for no limit. Raises ``ValueError``.
+    """Upper limits of a budget, ``None`` for no limit.
 
     ``seconds``: wall-clock time spent waiting for models; requests in flight together count once.
     """
@@ -72,14 +66,6 @@ class Limits:
     tokens: int | None = None
     usd: float | None = None
     seconds: float | None = None
-
-    def __post_init__(self) -> None:
-        for name, most in (("requests", self.requests), ("tokens", self.tokens)):
-            if most is not None:
-                check_whole_number(f"the limit of {name}", most, 0, 10**15)
-        for name, amount in (("usd", self.usd), ("seconds", self.seconds)):
-            if amount is not None:
-                check_number(f"the limit of {name}", amount, 0)
 
 
 class Budget:

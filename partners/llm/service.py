@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
 from dond_marl.errors import quote
@@ -20,7 +20,7 @@ from partners.llm.budget import Limits, Price
 from partners.llm.cache import CachedClient, CacheError, Mode, ReplyCache
 from partners.llm.client import Client
 from partners.llm.prompt import SYSTEM
-from partners.parameters import check_choice, check_number, check_whole_number
+from partners.parameters import Range, check_choice, check_fields, check_number
 
 GROQ_URL = "https://api.groq.com/openai/v1"
 GROQ_KEY = "GROQ_API_KEY"
@@ -34,17 +34,11 @@ _BRIEF: dict[str, dict[str, Any]] = {
 }
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
+PerMinute = Annotated[int, Range(1, 10**9)]
+Count = Annotated[int, Range(0, 10**15)]
+NonNegative = Annotated[float, Range(0)]
 Provider = Literal["auto", "groq", "openai", "hf"]
-Structure = Literal[
-    "auto",
-    "json_schema",
-    "json_object_schema",
-    "json_schema_field",
-    "structured_outputs",
-    "guided_json",
-    "json_object",
-    "text",
-]
+Structure = Literal["auto", "json_schema", "json_object_schema", "json_object", "text"]
 
 
 @dataclass(frozen=True)
@@ -98,26 +92,26 @@ class ServiceSettings:
     model: str | None = None
     base_url: str | None = None
     key_env: str | None = None
-    temperature: float = 0.0
-    max_tokens: int = 1024
+    temperature: Annotated[float, Range(0, 2)] = 0.0
+    max_tokens: Annotated[int, Range(16, 100_000)] = 1024
     structure: Structure = "auto"
     extra: Mapping[str, Any] | None = None
-    in_flight: int = 32
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    max_requests: int | None = None
-    max_total_tokens: int | None = None
-    max_usd: float | None = None
-    max_seconds: float | None = None
-    prompt_price: float | None = None
-    completion_price: float | None = None
+    in_flight: Annotated[int, Range(1, 1000)] = 32
+    requests_per_minute: PerMinute | None = None
+    tokens_per_minute: PerMinute | None = None
+    max_requests: Count | None = None
+    max_total_tokens: Count | None = None
+    max_usd: NonNegative | None = None
+    max_seconds: NonNegative | None = None
+    prompt_price: NonNegative | None = None
+    completion_price: NonNegative | None = None
     cache: str | Path | None = None
     cache_mode: Mode = "off"
     system: str = SYSTEM
-    timeout_s: float = 60.0
+    timeout_s: Annotated[float, Range(0, 86_400, above=True)] = 60.0
     deadline_s: float | None = None
-    max_attempts: int = 4
-    breaker_after: int = 5
+    max_attempts: Annotated[int, Range(1, 100)] = 4
+    breaker_after: Annotated[int, Range(1, 1000)] = 5
 
     def __post_init__(self) -> None:
         provider, url = self.provider, self.base_url
@@ -145,18 +139,9 @@ class ServiceSettings:
             # A key given in place of a name must not be quoted.
             raise ValueError("key_env must be the name of an environment variable, not the key itself")
         check_choice("structure", self.structure, get_args(Structure))
-        check_number("temperature", self.temperature, 0, 2)
-        check_whole_number("max_tokens", self.max_tokens, 16, 100_000)
-        check_whole_number("in_flight", self.in_flight, 1, 1000)
-        for name in ("requests_per_minute", "tokens_per_minute"):
-            if getattr(self, name) is not None:
-                check_whole_number(name, getattr(self, name), 1, 10**9)
-        check_whole_number("max_attempts", self.max_attempts, 1, 100)
-        check_whole_number("breaker_after", self.breaker_after, 1, 1000)
-        check_number("timeout_s", self.timeout_s, 0, 86_400, above=True)
+        check_fields(self)
         if self.deadline_s is not None:
             check_number("deadline_s", self.deadline_s, self.timeout_s, 10 * 86_400)
-        _ = self.limits, self.price  # they check themselves
 
     @property
     def local(self) -> bool:

@@ -1,6 +1,6 @@
 r"""Query a language model on a few positions, and show its raw replies, how they are parsed, and their cost.
 
-A server is also probed for its modes of structured output and its rate limits. With --config, estimate the requests of
+A server is also probed for its modes of structured output. With --config, estimate the requests of
 a league and their time at this model's speed. With --free, measure how often the unconstrained replies of a model on
 this machine are legal acts.
 
@@ -45,7 +45,6 @@ from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.remote.chat import STRUCTURES
 from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.failures import duration_text
-from partners.llm.remote.limiter import RateLimits
 from partners.llm.reply import LegalReply
 from partners.llm.service import ServiceSettings
 
@@ -143,7 +142,7 @@ def _check(
 
 
 def _print_server(client: RemoteClient) -> None:
-    """Print the server's address, its modes of structured output, and the rates that it reports."""
+    """Print the server's address and its modes of structured output."""
     settings = client.settings
     print_line(f"{settings.name} at {settings.url}, structure {settings.structure}")
     best = client.probe_structures()
@@ -152,8 +151,6 @@ def _print_server(client: RemoteClient) -> None:
         if mode in client.probe_results or mode == used:
             result = client.probe_results.get(mode, "needs no support")
             print_line(f"  {mode:20}{result}{'; used' if mode == used else ''}")
-    assert client.last_request is not None
-    print_line(f"  reported rates: {_rates(client.last_request.rates)}")
 
 
 def _print_position(number: int, total: int, tried: TriedPosition) -> None:
@@ -211,19 +208,6 @@ def _league_cost(
     )
     paid = f", {dollars:,.2f} US dollars" if dollars else ""
     return f"{line}; the former are {tokens:,.0f} tokens{paid}, {duration_text(seconds)} one after the other{at_once}"
-
-
-def _rates(rates: RateLimits) -> str:
-    parts = []
-    for name, left, reset_s in (
-        ("requests", rates.requests, rates.requests_reset_s),
-        ("tokens", rates.tokens, rates.tokens_reset_s),
-    ):
-        if left is not None:
-            parts.append(
-                f"{left:,} {name} left" + (f", reset in {duration_text(reset_s)}" if reset_s is not None else "")
-            )
-    return "; ".join(parts) or "none"
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from partners.llm.client import ModelReply, Query, SetupError, Usage
 from partners.llm.local.files import Dtype
 from partners.llm.local.legal_lines import LegalLines, TokenError, legal_lines
 from partners.llm.reply import Legal, reply_line
-from partners.parameters import check_choice, check_number, check_whole_number
+from partners.parameters import Range, check_choice, check_fields
 
 if TYPE_CHECKING:
     from partners.llm.local.decoding import Batch, PrefixCache
@@ -61,9 +61,9 @@ class LocalSettings:
     """
 
     model: str
-    temperature: float = 0.0
-    batch: int = 64
-    remembered: int = 100_000
+    temperature: Annotated[float, Range(0, 2)] = 0.0
+    batch: Annotated[int, Range(1, 100_000)] = 64
+    remembered: Annotated[int, Range(0, 10**9)] = 100_000
     device: str = "cpu"
     download: bool = False
     revision: str | None = None
@@ -73,9 +73,7 @@ class LocalSettings:
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model.strip():
             raise ValueError(f"model must be the path of a model's folder; got {quote(self.model)}")
-        check_number("temperature", self.temperature, 0, 2)
-        check_whole_number("batch", self.batch, 1, 100_000)
-        check_whole_number("remembered", self.remembered, 0, 10**9)
+        check_fields(self)
         check_choice("dtype", self.dtype, get_args(Dtype))
         if self.adapter is not None and (not isinstance(self.adapter, str) or not self.adapter.strip()):
             raise ValueError(f"adapter must be the path of an adapter's folder; got {quote(self.adapter)}")

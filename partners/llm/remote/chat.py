@@ -1,17 +1,16 @@
 """OpenAI's chat completion over HTTP, which Groq, vLLM, llama.cpp and ``transformers serve`` share.
 
 A request can carry the legal acts as a JSON schema: the open acts, and the splits of this pool (oA counts for offers
-only). OpenAI's structured output is the commonest; llama.cpp and vLLM had modes of their own before it, and still do. A
-server that lacks a mode refuses it, or ignores it silently, so a mode is probed by a request whose answer cannot be
-right by chance: a greeting, under a schema that allows a single act. Services differ in what they leave out of an
-answer: only what is needed is read. Some repeat the key in an error: it is removed from what is quoted.
+only). A server that lacks a mode of structured output refuses it, or ignores it silently, so a mode is probed by a
+request whose answer cannot be right by chance: a greeting, under a schema that allows a single act. Services differ in
+what they leave out of an answer: only what is needed is read. Some repeat the key in an error: it is removed from what
+is quoted.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC
@@ -22,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from partners.llm.client import Failure, ModelReply, Query, SetupError, Usage
 from partners.llm.prompt import SYSTEM_SAY
 from partners.llm.remote.failures import RequestFailure, first_words, one_line, parse_json
-from partners.llm.remote.limiter import RateLimits
 from partners.llm.reply import KEYS, MESSAGE_KEY, Legal, LegalReply, read_reply
 from partners.llm.service import ServiceSettings, Structure
 
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
 STRUCTURES: tuple[Structure, ...] = (  # modes of structured output, the strictest first
     "json_schema",  # OpenAI, Groq, vLLM, llama.cpp, Ollama, LM Studio
     "json_object_schema",  # llama.cpp's older mode, llama-cpp-python
-    "json_schema_field",  # llama.cpp
-    "structured_outputs",  # vLLM since 0.10
-    "guided_json",  # vLLM before that
     "json_object",  # any JSON object
     "text",
 )
@@ -47,9 +42,6 @@ _SCHEMA_WORDS = (  # in the error of a server that lacks a mode, whatever status
     "response_format", "json_schema", "json_object", "schema", "grammar", "guided", "structured", "input should be",
     "validation", "unsupported", "not supported", "extra_forbidden", "extra inputs",
 )  # fmt: skip
-_UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "": 1.0}  # in seconds
-_SPAN_PART = re.compile(r"(\d+(?:\.\d*)?)(ms|[dhms]|)", re.ASCII)
-_WHOLE_NUMBER = re.compile(r"\d{1,15}", re.ASCII)
 _HELP = {
     401: "the service refused the key in {key} (401): check it, or make a new one, and set it again",
     402: "the service wants to be paid (402): add credit to the account of the key in {key}",
@@ -86,9 +78,6 @@ def structure_fields(structure: Structure, schema: Mapping[str, Any]) -> dict[st
             }
         },
         "json_object_schema": {"response_format": {"type": "json_object", "schema": schema}},
-        "json_schema_field": {"json_schema": schema},
-        "structured_outputs": {"structured_outputs": {"json": schema}},
-        "guided_json": {"guided_json": schema},
         "json_object": {"response_format": {"type": "json_object"}},
         "text": {},
     }
@@ -174,24 +163,6 @@ def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
         return None
     sent = _date(headers.get("date"))
     return max(0.0, until - (wall_s if sent is None else sent))
-
-
-def rate_limits(headers: Mapping[str, str]) -> RateLimits:
-    """The ``x-ratelimit-*`` headers, as OpenAI and Groq write them (``2m59.56s``, ``7.66s``, ``20ms``)."""
-    limits: list[Any] = []
-    for name in ("requests", "tokens"):
-        left = headers.get(f"x-ratelimit-remaining-{name}", "")
-        limits.append(int(left) if _WHOLE_NUMBER.fullmatch(left) else None)
-        limits.append(_span(headers.get(f"x-ratelimit-reset-{name}", "")))
-    return RateLimits(*limits)
-
-
-def _span(text: str) -> float | None:
-    """A span such as ``1h2m3.5s`` in seconds; ``None`` for anything else."""
-    parts = _SPAN_PART.findall(text[:40])
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        return None
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 def _date(text: str | None) -> float | None:

@@ -14,7 +14,6 @@ import zlib
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from partners.llm.budget import Budget, Cost
@@ -24,12 +23,11 @@ from partners.llm.remote.chat import (
     STRUCTURES,
     is_enforced,
     max_prompt_tokens,
-    rate_limits,
     read_answer,
     request_body,
 )
 from partners.llm.remote.failures import FailureNotices, RequestFailure
-from partners.llm.remote.limiter import Clock, Limiter, RateLimits, Ticket
+from partners.llm.remote.limiter import Clock, Limiter
 from partners.llm.remote.wire import Wire
 from partners.llm.service import ServiceSettings, Structure
 
@@ -44,11 +42,10 @@ _FIRST_WAIT_S, _MAX_WAIT_S, _JITTER = 0.5, 8.0, 0.25  # between attempts; up to 
 
 
 class LastRequest(NamedTuple):
-    """The newest request: its HTTP status (``None`` without an answer), its seconds, and the reported rates."""
+    """The newest request: its HTTP status (``None`` without an answer) and its seconds."""
 
     status: int | None
     seconds: float
-    rates: RateLimits
 
 
 class RemoteClient:
@@ -190,90 +187,65 @@ class RemoteClient:
 
     async def _attempts(self, session: _Session, query: Query, structure: Structure) -> ModelReply | RequestFailure:
         """The reply to one query, or its last failure."""
-        body = request_body(self.settings, query, structure)
-        worst = self.settings.price.cost(max_prompt_tokens(body), self.settings.max_tokens)
-        request = _Request(body, worst, is_probe=query is PROBE)
+        settings, clock = self.settings, self._clock
+        body = request_body(settings, query, structure)
+        worst = settings.price.cost(max_prompt_tokens(body), settings.max_tokens)
+        deadline: float | None = None
+        failure = _PAUSED
         async with session.limiter:
-            for attempt in range(1, self.settings.max_attempts):
-                answer = await self._attempt(session, request)
-                if isinstance(answer, ModelReply) or not answer.retry:
+            for attempt in range(1, settings.max_attempts + 1):
+                left_s = self.budget.seconds_left
+                if left_s <= 0:
+                    return _OVER_BUDGET
+                patience_s = left_s if deadline is None else deadline - clock.monotonic()
+                ticket = await session.limiter.admit(worst.tokens, patience_s, deadline)
+                if isinstance(ticket, Failure):
+                    return _OVER_BUDGET if deadline is None and ticket is Failure.RATE_LIMIT else failure
+                if not self.budget.reserve(worst):
+                    session.limiter.record(ticket, None, 0)
+                    return _OVER_BUDGET
+                if deadline is None:  # waiting for one's own rate is no fault of the service
+                    deadline = clock.monotonic() + min(settings.total_s, self.budget.seconds_left)
+                answer, spent = None, worst
+                try:
+                    answer, spent = await self._send(session, body, worst, deadline)
+                finally:
+                    self.budget.settle(worst, spent)
+                    session.limiter.record(ticket, answer, spent.tokens)
+                if isinstance(answer, ModelReply):
                     return answer
-                # The jitter is not drawn: it is spread over queries and attempts, and the same in every run.
-                share = zlib.crc32(f"{query.sample} {attempt} {query.prompt}".encode()) / 2**32
-                backoff = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _MAX_WAIT_S) * (1 - _JITTER * share)
-                wait = backoff if answer.wait_s is None else answer.wait_s
-                if self._clock.monotonic() + wait > (request.deadline or 0.0):
-                    return answer
+                failure = answer
+                self.tally[f"bad_{failure.failure}"] += 1
+                if query is not PROBE:
+                    self._notices.add_request(failure)
+                wait = _backoff(query, attempt) if failure.wait_s is None else failure.wait_s
+                is_last = attempt == settings.max_attempts or clock.monotonic() + wait > deadline
+                if is_last or not failure.retry:
+                    break
                 self.tally["retries"] += 1
                 if wait:
-                    await self._clock.sleep(wait)
-            return await self._attempt(session, request)
-
-    async def _attempt(self, session: _Session, request: _Request) -> ModelReply | RequestFailure:
-        """One request, once the limiter admits it; if it never does, the failure before."""
-        now, left_s = self._clock.monotonic(), self.budget.seconds_left
-        if left_s <= 0:
-            return _OVER_BUDGET
-        patience_s = left_s if request.deadline is None else request.deadline - now
-        ticket = await session.limiter.admit(request.worst.tokens, patience_s, request.deadline)
-        if isinstance(ticket, Failure):
-            is_first = request.deadline is None and ticket is Failure.RATE_LIMIT
-            return _OVER_BUDGET if is_first else replace(request.failure, retry=False)
-        if request.deadline is None:  # waiting for one's own rate is no fault of the service
-            request.deadline = self._clock.monotonic() + min(self.settings.total_s, self.budget.seconds_left)
-        answer = await self._send(session, request, ticket, request.deadline)
-        if isinstance(answer, RequestFailure):
-            request.failure = answer
-            if answer.failure is not Failure.BUDGET:
-                self.tally[f"bad_{answer.failure}"] += 1
-                if not request.is_probe:
-                    self._notices.add_request(answer)
-        return answer
+                    await clock.sleep(wait)
+        return failure
 
     async def _send(
-        self, session: _Session, request: _Request, ticket: Ticket, deadline: float
-    ) -> ModelReply | RequestFailure:
-        """Send one request if the budget covers its worst case, and book what it really took."""
-        if not self.budget.reserve(request.worst):
-            session.limiter.record(ticket, None, 0)
-            return _OVER_BUDGET
+        self, session: _Session, body: Mapping[str, Any], worst: Cost, deadline: float
+    ) -> tuple[ModelReply | RequestFailure, Cost]:
+        """The answer to one request and its cost, the ``worst`` case where the answer has no count."""
         self.tally["requests"] += 1
-        began, spent, rates = (
-            self._clock.monotonic(),
-            request.worst,
-            RateLimits(),
-        )  # worst case unless the answer has a count
-        status: int | None = None
-        answer: ModelReply | RequestFailure | None = None
+        began, status = self._clock.monotonic(), None
         try:
-            response = await session.wire.post(request.body, min(self.settings.timeout_s, deadline - began))
+            response = await session.wire.post(body, min(self.settings.timeout_s, deadline - began))
             if isinstance(response, RequestFailure):
-                answer, spent = response, request.worst if response.sent else _UNUSED
-                return answer
-            status, rates = response.status_code, rate_limits(response.headers)
-            spent = request.worst if status < 300 else _UNUSED
-            secret = session.wire.secret
+                return response, worst if response.sent else _UNUSED
+            status, secret = response.status_code, session.wire.secret
             answer = read_answer(response, self.settings, secret=secret, wall_s=self._clock.wall())
-            if isinstance(answer, ModelReply):
-                spent = self.settings.price.cost(*answer.usage) if any(answer.usage) else request.worst
-                if secret:  # some services repeat the key
-                    answer = answer._replace(text=answer.text.replace(secret, "[key]"))
-            return answer
         finally:
-            self.last_request = LastRequest(status, self._clock.monotonic() - began, rates)
-            self.budget.settle(request.worst, spent)
-            session.limiter.record(ticket, answer, spent.tokens, rates)
-
-
-@dataclass(slots=True)
-class _Request:
-    """The request of one query, and the state of its attempts."""
-
-    body: Mapping[str, Any]
-    worst: Cost  # the most that it can cost
-    is_probe: bool
-    deadline: float | None = None  # set when the first attempt is admitted
-    failure: RequestFailure = _PAUSED  # of the newest attempt
+            self.last_request = LastRequest(status, self._clock.monotonic() - began)
+        if isinstance(answer, ModelReply):
+            spent = self.settings.price.cost(*answer.usage) if any(answer.usage) else worst
+            # Some services repeat the key.
+            return answer._replace(text=answer.text.replace(secret, "[key]") if secret else answer.text), spent
+        return answer, worst if status < 300 else _UNUSED
 
 
 class _Session:
@@ -294,6 +266,15 @@ class _Session:
     def start(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         """Run a coroutine in the loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+
+def _backoff(query: Query, attempt: int) -> float:
+    """Seconds to wait after a failed ``attempt``, from 1.
+
+    The jitter is not drawn: it is spread over queries and attempts, and the same in every run.
+    """
+    share = zlib.crc32(f"{query.sample} {attempt} {query.prompt}".encode()) / 2**32
+    return min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _MAX_WAIT_S) * (1 - _JITTER * share)
 
 
 def _run(loop: asyncio.AbstractEventLoop, wire: Wire) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from dond_marl.errors import Notice
 from partners.llm.client import Failure, SetupError
 from partners.llm.service import ServiceSettings
 
-REFUSED_FOR_GOOD = 3  # queries refused with one status, before any reply
+REFUSED_FOR_GOOD = 3
 _MAX_WORDS = 160  # characters of a service's message
 _TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]{0,200}>", re.DOTALL | re.IGNORECASE)
 _MESSAGES = {
@@ -45,7 +46,7 @@ class RequestFailure:
     @property
     def fault(self) -> bool:
         """Whether the service failed, as opposed to this one request."""
-        return self.failure not in (Failure.REFUSED, Failure.BUDGET)
+        return self.failure is not Failure.REFUSED
 
     @property
     def details(self) -> str:
@@ -54,55 +55,53 @@ class RequestFailure:
 
 
 class FailureNotices:
-    """Collects the failures of one service, and warns of the first of each kind. Only :meth:`warn` is thread-safe."""
+    """The failures of one service: warns of the first of each kind, and ends a run that no repetition can save.
+
+    Only :meth:`warn` is thread-safe.
+    """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.answered = False  # whether any query got a reply
         self._settings = settings
         self._service = f"the model {settings.name!a} at {settings.url}"
-        self._refusals: dict[int | None, int] = {}  # queries by status
-        self._last_error, self._repeats = "", 0  # the newest message with status 500, and how often in a row
+        self._lasting: Counter[tuple[int | None, str]] = Counter()  # refusals by status, errors 500 by message too
         self._kinds: set[tuple[Failure, int | None]] = set()
         self._pending: list[str] = []
 
     def add_request(self, failed: RequestFailure) -> None:
-        """Count a failed request. Raises :class:`SetupError` if all requests so far failed with the same error 500."""
-        if failed.status != 500:
-            self._last_error, self._repeats = "", 0
+        """Count a request without a reply; raises :class:`SetupError` if none got one and many failed the same way.
+
+        That are :data:`REFUSED_FOR_GOOD` requests refused with one status, or ``breaker_after`` errors 500 of one text.
+        """
+        is_refused = failed.failure is Failure.REFUSED
+        if self.answered or not (is_refused or failed.status == 500):
             return
-        self._repeats = self._repeats + 1 if failed.words == self._last_error else 1
-        self._last_error = failed.words
-        if not self.answered and self._repeats >= self._settings.breaker_after:
-            self._stop(failed, f"answered each of {self._repeats} requests in a row with the same error")
+        key = failed.status, "" if is_refused else failed.words
+        times = self._lasting[key] = self._lasting[key] + 1
+        if times >= (REFUSED_FOR_GOOD if is_refused else self._settings.breaker_after):
+            event = "refused" if is_refused else "failed with the same error on"
+            raise SetupError(
+                f"{self._service} {event} the first {times} requests{failed.details}; more cannot succeed: correct "
+                "what it names, or check model, base_url, structure, extra and max_tokens (dond llm-check)"
+            )
 
     def add_query(self, failed: RequestFailure) -> None:
-        """Count a query without a reply. Raises :class:`SetupError` if all queries so far were refused for good."""
-        if failed.failure not in _MESSAGES:
-            return
-        if failed.failure is Failure.REFUSED:
-            times = self._refusals[failed.status] = self._refusals.get(failed.status, 0) + 1
-            if not self.answered and times >= REFUSED_FOR_GOOD:
-                self._stop(failed, f"refused each of the first {times} requests")
+        """Note a query without a reply for :meth:`warn`, if it is the first of its kind."""
         kind = failed.failure, failed.status
-        if kind not in self._kinds:
-            self._kinds.add(kind)
-            wait = "" if failed.wait_s is None else f" for {duration_text(failed.wait_s)}"
-            message = _MESSAGES[failed.failure].format(
-                timeout_s=self._settings.timeout_s, wait=wait, details=failed.details
-            )
-            counted = f"This is reported once, and counted as failed_{failed.failure}"
-            self._pending.append(f"{self._service}: {message}. {counted}")
+        if failed.failure not in _MESSAGES or kind in self._kinds:
+            return
+        self._kinds.add(kind)
+        wait = "" if failed.wait_s is None else f" for {duration_text(failed.wait_s)}"
+        message = _MESSAGES[failed.failure].format(
+            timeout_s=self._settings.timeout_s, wait=wait, details=failed.details
+        )
+        counted = f"This is reported once, and counted as failed_{failed.failure}"
+        self._pending.append(f"{self._service}: {message}. {counted}")
 
     def warn(self) -> None:
         """Issue the new warnings."""
         while self._pending:
             warnings.warn(self._pending.pop(0), Notice, stacklevel=3)
-
-    def _stop(self, failed: RequestFailure, event: str) -> None:
-        raise SetupError(
-            f"{self._service} {event}{failed.details}; more requests cannot succeed: correct what it "
-            "names, or check model, base_url, structure, extra and max_tokens; dond llm-check shows one request"
-        )
 
 
 def first_words(body: str, key: str) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from partners.llm.client import Failure, ModelReply
 from partners.llm.remote.failures import RequestFailure
@@ -31,15 +30,6 @@ class Clock:
         await asyncio.sleep(seconds)
 
 
-class RateLimits(NamedTuple):
-    """The rates that a service reports: what is left, and the seconds until all is back; ``None``: unreported."""
-
-    requests: int | None = None
-    requests_reset_s: float | None = None
-    tokens: int | None = None
-    tokens_reset_s: float | None = None
-
-
 @dataclass(slots=True, eq=False)
 class Ticket:
     """Permission to send one request; ``tokens`` is the worst case until the real number is known."""
@@ -57,8 +47,7 @@ class Limiter:
     works on one request at a time is not flooded until its replies time out.
 
     Rates: at most ``requests_per_minute`` and ``tokens_per_minute`` in any 60 seconds; one request above the limit of
-    tokens is sent when there was no other for a minute. If a reply's headers report an exhausted rate, requests wait
-    until it resets, a minute at most.
+    tokens is sent when there was no other for a minute.
 
     Pauses: a Retry-After delays all requests. After ``breaker_after`` failures in a row (requests that fail together
     count once) nothing is sent for 30 s, then 60 s, up to 300 s; then a single request tries.
@@ -67,25 +56,24 @@ class Limiter:
     def __init__(self, settings: ServiceSettings, clock: Clock) -> None:
         self._settings, self._clock = settings, clock
         self.concurrency = 1
-        self._slots, self._surplus = asyncio.Semaphore(1), 0  # surplus: slots to withdraw when they are released
+        self._busy, self._free = 0, asyncio.Condition()
         self._quick = 0  # replies within half of the timeout since the concurrency changed
         self._queue = asyncio.Lock()  # first come, first served
         self._window: deque[Ticket] = deque()  # requests of the last minute, oldest first
-        self._count, self._in_flight = 0, 0
-        self._usual_tokens = 0  # of the newest reply
-        self._reset_at = clock.monotonic()  # when an exhausted rate is back
+        self._count = 0  # of requests
         self._resume_at = clock.monotonic()  # end of the current pause
         self._failures = 0  # in a row
         self._last_failed = 0  # number of the newest request when the last failure was counted
 
     async def __aenter__(self) -> None:
-        await self._slots.acquire()
+        async with self._free:
+            await self._free.wait_for(lambda: self._busy < self.concurrency)
+            self._busy += 1
 
     async def __aexit__(self, *_: object) -> None:
-        if self._surplus:
-            self._surplus -= 1
-        else:
-            self._slots.release()
+        self._busy -= 1
+        async with self._free:
+            self._free.notify(max(self.concurrency - self._busy, 0))
 
     async def admit(self, tokens: int, patience_s: float, deadline: float | None = None) -> Ticket | Failure:
         """Wait until a request of ``tokens`` may be sent.
@@ -107,36 +95,30 @@ class Limiter:
                     break
                 await self._clock.sleep(max(pause, wait))
             self._count += 1
-            self._in_flight += 1
             ticket = Ticket(self._count, now, tokens)
             self._window.append(ticket)
             return ticket
 
-    def record(
-        self, ticket: Ticket, answer: ModelReply | RequestFailure | None, tokens: int, rates: RateLimits | None = None
-    ) -> None:
+    def record(self, ticket: Ticket, answer: ModelReply | RequestFailure | None, tokens: int) -> None:
         """Learn from the result of a request (``None``: it was not sent or was cancelled), which took ``tokens``."""
         now = self._clock.monotonic()
-        self._in_flight -= 1
         ticket.tokens = tokens
-        if answer is None or (isinstance(answer, RequestFailure) and answer.failure is Failure.BUDGET):
+        is_news = ticket.number > self._last_failed  # it was sent after the last failure was counted
+        if answer is None:
             if ticket in self._window:
                 self._window.remove(ticket)
-            return
-        self._await_reset(rates or RateLimits(), sum(answer.usage) if isinstance(answer, ModelReply) else 0)
-        is_news = ticket.number > self._last_failed  # it was sent after the last failure was counted
-        if isinstance(answer, RequestFailure) and answer.fault:
+        elif isinstance(answer, RequestFailure) and answer.fault:
             if is_news:
                 self._failures += 1
                 self._last_failed = self._count
-                self._set_concurrency(1 if self.rest_s else max(1, self.concurrency // 2))
+                self.concurrency, self._quick = 1 if self.rest_s else max(1, self.concurrency // 2), 0
             self._resume_at = max(self._resume_at, now + max(answer.wait_s or 0.0, self.rest_s))
         elif is_news:
             self._failures = 0
             if isinstance(answer, ModelReply):
                 self._quick = self._quick + 1 if now - ticket.at <= self._settings.timeout_s / 2 else 0
             if self._quick >= self.concurrency:
-                self._set_concurrency(min(2 * self.concurrency, self._settings.in_flight))
+                self.concurrency, self._quick = min(2 * self.concurrency, self._settings.in_flight), 0
 
     @property
     def rest_s(self) -> float:
@@ -144,36 +126,15 @@ class Limiter:
         beyond = self._failures - self._settings.breaker_after
         return 0.0 if beyond < 0 else min(_REST_S * 2.0 ** min(beyond, 30), _MAX_REST_S)
 
-    def _await_reset(self, rates: RateLimits, tokens: int) -> None:
-        """Wait for a rate to reset if it is not enough for the requests in flight and one more."""
-        self._usual_tokens = tokens or self._usual_tokens
-        for left, reset_s, need in (
-            (rates.requests, rates.requests_reset_s, 1),
-            (rates.tokens, rates.tokens_reset_s, self._usual_tokens),
-        ):
-            if left is not None and reset_s is not None and reset_s <= _MINUTE and left < need * (self._in_flight + 1):
-                self._reset_at = max(self._reset_at, self._clock.monotonic() + reset_s)
-
     def _rate_wait(self, tokens: int) -> float:
-        """Seconds until the rates allow a request of ``tokens``."""
+        """Seconds until the own rates allow a request of ``tokens``."""
         now, settings = self._clock.monotonic(), self._settings
         while self._window and self._window[0].at + _MINUTE <= now:
             self._window.popleft()
-        wait = self._reset_at - now
-        if self._window:
-            most_requests, most_tokens = settings.requests_per_minute, settings.tokens_per_minute
-            full = most_requests is not None and len(self._window) >= most_requests
-            if most_tokens is not None:
-                full |= sum(ticket.tokens for ticket in self._window) + tokens > most_tokens
-            wait = max(wait, self._window[0].at + _MINUTE - now) if full else wait
-        return max(wait, 0.0)
-
-    def _set_concurrency(self, concurrency: int) -> None:
-        more, self.concurrency, self._quick = concurrency - self.concurrency, concurrency, 0
-        if more < 0:
-            self._surplus -= more
-            return
-        reused = min(more, self._surplus)
-        self._surplus -= reused
-        for _ in range(more - reused):
-            self._slots.release()
+        if not self._window:
+            return 0.0
+        most_requests, most_tokens = settings.requests_per_minute, settings.tokens_per_minute
+        is_full = most_requests is not None and len(self._window) >= most_requests
+        if most_tokens is not None:
+            is_full |= sum(ticket.tokens for ticket in self._window) + tokens > most_tokens
+        return self._window[0].at + _MINUTE - now if is_full else 0.0

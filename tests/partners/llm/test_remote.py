@@ -366,6 +366,11 @@ def test_request_body(serve):
         ({"in_flight": 0}, "in_flight must be"),
         ({"requests_per_minute": 0}, "requests_per_minute must be"),
         ({"structure": "yaml"}, "structure must be"),
+        ({"max_requests": 1.5}, "max_requests must be"),
+        ({"max_total_tokens": True}, "max_total_tokens must be"),
+        ({"max_usd": float("nan"), "prompt_price": 1, "completion_price": 1}, "max_usd must be"),
+        ({"max_seconds": "1"}, "max_seconds must be"),
+        ({"prompt_price": -0.1}, "prompt_price must be"),
     ],
 )
 def test_invalid_settings_are_refused_without_showing_a_key(settings, why):

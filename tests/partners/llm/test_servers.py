@@ -19,9 +19,9 @@ import pytest
 
 from partners.llm.client import Failure, Query, SetupError
 from partners.llm.occupant import llm
-from partners.llm.remote.chat import rate_limits, request_body
+from partners.llm.remote.chat import request_body
 from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.limiter import Clock, RateLimits
+from partners.llm.remote.limiter import Clock
 from partners.llm.reply import Legal, LegalReply, read_reply
 from partners.llm.service import ServiceSettings
 from tests.loopback import FakeClock, Page, completion, without_proxy_and_key
@@ -73,22 +73,6 @@ def llama_cpp_python(body):
     return obeying(form["schema"]) if "schema" in form else HELLO
 
 
-def llama_cpp_field(body):
-    return obeying(body["json_schema"]) if "json_schema" in body else HELLO
-
-
-def vllm(body):
-    if "response_format" in body:
-        return refusing(422, "extra_forbidden: response_format")
-    return obeying(body["structured_outputs"]["json"]) if "structured_outputs" in body else HELLO
-
-
-def old_vllm(body):
-    if "response_format" in body and body["response_format"]["type"] != "json_object":
-        return refusing(400, "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}]")
-    return obeying(body["guided_json"]) if "guided_json" in body else HELLO
-
-
 def json_mode(body):
     form = body.get("response_format")
     if form == {"type": "json_object"}:
@@ -104,11 +88,8 @@ SERVERS = {  # what it is found to have, and after how many probes
     openai: ("json_schema", 1),
     llama_cpp: ("json_object_schema", 2),
     llama_cpp_python: ("json_object_schema", 2),
-    llama_cpp_field: ("json_schema_field", 3),
-    vllm: ("structured_outputs", 4),
-    old_vllm: ("guided_json", 5),
-    json_mode: ("json_object", 6),
-    plain: ("text", 6),
+    json_mode: ("json_object", 3),
+    plain: ("text", 3),
 }
 
 
@@ -153,9 +134,9 @@ def test_failed_probe_is_repeated(serve):
 
 
 def test_probes_count_towards_the_budget(serve):
-    service, client, _ = serve(lambda heard, number: plain(heard.body), max_requests=4, structure="auto")
+    service, client, _ = serve(lambda heard, number: plain(heard.body), max_requests=2, structure="auto")
     assert {reply.failure for reply in client.complete(asks(3))} == {Failure.BUDGET}
-    assert len(service.heard) == client.budget.spent.requests == 4
+    assert len(service.heard) == client.budget.spent.requests == 2
 
 
 # ---------------------------------------------------------------- how fast servers are
@@ -177,46 +158,6 @@ def test_timed_out_request_is_not_repeated(serve):
     assert [reply.failure for reply in client.complete(asks(2))] == [Failure.TIMEOUT] * 2
     assert len({heard.prompt for heard in service.heard}) == len(service.heard) == 2
     assert client.tally["retries"] == 0
-
-
-# ---------------------------------------------------------------- rates that servers tell
-
-
-def test_rate_limit_headers():
-    told = {
-        "x-ratelimit-remaining-requests": "14370",
-        "x-ratelimit-reset-requests": "2m59.56s",
-        "x-ratelimit-remaining-tokens": "17997",
-        "x-ratelimit-reset-tokens": "20ms",
-    }
-    assert rate_limits(told) == (14370, pytest.approx(179.56), 17997, pytest.approx(0.02))
-    assert rate_limits({"x-ratelimit-reset-requests": "1h0m2s"}).requests_reset_s == 3602
-    assert rate_limits({"x-ratelimit-reset-tokens": "6"}).tokens_reset_s == 6
-    for senseless in ("", "soon", "-1", "1x", "1e9", "٣", "9" * 100, "1" * 39 + "x"):
-        assert rate_limits(dict.fromkeys(told, senseless)) in (RateLimits(), RateLimits(requests_reset_s=1e9))
-
-
-@pytest.mark.parametrize(
-    ("headers", "slept"),
-    [
-        (lambda number: ("requests", 2 - number % 3, "10s"), [10, 10]),
-        (lambda number: ("tokens", 299 - 100 * (number % 3), "1m0s"), [60, 60]),
-        (lambda number: ("requests", 0, "23h59m"), []),  # a day's rate: the service says itself when it is over
-        (lambda number: ("requests", 5000, "1m"), []),
-    ],
-)
-def test_requests_wait_for_exhausted_rates(serve, headers, slept):
-    def answer(heard, number):
-        name, left, reset = headers(number)
-        page = completion(usage=(100, 20))
-        return Page(
-            body=page.body, headers={f"x-ratelimit-remaining-{name}": f"{left}", f"x-ratelimit-reset-{name}": reset}
-        )
-
-    clock = FakeClock()
-    _, client, _ = serve(answer, clock=clock, in_flight=1)
-    assert {reply.failure for reply in client.complete(asks(9))} == {None}
-    assert clock.slept == pytest.approx(slept)
 
 
 # ---------------------------------------------------------------- refusals
@@ -359,8 +300,7 @@ def test_groq_headers_go_only_to_groq(serve, monkeypatch, named):
 
 
 @quiet
-@pytest.mark.parametrize("status", [200, 400])
-@pytest.mark.parametrize("packed", ["gzip", "deflate", "br", "gzip, gzip"])
+@pytest.mark.parametrize(("status", "packed"), [(200, "gzip"), (400, "br")])
 def test_compressed_bomb_is_not_unpacked(serve, status, packed):
     bomb = gzip.compress(b'{"choices": ' + b" " * 30_000_000)
     service, client, _ = serve(Page(status, bomb, {"content-encoding": packed}))
@@ -374,12 +314,6 @@ def test_compressed_bomb_is_not_unpacked(serve, status, packed):
     assert [reply.failure for reply in replies] == [Failure.GARBLED]
     assert client.tally["bad_garbled"] == len(service.heard) == 2
     assert most < 10_000_000
-
-
-def test_compressed_answer_is_read(serve):
-    page = completion()
-    _, client, _ = serve(Page(body=gzip.compress(page.body.encode()), headers={"content-encoding": "gzip"}))
-    assert client.complete([ASK])[0].failure is None
 
 
 @quiet
