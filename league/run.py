@@ -229,7 +229,7 @@ def train(
     options = check_training(options)
     directory = new_run(Path(options.logging.output_dir).expanduser())
     with (TrainWatcher if progress else QuietTrainWatcher)(_error_console()) as watcher:
-        training = train_in(options, directory, watcher)[0]
+        training, _ = train_in(options, directory, watcher, watcher.on_closing)
     checkpoint = max(checkpoints_in(directory.path), key=lambda path: path.stem)
     return Trained(directory.path, checkpoint, text=render(lambda to: print_score(to, training, directory.path)))
 

@@ -98,12 +98,12 @@ def _train(context: click.Context, config: TrainConfig | None, resume: Path | No
     output_dir = RUNS if config is None else Path(config.logging.output_dir).expanduser()
     directory = new_run(output_dir) if resume is None else run_to_resume(resume, output_dir, SETTINGS, print_line)
     go_on = f"{as_called(context)} --resume {quote_for_shell(str(directory.path))}"
-    STOPS.message = lambda: _stop_message(directory.path, go_on)
     console = output_console()
+    watcher = (QuietTrainWatcher if quiet else TrainWatcher)(console)
+    STOPS.message = lambda: _stop_message(directory.path, go_on, closing=watcher.closing)
     try:
-        with (QuietTrainWatcher if quiet else TrainWatcher)(console) as watcher:
-            training = train(config, directory, watcher)[0]
-        STOPS.message = f"stopped: the training is saved, its score is not measured; measure it with: {go_on}"
+        with watcher:
+            training, _ = train(config, directory, watcher, watcher.on_closing)
         print_score(console, training, directory.path)
         _print_next(context, training.config, directory.path)
     except OccupantError as error:
@@ -130,8 +130,10 @@ def _print_next(context: click.Context, config: TrainConfig, folder: Path) -> No
     print_next(context, *words)
 
 
-def _stop_message(folder: Path, go_on: str) -> str:
-    """The state that a stop leaves of the training in ``folder``."""
+def _stop_message(folder: Path, go_on: str, *, closing: bool) -> str:
+    """The state that a stop leaves of the training in ``folder``; ``closing``: while its score was measured."""
+    if closing:
+        return f"stopped: the training is saved, its score is not measured; measure it with: {go_on}"
     if not (folder / SETTINGS).is_file():  # there is nothing to resume
         return NOT_BEGUN
     from league.training.training import checkpoints_in

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -16,16 +15,15 @@ from dond_marl.statistics import Estimate
 from league.display.league import WHOLE, duration
 from league.display.tables import fitting, line, print_in_short, prose
 from league.evaluation.evaluate import BEST, GREEDY, SAMPLED
-from league.evaluation.matches import PARTNER, Result
+from league.evaluation.matches import PARTNER
 from league.tables.figures import with_margin
 from league.tasks.hinters import describe_hints, hint_queries, hint_summary
 from league.training.clone import CloneReport, HumanPositions
 from league.training.training import (
     ClosingHints,
+    ClosingScore,
     Training,
     closing_hints,
-    final_score,
-    final_shares,
     own_decisions_per_game,
 )
 from partners.judges.judge import JudgeReward
@@ -40,6 +38,7 @@ class TrainWatcher:
     """Lines for the milestones and progress lines; on a terminal a bar."""
 
     def __init__(self, console: Console) -> None:
+        self.closing = False  # whether the training is saved, and its closing score is measured
         self._console = console
         self._printed = 0
         self._live = Live(console=console, transient=True) if console.is_terminal else None
@@ -82,6 +81,17 @@ class TrainWatcher:
             self._printed = training.learner.decisions
             line(self._console, status(training))
         return True
+
+    def on_closing(self, training: Training, play: str, hints: int) -> None:
+        """Before and while the closing score of ``play`` is measured, with the number of costly hints so far."""
+        self.closing = True
+        coming = closing_hints(training)
+        if self._live is not None:
+            self._live.update(f"final score, {play} play")
+        if coming is not None and hints:
+            line(self._console, f"  {play} play: {hints:,} of about {max(coming.queries // 2, hints):,} hints")
+        elif coming is not None and play == SAMPLED:
+            line(self._console, _announce_hints(coming, training))
 
 
 class QuietTrainWatcher(TrainWatcher):
@@ -147,35 +157,23 @@ def _start(training: Training) -> str:
 
 
 def print_score(console: Console, training: Training, directory: Path) -> None:
-    """Print the score on held-out scenarios, greedy and sampled, and the run folder."""
-    coming = closing_hints(training)
-    if coming is not None:
-        line(console, _announce_hints(coming, training))
-    results = {}
-    for greedy in (False, True):  # as checkpoint(...) plays by default, then the other way
-        play, asks = GREEDY if greedy else SAMPLED, coming.queries // 2 if coming is not None else 0
-
-        def report(queries: int, play: str = play, asks: int = asks) -> None:
-            if asks:
-                line(console, f"  {play} play: {queries:,} of about {max(asks, queries):,} hints")
-
-        with console.status(f"final score, {play} play"):  # shown on a terminal only
-            results[play] = final_score(training, greedy=greedy, report=report)
-    shares = final_shares(training, greedy=False)
-    print_in_short(console, _in_short(training, directory, results, shares))
+    """Print the closing score of a finished training, greedy and sampled, and the run folder."""
+    closing = training.closing
+    assert closing is not None
+    print_in_short(console, _in_short(training, directory, closing))
     console.print()
-    for play, (label, result) in results.items():
+    for play, result in closing.results.items():
         seats = f"as seat_0 {with_margin(result.as_seat[0])}, as seat_1 {with_margin(result.as_seat[1])}"
         prose(
             console,
-            f"{play} play against {training.config.env.partner} on {label}: "
+            f"{play} play against {training.config.env.partner} on {closing.label}: "
             f"{with_margin(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
             f"n = {result.points.n:,} games{_dial(training)}{training.config.hints.privileged_note}",
         )
         for name, answers in result.answers.items():
             prose(console, answers.sentence(training.config.env.partner if name == PARTNER else name), "yellow")
     hintless = "" if training.hints is None else " without hints"
-    for name, share in shares.items():
+    for name, share in closing.shares.items():
         prose(console, f"{share_line(name, share, f'sampled play{hintless}')}{_dial(training)}")
     if training.hints is not None:
         tally = hint_summary(training.hints.tally)
@@ -187,20 +185,18 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
     line(console, f"run folder {directory}: checkpoints, progress.csv, config.yaml")
 
 
-def _in_short(
-    training: Training, directory: Path, results: Mapping[str, tuple[str, Result]], shares: Mapping[str, Estimate]
-) -> tuple[str, ...]:
+def _in_short(training: Training, directory: Path, closing: ClosingScore) -> tuple[str, ...]:
     """The result in short, measured as ``dond evaluate`` measures ``checkpoint(...)``."""
-    label, sampled = results[SAMPLED]
+    sampled, best = closing.results[SAMPLED], closing.shares.get(BEST)
     name = f"{directory.resolve().parent.name}/{directory.resolve().name}"
-    hinted, best = "" if training.hints is None else " with hints", shares.get(BEST)
+    hinted = "" if training.hints is None else " with hints"
     without = "; without hints," if training.hints is not None else ","
     of_best = "" if best is None else f"{without} {with_margin(best, 'share')} of the best response"
     return (
         f"{name}, sampling its acts{hinted}, gets {with_margin(sampled.points)} points of ten from "
-        f"{training.config.env.partner} on {label}{of_best}{_dial(training)}.",
+        f"{training.config.env.partner} on {closing.label}{of_best}{_dial(training)}.",
         f"It closes a deal in {sampled.deals:.1%} of its games.",
-        f"Its likeliest acts every time (greedy=True) get {with_margin(results[GREEDY][1].points)}.",
+        f"Its likeliest acts every time (greedy=True) get {with_margin(closing.results[GREEDY].points)}.",
     )
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -84,6 +84,10 @@ class ProgressLog:
             self._rows.writerow({**counts, **texts, "seconds": f"{row.seconds:.3f}"})
             self._file.flush()
         self._trackers.write({f"train/{name}": value for name, value in figures.items()}, row.decisions)
+
+    def write_closing(self, figures: Mapping[str, float], decisions: int) -> None:
+        """The score of the finished training, for the trackers."""
+        self._trackers.write(figures, decisions)
 
     def __enter__(self) -> ProgressLog:
         return self

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -27,7 +27,7 @@ from dond_marl.statistics import Estimate
 from dond_marl.trust import require_trust
 from dond_marl.yardsticks.best_response import exact_by_answers
 from hints import HintSchedule
-from league.evaluation.evaluate import BOTH, evaluate, scenarios_of
+from league.evaluation.evaluate import BEST, BOTH, GREEDY, SAMPLED, evaluate, scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.ledger.trusted_names import read_settings, write_settings
@@ -74,6 +74,27 @@ class Watcher(Protocol):
         """After an update; return ``False`` to stop, after a checkpoint is saved."""
 
 
+class ClosingScore(NamedTuple):
+    """The score of a finished training on held-out scenarios, sampled and greedy."""
+
+    label: str  # of the scenarios
+    results: dict[str, Result]  # by play: SAMPLED and GREEDY
+    shares: dict[str, Estimate]  # sampled play without hints; empty where the best response is not exact
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Means for trackers: points of ten and share of deals by play, and the share of a best response."""
+        figures: dict[str, float] = {}
+        for play, result in self.results.items():
+            figures |= {f"closing/{play}_points": result.points.mean, f"closing/{play}_deals": result.deals}
+        if BEST in self.shares:
+            figures["closing/of_response"] = self.shares[BEST].mean
+        return figures
+
+
+ClosingReport = Callable[["Training", str, int], None]  # the play that is measured, and its costly hints so far
+
+
 class TrainingState(NamedTuple):
     """The content of a checkpoint: a training between two updates."""
 
@@ -105,6 +126,7 @@ class Training:
     decisions_before: int = 0  # where this process began
     references: ReferencePoints = NO_REFERENCES  # points of the source's Nash points and of a best response
     ancestry: Ancestry = NO_PAST  # all opponents, transitively
+    closing: ClosingScore | None = None  # of a finished training, where it was asked for
 
     @cached_property
     def plan(self) -> Practice:
@@ -262,12 +284,15 @@ def _exact_targets(partner: str, rules: Rules, prior: str) -> ExactTargets:
     return ExactTargets(seat_occupant(partner), rules, lewis_space(), prior)
 
 
-def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher) -> tuple[Training, bool]:
+def train(
+    config: TrainConfig | None, directory: RunDirectory, watcher: Watcher, closing: ClosingReport | None = None
+) -> tuple[Training, bool]:
     """Train in ``directory`` until all decisions are made or ``watcher`` stops it; returns whether it is complete.
 
-    Without a ``config`` the run's own settings are used. ``KeyboardInterrupt``, and the failure of a partner, a hint
-    provider or a judge, is raised after the latest whole update is saved. Raises :class:`RunError` or
-    :class:`CheckpointError`.
+    Without a ``config`` the run's own settings are used. With ``closing``, which receives the progress, a complete
+    training is also scored on held-out scenarios (:attr:`Training.closing`), and its trackers get the score.
+    ``KeyboardInterrupt``, and the failure of a partner, a hint provider or a judge, is raised after the latest whole
+    update is saved. Raises :class:`RunError` or :class:`CheckpointError`.
     """
     with directory:
         training = _resume_or_begin(config, directory.path, watcher)
@@ -295,6 +320,9 @@ def train(config: TrainConfig | None, directory: RunDirectory, watcher: Watcher)
                 if state.decisions > saved_at:
                     state.save(folder)
                 raise
+            if closing is not None and training.done:
+                training.closing = _closing_score(training, closing)
+                log.write_closing(training.closing.figures, training.learner.decisions)
         return training, training.done
 
 
@@ -354,7 +382,7 @@ class _CountedHints:
 
 
 def closing_hints(training: Training) -> ClosingHints | None:
-    """The costly hints of both closing evaluations (:func:`final_score`); ``None`` if hints are free."""
+    """The costly hints of both closing evaluations; ``None`` if hints are free."""
     schedule = training.hints
     if schedule is None or not training.costly_hints:
         return None
@@ -381,16 +409,22 @@ def own_decisions_per_game(training: Training) -> float:
     return max(decisions / MEASURED, 1.0)
 
 
-def final_score(
-    training: Training, *, greedy: bool, report: Callable[[int], None] = lambda _: None
-) -> tuple[str, Result]:
-    """The learner's score against ``env.partner`` on held-out scenarios, with the scenarios' description.
+def _closing_score(training: Training, report: ClosingReport) -> ClosingScore:
+    results = {}
+    for greedy, play in ((False, SAMPLED), (True, GREEDY)):  # as checkpoint(...) plays by default, then the other way
+        report(training, play, 0)
+        results[play] = final_score(training, greedy=greedy, report=partial(report, training, play))
+    return ClosingScore(training.closing_terms.source.label, results, final_shares(training, greedy=False))
+
+
+def final_score(training: Training, *, greedy: bool, report: Callable[[int], None] = lambda _: None) -> Result:
+    """The learner's score against ``env.partner`` on the held-out scenarios of ``closing_terms``.
 
     With costly hints on ``hints.closing_scenarios`` of them; ``report`` is called with the number of hints so far.
     """
     hints = None if training.hints is None else _CountedHints(training.hints.without_dropout(), report)
     learner, terms = NetworkPartner(training.learner.network, greedy=greedy), training.closing_terms
-    return terms.source.label, score(learner, training.partner, terms, hints)
+    return score(learner, training.partner, terms, hints)
 
 
 def final_shares(training: Training, *, greedy: bool) -> dict[str, Estimate]:

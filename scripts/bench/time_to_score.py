@@ -35,7 +35,7 @@ def score_marks(until: int = MARKS[-1]) -> list[ScoreMark]:
     for seconds in (mark for mark in MARKS if mark <= until):
         while training.seconds < seconds and not training.done:
             training.step()
-        _, result = final_score(training, greedy=True)
+        result = final_score(training, greedy=True)
         share = final_shares(training, greedy=True)[BEST]
         figures = result.points.mean, result.points.margin, result.deals, share.mean, share.margin
         scored.append(ScoreMark(seconds, training.learner.decisions, *figures))

@@ -230,6 +230,22 @@ def test_what_is_logged_adds_up(tmp_path):
     }
 
 
+def test_closing_score_reaches_the_trackers(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    calls: list[tuple[str, int]] = []
+    config, folder = settings(tmp_path, "logging.tensorboard=true", "training.num_train_steps=100"), tmp_path / "run"
+    training, done = train(config, new_run(folder), Watching(), lambda _, play, hints: calls.append((play, hints)))
+    assert done and calls == [("sampled", 0), ("greedy", 0)]
+    events = EventAccumulator(str(folder / "0001")).Reload()
+    closing = {tag: events.Scalars(tag) for tag in events.Tags()["scalars"] if tag.startswith("closing/")}
+    assert {tag: event.value for tag, (event,) in closing.items()} == pytest.approx(training.closing.figures)
+    assert {event.step for (event,) in closing.values()} == {training.learner.decisions}
+    assert len(closing) == 5 and closing["closing/of_response"][0].value == pytest.approx(
+        training.closing.shares["best response"].mean
+    )
+
+
 def test_every_checkpoint_can_sit_in_a_seat(tmp_path):
     folder = tmp_path / "run"
     run_until(settings(tmp_path, "training.past_selves=0.5"), folder)
@@ -471,5 +487,5 @@ def test_the_default_settings_learn_a_point_as_they_stand(tmp_path, name):
     training, finished = train(config, new_run(tmp_path), Watching())
     assert finished
     for greedy in (True, False):
-        untrained, trained = (final_score(one, greedy=greedy)[1].points for one in (begin(config), training))
+        untrained, trained = (final_score(one, greedy=greedy).points for one in (begin(config), training))
         assert trained.mean >= untrained.mean + 1, (untrained, trained)
