@@ -9,6 +9,5 @@ COMMANDS = {
     "equilibria": "experiments.equilibria",
     "rosters": "experiments.rosters",
     "short-games": "experiments.short_games",
-    "anac": "experiments.anac",
     "annotator": "experiments.annotator",
 }

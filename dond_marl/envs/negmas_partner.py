@@ -66,10 +66,6 @@ class NegMASWorker:
         request = {"do": "load", "agent": agent.path, "parameters": json.loads(agent.parameters)}
         return dict(self._request(request, agent.path)["versions"])
 
-    def agents(self, package: str) -> dict[str, str]:
-        """The modules of the negotiators of a package, by dotted path. Raises :class:`InputError`."""
-        return dict(self._request({"do": "agents", "package": package}, package)["agents"])
-
     def _request(self, request: dict[str, Any], name: str) -> dict[str, Any]:
         """The worker's answer to a request to load ``name``. Raises :class:`InputError`."""
         with self._turn():
@@ -81,16 +77,6 @@ class NegMASWorker:
         if "error" in answer:
             raise InputError(f"{name} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
         return answer
-
-    def cpu_seconds(self) -> float:
-        """The processor time of the worker so far, from ``/proc``; 0 where the system has none."""
-        if self._process is None:
-            return 0.0
-        try:
-            fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def act(
         self, agent: NegMASAgent, max_turns: int, limit: float, rows: Sequence[dict[str, Any]]

@@ -6,8 +6,6 @@ of the agents themselves is discarded.
 
 ``{"do": "load", "agent": "package.Class", "parameters": {}}``
     ``{"versions": {"negmas": "0.16.0", ...}}``, or ``{"error": "..."}``.
-``{"do": "agents", "package": "negmas_genius_agents"}``
-    ``{"agents": [["negmas_genius_agents.AgentK", "the.module.it.is.in"], ...]}``, or ``{"error": "..."}``.
 ``{"do": "act", "agent": ..., "parameters": {}, "max_turns": 10, "limit": 10.0, "rows": [...]}``
     one line for each row, in their order: ``[act, [k, k, k], trouble]``. A row is ``{"key": str, "seat": 0 or 1,
     "counts": [3], "values": [3], "seed": int, "history": [[act, [3]], ...]}``: the pool, the values of the agent's
@@ -326,20 +324,6 @@ class ActServer:
             return {"error": _describe(error)}
         return {"versions": {name: _version(name) for name in ("negmas", request["agent"].partition(".")[0])}}
 
-    def agents(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The negotiators in a package's ``__all__``, sorted, each with its module."""
-        from negmas.gb.negotiators import GBNegotiator  # base class of SAO's negotiators too
-
-        try:
-            package = importlib.import_module(request["package"])
-        except BaseException as error:  # noqa: BLE001  # foreign code: any error is the answer
-            return {"error": _describe(error)}
-        public = {name: getattr(package, name, None) for name in sorted(getattr(package, "__all__", ()))}
-        agents = {
-            name: each for name, each in public.items() if isinstance(each, type) and issubclass(each, GBNegotiator)
-        }
-        return {"agents": [[f"{package.__name__}.{name}", each.__module__] for name, each in agents.items()]}
-
     def answer(self, request: dict[str, Any], row: dict[str, Any]) -> list[Any]:
         """The protocol's answer to one row: the agent's act, or a forfeit with its reason."""
         key = f"{request['agent']} {request['parameters']} {request['max_turns']} {row['seat']} {row['key']}"
@@ -395,7 +379,7 @@ def main() -> None:
             derive_seeds()
             answers: Iterator[Any] = (worker.answer(request, row) for row in request["rows"])
         else:
-            answers = iter([getattr(worker, request["do"])(request)])
+            answers = iter([worker.load(request)])
         for answer in answers:
             pipe.write(json.dumps(answer) + "\n")
             pipe.flush()

@@ -1,6 +1,6 @@
-"""Write the figures of README.md and of the pages of docs that have generated blocks, from docs/results.
+"""Write the figure of README.md and the generated blocks of README.md and pages of docs, from docs/results.
 
-A block of a page is the text between its two marks; nothing else is changed. Figures are drawn from the same files.
+A block of a page is the text between its two marks; nothing else is changed.
 
 examples:
   python -m experiments.results
@@ -17,12 +17,13 @@ import click
 
 from dond_marl.errors import RunFailure
 from experiments.results.files import FOLDER, ROOT
-from experiments.results.tables import DRAWINGS, SHORT, TABLES, block
+from experiments.results.headline import DRAWING, headline_figure
+from experiments.results.tables import SHORT, TABLES, block
 from league.cli.shell import Command, print_line, run
 
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("RESULTS.md", "EQUILIBRIA.md", "FIELD.md")),
+    *(ROOT / "docs" / name for name in ("RESULTS.md", "EQUILIBRIA.md")),
 )
 DESCRIPTION = re.compile(r"<dc:description>(.*?)</dc:description>", re.DOTALL)
 BLOCK = re.compile(r"<!-- made by python -m experiments\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
@@ -43,17 +44,17 @@ def rewrite_blocks(text: str, folder: Path = FOLDER) -> str:
 
 
 def is_current(path: Path, text: str) -> bool:
-    """Whether a page equals ``text``, or a drawing has the same description, whatever the version of Matplotlib."""
+    """Whether a page equals ``text``, or the drawing has the same description, whatever the version of Matplotlib."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    return DESCRIPTION.findall(before) == DESCRIPTION.findall(text) if path in DRAWINGS else before == text
+    return DESCRIPTION.findall(before) == DESCRIPTION.findall(text) if path == DRAWING else before == text
 
 
 @click.command(cls=Command, help=__doc__)
 @click.option("--check", is_flag=True, help="change nothing, only compare the pages with the files")
 def command(check: bool) -> None:
-    """Write the pages and drawings, or compare them with the files."""
-    for path in (*PAGES, *DRAWINGS):
-        text = DRAWINGS[path]() if path in DRAWINGS else rewrite_blocks(path.read_text(encoding="utf-8"))
+    """Write the pages and the drawing, or compare them with the files."""
+    texts = {path: rewrite_blocks(path.read_text(encoding="utf-8")) for path in PAGES}
+    for path, text in {**texts, DRAWING: headline_figure()}.items():
         if is_current(path, text):
             continue
         if check:

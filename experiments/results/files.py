@@ -81,16 +81,11 @@ MADE_BY = {
     "beliefs.jsonl": "dond bench CHECKPOINT --against dev --name ARM --seed N --results docs/results/beliefs.jsonl",
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
-    "anac.jsonl": (
-        "dond experiment anac --python PYTHON --run FOLDER --member main --set scenarios=168 "
-        "--results docs/results/anac.jsonl --plot docs/anac.svg"
-    ),
     "speed.json": (
         "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"
     ),
 }
 NOTES = {  # further conditions of the commands
-    "anac.jsonl": "with a Python that has NegMAS and the agents; the folder is a run of the default league",
     "beliefs.jsonl": (
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
         "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "

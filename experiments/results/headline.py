@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.statistics import Estimate
-from experiments.figures import headline_svg
-from experiments.results.files import FOLDER, bench_rows, exists, made_by
+from experiments.results.files import FOLDER, ROOT, bench_rows, exists, made_by
 from experiments.results.rows import ShortRow, board_rows, describe_arm, every_row, format_figure, format_seeds
 from league.bench.table import arms_by_protocol, leaderboard
+from league.display.plane import FAINT, INK, PAPER, check_drawable, open_axes
 from league.tables.blocks import Figure
+from league.tables.figures import with_interval
 
 BOARD = ("baselines.jsonl", "full_budget.jsonl", "bench.jsonl")  # files of the leaderboard
+DRAWING = ROOT / "docs" / "headline.svg"
+OWN, ROW = "#0b6862", 0.26  # colour of the dots; inches of a row
 MINUS = "\N{MINUS SIGN}"
 COLUMNS = ("points", "share of reference", "worst tenth")
 FIRST = {  # rows of the README's second table, by file, as patterns
@@ -54,9 +59,40 @@ def headline_board(folder: Path) -> tuple[str, list[BoardRow]]:
 
 
 def headline_figure(folder: Path = FOLDER) -> str:
-    """The leaderboard as SVG."""
+    """The leaderboard as SVG: points of ten of each policy, best first, with 95 % intervals over training seeds.
+
+    The values are also in its metadata, which ``python -m experiments.results --check`` compares, so that another
+    version of Matplotlib does not make the figure outdated.
+    """
+    check_drawable(DRAWING)
+    from matplotlib import rc_context  # an optional extra, and slow to import
+    from matplotlib.figure import Figure
+
     scope, board = headline_board(folder)
-    return headline_svg(scope, [(row.name.replace("`", ""), row.points) for row in board])
+    height = 1.0 + ROW * len(board)
+    figure = Figure(figsize=(9.4, height), facecolor=PAPER)
+    figure.subplots_adjust(left=0.37, right=0.97, bottom=0.32 / height, top=1 - 0.62 / height)
+    axes = figure.add_subplot()
+    names = [row.name.replace("`", "") for row in board]
+    for place, (mean, _, *ends) in enumerate(row.points for row in board):
+        low, high = (mean if math.isnan(end) else end for end in ends)
+        axes.plot([low, high], [place, place], color=OWN, linewidth=2.4)
+        axes.plot(mean, place, "o", color=OWN, markersize=6)
+        text = f"{mean:.2f}" + (f" ±{(high - low) / 2:.2f}" if low < high else "")
+        axes.annotate(text, (high, place), (7, -3), textcoords="offset points", fontsize=8.5, color=FAINT)
+    open_axes(axes, "")
+    axes.set_yticks(range(len(board)), names, color=INK)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.set(xlim=(0, 8.6), ylim=(len(board) - 0.4, -0.6))
+    title = "Points of ten against partners not used in training"
+    figure.text(0.015, 1 - 0.26 / height, title, fontsize=11.5, color=INK)
+    figure.text(0.015, 1 - 0.47 / height, f"{scope} Bars: 95 % over training seeds.", fontsize=9, color=FAINT)
+    label = "; ".join(f"{name} {with_interval(row.points)}" for name, row in zip(names, board, strict=True))
+    file = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "dond-marl"}):
+        figure.savefig(file, format="svg", metadata={"Date": None, "Description": label})
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
 def headline_table(folder: Path) -> str:

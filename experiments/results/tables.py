@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments import anac_tables
 from experiments.baselines.exploited import exploited_section, read_exploited
 from experiments.equilibria import (
     comparison_section,
@@ -15,12 +14,11 @@ from experiments.equilibria import (
     refusing_section,
     temperatures_section,
 )
-from experiments.figures import anac_svg
 from experiments.hint_tables import hint_section
 from experiments.kit import table_section
 from experiments.results import language_models, opponents
-from experiments.results.files import FOLDER, ROOT, bench_rows, document, exists, made_by
-from experiments.results.headline import headline_figure, headline_table, short_table
+from experiments.results.files import bench_rows, document, exists, made_by
+from experiments.results.headline import headline_table, short_table
 from experiments.results.rows import REFERENCE, format_rate, read_hints, share
 from experiments.short_games import parse_short_games, short_games_section
 from experiments.style_tables import judges_section, learners_section
@@ -126,7 +124,7 @@ def speed_section(report: Any) -> Section:
 ABLATION, EXPLOITED, ROBUST, EXPLOITED_ROBUST = (
     "ablation.jsonl", "exploited.jsonl", "robust.jsonl", "exploited_robust.jsonl",
 )  # fmt: skip
-EQUILIBRIA, ANAC = "equilibria.jsonl", "anac.jsonl"
+EQUILIBRIA = "equilibria.jsonl"
 BENCH = ("expert", "baselines", "full_budget", "ablation", "curricula", "selection", "memory", "taught", "ppo_fast",
          "beliefs", "exploiters")  # fmt: skip
 
@@ -147,10 +145,6 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "comparison": _of_lines(EQUILIBRIA, parse_equilibria, comparison_section),
     "exploited": _of_exploited(EXPLOITED, REFERENCE[ABLATION]),
     "exploited_whole": _of_exploited("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
-    "anac_ours": _of_lines(ANAC, anac_tables.parse_anac, anac_tables.occupants_section),
-    "anac_ranking": _of_lines(ANAC, anac_tables.parse_anac, anac_tables.ranking_section),
-    "anac_holding": _of_lines(ANAC, anac_tables.parse_anac, anac_tables.claims_section),
-    "anac_years": _of_lines(ANAC, anac_tables.parse_anac, lambda results: anac_tables.anac_sections(results)[-1]),
     "style_judges": _of_json("style_judges.json", judges_section),
     "style_learners": _of_json("style_judges.json", learners_section),
     "language_model": ("language_model.json", lambda folder: plain(language_models.games_section(folder))),
@@ -165,15 +159,8 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "language_model_diagnosis": _of_json("language_model_diagnosis.json", language_models.diagnosis_section),
 }
 SHORT: dict[str, Text] = {"headline": headline_table, "short": short_table}  # blocks of many files
-ALSO = {
-    "robust": (EXPLOITED_ROBUST, ABLATION, EXPLOITED),
-    "taught_crowd": (opponents.MIXTURES,),
-}  # other files that a block needs
-DOCS = ROOT / "docs"
-DRAWINGS: dict[Path, Callable[[], str]] = {
-    DOCS / "headline.svg": headline_figure,
-    DOCS / "anac.svg": lambda: anac_svg(anac_tables.parse_anac(_lines(FOLDER, ANAC))),
-}
+# Other files that a block needs.
+ALSO = {"robust": (EXPLOITED_ROBUST, ABLATION, EXPLOITED), "taught_crowd": (opponents.MIXTURES,)}
 
 
 def block(name: str, folder: Path) -> str:

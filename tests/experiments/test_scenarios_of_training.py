@@ -43,7 +43,6 @@ KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list
     "reinforce_config.yaml": TrainConfig,
     "styles.yaml": StylesConfig,
 }
-NO_LEARNER = STUDIES / "anac.yaml"  # no training
 BY_PEOPLE = CONFIGS / "bc_config.yaml"
 WITH_PEOPLE = CONFIGS / "study.yaml"  # no training
 ALL_SCENARIOS = STUDIES / "short_games.yaml"  # trains on every scenario, discards weights: see below
@@ -89,7 +88,7 @@ def held_out(source: ScenarioSource) -> int:
     [
         path
         for path in sorted((*CONFIGS.glob("*.yaml"), *STUDIES.glob("*.yaml")))
-        if path not in (BY_PEOPLE, ALL_SCENARIOS, NO_LEARNER, WITH_PEOPLE)
+        if path not in (BY_PEOPLE, ALL_SCENARIOS, WITH_PEOPLE)
     ],
     ids=lambda path: path.name,
 )

@@ -236,8 +236,7 @@ def test_a_worker_that_is_stopped_is_started_again_and_one_that_dies_of_a_row_an
     said, deaths = one.act(dies, 10, 5.0, [row, second, row])
     assert deaths == 1 and "exit code 3" in said[1][2] and said[0] == said[2] == (Act.PROPOSE, [1, 1, 1], "")
     with pytest.raises(InputError, match="no_such"):
-        one.agents("no_such")
-    assert "negmas.sao.negotiators.BoulwareTBNegotiator" in one.agents("negmas.sao.negotiators")
+        one.load(NegMASAgent("no_such.Agent"))
     one.close()
 
 

@@ -41,8 +41,7 @@ from partners.rosters import TEST, roster
 from tests.command import dond, in_process
 
 ROOT = Path(__file__).resolve().parents[3]
-LEARN_FROM_NO_PARTNER = ("anac", "objectives", "study", "words")  # nobody learns, or from itself or from people alone
-CONFIGS = sorted(path for path in (ROOT / "configs").glob("*.yaml") if path.stem not in LEARN_FROM_NO_PARTNER)
+CONFIGS = sorted(path for path in (ROOT / "configs").glob("*.yaml") if path.stem != "study")
 SMALL = StudentSettings(width=16, layers=1, heads=2, inner=16, steps=2, batch=8)
 LEAGUE = """
 env: {scenarios: lewis, split: train, max_turns: 4}
