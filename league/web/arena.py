@@ -29,7 +29,7 @@ from league.web.occupants import (
     rules_of,
     source_choices,
 )
-from league.web.replay.recorded import title
+from league.web.recorded import title
 
 CONFIDENCE = 0.95
 SIZES = (100, 500, 2_000)  # scenarios, each played twice

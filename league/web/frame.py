@@ -21,6 +21,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from dond_marl.game import ITEMS, SEATS, rest, worth
 from dond_marl.records.transcript import describe_items
+from league.display.game import act_in_words, act_sentence
 from league.display.svg.markup import Markup, count_noun, points
 from league.tables.figures import format_number, with_margin
 
@@ -53,6 +54,8 @@ def _templates() -> Environment:
         "ITEMS": ITEMS,
         "PAGES": PAGES,
         "SEATS": SEATS,
+        "act_in_words": act_in_words,
+        "act_sentence": act_sentence,
         "asset": asset,
         "count_noun": count_noun,
         "describe_items": describe_items,

@@ -24,9 +24,9 @@ from league.web.league_follower import Leagues, RunViewError
 from league.web.league_page import league_page, league_panels, play_members
 from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert, make_partner, warm_up
 from league.web.play_page import PlayPages
-from league.web.replay.recorded import RecordStore, game_of, is_person, read_records, replay_files, seat_names, title
-from league.web.replay.scores import scores_page
-from league.web.replay.stepper import ReplayView, policy_panel_content, stepper
+from league.web.recorded import RecordStore, game_of, is_person, read_records, replay_files, seat_names, title
+from league.web.replay_page import ReplayView, evaluated_policies, stepper
+from league.web.scores import scores_page
 
 MAX_LISTED = 500  # games of one file in the menu, the newest
 VERSION = "x-version"  # header of panels that are fetched again and again
@@ -142,7 +142,7 @@ class _Pages:
         def evaluate() -> Markup:
             view = _view_of(request)
             record, menu = self._record(view.game)
-            return policy_panel_content(record, menu, view)
+            return evaluated_policies(record, menu, view)
 
         return await _fragment(evaluate)
 

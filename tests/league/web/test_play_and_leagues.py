@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.records.record import InexactGame, RecordError, add_typed_words, from_json, record_of, to_line
@@ -29,6 +30,7 @@ from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import HINT_WIDTH
 from dond_marl.statistics import points_of_ten
+from dond_marl.yardsticks.best_response import OutOfReach
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.display.game import ending_text, steps
@@ -51,7 +53,7 @@ from league.web.bargaining_table import (
     talk_lines,
     view_before_turn,
 )
-from league.web.frame import one_sentence
+from league.web.frame import one_sentence, render
 from league.web.league_follower import NEWEST, Follower, Leagues, RunViewError
 from league.web.league_page import curriculum, curves, heat_map, ladder, lineage, summary
 from league.web.live_game import (
@@ -78,7 +80,7 @@ from league.web.occupants import (
     source_choices,
 )
 from league.web.play_setup import GameChoice, sitting_of
-from league.web.replay.recorded import (
+from league.web.recorded import (
     advice,
     best_answer,
     game_of,
@@ -89,7 +91,7 @@ from league.web.replay.recorded import (
     seat_names,
     title,
 )
-from league.web.replay.stepper import best_line, hint_line, private_views, recorded_talk, thoughts
+from league.web.replay_page import result_or_reason
 from partners.equilibrium import has_table
 from partners.human import View
 from tests.command import dond, run_dond
@@ -499,28 +501,24 @@ def test_steps_of_a_record():
 def test_policy_at_a_step():
     record = record_of(DEAL, ("random", "expert"), source="lewis")
     first, second, _ = steps(record)
-    anything = policy(seat_occupant("random"), first, "lewis")
     # 4 legal acts at first; of PROPOSE each of the 18 splits is equally likely.
-    assert anything.bars[0].probability in (pytest.approx(1 / 4), pytest.approx(1 / 4))
+    assert policy(seat_occupant("random"), first, "lewis")[0].probability == pytest.approx(1 / 4)
     greedy = policy(seat_occupant("expert"), second, "lewis")  # it plays its likeliest act; its odds are shown
-    assert 0 < sum(bar.probability for bar in greedy.bars) <= 1 + 1e-9
-    assert len(greedy.bars) > 1
-    certain = policy(seat_occupant("tough"), second, "lewis")
-    assert [bar.probability for bar in certain.bars] == [1.0]
-    assert policy(seat_occupant("versatile"), steps(record)[-1], "lewis").why_not == "the game is over"
-    said = [bar for bar in policy(seat_occupant("pushover"), second, "lewis").bars if bar.chosen]
+    assert 0 < sum(bar.probability for bar in greedy) <= 1 + 1e-9 and len(greedy) > 1
+    assert [bar.probability for bar in policy(seat_occupant("tough"), second, "lewis")] == [1.0]
+    said = [bar for bar in policy(seat_occupant("pushover"), second, "lewis") if bar.chosen]
     assert [bar.action.act_type for bar in said] == [Act.AGREE]
 
 
 def test_advice_and_best_response():
-    first, second, last = steps(record_of(DEAL, ("heuristic", "pushover"), source="lewis"))
+    first, second, _ = steps(record_of(DEAL, ("heuristic", "pushover"), source="lewis"))
     hint = advice(HintSchedule(ExpertHinter(seat_occupant("tough"))), first, "lewis")
-    assert hint.action == Action(Act.PROPOSE, (1, 2, 2))
-    assert best_answer(seat_occupant("pushover"), first, "lewis") == Action(Act.PROPOSE, (1, 2, 2))  # it agrees to all
-    assert "deterministic partner with a known memory" in best_answer(seat_occupant("random"), second, "lewis")
-    assert "too many" in best_answer(seat_occupant("pushover"), first, "uniform")
-    assert best_answer(seat_occupant("pushover"), last, "lewis") == "the game is over"
-    assert best_line(Action(Act.PROPOSE, (1, 0, 2)), first).endswith(", as played")
+    everything = Action(Act.PROPOSE, (1, 2, 2))
+    assert hint.action == best_answer(seat_occupant("pushover"), first, "lewis") == everything  # it agrees to all
+    for partner, step, prior in (("random", second, "lewis"), ("pushover", first, "uniform")):
+        with pytest.raises((NotComputable, OutOfReach)):
+            best_answer(seat_occupant(partner), step, prior)
+    assert "as played" in render("replay", "best_text", Action(Act.PROPOSE, (1, 0, 2)), first)
 
 
 def test_errors_of_foreign_policies():
@@ -537,30 +535,22 @@ def test_errors_of_foreign_policies():
         def __getattr__(self, name):
             raise KeyError(name)
 
-    class Late(Lost):
-        """Plain by its traits; its answers fail."""
-
-        traits = seat_occupant("pushover").traits
-
-        def sampled(self):
-            return {}["a policy"]
-
     first, _, _ = steps(record_of(DEAL, ("heuristic", "pushover"), source="lewis"))
-    assert "an answer" in hint_line(advice(Lost(), first, "lewis"), first.state)
-    assert "KeyError" in best_line(best_answer(Late(), first, "lewis"), first)
-    assert best_line(best_answer(Lost(), first, "lewis"), first).startswith("not known: ")
-    assert "a policy" in policy(Late(), first, "lewis").why_not
+    for evaluate in (policy, advice, best_answer):
+        reason = result_or_reason(lambda evaluate=evaluate: evaluate(Lost(), first, "lewis"))
+        assert isinstance(reason, str)
+        assert reason in render("replay", "evaluated", first, "b", reason, None, None, reason).unescape()
 
 
 def test_private_views_are_escaped():
     first, second, last = steps(record_of(DEAL, HOSTILE[:2], source="lewis"))
-    shown = private_views(second.state, HOSTILE[:2])
+    shown = render("replay", "private_views", second.state, HOSTILE[:2])
     assert "4 points each" in shown  # the book's worth to seat_0, and the hat's to seat_1
     assert "2 hats (8 points)" in shown  # what seat_1 is offered
     assert "seat_1, to move" in shown
-    talk = recorded_talk((first, second, last), 1, HOSTILE[:2])
+    talk = render("replay", "talk", (first, second, last), 1, HOSTILE[:2])
     assert talk.count("<li") == 2
-    for drawn in (shown, talk, thoughts(policy(seat_occupant("tough"), first, "lewis"), first.state)):
+    for drawn in (shown, talk):
         assert "<img" not in drawn
         assert "<script" not in drawn
 
@@ -575,7 +565,7 @@ def test_display_names_are_short(name):
 
 def test_typed_words_in_replay():
     record = add_typed_words(record_of(DEAL, ("human", "b")), 0, ["<b>gimme</b> the book"])
-    talk = recorded_talk(steps(record), 1, record.occupants)
+    talk = render("replay", "talk", steps(record), 1, record.occupants)
     assert "&lt;b&gt;gimme&lt;/b&gt; the book" in talk
     assert "like the book and the two balls; you can have the rest." in talk
     assert [step.words for step in steps(record)] == ["<b>gimme</b> the book", None, None]
@@ -780,7 +770,7 @@ def test_members_have_current_weights(run, tmp_path):
     assert learner.traits.learned
     snapshot, _ = make_partner(members["main@2"])
     first = steps(record_of(DEAL, ("a", "b")))[0]
-    assert policy(learner, first, "lewis").bars != policy(snapshot, first, "lewis").bars
+    assert policy(learner, first, "lewis") != policy(snapshot, first, "lewis")
     assert menu.resolve("main@2") == members["main@2"]
     assert menu.resolve("boulware(exponent=6)").run is None
 

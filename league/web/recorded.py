@@ -1,4 +1,4 @@
-"""Recorded games act by act: files of records, and policies, hints and best responses computed anew at each step.
+"""Recorded games act by act: files of records, and policies, beliefs, hints and best responses evaluated at a step.
 
 A record holds acts, not their reasons. Where the name of an occupant can be resolved, its policy is evaluated on the
 recorded state; so are an adviser and the exact best response to the other seat.
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.envs.turn import only_action, turn_of
-from dond_marl.errors import DondError, error_line
+from dond_marl.errors import NotComputable
 from dond_marl.game import SEATS, Act, Action, Triple
 from dond_marl.occupants import short_names
 from dond_marl.records.files import read_lines
@@ -48,19 +48,11 @@ class PolicyBar(NamedTuple):
     chosen: bool  # it is the recorded act
 
 
-class PolicyAtStep(NamedTuple):
-    """A policy's likeliest acts at a step; ``why_not``: why they are unknown, if so."""
-
-    bars: tuple[PolicyBar, ...] = ()
-    why_not: str = ""
-
-
 class Beliefs(NamedTuple):
-    """A policy's beliefs on its partner at a step; ``why_not``: why they are unknown, if so."""
+    """A policy's beliefs on its partner at a step."""
 
-    values: tuple[tuple[float, ...], ...] = ()  # for each item: the probability of 0..10 points
-    members: tuple[tuple[str, float], ...] = ()  # the likeliest members of a population, likeliest first
-    why_not: str = ""
+    values: tuple[tuple[float, ...], ...]  # for each item: the probability of 0..10 points
+    members: tuple[tuple[str, float], ...]  # the likeliest members of a population, likeliest first
 
 
 class RecordStore:
@@ -131,59 +123,59 @@ def prior_of(record: GameRecord) -> str:
     return (record.source or "").split(",")[0]
 
 
-def policy(partner: Partner, step: Step, prior: str) -> PolicyAtStep:
-    """The likeliest acts of ``partner`` in the recorded state of a step, likeliest first."""
-    if step.action is None:
-        return PolicyAtStep(why_not="the game is over")
+def policy(partner: Partner, step: Step, prior: str) -> tuple[PolicyBar, ...]:
+    """The likeliest acts of ``partner`` at a step before the end, likeliest first.
+
+    Raises :class:`NotComputable` for a random partner without probabilities, and whatever the partner raises.
+    """
     turn = turn_of(step.state, prior=prior)
-    try:
-        partner = _sampling(partner)
-        if isinstance(partner, Probable):
-            biggest = max(step.state.scenario.counts)
-            probs = partner.probs(turn, biggest)[0]
-            order = np.argsort(-probs, kind="stable")[:MAX_BARS]
-            likely = [(_action_at(int(number), biggest), float(probs[number])) for number in order if probs[number] > 0]
-        elif partner.traits.deterministic:
-            likely = [(only_action(partner.act(turn)), 1.0)]
-        else:
-            return PolicyAtStep(why_not="it is random, and its probabilities are not known")
-    except Exception as error:  # noqa: BLE001  # code of another package may raise anything
-        return PolicyAtStep(why_not=error_line(error))
-    return PolicyAtStep(tuple(PolicyBar(action, p, action == step.action) for action, p in likely))
+    sampled = getattr(partner, "sampled", None)  # the sampling policy of an occupant that plays its likeliest act
+    partner = sampled() if callable(sampled) else partner
+    if isinstance(partner, Probable):
+        biggest = max(step.state.scenario.counts)
+        probs = partner.probs(turn, biggest)[0]
+        order = np.argsort(-probs, kind="stable")[:MAX_BARS].tolist()
+        likely = [(_action_at(number, biggest), float(probs[number])) for number in order if probs[number] > 0]
+    elif partner.traits.deterministic:
+        likely = [(only_action(partner.act(turn)), 1.0)]
+    else:
+        raise NotComputable("it is random, and its probabilities are not known")
+    return tuple(PolicyBar(action, chance, action == step.action) for action, chance in likely)
 
 
-def advice(adviser: HintSource, step: Step, prior: str) -> Hint | str | None:
-    """The hint of an adviser in a step, or the reason why it is unknown; ``None`` without one."""
-    if step.action is None:
+def beliefs(partner: Partner, step: Step, prior: str) -> Beliefs | None:
+    """The beliefs of ``partner`` on its partner at a step; ``None`` for policies without beliefs."""
+    guess = partner.beliefs(turn_of(step.state, prior=prior)) if isinstance(partner, Believes) else None
+    if guess is None:
         return None
+    chances = guess.identity[0].tolist() if guess.members else []
+    members = sorted(zip(guess.members, chances, strict=True), key=lambda each: -each[1])
+    return Beliefs(tuple(tuple(map(float, item)) for item in guess.values[0]), tuple(members[:MAX_MEMBERS]))
+
+
+def advice(adviser: HintSource, step: Step, prior: str) -> Hint | None:
+    """The hint of an adviser at a step before the end, if it gives one."""
     noise = None if adviser.deterministic else Noise(0, (), 1).hint_noise(step.number)
-    turn = turn_of(step.state, prior=prior, noise=noise)
-    try:
-        return decode_hint(adviser.hint_features(turn)[0], step.state.scenario.counts)
-    except Exception as error:  # noqa: BLE001  # code of another package may raise anything
-        return f"not known: {_message(error)}"
+    return decode_hint(
+        adviser.hint_features(turn_of(step.state, prior=prior, noise=noise))[0], step.state.scenario.counts
+    )
 
 
-def best_answer(partner: Partner, step: Step, prior: str) -> Action | str:
-    """The act of the exact best response to ``partner`` in a step, or the reason why it is unknown."""
-    if step.action is None:
-        return "the game is over"
-    try:
-        rules = step.state.rules
-        if rules.secret_claims:
-            return "nothing binds before the secret claims"
-        if not exact_by_answers(partner, rules) and not (
-            partner.traits.deterministic and is_enumerable(partner, rules)
-        ):
-            return "it is exact only against a deterministic partner with a known memory"
-        return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))
-    except Exception as error:  # noqa: BLE001  # code of another package may raise anything
-        return _message(error)
+def best_answer(partner: Partner, step: Step, prior: str) -> Action:
+    """The act of the exact best response to ``partner`` at a step before the end. Raises :class:`NotComputable`."""
+    rules = step.state.rules
+    if rules.secret_claims:
+        raise NotComputable("nothing binds before the secret claims")
+    if not exact_by_answers(partner, rules) and not (partner.traits.deterministic and is_enumerable(partner, rules)):
+        raise NotComputable("it is exact only against a deterministic partner with a known memory")
+    return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))
 
 
-def _message(error: Exception) -> str:
-    """The message of an error; with its class, unless the project raised it."""
-    return str(error) if isinstance(error, DondError | ValueError) else error_line(error)
+def _action_at(number: int, max_count: int) -> Action:
+    """The action of a flat index of :mod:`dond_marl.splits`."""
+    act, oA = action_at(number, max_count)
+    split: Triple = tuple(oA.tolist())
+    return Action(Act(int(act)), split)
 
 
 def display_names(record: GameRecord) -> tuple[str, str]:
@@ -202,32 +194,3 @@ def seat_names(record: GameRecord) -> tuple[str, str]:
     """Names of both seats: the occupants', with the seat added if they are equal."""
     first, second = display_names(record)
     return (f"{first} ({SEATS[0]})", f"{second} ({SEATS[1]})") if first == second else (first, second)
-
-
-def _sampling(partner: Partner) -> Partner:
-    """The sampling policy of an occupant that plays its likeliest act."""
-    sampled = getattr(partner, "sampled", None)
-    return sampled() if callable(sampled) else partner
-
-
-def _action_at(number: int, max_count: int) -> Action:
-    """The action of a flat index of :mod:`dond_marl.splits`."""
-    act, oA = action_at(number, max_count)
-    split: Triple = tuple(oA.tolist())
-    return Action(Act(int(act)), split)
-
-
-def beliefs(partner: Partner, step: Step, prior: str) -> Beliefs | None:
-    """The beliefs of ``partner`` on its partner before its act in a step; ``None`` for policies without beliefs."""
-    if step.action is None or not isinstance(partner, Believes):
-        return None
-    try:
-        guess = partner.beliefs(turn_of(step.state, prior=prior))
-        if guess is None:
-            return None
-        chances = guess.identity[0].tolist() if guess.members else []
-        values = tuple(tuple(map(float, item)) for item in guess.values[0])
-    except Exception as error:  # noqa: BLE001  # code of another package may raise anything
-        return Beliefs(why_not=error_line(error))
-    members = sorted(zip(guess.members, chances, strict=True), key=lambda each: -each[1])
-    return Beliefs(values, tuple(members[:MAX_MEMBERS]))

@@ -17,7 +17,7 @@ from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, count_noun, element, svg
 from league.tables.figures import with_margin
 from league.web.frame import render
-from league.web.replay.recorded import display_names, is_person, read_records
+from league.web.recorded import display_names, is_person, read_records
 
 CONFIDENCE = 0.95
 MAX_CURVE = 60  # points of a curve

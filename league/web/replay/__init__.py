@@ -1,1 +1,0 @@
-"""Recorded games: reading them, stepping through one, and a person's scores."""
