@@ -22,7 +22,10 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from dond_marl.game import ITEMS, SEATS, rest, worth
 from dond_marl.records.transcript import describe_items
 from league.display.game import act_in_words, act_sentence
+from league.display.svg.axes import whisker, whole_range
+from league.display.svg.curves import curve_chart
 from league.display.svg.markup import Markup, count_noun, points
+from league.standings.history import YARDSTICK
 from league.tables.figures import format_number, with_margin
 
 STATIC, TEMPLATES = Path(__file__).with_name("static"), Path(__file__).with_name("templates")
@@ -54,16 +57,21 @@ def _templates() -> Environment:
         "ITEMS": ITEMS,
         "PAGES": PAGES,
         "SEATS": SEATS,
+        "YARDSTICK": YARDSTICK,
         "act_in_words": act_in_words,
         "act_sentence": act_sentence,
         "asset": asset,
         "count_noun": count_noun,
+        "curve_chart": curve_chart,
         "describe_items": describe_items,
         "format_number": format_number,
         "points": points,
         "rest": rest,
+        "whisker": whisker,
+        "whole_range": whole_range,
         "with_margin": with_margin,
         "worth": worth,
+        "zip": zip,
     }
     return engine
 

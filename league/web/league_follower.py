@@ -7,36 +7,43 @@ The connection is read-only and every statement short; SQLite's write-ahead log 
 from __future__ import annotations
 
 import json
-import math
+import secrets
 import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.errors import InputError
-from dond_marl.game import Rules
-from dond_marl.seats import Doubles, Partner
+from dond_marl.errors import DondError, InputError
+from dond_marl.records.record import GameRecord, records_of
+from dond_marl.rollout import rollout
+from dond_marl.seats import Partner
 from league.evaluation.as_json import FINAL_FILE
-from league.ledger.ledger import LedgerError, ReadLedger
+from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER, run_folders
 from league.rounds.curriculum import describe
-from league.settings.read import Config, ConfigError, parse
-from league.settings.sections import EnvConfig
-from league.standings.history import YARDSTICK, CurvePoint, History, read_round, round_curves
+from league.settings.read import Config, parse
+from league.standings.history import CurvePoint, History, read_round, round_curves
 from league.standings.ladder import Responses, Standing, ladder_of
 from league.standings.references import stored_responses
+from league.tables.standings import answer_count
 from league.tables.summaries import evaluation_summary, league_summary, practice_warning
 from league.tasks.seating import SEATING
 from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
+from league.web.background import MATCH_SECONDS, WithDeadline
 
 NEWEST = 8  # decisions stored and shown
 LARGEST_EVALUATION = 16 * 2**20  # bytes
+DAMAGED = "The rows of this run do not match their seals: they were changed after they were written, or damaged."
 
 
 class RunViewError(InputError):
-    """The folder holds no readable league."""
+    """The folder holds no league that has begun, or the league has no such member."""
 
 
 class Stage(NamedTuple):
@@ -51,16 +58,13 @@ class LeagueView(NamedTuple):
     """A league at one moment; figures of pairs without games are ``nan``."""
 
     folder: Path
+    config: Config
     rounds: int  # committed
-    rounds_in_all: int
-    counted: int  # rounds without the closing measurement
     games: int
     seconds: float  # of all committed rounds
-    confidence: float
     standings: tuple[Standing, ...]  # the ladder
     cells: tuple[tuple[float, ...], ...]  # points of ten of the row against the column, in the ladder's order
     curves: tuple[CurvePoint, ...]
-    yardstick: str
     members: tuple[Member, ...]
     states: dict[str, LearnerState]
     stages: tuple[Stage, ...]
@@ -69,23 +73,55 @@ class LeagueView(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        return self.rounds >= self.rounds_in_all
+        return self.rounds >= self.config.schedule.total
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """Own decisions of all decisions, by member; without members that made every decision themselves."""
+        costly = {member.name for member in self.members if member.costly}
+        counts = {row.member: answer_count(row, costly) for row in self.standings}
+        return {name: text for name, text in counts.items() if text is not None}
+
+    def describe(self, member: Member) -> str:
+        """A member in words."""
+        return describe_member(member, self.states.get(member.name))
 
 
-DAMAGED = "The rows of this run do not match their seals: they were changed after they were written, or damaged."
+@dataclass
+class _RoundsRead:
+    """What a follower has read of a ledger."""
+
+    config: Config
+    history: History
+    responses: Responses
+    curves: list[CurvePoint] = field(default_factory=list)
+    decisions: list[tuple[int, Decision]] = field(default_factory=list)
+    damaged: bool = False
+
+    def read_next(self, ledger: ReadLedger, members: Sequence[Member]) -> None:
+        """Read the next committed round."""
+        number, learners = self.history.round, [member.name for member in members if member.live]
+        self.damaged = self.damaged or not ledger.is_sound(number)
+        read_round(self.history, ledger, members, self.config)
+        if learners:
+            self.curves += round_curves(ledger, number, learners, self.config.league.confidence)
+        latest = [(number, decision) for decision in ledger.decisions(number)]
+        self.decisions = [*latest, *self.decisions][:NEWEST]
 
 
 class Follower:
-    """Reads one run round by round. Safe to use from several threads."""
+    """Reads one run round by round. Safe to use from several threads.
+
+    Its methods raise :class:`RunViewError`, :class:`~league.ledger.ledger.LedgerError` and
+    :class:`~league.settings.read.ConfigError`, all of them a :class:`~dond_marl.errors.DondError`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = threading.Lock()
-        try:
-            self._ledger = ReadLedger(folder / LEDGER)
-        except LedgerError as error:
-            raise RunViewError(str(error)) from None
-        self._forget()
+        self._ledger = ReadLedger(folder / LEDGER)
+        self._read: _RoundsRead | None = None
+        self._evaluated = 0  # time of the closing evaluation's file
 
     def __enter__(self) -> Follower:
         return self
@@ -97,40 +133,46 @@ class Follower:
         self._ledger.close()
 
     def refresh(self, most: int = 100) -> bool:
-        """Read up to ``most`` new rounds; whether there were any. Raises :class:`RunViewError`."""
+        """Read up to ``most`` new rounds; whether there were any, or the closing evaluation was written."""
         with self._lock:
-            try:
-                return self._refresh(most)
-            except LedgerError as error:
-                raise RunViewError(str(error)) from None
+            ledger = self._ledger
+            if not ledger.has_begun:
+                return False
+            committed, evaluated = ledger.next_round, _time_of_write(self.folder / FINAL_FILE)
+            news, self._evaluated = evaluated != self._evaluated, evaluated
+            members = ledger.members()
+            if self._read is None or committed < self._read.history.round:  # rolled back: read it from the start
+                config = self.config()
+                self._read, news = (
+                    _RoundsRead(config, History(members, config.league.decay), stored_responses(config)),
+                    True,
+                )
+            for _ in range(self._read.history.round, min(committed, self._read.history.round + most)):
+                self._read.read_next(ledger, members)
+                news = True
+            return news
 
     def view(self) -> LeagueView | None:
-        """The league as of the latest refresh, ``None`` before it has begun. Raises :class:`RunViewError`."""
+        """The league as of the latest refresh, ``None`` before it has begun."""
         with self._lock:
-            if self._config is None or self._history is None:
-                return None
-            try:
-                return self._view(self._config, self._history)
-            except LedgerError as error:
-                raise RunViewError(str(error)) from None
+            return None if self._read is None else self._view(self._read)
 
-    def rules(self) -> Rules:
-        """The rules of the league's matches. Raises :class:`RunViewError`."""
-        return self._settings().env.rules()
-
-    def game(self) -> EnvConfig:
-        """The game settings of the league, before any curriculum stage. Raises :class:`RunViewError`."""
-        return self._settings().env
+    def config(self) -> Config:
+        """The settings of the league."""
+        if not self._ledger.has_begun:
+            raise RunViewError(f"{self.folder}: the league has not begun")
+        config: Config = _parsed(self._ledger.settings(), f"settings in {self._ledger.path}")
+        return config
 
     def descriptions(self) -> list[tuple[str, str]]:
-        """The name and a description of each member. Raises :class:`RunViewError` or ``LedgerError``."""
-        self._settings()
+        """The name and a description of each member."""
+        self.config()
         states = self._ledger.states()
         return [(member.name, describe_member(member, states.get(member.name))) for member in self._ledger.members()]
 
     def partner(self, name: str) -> Partner:
-        """A member with its current weights. Raises :class:`RunViewError`, ``LedgerError`` or ``BlobError``."""
-        self._settings()
+        """A member with its current weights. Raises ``BlobError`` too."""
+        self.config()
         member = next((member for member in self._ledger.members() if member.name == name), None)
         if member is None:
             raise RunViewError(f"{self.folder} has no member {name!r}")
@@ -138,87 +180,38 @@ class Follower:
         blob = member.blob if state is None else state.blob
         return SEATING.partner(Entrant(member, blob), Place(self.folder / BLOBS))
 
-    def _forget(self) -> None:
-        self._config: Config | None = None
-        self._history: History | None = None
-        self._responses: Responses = {}
-        self._curves: list[CurvePoint] = []
-        self._decisions: list[tuple[int, Decision]] = []
-        self._evaluated = 0
-        self._damaged = False
-
-    def _settings(self) -> Config:
-        try:
-            if not self._ledger.has_begun:
-                raise RunViewError(f"{self.folder}: the league has not begun")
-            text = self._ledger.settings()
-            if not text:
-                raise RunViewError(f"{self.folder}: the ledger holds no settings")
-            config: Config = _parsed(text, f"settings in {self.folder / LEDGER}")
-            return config
-        except (LedgerError, ConfigError) as error:
-            raise RunViewError(str(error)) from None
-
-    def _refresh(self, most: int) -> bool:
-        ledger, news = self._ledger, False
-        if not ledger.has_begun:
-            return False
-        evaluated, self._evaluated = self._evaluated, _time_of_write(self.folder / FINAL_FILE)
-        news = self._config is not None and evaluated != self._evaluated  # written after the last round
-        committed = ledger.next_round
-        if self._history is not None and committed < self._history.round:  # rolled back: read it from the start
-            self._forget()
-        if self._config is None or self._history is None:
-            self._config, news = self._settings(), True
-            self._responses = stored_responses(self._config)
-            self._history = History(ledger.members(), self._config.league.decay)
-        members = ledger.members()
-        learners = [member.name for member in members if member.live]
-        for number in range(self._history.round, min(committed, self._history.round + most)):
-            self._damaged = self._damaged or not ledger.is_sound(number)
-            read_round(self._history, ledger, members, self._config)
-            if learners:
-                self._curves += round_curves(ledger, number, learners, self._config.league.confidence)
-            latest = [(number, decision) for decision in ledger.decisions(number)]
-            self._decisions = [*latest, *self._decisions][:NEWEST]
-            news = True
-        return news
-
-    def _view(self, config: Config, history: History) -> LeagueView:
+    def _view(self, read: _RoundsRead) -> LeagueView:
+        config, history, ledger = read.config, read.history, self._ledger
         confidence, cross = config.league.confidence, history.cross
-        standings = ladder_of(cross, confidence, self._responses)
+        standings = ladder_of(cross, confidence, read.responses)
         place = {name: at for at, name in enumerate(cross.members)}
-        means = _both_seats(cross.payoffs().mean)
         order = [place[row.member] for row in standings]
-        members = self._ledger.members()
+        means = np.ma.masked_invalid(cross.payoffs().mean).mean(axis=1).filled(np.nan)  # over the seats with games
+        members = ledger.members()
         over = history.round >= config.schedule.total
         mains = [member.name for member in members if member.role == "main"]
+        played = history.stages[: config.league.rounds]
+        now = (history.stages or [0])[-1]
+        stages = [
+            Stage(describe(config, stage), played.count(at), not over and at == now)
+            for at, stage in enumerate(config.curriculum)
+        ]
         return LeagueView(
-            self.folder,
-            history.round,
-            config.schedule.total,
-            config.league.rounds,
-            cross.total_games,
-            self._ledger.clock()[0],
-            confidence,
-            tuple(standings),
-            tuple(tuple(means[i, j] for j in order) for i in order),
-            tuple(self._curves),
-            YARDSTICK,
-            members,
-            self._ledger.states(history.round - 1),
-            tuple(
-                Stage(
-                    describe(config, stage),
-                    history.stages[: config.league.rounds].count(at),
-                    not over and at == (history.stages or [0])[-1],
-                )
-                for at, stage in enumerate(config.curriculum)
-            ),
-            tuple(self._decisions),
-            (
-                *([DAMAGED] if self._damaged else []),
-                *filter(None, [practice_warning(self._ledger.rounds_without_practice())]),
+            folder=self.folder,
+            config=config,
+            rounds=history.round,
+            games=cross.total_games,
+            seconds=ledger.clock()[0],
+            standings=tuple(standings),
+            cells=tuple(map(tuple, means[np.ix_(order, order)].tolist())),
+            curves=tuple(read.curves),
+            members=members,
+            states=ledger.states(history.round - 1),
+            stages=tuple(stages),
+            decisions=tuple(read.decisions),
+            headline=(
+                *([DAMAGED] if read.damaged else []),
+                *filter(None, [practice_warning(ledger.rounds_without_practice())]),
                 league_summary(cross, standings, confidence, mains),
                 *(_evaluation(self.folder / FINAL_FILE) if over else ()),
             ),
@@ -232,8 +225,7 @@ class Leagues:
         self._folder, self._selected = folder, selected
         self._followers: dict[Path, Follower] = {}
         self._views: dict[Path, LeagueView | None] = {}
-        self._locks: dict[Path, threading.Lock] = {}
-        self._lock = threading.Lock()
+        self._locks: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
     def runs(self) -> list[Path]:
         """All runs, the selected one first, then by the time of the latest write."""
@@ -246,18 +238,16 @@ class Leagues:
     def view(self, run: Path) -> LeagueView | None:
         """The current state of a run, ``None`` before it has begun; the same object while nothing is new.
 
-        Slow where many rounds are new. Raises :class:`RunViewError`.
+        Slow where many rounds are new. Raises as a :class:`Follower` does.
         """
-        with self._lock:
-            lock = self._locks.setdefault(run, threading.Lock())
-        with lock:  # of this run alone, so that a large one does not block the others
+        with self._locks[run]:  # of this run alone, so that a large one does not block the others
             follower = self._followers.get(run)
             if follower is None:
                 follower = self._followers[run] = Follower(run)
             try:
                 if follower.refresh() or run not in self._views:
                     self._views[run] = follower.view()
-            except RunViewError:
+            except DondError:
                 self._followers.pop(run).close()
                 self._views.pop(run, None)
                 raise
@@ -291,9 +281,25 @@ def describe_member(member: Member, state: LearnerState | None) -> str:
     return member.spec or ""
 
 
-def _both_seats(mean: Doubles) -> Doubles:
-    """Mean of the cells ``[N, 2, N]`` over the seats with games, ``[N, N]``; ``nan`` without games."""
-    played = ~np.isnan(mean)
-    number = played.sum(axis=1)
-    total = np.where(played, mean, 0.0).sum(axis=1)
-    return np.where(number > 0, total / np.maximum(number, 1), math.nan)
+def play_members(run: Path, names: tuple[str, str], seed: int | None = None) -> GameRecord:
+    """One game of two members with their current weights, the first opening, on the league's rules and scenarios.
+
+    Raises one of :data:`league.web.occupants.CHOICE_ERRORS`.
+    """
+    seed = secrets.randbits(31) if seed is None else seed
+    with Follower(run) as follower:
+        game = follower.config().env
+        until = time.monotonic() + MATCH_SECONDS
+        first, second = (WithDeadline(follower.partner(name), until) for name in names)
+    source = game.open_source()
+    games = rollout(
+        (first, second),
+        source.block(seed, 0, 1),
+        game.rules(),
+        seed=seed,
+        index=(0,),
+        prior=source.prior,
+        reveal_partner_utilities=game.reveal_partner_utilities,
+        illegal=game.illegal or "raise",
+    )
+    return records_of(games, names, source=source.label, seed=seed)[0]

@@ -254,7 +254,7 @@ def rules_of(candidate: Candidate) -> Rules | None:
     if candidate.run is None:
         return None
     with Follower(candidate.run) as follower:
-        return follower.rules()
+        return follower.config().env.rules()
 
 
 def make_adviser(mode: str) -> HintSource | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -20,8 +20,7 @@ from league.web.arena import arena_page, match_of
 from league.web.background import in_background
 from league.web.frame import document, one_sentence, render
 from league.web.guard import Secret, form_fields, guarded_site, whole_number
-from league.web.league_follower import Leagues, RunViewError
-from league.web.league_page import league_page, league_panels, play_members
+from league.web.league_follower import Leagues, RunViewError, play_members
 from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert, make_partner, warm_up
 from league.web.play_page import PlayPages
 from league.web.recorded import RecordStore, game_of, is_person, read_records, replay_files, seat_names, title
@@ -68,14 +67,14 @@ class _Pages:
 
     async def league(self, request: Request) -> Response:
         runs = self._leagues.runs()
-        run = next((run for run in runs if str(run) == request.query_params.get("run")), None)
+        run = self._run_of(request.query_params)
         if run is None:
             run = self._run if self._run in runs else runs[0] if runs else None
-        return _page("League", league_page(runs, run))
+        return _page("League", render("league", "page", list(map(str, runs)), run and str(run)))
 
     async def league_panels(self, request: Request) -> Response:
         """The panels of a league; 204 if they are those of ``version``."""
-        run = next((run for run in self._leagues.runs() if str(run) == request.query_params.get("run")), None)
+        run = self._run_of(request.query_params)
         if run is None:
             return HTMLResponse(render("forms", "problem", "This league is not here any more."))
         try:
@@ -85,12 +84,17 @@ class _Pages:
         version = str(id(league))
         if request.query_params.get("version") == version:
             return Response(status_code=204)
-        return HTMLResponse(await in_background(league_panels, league, run), headers={VERSION: version})
+        panels = await in_background(render, "league", "panels", league, str(run))
+        return HTMLResponse(panels, headers={VERSION: version})
+
+    def _run_of(self, values: Mapping[str, object]) -> Path | None:
+        """The league that a form or an address names."""
+        return next((run for run in self._leagues.runs() if str(run) == values.get("run")), None)
 
     async def watch(self, request: Request) -> Response:
         """Play a game of two members, and lead to its replay."""
         values = await form_fields(request)
-        run = next((run for run in self._leagues.runs() if str(run) == values.get("run")), None)
+        run = self._run_of(values)
         try:
             if run is None:
                 raise RunViewError("this league is not here any more")

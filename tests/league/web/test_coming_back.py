@@ -7,8 +7,7 @@ import pytest
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action, State, apply
 from dond_marl.records.record import record_of, to_line
-from league.web.league_follower import RunViewError
-from league.web.league_page import play_members
+from league.web.league_follower import RunViewError, play_members
 from partners.best_response import BestResponse
 from tests.command import in_process
 from tests.league.web.browser import HOSTILE, NARROW, SCENARIO, begin, games_in, missing, serving

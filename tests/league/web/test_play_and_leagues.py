@@ -38,7 +38,7 @@ from league.display.session import Sitting
 from league.display.svg.frontier import drawing, plane_of, verdict
 from league.display.svg.markup import Markup, element, join
 from league.evaluation.as_json import FINAL_FILE
-from league.ledger.ledger import Ledger
+from league.ledger.ledger import Ledger, LedgerError
 from league.standings.history import learning_curves
 from league.web.after_game import result
 from league.web.arena import figures_table, landing_chart, play_match
@@ -55,7 +55,6 @@ from league.web.bargaining_table import (
 )
 from league.web.frame import one_sentence, render
 from league.web.league_follower import NEWEST, Follower, Leagues, RunViewError
-from league.web.league_page import curriculum, curves, heat_map, ladder, lineage, summary
 from league.web.live_game import (
     GameBroken,
     GameEnded,
@@ -633,31 +632,40 @@ def run(tmp_path_factory):
     return small_league(tmp_path_factory.mktemp("league"), 5, learner=True)
 
 
-def test_following_equals_reading_at_once(run, tmp_path):
+def view_of(folder):
+    with Follower(folder) as follower:
+        follower.refresh()
+        return follower.view()
+
+
+@pytest.fixture(scope="module")
+def league(run):
+    return view_of(run)
+
+
+def panel(name, league):
+    return render("league", name, league)
+
+
+def test_following_equals_reading_at_once(run, league, tmp_path):
     follower = None
     for rounds in (0, 1, 2, 4, 6):
         as_after(run, rounds, tmp_path / "run")
         if follower is None:
             follower = Follower(tmp_path / "run")
         assert follower.refresh()
-        assert follower.view().rounds == min(rounds, follower.view().rounds_in_all)
+        followed = follower.view()
+        assert followed.rounds == min(rounds, followed.config.schedule.total)
         assert not follower.refresh()
-    league = follower.view()
-    with Follower(run) as at_once:
-        at_once.refresh()
-        whole = at_once.view()
-    assert repr(league.standings) == repr(whole.standings)  # nan is not itself
-    assert repr(league.cells) == repr(whole.cells)
-    with Ledger(run / "ledger.sqlite") as ledger:
-        assert list(league.curves) == learning_curves(ledger, league.confidence)
-        assert league.rounds == ledger.next_round
     follower.close()
+    assert repr(league.standings) == repr(followed.standings)  # nan is not itself
+    assert repr(league.cells) == repr(followed.cells)
+    with Ledger(run / "ledger.sqlite") as ledger:
+        assert list(followed.curves) == learning_curves(ledger, league.config.league.confidence)
+        assert followed.rounds == ledger.next_round
 
 
-def test_page_ladder_equals_csv(run):
-    with Follower(run) as follower:
-        follower.refresh()
-        league = follower.view()
+def test_page_ladder_equals_csv(run, league):
     with (run / "ladder.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
     assert [row.member for row in league.standings] == [row["member"] for row in written]
@@ -680,62 +688,50 @@ def test_follower_reads_during_writes(run, tmp_path):
             follower._ledger._db.execute("DELETE FROM rounds")
 
 
-def test_panels_are_escaped(run):
-    with Follower(run) as follower:
-        follower.refresh()
-        league = follower.view()
-    for draw in (summary, ladder, heat_map, curves, lineage, curriculum):
-        shown = draw(league)
+def test_panels_are_escaped(league):
+    for name in ("summary", "ladder", "heat_map", "curves", "lineage", "curriculum"):
+        shown = panel(name, league)
         assert isinstance(shown, Markup)
-        assert "<img" not in shown
-        assert "<script" not in shown
-    assert "&lt;img src=x onerror=window.pwned=1&gt;" in ladder(league)
-    assert "main@2" in lineage(league)
-    assert "after 1 round:" in curves(league._replace(curves=(league.curves[0]._replace(round=1),)))
-    assert 0 < len(league.decisions) <= NEWEST
+        assert "<img" not in shown and "<script" not in shown
+    assert "&lt;img src=x onerror=window.pwned=1&gt;" in panel("ladder", league)
+    assert "main@2" in panel("lineage", league)
+    first_round = league._replace(curves=(league.curves[0]._replace(round=1),))
+    assert "after 1 round:" in panel("curves", first_round)
     rounds = [number for number, _ in league.decisions]
-    assert rounds == sorted(rounds, reverse=True)
+    assert 0 < len(rounds) <= NEWEST and rounds == sorted(rounds, reverse=True)
 
 
-def test_links_of_ladder_and_matrix(run):
-    with Follower(run) as follower:
-        follower.refresh()
-        league = follower.view()
-    links = [str(link) for link in re.findall(r'href="([^"]+)"', ladder(league))]
+def test_links_of_ladder_and_matrix(run, league):
+    links = [str(link) for link in re.findall(r'href="([^"]+)"', panel("ladder", league))]
     menu = OccupantMenu([run])
     asked = [parse_qs(urlsplit(unescape(link)).query) for link in links]
     assert [menu.candidates[menu.key_of(one["run"][0], one["member"][0])].name for one in asked] == [
         row.member for row in league.standings
     ]
-    cell = parse_qs(urlsplit(unescape(re.findall(r'href="(/arena[^"]+)"', heat_map(league))[0])).query)
+    cell = parse_qs(urlsplit(unescape(re.findall(r'href="(/arena[^"]+)"', panel("heat_map", league))[0])).query)
     assert {*cell["one"], *cell["other"]} <= {row.member for row in league.standings}
     assert menu.key_of("elsewhere", "main") is None
 
 
-def test_ladder_answers_and_missing_rank(run):
-    with Follower(run) as follower:
-        follower.refresh()
-        league = follower.view()
-    assert "answered" not in ladder(league)  # everybody did, always
+def test_ladder_answers_and_missing_rank(league):
+    assert not league.answers  # every member made every decision itself
     spoke, silent, *others = league.standings
     counted = replace(spoke.answers, decisions=40, fallbacks=4, causes=(0,) * len(spoke.answers.causes))
     nothing = silent.points._replace(mean=math.nan)
     rows = (spoke._replace(answers=counted), silent._replace(points=nothing, failed=6), *others)
-    shown = ladder(league._replace(standings=rows))
-    assert "36 of 40" in shown
-    assert f"has no rank: {rows[1].unranked_because}." in shown
-    assert rows[1].unranked_because == "all its matches failed (6)"
+    changed = league._replace(standings=rows)
+    assert changed.answers[spoke.member].startswith("36 of 40")
+    shown = panel("ladder", changed)
+    assert changed.answers[spoke.member] in shown and rows[1].unranked_because in shown
+    assert rows[1].unranked_because.endswith("(6)")
 
 
-def test_summary_and_final_evaluation(run, tmp_path):
+def test_summary_and_final_evaluation(run, league, tmp_path):
     as_after(run, 2, tmp_path / "0001")
-    for folder, over in ((run, True), (tmp_path / "0001", False)):
-        with Follower(folder) as follower:
-            follower.refresh()
-            league = follower.view()
-        assert league.is_over is over
-        assert "points of ten from all others" in summary(league)
-        assert any(stage.now for stage in league.stages) is not over
+    running = view_of(tmp_path / "0001")
+    assert league.is_over and not any(stage.now for stage in league.stages)
+    assert not running.is_over and any(stage.now for stage in running.stages)
+    assert running.headline[0] in panel("summary", running)
     late = tmp_path / "late" / "0001"
     as_after(run, 4, late)
     leagues = Leagues(tmp_path / "late", None)
@@ -748,16 +744,10 @@ def test_summary_and_final_evaluation(run, tmp_path):
     assert leagues.view(late).headline == first.headline
 
 
-def test_restarted_learner_gets_its_own_curve(run):
-    with Follower(run) as follower:
-        follower.refresh()
-        league = follower.view()
-    one_life = curves(league).count("<polyline")
-    first = league.curves[0]
-    again = league._replace(curves=(*league.curves, first._replace(round=9)))
-    assert one_life == 1
-    assert curves(again).count("<polyline") == 2
-    assert "No learner has played heuristic yet." in curves(league._replace(curves=()))
+def test_restarted_learner_gets_its_own_curve(league):
+    again = league._replace(curves=(*league.curves, league.curves[0]._replace(round=9)))
+    nothing = league._replace(curves=())
+    assert [panel("curves", each).count("<polyline") for each in (league, again, nothing)] == [1, 2, 0]
 
 
 def test_members_have_current_weights(run, tmp_path):
@@ -776,10 +766,10 @@ def test_members_have_current_weights(run, tmp_path):
 
 
 def test_unreadable_runs(run, tmp_path):
-    with pytest.raises(RunViewError, match=r"ledger\.sqlite"):
+    with pytest.raises(LedgerError, match=r"ledger\.sqlite"):
         Follower(tmp_path)
     (tmp_path / "ledger.sqlite").write_text("not a database at all, only text that is long enough to be looked at")
-    with pytest.raises(RunViewError, match="damaged"):
+    with pytest.raises(LedgerError, match="damaged"):
         Follower(tmp_path).refresh()
     with Follower(run) as follower, pytest.raises(RunViewError, match="has no member"):
         follower.partner("nobody")
