@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-from starlette.requests import Request
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dond_marl.seats import Decisions, Partner, Turns
+
+if TYPE_CHECKING:
+    from starlette.requests import Request  # of an optional library
 
 MAX_TASKS = 64  # at work at once
 FULL = "this page is busy with other requests; try again in a minute"

@@ -80,7 +80,7 @@ def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step
         at = plane_of(record, 0, seat_names(record))
         return render("replay", "ending", at.deal, scores(at), verdict(at), drawing(at), legend(at))
     unfit = () if has_table(record.rules, pack([record.scenario])) else (SOLVED,)  # it has no table for this game
-    suggested = ()
+    suggested: tuple[str, ...] = ()
     if view.player == RECORDED and is_person(record.occupants[step.state.mover]):
         suggested = tuple(name for name in SUGGESTED if name in menu.candidates and name not in unfit)
     modes = {mode: HINT_LABELS[mode] for mode in HINT_MODES if mode not in unfit}
