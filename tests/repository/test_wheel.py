@@ -147,7 +147,7 @@ def test_installed_package_plays_the_quick_league(installed, tmp_path):
     assert "boulware" in run(installed / "dond-marl", "catalogue", cwd=tmp_path)
     assert "deals" in run(installed / "dond", "data", "humans", cwd=tmp_path)
     words = ("evaluate", "--member", "linear", "--against", "heuristic")
-    assert "share of the best response" in run(installed / "python", "-m", "league", *words, cwd=tmp_path)
+    assert "share of the best response" in run(installed / "python", "-m", "dond_marl", *words, cwd=tmp_path)
 
 
 def test_install_page_lists_every_extra():

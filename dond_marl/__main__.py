@@ -1,0 +1,5 @@
+"""``python -m dond_marl``: the same as ``dond``. Started by name, because the package itself imports nothing above it."""
+
+import runpy
+
+runpy.run_module("league", run_name="__main__", alter_sys=True)
