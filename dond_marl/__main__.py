@@ -1,4 +1,7 @@
-"""``python -m dond_marl``: the same as ``dond``. Started by name, because the package itself imports nothing above it."""
+"""``python -m dond_marl``: the same as ``dond``.
+
+It is started by name: the package itself imports nothing above it.
+"""
 
 import runpy
 

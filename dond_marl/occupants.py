@@ -7,6 +7,9 @@ built-in catalogue is found by its module name. A factory takes its parameters b
 ``"my_file.py:Melting(rate=2)"`` names a class or function in a file, without any installation; relative paths begin in
 the current directory, and the file runs on first use. :func:`pin_spec` adds the file's digest as ``sha256=...``: a
 pinned spec is refused once the file has changed.
+
+``"runs/ppo_fast"``, ``"runs/league/0001:main"`` and ``"main.json"`` name trained policies by where they are stored
+(:mod:`league.ledger.run_names`).
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ DIGEST = "sha256"  # the parameter that pins a file; 16 of the 64 digits
 MOST_CODE = 2**20  # bytes of such a file
 GROUP = "dond_marl.partners"
 BUILTIN = "partners.catalogue"
+RUN_NAMES = "league.ledger.run_names"  # finds what the name of a run stands for
 Factory = Callable[..., Partner]
 Spec = str | Mapping[str, Any]
 # Each is called for every look-up of a kind with its parameters, and returns the error for a name that may not be used.
@@ -260,14 +264,18 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
             raise OccupantNameError(
                 f"an occupant given as a mapping needs a text 'kind' and named parameters; got {quote(dict(spec))}"
             )
-        if not names_file(kind) and not (kind.isascii() and kind.isidentifier()):
+        if names_file(kind) or (kind.isascii() and kind.isidentifier()):
+            return kind, parameters
+        if (named := _named_by_run(kind)) is None:
             raise OccupantNameError(f"'kind' is a name, with the parameters next to it; got {quote(kind)}")
-        return kind, parameters
+        return named[0], {**named[1], **parameters}
     try:
         file = IN_FILE.fullmatch(spec.strip())
         node = ast.parse(file["name"] + (file["given"] or "") if file else spec.strip(), mode="eval").body
         kind, parameters = _call(node)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        if named := _named_by_run(spec):
+            return named
         raise OccupantNameError(
             f"an occupant is written name or name(parameter=value, ...); got {spec[:100]!r}. "
             "Paths and other texts go in quotes, as in checkpoint(path='FILE.json'); your own is my_file.py:Name"
@@ -275,6 +283,13 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
     if _endless(list(parameters.values())):
         raise OccupantNameError(f"a number is too large to be one in {spec[:100]!r}: give a smaller one")
     return f"{file['file']}:{kind}" if file else kind, parameters
+
+
+def _named_by_run(text: str) -> tuple[str, dict[str, Any]] | None:
+    """Kind and parameters of the occupant that a run or a file stands for; ``None`` for another text."""
+    if "/" not in text and ".json" not in text:
+        return None
+    return cast("tuple[str, dict[str, Any]] | None", importlib.import_module(RUN_NAMES).occupant_of(text.strip()))
 
 
 def spec_name(spec: Spec) -> str:
@@ -357,4 +372,6 @@ def _place(path: str, steps: bool) -> str:
         return "/".join([*file.parent.parts[-1:], file.stem]).replace("//", "/")
     run = "/".join(part for part in file.parent.parent.parts[-2:] if part != "/")
     step = file.stem.removeprefix("step_")
-    return f"{run} step {int(step):,}" if steps and step.isdecimal() else f"{run} {file.stem}" if steps else run
+    if not step.isdecimal():  # a member of a league
+        return f"{run}:{file.stem}"
+    return f"{run} step {int(step):,}" if steps else run

@@ -216,7 +216,7 @@ def train(
     Raises :class:`league.settings.read.ConfigError`, what :func:`check_training` raises, and what training raises.
     """
     from league.display.training import QuietTrainWatcher, TrainWatcher, print_score
-    from league.training.training import checkpoints_in
+    from league.ledger.run_names import checkpoints_in
     from league.training.training import train as train_in
 
     options = load_config(

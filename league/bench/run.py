@@ -80,13 +80,8 @@ def submission_of_spec(text: str, name: str | None = None) -> Submission:
     Networks play greedily, whatever their default. Raises :class:`~dond_marl.occupants.OccupantNameError` and
     :class:`~dond_marl.errors.InputError` where ``greedy=False`` is given.
     """
-    stripped = text.strip()
-    if stripped.endswith(".json") and "(" not in stripped:
-        spec: dict[str, Any] | str = {"kind": "checkpoint", "path": stripped}
-    else:
-        spec = stripped
-    written = spec_name(greedy_spec(spec))
-    kind, parameters = parse_spec(spec)
+    written = spec_name(greedy_spec(text))
+    kind, parameters = parse_spec(text)
     if kind in NETWORKS:  # every network here is greedy
         parameters.pop("greedy", None)
     usual = spec_name({"kind": kind, **parameters})
@@ -143,7 +138,7 @@ def _greedy_inside(key: str, value: Any) -> Any:
         return [_greedy_inside(key, each) for each in value]
     if isinstance(value, Mapping) and "kind" in value:
         return greedy_spec(value)
-    if isinstance(value, str):
+    if isinstance(value, str) and key != "path":
         try:
             if parse_spec(value)[0] in NETWORKS:
                 return spec_name(greedy_spec(value))

@@ -55,7 +55,9 @@ OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose",
 
 @click.command(cls=Command, help=__doc__, interrupted="what is finished is written, and nothing else")
 @click.option(
-    "--member", metavar="OCCUPANT", help="the policy to measure: a name of dond catalogue, or name(parameter=value)"
+    "--member",
+    metavar="OCCUPANT",
+    help="the policy to measure: a name of dond catalogue, name(parameter=value), or a run such as runs/ppo_fast",
 )
 @click.option("--against", metavar="OCCUPANT", help="its partner, in all games")
 @click.option(

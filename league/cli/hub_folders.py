@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from dond_marl.errors import InputError, quote
+from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.files import atomic_replace, write_atomically
 from dond_marl.records.record import records_of, to_line
@@ -18,10 +18,8 @@ from dond_marl.records.transcript import transcript
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import heldout_terms, score
-from league.ledger.run_directory import LEDGER, SETTINGS, find_run, run_folders
 from league.ledger.verify import legs_with_order, replay_leg
 from league.tables.export import open_run
-from league.training.training import checkpoints_in
 from partners.network.checkpoint import NETWORK, load_checkpoint, network_note, save_checkpoint
 from partners.network.checkpoint_files import CheckpointError
 from partners.network.occupants import HUMAN_DIALOGUES
@@ -72,24 +70,6 @@ is unpickled.
 
 It negotiates over three types of items by five acts, not in sentences. It was not measured against people.
 """
-
-
-def checkpoint_of(model: str) -> Path:
-    """The ``.json`` of a checkpoint that ``model`` names: itself, or the newest one in a training's folder."""
-    path = Path(model).expanduser()
-    if path.suffix == ".json":
-        return path
-    for run in (path, *run_folders(path)):
-        if not (run / LEDGER).is_file():
-            continue
-        raise InputError(
-            f"{quote(model)} is a league; write one of its members first: dond export {run} --to checkpoint "
-            "--member NAME --out FILE.json, and push that file; or push its games: --transcripts"
-        )
-    found = sorted(checkpoints_in(find_run(path, SETTINGS).path), key=lambda each: each.stem)
-    if not found:
-        raise InputError(f"{quote(model)} holds no checkpoint yet; name the .json of one, or a training's folder")
-    return found[-1]
 
 
 def write_model(checkpoint: Path, folder: Path, name: str, sample: int | None = None) -> None:

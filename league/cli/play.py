@@ -61,7 +61,7 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
     "--partner",
     default=DEFAULT,
     metavar="OCCUPANT",
-    help=f"a name of dond catalogue, or name(parameter=value) ({DEFAULT})",
+    help=f"a name of dond catalogue, or name(parameter=value), or a run such as runs/ppo_fast ({DEFAULT})",
 )
 @click.option(
     "--seat", type=click.Choice(["0", "1", *SEATS, "random"]), default="random", help="yours; 0 opens (random)"

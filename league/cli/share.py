@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from dond_marl.errors import InputError, RunFailure, missing_library
+from dond_marl.errors import InputError, RunFailure, missing_library, quote
 from dond_marl.game import SEATS
+from dond_marl.occupants import parse_spec
 from league.cli.experiment import experiment_module
 from league.cli.shell import FILE, Command, Group, integer, print_line
 from league.ledger.run_directory import find_run
@@ -65,13 +66,13 @@ def export(run: Path, kind: str, names: tuple[str, ...], member: str | None, out
 def push(source: str, transcripts: bool, out: Path | None, sample: int | None, dry_run: bool, to: str | None) -> None:
     """Write a model, or a league's transcripts, as a folder for the Hugging Face hub; with --to, upload it.
 
-    MODEL is a checkpoint's .json, or the folder of a training for its newest one. RUN is a league's folder, or a folder
-    of leagues for the newest. Without --to nothing leaves this machine. An upload takes its token from HF_TOKEN, or
+    MODEL is a checkpoint's .json, a training's folder for its newest one, or a league's folder with a member. RUN is a
+    league's folder, or a folder of leagues for the newest. Without --to nothing leaves this machine. An upload takes its token from HF_TOKEN, or
     from `hf auth login`.
 
     examples:
       dond push runs/ppo_fast --dry-run                   # the newest checkpoint: push/model, to look at
-      dond push main.json --out main_model --dry-run
+      dond push runs/league/0001:main --out main_model --dry-run
       dond push runs/league --transcripts --dry-run       # the games of the newest league as a data set
       dond push runs/ppo_fast --to OWNER/dond-ppo         # written, then uploaded, private
     """
@@ -82,7 +83,7 @@ def push(source: str, transcripts: bool, out: Path | None, sample: int | None, d
     token = None if to is None else _token()
     folder = (out or Path("push") / ("transcripts" if transcripts else "model")).expanduser()
     title = to.rpartition("/")[2] if to else ("dond-transcripts" if transcripts else "dond-model")
-    from league.cli.hub_folders import checkpoint_of, write_model, write_transcripts  # loads PyTorch
+    from league.cli.hub_folders import write_model, write_transcripts  # loads PyTorch
 
     if transcripts:
         left_out: list[str] = []
@@ -90,7 +91,10 @@ def push(source: str, transcripts: bool, out: Path | None, sample: int | None, d
         _print_left_out("left out", left_out)
         print_line(f"written: {folder}, {games:,} games")
     else:
-        write_model(checkpoint_of(source), folder, title, sample)
+        kind, parameters = parse_spec(source)
+        if kind != CHECKPOINT:
+            raise InputError(f"{quote(source)} is no learned policy but {kind}: there are no weights to share")
+        write_model(Path(parameters["path"]), folder, title, sample)
         print_line(f"written: {folder}")
     if to is not None and token is not None:
         _upload(folder, to, token, "dataset" if transcripts else "model")

@@ -112,10 +112,7 @@ def _train(context: click.Context, config: TrainConfig | None, resume: Path | No
 
 def _print_next(context: click.Context, config: TrainConfig, folder: Path) -> None:
     """Suggest the command that measures the same policy in the same games, in more detail."""
-    from league.training.training import checkpoints_in
-
-    newest = max(checkpoints_in(folder), key=lambda path: path.stem)
-    env, rules, spec = config.env, Rules(), f"checkpoint(path='{newest}')"
+    env, rules, spec = config.env, Rules(), str(folder)
     if env.reveal_partner_utilities:  # an evaluation shows no values
         print_next(context, "play", "--partner", spec)
         return
@@ -136,7 +133,7 @@ def _stop_message(folder: Path, go_on: str, *, closing: bool) -> str:
         return f"stopped: the training is saved, its score is not measured; measure it with: {go_on}"
     if not (folder / SETTINGS).is_file():  # there is nothing to resume
         return NOT_BEGUN
-    from league.training.training import checkpoints_in
+    from league.ledger.run_names import checkpoints_in
 
     saved = max((int(path.stem.removeprefix("step_")) for path in checkpoints_in(folder)), default=0)
     state = f"stopped and saved after {saved:,} decisions" if saved else "stopped before its first update"

@@ -30,6 +30,7 @@ from hints import HintSchedule
 from league.evaluation.evaluate import BEST, BOTH, GREEDY, SAMPLED, evaluate, scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
+from league.ledger.run_names import checkpoints_in
 from league.ledger.trusted_names import read_settings, write_settings
 from league.settings.read import dump, other_settings, parse
 from league.settings.training import HintsConfig, TrainConfig
@@ -349,11 +350,6 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher) -
         except CheckpointError as error:
             watcher.warn(f"{error}; resuming from the checkpoint before it")
     return begin(config) if checkpoints else training
-
-
-def checkpoints_in(path: Path) -> list[Path]:
-    """The notes of the checkpoints of the run in ``path``, newest first."""
-    return sorted((path / "checkpoints").glob("step_*.json"), reverse=True)
 
 
 MEASURED = 128  # games from which the number of own decisions per game is estimated

@@ -307,7 +307,7 @@ def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
         (("expert", "--against", "dev", "--against", "linear"), "one roster or several occupants"),
         (("expert(greedy=False)", "--against", "dev"), "likeliest act"),
         (("--run", "no_such_folder", "--against", "dev"), "no_such_folder"),
-        (("no_such.json", "--against", "dev"), "no such checkpoint"),
+        (("no_such.json", "--against", "dev"), "no_such.json"),
         (("heuristic", "--against", "linear", "--replicates", "1"), "--replicates must be"),
         (("heuristic", "--against", "linear", "--sample", "2"), "take more"),
     ],

@@ -122,7 +122,7 @@ def test_card_of_a_league_member_names_the_rewards_of_its_stages(here):
     (here / "league.yaml").write_text(text)
     assert in_process("league", "--config", "league.yaml", "--quiet").returncode == 0
     refused = in_process("push", "runs/league/0001", "--dry-run")
-    assert refused.returncode == 2 and "--to checkpoint" in refused.stderr
+    assert refused.returncode == 2 and "runs/league/0001:main" in refused.stderr
     export = ("export", "runs/league", "--to", "checkpoint", "--member")
     assert in_process(*export, "main", "--out", "main.json").returncode == 0
     assert in_process(*export, "main@1", "--out", "first.json").returncode == 0

@@ -1,0 +1,83 @@
+"""Occupants named by a run or a file: ``runs/ppo_fast``, ``ppo_fast/0001``, ``runs/league/0001:main``, ``main.json``.
+
+A training stands for its newest checkpoint; a folder of runs for the newest of them. A league stands for nothing
+without a member: a scripted member is its own spec; the network of a learner or snapshot is written next to the ledger,
+as ``checkpoints/NAME@ROUNDS.json``, on first use.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dond_marl.errors import InputError, quote
+from dond_marl.occupants import OccupantNameError, parse_spec
+from league.ledger.run_directory import CHECKPOINTS, LEDGER, RUNS, SETTINGS, RunError, find_run, run_folders
+
+
+def occupant_of(text: str) -> tuple[str, dict[str, Any]] | None:
+    """Kind and parameters of the occupant that ``text`` names; ``None`` if it names no run and no file.
+
+    Folders are looked up as given, then under ``runs``. Raises :class:`~dond_marl.occupants.OccupantNameError` for a
+    run without a checkpoint, a league without that member, and a name that can be nothing else and does not exist.
+    """
+    place, _, member = text.partition(":")
+    path = next((each for each in (Path(place).expanduser(), RUNS / place) if each.exists()), None)
+    if path is None and (place.endswith(".json") or RUNS in Path(place).parents):
+        raise OccupantNameError(f"{quote(text)}: there is no such {'file' if place.endswith('.json') else 'run'}")
+    if path is None or not (path.is_dir() or path.suffix == ".json"):
+        return None
+    try:
+        return _member_of(find_run(path).path, member) if member else ("checkpoint", {"path": str(checkpoint_of(path))})
+    except OccupantNameError:
+        raise
+    except (InputError, RunError, OSError) as error:
+        raise OccupantNameError(f"{quote(text)}: {error}") from error
+
+
+def checkpoint_of(path: Path) -> Path:
+    """The ``.json`` of a checkpoint: ``path`` itself, or the newest one in a training's folder, or in a folder of them.
+
+    Raises :class:`InputError`.
+    """
+    if path.suffix == ".json":
+        return path
+    for run in (path, *run_folders(path)):
+        if (run / LEDGER).is_file():
+            raise InputError(f"{run} is a league; name one of its members, as in {run}:main")
+    found = checkpoints_in(find_run(path, SETTINGS).path)
+    if not found:
+        raise InputError(f"{path} holds no checkpoint yet")
+    return found[0]
+
+
+def checkpoints_in(path: Path) -> list[Path]:
+    """The notes of the checkpoints of the training in ``path``, newest first."""
+    return sorted((path / CHECKPOINTS).glob("step_*.json"), reverse=True)
+
+
+def _member_of(run: Path, name: str) -> tuple[str, dict[str, Any]]:
+    """A member of the league in ``run``, by name; a learner's network is exported once for each round."""
+    folder = run / CHECKPOINTS
+    if folder.is_symlink() or Path(name).name != name:  # in a run of another person they may lead anywhere
+        raise InputError(f"{folder / name} leads out of the run")
+    target = folder / f"{name}.json"
+    if target.is_file():
+        return "checkpoint", {"path": str(target)}
+    from league.ledger.ledger import ReadLedger
+
+    with ReadLedger(run / LEDGER) as ledger:
+        members, rounds = {member.name: member for member in ledger.members()}, ledger.next_round - 1
+    if name not in members:
+        raise InputError(f"{run} has no member {quote(name)}; it has {', '.join(members)}")
+    member = members[name]
+    if member.spec is not None:
+        return parse_spec(member.spec)
+    if member.blob is None:  # a learner, whose weights change with every round
+        target = folder / f"{name}@{rounds}.json"
+    if not target.is_file():
+        from league.ledger.export import export_checkpoint  # loads PyTorch
+
+        folder.mkdir(exist_ok=True)
+        export_checkpoint(run, name, target)
+    return "checkpoint", {"path": str(target)}

@@ -1,0 +1,107 @@
+"""Occupants named by the runs and files that hold their weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, short_names, spec_name
+from league.ledger.ledger import ReadLedger
+from partners.network.checkpoint import load_checkpoint
+from tests.command import in_process
+
+LEAGUE = """
+env: {scenarios: lewis, split: train, max_turns: 3}
+league: {seed: 3, rounds: 2, block_size: 4, evaluate: false}
+training: {hidden: [4], rollout: 4, num_envs: 8, minibatch: 32}
+members: [heuristic, {kind: boulware, exponent: 3, name: late}]
+learners: [{name: main, decisions: 32, snapshot_every: 1}]
+"""
+TRAINING = """
+env: {partner: heuristic, max_turns: 4}
+training: {algo: ppo, num_train_steps: 64, num_envs: 8, rollout: 4, hidden: [4]}
+logging: {output_dir: runs/ppo}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a training, ``runs/ppo/0001``, and a league, ``runs/league/0001``."""
+    folder = tmp_path_factory.mktemp("named")
+    for command, text in (("league", LEAGUE), ("train", TRAINING)):
+        (folder / f"{command}.yaml").write_text(text)
+        done = in_process(command, "--config", f"{command}.yaml", "--quiet", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+@pytest.mark.parametrize("name", ["runs/ppo/0001", "runs/ppo", "ppo/0001", "runs/ppo/0001/checkpoints/step_*.json"])
+def test_training_names_its_newest_checkpoint(here, name):
+    newest = sorted(Path("runs/ppo/0001/checkpoints").glob("step_*.json"))[-1]
+    name = str(newest) if "*" in name else name
+    assert parse_spec(name) == ("checkpoint", {"path": str(newest)})
+    assert short_names([spec_name(name)]) == {spec_name(name): "ppo/0001"}
+    assert parse_spec({"kind": name, "greedy": True}) == ("checkpoint", {"path": str(newest), "greedy": True})
+    assert seat_occupant(name).traits.learned
+
+
+def test_league_member_is_named_by_its_run(here):
+    assert parse_spec("runs/league/0001:late") == ("boulware", {"exponent": 3})
+    snapshot = parse_spec("league/0001:main@1")[1]["path"]
+    with ReadLedger(Path("runs/league/0001/ledger.sqlite")) as ledger:
+        blob = {member.name: member.blob for member in ledger.members()}["main@1"]
+    assert load_checkpoint(Path(snapshot)).about["blob"] == blob
+
+
+def test_learner_is_exported_once_for_each_round(here):
+    spec = spec_name("runs/league:main")
+    assert short_names([spec]) == {spec: "league/0001:main@2"}
+    written = Path(parse_spec(spec)[1]["path"]).stat().st_mtime_ns
+    assert spec_name("league/0001:main@2") == spec_name("runs/league/0001:main") == spec
+    assert Path(parse_spec(spec)[1]["path"]).stat().st_mtime_ns == written
+    assert load_checkpoint(Path(parse_spec(spec)[1]["path"])).about["league_member"] == "main"
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("runs/league/0001", "runs/league/0001:main"),
+        ("runs/league/0001:mian", "late"),
+        ("runs/ppo/0001:main", "training"),
+        ("runs/none", "'runs/none'"),
+        ("none.json", "'none.json'"),
+        ("none/0001", "name(parameter=value, ...)"),
+        ("runs/league/0001:../main", "leads out"),
+    ],
+)
+def test_other_names_are_refused(here, name, named):
+    with pytest.raises(OccupantNameError) as refused:
+        parse_spec(name)
+    assert named in str(refused.value)
+
+
+def test_checkpoints_through_a_link_are_not_written(here, tmp_path):
+    run = tmp_path / "linked"
+    run.mkdir()
+    (run / "ledger.sqlite").write_bytes(Path("runs/league/0001/ledger.sqlite").read_bytes())
+    (run / "blobs").symlink_to(Path("runs/league/0001/blobs").resolve())
+    (tmp_path / "elsewhere").mkdir()
+    (run / "checkpoints").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OccupantNameError, match="leads out"):
+        parse_spec(f"{run}:main")
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_commands_take_run_names(here):
+    done = in_process("evaluate", "--member", "ppo/0001", "--against", "league/0001:late", "--sample", 2)
+    assert done.returncode == 0 and "ppo/0001" in done.stdout, done.stderr
+    pushed = in_process("push", "runs/league/0001:main", "--dry-run", "--sample", 2)
+    assert pushed.returncode == 0, pushed.stderr
+    refused = in_process("push", "runs/league/0001:late", "--dry-run")
+    assert refused.returncode == 2 and "boulware" in refused.stderr
