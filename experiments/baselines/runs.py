@@ -130,7 +130,8 @@ class SilentWatcher:
 
 
 def _run_training(job: Job, config: TrainConfig) -> ArmRun:
-    from league.training.training import checkpoints_in, train
+    from league.ledger.run_names import checkpoints_in
+    from league.training.training import train
 
     watcher = SilentWatcher(job.folder / PRACTICED, lambda _: None)
     training, _ = train(config, RunDirectory(job.folder), watcher)
