@@ -14,8 +14,8 @@ from dond_marl.batch import GameBatch
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Turns
 from dond_marl.statistics import Estimate, share_of_trials
-from partners.llm.cache import CachedClient
-from partners.llm.client import Client, ModelReply, Query
+from partners.llm.cache import uncached_client
+from partners.llm.client import ModelReply, Query
 from partners.llm.partner import LLMPartner, LocalLLMPartner, QueryResult
 from partners.llm.prompt import sort_by_value
 from partners.llm.remote.client import RemoteClient
@@ -43,11 +43,6 @@ class CheckSummary(NamedTuple):
     reply_tokens: float
 
 
-def client_of(partner: LLMPartner) -> Client:
-    """The client of a partner without its cache: a check sends every query."""
-    return partner.client.client if isinstance(partner.client, CachedClient) else partner.client
-
-
 def positions(number: int) -> list[Turns]:
     """``number`` positions of held-out scenarios, one row each: answers to an opening and openings in turn."""
     scenarios = open_source("lewis", split="test").block(0, 0, number)
@@ -60,7 +55,7 @@ def positions(number: int) -> list[Turns]:
 
 def try_positions(partner: LLMPartner, number: int) -> Iterator[TriedPosition]:
     """Query the model about one position after another. Raises what the client raises."""
-    client = client_of(partner)
+    client = uncached_client(partner.client)  # a check sends every query
     for turns in positions(number):
         query = _query(partner, turns)
         before = client.last_request if isinstance(client, RemoteClient) else None

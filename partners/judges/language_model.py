@@ -136,7 +136,7 @@ class LLMJudge:
         """Close its client's connections and cache; a later episode opens them again."""
         client = self.__dict__.pop("client", None)
         if isinstance(client, CachedClient):
-            client.cache.close()
+            client.close()
             client = client.client
         if isinstance(client, RemoteClient):
             client.close()

@@ -8,6 +8,7 @@ holds a key.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import sqlite3
@@ -15,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal
 
 from hints.providers import HinterError
 from partners.llm.client import Client, Failure, ModelReply, Query, Usage
@@ -52,74 +53,24 @@ class CacheMiss(CacheError):
     """A replay with a query that was never recorded."""
 
 
-class ReplyCache:
-    """The cache file at ``path``; with ``writes=False`` it must exist. Raises :class:`CacheError`."""
-
-    def __init__(self, path: str | Path, *, writes: bool = True) -> None:
-        self.path, self.writes = Path(path).expanduser(), writes
-        self._lock = threading.Lock()
-        try:
-            self._file = self._open()
-        except (sqlite3.Error, OSError) as error:
-            raise CacheError(f"the cache {self.path} cannot be used ({error}); name another file") from None
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a cache lives in one process: open its path there, with writes=False")
-
-    def get(self, key: str, attempt: int) -> ModelReply | None:
-        """The stored reply of one try of a query, ``None`` if there is none. Raises :class:`CacheError`."""
-        try:
-            with self._lock:
-                row = self._file.execute(_SELECT, (key, attempt)).fetchone()
-        except sqlite3.Error as error:
-            raise CacheError(f"the cache {self.path} cannot be read ({error})") from None
-        if row is None:
-            return None
-        text, finished, failure, *usage = row
-        return ModelReply(text, bool(finished), None if failure is None else Failure(failure), Usage(*usage))
-
-    def put(self, rows: Sequence[tuple[object, ...]]) -> None:
-        """Write rows of the table, all or none. Raises :class:`CacheError`."""
-        if not self.writes:
-            raise CacheError(f"the cache {self.path} was opened for reading only")
-        try:
-            with self._lock, self._file:
-                self._file.executemany("INSERT OR REPLACE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
-        except sqlite3.Error as error:
-            raise CacheError(f"the cache {self.path} cannot be written ({error})") from None
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _open(self) -> sqlite3.Connection:
-        if self.writes:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        where = f"{self.path.absolute().as_uri()}?mode={'rwc' if self.writes else 'ro'}"
-        file = sqlite3.connect(where, uri=True, timeout=_BUSY_S, check_same_thread=False)
-        try:
-            (version,) = file.execute("PRAGMA user_version").fetchone()
-            tables = [name for (name,) in file.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-            if version != _VERSION and (version or tables):
-                raise sqlite3.DatabaseError("it is another program's file, or of another version")
-            if self.writes:
-                file.execute("PRAGMA journal_mode = WAL")
-                with file:
-                    file.execute(_TABLE)
-                    file.execute(f"PRAGMA user_version = {_VERSION}")
-        except BaseException:
-            file.close()
-            raise
-        return file
-
-
 class CachedClient:
-    """A client with a cache in front of another; ``tally`` adds ``cache_hits`` and ``cache_misses`` to the other's."""
+    """A client with the cache file at ``path`` in front of another. Raises :class:`CacheError`.
 
-    def __init__(self, client: Client, cache: ReplyCache, mode: Literal["record", "replay"] = "record") -> None:
-        self.client, self.cache, self.mode = client, cache, mode
+    ``tally`` adds ``cache_hits`` and ``cache_misses`` to the other's. The file of a replay must exist, and is not
+    written. Close it after use.
+    """
+
+    def __init__(self, client: Client, path: str | Path, mode: Literal["record", "replay"] = "record") -> None:
+        self.client, self.path, self.mode = client, Path(path).expanduser(), mode
         self._counted: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()  # tries used up, by query
         self._lock = threading.Lock()
+        if mode == "replay" and not self.path.is_file():
+            raise CacheError(f"there is no cache {self.path} to replay; record one first")
+        try:
+            self._file = self._open()
+        except (sqlite3.Error, OSError) as error:
+            raise self._unusable(error) from None
 
     @property
     def remote(self) -> bool:
@@ -133,12 +84,21 @@ class CachedClient:
     def tally(self) -> Counter[str]:
         return self.client.tally + self._counted
 
+    def with_client(self, client: Client) -> CachedClient:
+        """The same file in front of another client; it is closed with this one."""
+        other = copy.copy(self)
+        other.client, other._counted, other._failed = client, Counter(), Counter()
+        return other
+
+    def close(self) -> None:
+        self._file.close()
+
     def complete(self, queries: Sequence[Query]) -> list[ModelReply]:
-        """One reply per ask, in order. Raises :class:`CacheMiss` in a replay, and what the client raises."""
+        """One reply per query, in order. Raises :class:`CacheMiss` in a replay, and what the client raises."""
         identity = json.dumps(self.identity, sort_keys=True)
         keys = [question_key(identity, query) for query in queries]
         with self._lock:
-            stored = {key: self.cache.get(key, self._failed[key]) for key in keys}
+            stored = {key: self._stored_reply(key) for key in keys}
             replies = {key: reply for key, reply in stored.items() if reply is not None}
             if self.mode == "record":  # the failure of an earlier run is repeated
                 replies = {key: reply for key, reply in replies.items() if reply.failure is None}
@@ -148,10 +108,28 @@ class CachedClient:
                 raise CacheMiss(self._miss_message(next(iter(missing.values())), len(missing)))
             if missing:
                 new = dict(zip(missing, self.client.complete(list(missing.values())), strict=True))
-                self.cache.put([self._row(key, missing[key], reply) for key, reply in new.items()])
+                self._store([self._row(key, missing[key], reply) for key, reply in new.items()])
                 replies |= new
             self._failed.update({key for key, reply in replies.items() if reply.failure})
         return [replies[key] for key in keys]
+
+    def _stored_reply(self, key: str) -> ModelReply | None:
+        """The stored reply to the next try of a query."""
+        try:
+            row = self._file.execute(_SELECT, (key, self._failed[key])).fetchone()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+        if row is None:
+            return None
+        text, finished, failure, *usage = row
+        return ModelReply(text, bool(finished), None if failure is None else Failure(failure), Usage(*usage))
+
+    def _store(self, rows: Sequence[tuple[object, ...]]) -> None:
+        try:
+            with self._file:  # all or none
+                self._file.executemany("INSERT OR REPLACE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
 
     def _row(self, key: str, query: Query, reply: ModelReply) -> tuple[object, ...]:
         failure = None if reply.failure is None else str(reply.failure)
@@ -160,11 +138,35 @@ class CachedClient:
             reply.text, reply.finished, failure, *reply.usage,
         )  # fmt: skip
 
+    def _open(self) -> sqlite3.Connection:
+        writes = self.mode == "record"
+        if writes:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        where = f"{self.path.absolute().as_uri()}?mode={'rwc' if writes else 'ro'}"
+        file = sqlite3.connect(where, uri=True, timeout=_BUSY_S, check_same_thread=False)
+        try:
+            (version,) = file.execute("PRAGMA user_version").fetchone()
+            tables = [name for (name,) in file.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            if version != _VERSION and (version or tables):
+                raise sqlite3.DatabaseError("it is another program's file, or of another version")
+            if writes:
+                file.execute("PRAGMA journal_mode = WAL")
+                with file:
+                    file.execute(_TABLE)
+                    file.execute(f"PRAGMA user_version = {_VERSION}")
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _unusable(self, error: Exception) -> CacheError:
+        return CacheError(f"the cache {self.path} cannot be used ({error}); name another file")
+
     def _miss_message(self, query: Query, number: int) -> str:
         return (
-            f"{number} of the queries are not in the cache {self.cache.path}: it was recorded with another prompt, "
-            f"model, parameters, seed or league; record again, or go back to those. The first begins "
-            f"{query.prompt[:80]!a}, sample {query.sample}"
+            f"{number} of the queries are not in the cache {self.path}: it was recorded with another prompt, model, "
+            f"parameters, seed or league; record again, or go back to those. The first begins {query.prompt[:80]!a}, "
+            f"sample {query.sample}"
         )
 
 

@@ -25,7 +25,7 @@ from dond_marl.statistics import TEN
 from dond_marl.yardsticks.beliefs import partner_beliefs
 from dond_marl.yardsticks.recognition import recognize
 from partners.best_response import BestResponse
-from partners.llm.cache import CachedClient
+from partners.llm.cache import CachedClient, uncached_client
 from partners.llm.client import Client, Failure, ModelReply, Query, query_all
 from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.prompt import Template
@@ -163,12 +163,11 @@ def belief_client(player: LLMPartner) -> Client:
         from partners.llm.local.words import WordClient  # loads PyTorch
 
         return WordClient(player.local, SYSTEM, ITEM_NAMES, _ANSWER_START)
-    cached = player.client if isinstance(player.client, CachedClient) else None
-    client = player.client if cached is None else cached.client
+    client = uncached_client(player.client)
     if not isinstance(client, RemoteClient):
         return client
     remote = RemoteClient(replace(client.settings, system=SYSTEM, structure="text"), budget=client.budget)
-    return remote if cached is None else CachedClient(remote, cached.cache, cached.mode)
+    return player.client.with_client(remote) if isinstance(player.client, CachedClient) else remote
 
 
 def _pool_value(state: State) -> int:

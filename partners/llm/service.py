@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from dond_marl.errors import quote
 from partners.llm.budget import Limits, Price
-from partners.llm.cache import CachedClient, CacheError, Mode, ReplyCache
+from partners.llm.cache import CachedClient, Mode
 from partners.llm.client import Client
 from partners.llm.prompt import SYSTEM
 from partners.parameters import Range, check_choice, check_fields, check_number
@@ -209,12 +209,10 @@ class ServiceSettings:
         }
 
     def with_cache(self, client: Client) -> Client:
-        """``client`` behind the cache, if there is one. Raises :class:`CacheError`."""
+        """``client`` behind the cache, if there is one. Raises :class:`partners.llm.cache.CacheError`."""
         if self.cache_mode == "off" or self.cache is None:
             return client
-        if self.cache_mode == "replay" and not Path(self.cache).expanduser().is_file():
-            raise CacheError(f"there is no cache {self.cache} to replay; record one first")
-        return CachedClient(client, ReplyCache(self.cache, writes=self.cache_mode == "record"), self.cache_mode)
+        return CachedClient(client, self.cache, self.cache_mode)
 
 
 def with_settings(*kinds: type, omit: tuple[str, ...] = ()) -> Callable[[Factory], Factory]:

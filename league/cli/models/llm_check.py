@@ -33,13 +33,13 @@ from league.cli.shell import FILE, RUN_ERROR, Command, config_option, integer, p
 from league.evaluation.model_check import (
     CheckSummary,
     TriedPosition,
-    client_of,
     measure_pace,
     summarise,
     try_positions,
     unconstrained_replies,
 )
 from league.settings.read import Config, load_config
+from partners.llm.cache import uncached_client
 from partners.llm.client import Failure
 from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.remote.chat import STRUCTURES
@@ -75,7 +75,7 @@ def command(spec: str, prompts: int, free: int | None, json_path: Path | None, c
             f"{spec} is no language model: give one, such as llm or llm(provider=groq); see dond catalogue"
         )
     config = None if config_path is None else load_config(config_path)
-    client = client_of(partner)
+    client = uncached_client(partner.client)
     with closing(client) if isinstance(client, RemoteClient) else nullcontext():
         return _check(spec, partner, client, prompts, config, config_path)
 

@@ -7,7 +7,7 @@ import json
 import pickle
 import sqlite3
 from collections import Counter
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ from dond_marl.game import Rules
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
-from partners.llm.cache import CachedClient, CacheError, CacheMiss, ReplyCache, question_key
+from partners.llm.cache import CachedClient, CacheError, CacheMiss, question_key
 from partners.llm.client import Failure, ModelReply, Query, Usage
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
@@ -50,19 +50,24 @@ def counting(ask, number):
     return ModelReply(f"{ask.prompt} {number}", number % 2 == 0, None, Usage(10, number))
 
 
-def test_cached_replies_are_not_queried_again(tmp_path):
-    with closing(ReplyCache(tmp_path / "c.db")) as cache:
-        model = Answering(counting)
-        client = CachedClient(model, cache)
-        first = client.complete([ASK, ASK._replace(prompt="Other."), ASK])
-        assert [reply.text for reply in first] == ["Your move. 0", "Other. 1", "Your move. 0"]
-        assert client.complete([ASK, ASK._replace(prompt="Third.")])[0] == first[0]
-        assert len(model.asked) == 3
-        assert client.tally == {"cache_hits": 2, "cache_misses": 3}
-    with closing(ReplyCache(tmp_path / "c.db")) as cache:  # another process, another day
-        model = Answering(counting)
-        assert CachedClient(model, cache).complete([ASK, ASK._replace(prompt="Other.")]) == first[:2]
-        assert model.asked == []
+@pytest.fixture
+def record(tmp_path):
+    """Makes clients with one file, by default recording, and closes them."""
+    with ExitStack() as stack:
+        yield lambda client, mode="record": stack.enter_context(closing(CachedClient(client, tmp_path / "c.db", mode)))
+
+
+def test_cached_replies_are_not_queried_again(record):
+    model = Answering(counting)
+    client = record(model)
+    first = client.complete([ASK, ASK._replace(prompt="Other."), ASK])
+    assert [reply.text for reply in first] == ["Your move. 0", "Other. 1", "Your move. 0"]
+    assert client.complete([ASK, ASK._replace(prompt="Third.")])[0] == first[0]
+    assert len(model.asked) == 3
+    assert client.tally == {"cache_hits": 2, "cache_misses": 3}
+    again = Answering(counting)  # of another process, on another day
+    assert record(again).complete([ASK, ASK._replace(prompt="Other.")]) == first[:2]
+    assert again.asked == []
 
 
 def test_key_covers_everything_that_shapes_a_reply():
@@ -87,85 +92,73 @@ def test_key_covers_everything_that_shapes_a_reply():
     assert json.dumps(elsewhere.identity(), sort_keys=True) == identities[0]
 
 
-def test_replay_contacts_no_model(tmp_path):
-    with closing(ReplyCache(tmp_path / "c.db")) as cache:
-        (reply,) = CachedClient(Answering(counting), cache).complete([ASK])
-        model = Answering(counting)
-        client = CachedClient(model, cache, "replay")
-        assert client.complete([ASK]) == [reply]
-        with pytest.raises(CacheMiss, match=r"c\.db.*'New\.', sample 0"):
-            client.complete([ASK, ASK._replace(prompt="New."), ASK._replace(sample=7)])
-        assert model.asked == []
+def test_replay_contacts_no_model(record):
+    (reply,) = record(Answering(counting)).complete([ASK])
+    model = Answering(counting)
+    client = record(model, "replay")
+    before = client.path.read_bytes()
+    assert client.complete([ASK]) == [reply]
+    with pytest.raises(CacheMiss, match=r"c\.db.*'New\.', sample 0"):
+        client.complete([ASK, ASK._replace(prompt="New."), ASK._replace(sample=7)])
+    assert model.asked == [] and client.path.read_bytes() == before
 
 
-def test_failures_are_replayed_and_repeated_when_recording(tmp_path):
+def test_failures_are_replayed_and_repeated_when_recording(record):
     def second_time(ask, number):
         return ModelReply(failure=Failure.TIMEOUT) if number == 0 else ModelReply("here")
 
-    with closing(ReplyCache(tmp_path / "c.db")) as cache:
-        recording = CachedClient(Answering(second_time), cache)
-        heard = [recording.complete([ASK])[0] for _ in range(3)]
-        assert heard == [ModelReply(failure=Failure.TIMEOUT), ModelReply("here"), ModelReply("here")]
-        replaying = CachedClient(Answering(counting), cache, "replay")
-        assert [replaying.complete([ASK])[0] for _ in range(3)] == heard
-        assert CachedClient(Answering(lambda ask, number: ModelReply("now")), cache).complete([ASK]) == [
-            ModelReply("now")
-        ]
-        assert CachedClient(Answering(counting), cache, "replay").complete([ASK]) == [ModelReply("now")]
+    recording = record(Answering(second_time))
+    heard = [recording.complete([ASK])[0] for _ in range(3)]
+    assert heard == [ModelReply(failure=Failure.TIMEOUT), ModelReply("here"), ModelReply("here")]
+    replaying = record(Answering(counting), "replay")
+    assert [replaying.complete([ASK])[0] for _ in range(3)] == heard
+    now = [ModelReply("now")]
+    assert record(Answering(lambda ask, number: now[0])).complete([ASK]) == now
+    assert record(Answering(counting), "replay").complete([ASK]) == now
 
 
-def test_read_only_cache(tmp_path):
-    path = tmp_path / "c.db"
-    with closing(ReplyCache(path)) as cache:
-        (reply,) = CachedClient(Answering(counting), cache).complete([ASK])
-    before = path.read_bytes()
-    with closing(ReplyCache(path, writes=False)) as cache:
-        client = CachedClient(Answering(counting), cache)
-        assert client.complete([ASK]) == [reply]
-        with pytest.raises(CacheError, match="reading only"):
-            client.complete([ASK._replace(prompt="New.")])
-    assert path.read_bytes() == before
-    with pytest.raises(CacheError, match=r"none\.db"):
-        ReplyCache(tmp_path / "none.db", writes=False)
-    assert not (tmp_path / "none.db").exists()
+def test_two_processes_record_into_one_file(record):
+    one, other = record(Answering(counting)), record(Answering(counting))
+    (first,) = one.complete([ASK])
+    second = other.complete([ASK, ASK._replace(prompt="New.")])
+    assert [ask.prompt for ask in other.client.asked] == ["New."]
+    assert [first, second[1]] == one.complete([ASK, ASK._replace(prompt="New.")])
+    assert len(one.client.asked) == 1
 
 
-def test_two_processes_record_into_one_file(tmp_path):
-    with closing(ReplyCache(tmp_path / "c.db")) as one, closing(ReplyCache(tmp_path / "c.db")) as other:
-        CachedClient(Answering(counting), one).complete([ASK])
-        model = Answering(counting)
-        CachedClient(model, other).complete([ASK, ASK._replace(prompt="New.")])
-        assert [ask.prompt for ask in model.asked] == ["New."]
-        assert one.get(question_key(json.dumps(model.identity, sort_keys=True), model.asked[0]), 0) is not None
+def test_another_client_shares_the_file(record):
+    first = record(Answering(counting))
+    other = first.with_client(Answering(lambda ask, number: ModelReply("other"), identity={"model": "n"}))
+    assert [client.complete([ASK])[0].text for client in (first, other)] == ["Your move. 0", "other"]
+    assert other.tally == {"cache_misses": 1}
+    assert len(record(Answering(counting), "replay").complete([ASK])) == 1
 
 
-def test_foreign_file_is_refused(tmp_path):
-    (tmp_path / "text.db").write_text("not a database, but a text of some length " * 10)
-    with sqlite3.connect(tmp_path / "other.db") as other:
-        other.execute("CREATE TABLE things (a)")
-    other.close()
-    with closing(ReplyCache(tmp_path / "newer.db")):
-        pass
-    newer = sqlite3.connect(tmp_path / "newer.db")
-    newer.execute("PRAGMA user_version = 99")
-    newer.close()
-    (tmp_path / "folder.db").mkdir()
-    for name in ("text.db", "other.db", "newer.db", "folder.db"):
-        for writes in (True, False):
-            with pytest.raises(CacheError, match=rf"{name} cannot be used"):
-                ReplyCache(tmp_path / name, writes=writes)
+@pytest.mark.parametrize("mode", ["record", "replay"])
+@pytest.mark.parametrize("name", ["text.db", "other.db", "newer.db", "folder.db"])
+def test_foreign_file_is_refused(tmp_path, name, mode):
+    if name == "folder.db":
+        (tmp_path / name).mkdir()
+    elif name == "text.db":
+        (tmp_path / name).write_text("not a database, but a text of some length " * 10)
+    else:
+        with closing(sqlite3.connect(tmp_path / name)) as file:
+            file.execute("CREATE TABLE things (a)" if name == "other.db" else "PRAGMA user_version = 99")
+    with pytest.raises(CacheError, match=name):
+        CachedClient(Answering(counting), tmp_path / name, mode)
 
 
-def test_cache_mode_needs_a_file(tmp_path):
+def test_cache_mode_needs_a_file(tmp_path, record):
     model = Answering(counting)
     assert ServiceSettings().with_cache(model) is model
     for mode, path in (("record", None), ("replay", 1), ("both", "c.db")):
-        with pytest.raises(ValueError, match="cache_mode must"):
+        with pytest.raises(ValueError, match="cache_mode"):
             ServiceSettings(cache=path, cache_mode=mode)
-    with pytest.raises(CacheError, match=r"to replay"):
+    with pytest.raises(CacheError, match="to replay"):
         ServiceSettings(cache=tmp_path / "c.db", cache_mode="replay").with_cache(model)
-    with closing(ReplyCache(tmp_path / "c.db")) as cache, pytest.raises(TypeError, match="one process"):
-        pickle.dumps(cache)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(record(model))
 
 
 def digest(games) -> str:
@@ -191,9 +184,9 @@ def test_league_with_failures_replays_exactly(services, tmp_path):
     for mode in ("record", "replay", "replay"):
         with (
             closing(RemoteClient(ServiceSettings("openai", "m", service.url, structure="text"))) as remote,
-            closing(ReplyCache(tmp_path / "c.db", writes=mode == "record")) as cache,
+            closing(CachedClient(remote, tmp_path / "c.db", mode)) as cached,
         ):
-            partner = LLMPartner(CachedClient(remote, cache, mode), samples=3)
+            partner = LLMPartner(cached, samples=3)
             games = rollout((partner, Heuristic()), scenarios, Rules(6), seed=7)
             digests.append((digest(games), sorted(partner.tally.items())))
             requests.append(remote.tally["requests"])

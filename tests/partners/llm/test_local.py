@@ -292,7 +292,7 @@ def test_replies_are_recorded_and_replayed(folder, tmp_path):
         player = llm("hf", str(folder), cache=cache, cache_mode=mode)
         played.append(player.act(turns))
         counted = player.client.tally
-        player.client.cache.close()
+        player.client.close()
     assert all((one == other).all() for one, other in zip(*(said[:4] for said in played), strict=True))
     assert counted["cache_misses"] == counted["replies"] == 0
 

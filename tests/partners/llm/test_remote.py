@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from partners.llm.budget import Budget, Limits
+from partners.llm.cache import CachedClient
 from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.prompt import SYSTEM
 from partners.llm.remote.chat import legal_schema, request_body, retry_after
@@ -401,8 +402,6 @@ def test_groq_key_is_sent_only_to_groq(serve, monkeypatch):
 
 
 def test_key_is_never_shown_or_stored(serve, monkeypatch, caplog, capfd, tmp_path):
-    from partners.llm.cache import CachedClient, ReplyCache
-
     monkeypatch.setenv("THE_KEY", f"{SENTINEL}\n")
     caplog.set_level(logging.DEBUG)
     said = []
@@ -410,7 +409,7 @@ def test_key_is_never_shown_or_stored(serve, monkeypatch, caplog, capfd, tmp_pat
     pages = completion(f"echo {SENTINEL}"), Page(400, told), Page(401, told), Page(500, told), Page(body="x", cut=0)
     for page in pages:
         _, client, _ = serve([page], key_env="THE_KEY", max_attempts=2)
-        cached = CachedClient(client, ReplyCache(tmp_path / "cache.db"))
+        cached = CachedClient(client, tmp_path / "cache.db")
         try:
             said.append(repr(cached.complete([ASK._replace(prompt=f"{len(said)}")])))
         except SetupError as error:
@@ -418,7 +417,7 @@ def test_key_is_never_shown_or_stored(serve, monkeypatch, caplog, capfd, tmp_pat
             for raised in (error, error.__cause__, error.__context__):
                 said.append(f"{raised!r} {vars(raised) if raised else ''}")
         said += [repr(client), repr(client.settings), repr(client.identity), repr(client.tally), repr(vars(client))]
-        cached.cache.close()
+        cached.close()
         with pytest.raises(TypeError, match="one process"):
             pickle.dumps(client)
     said += [record.getMessage() for record in caplog.records]
