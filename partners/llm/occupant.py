@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dond_marl.files import read_text
 from dond_marl.occupants import spec_name
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
@@ -25,8 +23,8 @@ from partners.llm.service import (
     select_settings,
     with_settings,
 )
-from partners.llm.student import CARD, Recipe, trained_history_cap
-from partners.provenance import UNKNOWN_PAST, Ancestry, OccupantProvenance, declare_provenance, read_past
+from partners.llm.student import Recipe, read_card
+from partners.provenance import UNKNOWN_PAST, OccupantProvenance, declare_provenance, read_past
 
 OWN = "the project's own"  # in place of a folder
 # Parameters in an occupant's identity: those that change replies; without addresses, so it is equal on all machines.
@@ -49,7 +47,11 @@ def llm_provenance(given: Mapping[str, Any]) -> OccupantProvenance:
         recipe = Recipe()
         name, past = f"distilled {recipe.digest(template)}", recipe.ancestry()
     elif provider == "hf":
-        name, past = _folder_provenance(name)
+        folder, card = Path(name).expanduser(), read_card(name)
+        if card:
+            name, past = f"distilled {card['name']}", read_past(card)
+        elif folder.exists():
+            name = folder.name
         if settings["adapter"] is not None:  # an adapter's folder does not record its training opponents
             name, past = f"{name} with {fingerprint(settings['adapter'])[:16]}", UNKNOWN_PAST
     prompt = hashlib.sha256(template.text.encode()).hexdigest()
@@ -110,20 +112,10 @@ def llm(
         given |= {"download": False, "revision": None}
         find, trained_with = partial(_own_model_folder, recipe, template), recipe.prompt_history()
     else:
-        find, trained_with = None, trained_history_cap(model)
+        find, trained_with = None, read_card(model).get("history_cap", HISTORY_CAP)
     local = LocalClient(LocalSettings(model or OWN, **given), find, openings(template))
     cap = trained_with if history_cap is None else history_cap
     return LocalLLMPartner(service.with_cache(local), local, template, history_cap=cap, **options)
-
-
-def _folder_provenance(model: str) -> tuple[str, Ancestry]:
-    """The name of a model in a folder, and its past, unknown if it was not distilled here."""
-    folder = Path(model).expanduser()
-    try:
-        card = json.loads(read_text(folder / CARD))
-        return f"distilled {card['name']}", read_past(card)
-    except (OSError, ValueError, KeyError, TypeError):
-        return folder.name if folder.exists() else model, UNKNOWN_PAST
 
 
 def _own_model_folder(recipe: Recipe, template: Template) -> Path:

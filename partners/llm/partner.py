@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -142,7 +141,11 @@ class LLMPartner:
         prompts, legal = self.template.render(turns, self.history_cap), legal_rows(turns)
         samples = np.zeros(turns.size) if self.samples == 1 else turns.noise[:, _SAMPLE_NOISE] * self.samples
         queries = [Query(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]
-        correct = partial(_correction, messages=any(row.say for row in legal))
+        messages = any(row.say for row in legal)
+
+        def correct(prompt: str, result: QueryResult) -> str | None:
+            return with_correction(prompt, result, messages=messages) if isinstance(result, Reason) else None
+
         return query_all(
             self.client, queries, self.read, correct, re_asks=self.re_asks, tally=self.tally, samples=self.samples
         )
@@ -204,8 +207,3 @@ class LocalLLMPartner(LLMPartner):
                 oA[:, order[row]] = oA.copy()
             probs[row, action_index(act, oA, max_count)] = scores[query]
         return probs
-
-
-def _correction(prompt: str, result: QueryResult, *, messages: bool) -> str | None:
-    """The prompt after a refused reply, ``None`` after any other result; ``messages``: they are allowed."""
-    return with_correction(prompt, result, messages=messages) if isinstance(result, Reason) else None

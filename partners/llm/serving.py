@@ -5,8 +5,9 @@ one legal line of JSON; ``GET /v1/models`` lists the occupants. The server liste
 refuses requests without a local ``Host``, or with a foreign ``Origin``, which pages in a browser send. Source of the
 shapes: OpenAI's API reference, chat completions and models.
 
-A prompt is parsed by its own template, turned into a regular expression, so that the two cannot differ. Values that the
-prompt hides are zeros, as in the seat's own view. Messages are parsed; games with secret claims are not.
+A prompt is parsed by its own template, turned into a regular expression, and must be what the template makes of the
+position that was read. Values that the prompt hides are zeros, as in the seat's own view. Messages are parsed; games
+with secret claims are not.
 """
 
 from __future__ import annotations
@@ -16,21 +17,20 @@ import re
 import sys
 import threading
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from dond_marl.envs.turn import only_action, only_message, turn_for
+from dond_marl.envs.turn import only_action, only_message, turn_for, turn_of
 from dond_marl.errors import InputError, error_line, quote
-from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, as_integer, rest
+from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, as_integer
 from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
 from partners.llm.prompt import (
     HIDDEN,
-    NONE_YET,
     SHIPPED,
     VARIABLES,
     Template,
@@ -47,25 +47,17 @@ _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 _TRIPLE = r"\d{1,2}(?:,\d{1,2}){2}"
 _DISAGREE = {disagree_rule(rules): rules.disagree for rules in (Rules(), Rules(disagree="rejects"))}
-_PATTERNS = {
+_READ = {  # variables that are read, with their patterns; a position follows from them
     "counts_csv": _TRIPLE,
     "my_utils_csv": _TRIPLE,
-    "last_partner_act_token": "[A-Z]{3,9}",
-    "last_offer_csv": f"{NONE_YET}|{_TRIPLE}",
-    "turns": r"\d{1,3}",
     "p": f"{HIDDEN}|{_TRIPLE}",
-    "history_str": r'(?:[^"{}]|"(?:[^"\\\n]|\\.)*"){1,10000}?',  # a quoted message may hold braces, and counts as one
     "max_turns": r"\d{1,3}",
     "disagree_rule": "|".join(map(re.escape, _DISAGREE)),
-    "whole": r"\d{1,4}",
-    "offer_points": rf"{NONE_YET}|\d{{1,4}}",
-    "legal_acts": "[0-9A-Z, ]{1,80}",
+    "history_str": r'(?:[^"{}]|"(?:[^"\\\n]|\\.)*"){1,10000}?',  # a quoted message may hold braces, and counts as one
 }
-assert set(_PATTERNS) == set(VARIABLES)
-_REQUIRED = ("counts_csv", "my_utils_csv", "max_turns", "disagree_rule", "history_str")
 _LINE = re.compile(
-    rf"(?P<turn>\d{{1,3}})\. (?P<side>you|partner): (?P<act>{'|'.join(act.name for act in Act)})"
-    rf"(?:, (?:you keep|partner keeps) (?P<keeps>{_TRIPLE}), (?:partner gets|you get) (?P<gets>{_TRIPLE}))?"
+    rf"\d{{1,3}}\. \w+: (?P<act>{'|'.join(act.name for act in Act)})"
+    rf"(?:, \w+ keeps? (?P<keeps>{_TRIPLE}), \w+ gets? {_TRIPLE})?"
     r'(?:, and said: (?P<message>"(?:[^"\\]|\\.)*"))?'
 )
 _EMPTY_HISTORY = "(nothing yet)"
@@ -83,22 +75,18 @@ class RequestRefused(InputError):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class PromptPosition:
+class PromptPosition(NamedTuple):
     """The position in a prompt: the state, with zeros for hidden values, and whether the partner's are revealed."""
 
     state: State
     revealed: bool
 
 
-def read_prompt(text: str, templates: Sequence[Template] | None = None) -> PromptPosition:
-    """The position of the last prompt in ``text``, written by one of ``templates``, by default the shipped ones.
-
-    Raises :class:`UnreadPrompt`.
-    """
-    for template in _shipped_templates() if templates is None else templates:
-        if matches := list(_pattern(template).finditer(text)):
-            return _position(matches[-1].groupdict(), text[matches[-1].end() :])
+def read_prompt(text: str) -> PromptPosition:
+    """The position of the last prompt in ``text``, written by a shipped template. Raises :class:`UnreadPrompt`."""
+    for template, pattern in _patterns():
+        if matches := list(pattern.finditer(text)):
+            return _position(template, matches[-1], text[matches[-1].end() :])
     raise UnreadPrompt(
         "no message holds a prompt of this game: the last of the user must be the text of configs/llm_prompt.txt or "
         f"configs/llm_prompt_short.txt, filled in for a position; got {quote(text)}"
@@ -285,67 +273,56 @@ def _error(message: str, kind: str) -> bytes:
     return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": None}}).encode()
 
 
-def _shipped_templates() -> list[Template]:
-    templates = [load_template(shipped=name) for name in SHIPPED]
-    return [template for template in templates if all(f"{{{name}}}" in template.text for name in _REQUIRED)]
+@lru_cache(maxsize=1)
+def _patterns() -> list[tuple[Template, re.Pattern[str]]]:
+    """The shipped templates that show everything, each as a regular expression with groups named like variables."""
+    patterns = []
+    for template in (load_template(shipped=name) for name in SHIPPED):
+        pattern = re.escape(template.text.strip())
+        for name, values in _READ.items():
+            pattern = pattern.replace(re.escape(f"{{{name}}}"), f"(?P<{name}>{values})", 1)
+        pattern = re.sub(rf"\\\{{({'|'.join(VARIABLES)})\\\}}", ".{1,80}?", pattern)  # the rest, and what is repeated
+        compiled = re.compile(pattern)
+        if set(_READ) == set(compiled.groupindex):
+            patterns.append((template, compiled))
+    return patterns
 
 
-def _pattern(template: Template) -> re.Pattern[str]:
-    """The regular expression of ``template``; each variable is a group of its name. Raises :class:`UnreadPrompt`."""
-    parts = re.split(rf"\{{({'|'.join(VARIABLES)})\}}", template.text.strip())
-    missing = set(_REQUIRED) - set(parts[1::2])
-    if missing:
-        raise UnreadPrompt(f"{template.source} cannot be parsed: it lacks {', '.join(sorted(missing))}")
-    pattern, groups = "", set[str]()
-    for place, part in enumerate(parts):
-        if place % 2 == 0:
-            pattern += re.escape(part)
-        else:
-            pattern += f"(?P={part})" if part in groups else f"(?P<{part}>{_PATTERNS[part]})"
-            groups.add(part)
-    return re.compile(pattern)  # Python caches the last few hundred
-
-
-def _position(fields: dict[str, str], after: str) -> PromptPosition:
-    """The position with these values of the template's variables; ``after`` is the text after the prompt."""
+def _position(template: Template, match: re.Match[str], after: str) -> PromptPosition:
+    """The position of a prompt of ``template``; ``after`` is the text after it, which explains variants."""
     length, is_secret = parse_variant(after)
     if is_secret:
         raise UnreadPrompt("prompts of games with secret claims are not parsed")
+    fields = match.groupdict()
+    is_hidden = fields["p"] == HIDDEN
     try:
+        actions = _actions(fields["history_str"])
+        mine, theirs = _triple(fields["my_utils_csv"]), (0, 0, 0) if is_hidden else _triple(fields["p"])
+        values = (mine, theirs) if len(actions) % 2 == 0 else (theirs, mine)
         rules = Rules(int(fields["max_turns"]), _DISAGREE[fields["disagree_rule"]], length)
-        actions = _actions(fields["history_str"], counts := _parse_triple(fields["counts_csv"]))
-        hidden = fields.get("p", HIDDEN) == HIDDEN
-        mine, theirs = _parse_triple(fields["my_utils_csv"]), (0, 0, 0) if hidden else _parse_triple(fields["p"])
-        state = State(Scenario(counts, (mine, theirs) if len(actions) % 2 == 0 else (theirs, mine)), rules)
+        state = State(Scenario(_triple(fields["counts_csv"]), values), rules)
         for action, message in actions:
             state = apply(state, action, message)
     except (IllegalAct, ValueError) as error:
         raise UnreadPrompt(f"the prompt is of no possible position: {error}") from None
-    if state.over or fields.get("turns", str(state.turns_remaining)) != str(state.turns_remaining):
-        raise UnreadPrompt("the prompt is of no open game: its turns and its acts do not fit")
-    return PromptPosition(state, not hidden)
+    # Whatever else the prompt says must be what it would say of this position.
+    if state.over or match.group() not in template.render(turn_of(state, reveal_partner_utilities=not is_hidden))[0]:
+        raise UnreadPrompt("the prompt is of no open game: its turns, values and acts do not fit")
+    return PromptPosition(state, not is_hidden)
 
 
-def _actions(history: str, counts: Triple) -> list[tuple[Action, str]]:
+def _actions(history: str) -> list[tuple[Action, str]]:
     """The acts of a history with their messages. Raises ``ValueError``."""
-    if history == _EMPTY_HISTORY:
-        return []
-    lines = history.split("\n")
     actions = []
-    for number, line in enumerate(lines):
+    for line in [] if history == _EMPTY_HISTORY else history.split("\n"):
         match = _LINE.fullmatch(line)
         if match is None:
             raise ValueError(f"{quote(line)} is no act; the prompt must show all acts, so give it a longer history")
-        side = "you" if number % 2 == len(lines) % 2 else "partner"  # the seat to move is the next
-        act, keeps = Act[match["act"]], _parse_triple(match["keeps"] or "0,0,0")
-        fits = match["keeps"] is None or rest(counts, keeps) == _parse_triple(match["gets"])
-        is_numbered = int(match["turn"]) == number + 1 and match["side"] == side
-        if not is_numbered or act.is_offer != bool(match["keeps"]) or not fits:
-            raise ValueError(f"{quote(line)} cannot be act {number + 1} of {len(lines)}")
-        actions.append((Action(act, keeps), json.loads(match["message"] or '""')))
+        action = Action(Act[match["act"]], _triple(match["keeps"] or "0,0,0"))
+        actions.append((action, json.loads(match["message"] or '""')))
     return actions
 
 
-def _parse_triple(text: str) -> Triple:
+def _triple(text: str) -> Triple:
     a, b, c = map(int, text.split(","))
     return a, b, c

@@ -10,6 +10,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from dond_marl.files import read_text
 from dond_marl.occupants import seat_occupant
@@ -109,10 +110,10 @@ def is_complete(folder: Path) -> bool:
     return (folder / CARD).is_file()
 
 
-def trained_history_cap(folder: str | Path) -> int:
-    """Acts of the history that the model in ``folder`` was trained on; the prompt's default for other models."""
+def read_card(folder: str | Path) -> dict[str, Any]:
+    """The card of the distilled model in ``folder``; empty for any other model."""
     try:
-        card = json.loads(read_text(Path(folder).expanduser() / CARD))
-        return int(card["history_cap"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return HISTORY_CAP
+        card: dict[str, Any] = json.loads(read_text(Path(folder).expanduser() / CARD))
+    except (OSError, ValueError):
+        return {}
+    return card

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
 import numpy as np
 
@@ -79,6 +79,15 @@ class LocalSettings:
             raise ValueError(f"adapter must be the path of an adapter's folder; got {quote(self.adapter)}")
         if self.revision is not None and not self.download:
             raise ValueError("revision is a revision on the hub, so it needs download")
+
+
+class _Texts(NamedTuple):
+    """Queries as tokens of a model."""
+
+    model: LocalModel
+    prompts: list[list[int]]
+    lines: list[LegalLines]
+    lengths: list[int]  # of each prompt with its longest line
 
 
 class LocalClient:
@@ -163,11 +172,10 @@ class LocalClient:
         """
         from partners.llm.local.decoding import MAX_FREE_TOKENS, generate_text
 
-        model, prompts, _ = self._encode(queries)
+        texts = self._encode(queries)
         replies = [ModelReply()] * len(queries)
-        longest = [len(prompt) + MAX_FREE_TOKENS for prompt in prompts]
-        for batch in self._batches(prompts, longest):
-            for row, reply in zip(batch.rows, generate_text(model, batch), strict=True):
+        for batch in self._batches(texts._replace(lengths=[len(prompt) + MAX_FREE_TOKENS for prompt in texts.prompts])):
+            for row, reply in zip(batch.rows, generate_text(texts.model, batch), strict=True):
                 replies[row] = reply
         return replies
 
@@ -180,16 +188,15 @@ class LocalClient:
 
         if not queries:
             return []
-        model, prompts, lines = self._encode(queries)
-        scores = [np.zeros(len(of_query.actions)) for of_query in lines]
-        temperature = self.settings.temperature
+        texts, temperature = self._encode(queries), self.settings.temperature
+        scores = [np.zeros(len(legal.actions)) for legal in texts.lines]
         if not temperature:
-            choices = self._choose(model, prompts, lines, [0] * len(queries))
-            for probs, (line, _) in zip(scores, choices, strict=True):
+            for probs, line in zip(scores, self._choose(texts, [0] * len(queries))[0], strict=True):
                 probs[line] = 1.0
             return scores
-        for batch in self._batches(prompts, _text_lengths(prompts, lines)):
-            of_batch = score(model.model, batch, [lines[row] for row in batch.rows], temperature, tally=self.tally)
+        for batch in self._batches(texts):
+            lines = [texts.lines[row] for row in batch.rows]
+            of_batch = score(texts.model.model, batch, lines, temperature, tally=self.tally)
             for row, probs in zip(batch.rows, of_batch, strict=True):
                 scores[row] = probs
         return scores
@@ -197,43 +204,41 @@ class LocalClient:
     def _complete(self, queries: Sequence[Query]) -> list[ModelReply]:
         if not queries:
             return []
-        model, prompts, lines = self._encode(queries)
-        choices = self._choose(model, prompts, lines, [query.sample for query in queries])
+        texts = self._encode(queries)
+        lines, probabilities = self._choose(texts, [query.sample for query in queries])
         replies = []
-        for prompt, legal, (line, probability) in zip(prompts, lines, choices, strict=True):
+        for prompt, legal, line, probability in zip(texts.prompts, texts.lines, lines, probabilities, strict=True):
             usage = Usage(len(prompt), legal.lengths[line])
             self.tally.update(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
             replies.append(ModelReply(reply_line(legal.actions[line], round(probability, _DIGITS)), usage=usage))
         return replies
 
-    def _choose(
-        self, model: LocalModel, prompts: list[list[int]], lines: list[LegalLines], samples: list[int]
-    ) -> list[tuple[int, float]]:
+    def _choose(self, texts: _Texts, samples: list[int]) -> tuple[list[int], list[float]]:
         """The line that is replied to each prompt, and its probability."""
         from partners.llm.local.decoding import choose
 
-        line, probability = np.zeros(len(prompts), dtype=np.int64), np.zeros(len(prompts))
+        line, probability = np.zeros(len(samples), dtype=np.int64), np.zeros(len(samples))
         uniforms = (np.array(samples) * _GOLDEN + 0.5) % 1.0
-        for batch in self._batches(prompts, _text_lengths(prompts, lines)):
-            rows = batch.rows
+        for batch in self._batches(texts):
+            rows, trees = batch.rows, [texts.lines[row].tree for row in batch.rows]
+            temperature = self.settings.temperature
             line[rows], probability[rows] = choose(
-                model.model, batch, [lines[row].tree for row in rows], self.settings.temperature, uniforms[rows],
-                tally=self.tally,
-            )  # fmt: skip
-        return list(zip(line.tolist(), probability.tolist(), strict=True))
+                texts.model.model, batch, trees, temperature, uniforms[rows], tally=self.tally
+            )
+        return line.tolist(), probability.tolist()
 
-    def _encode(self, queries: Sequence[Query]) -> tuple[LocalModel, list[list[int]], list[LegalLines]]:
-        """The model, each prompt as tokens, and its legal lines. Raises :class:`SetupError`."""
+    def _encode(self, queries: Sequence[Query]) -> _Texts:
+        """The queries as tokens. Raises :class:`SetupError`."""
         model = self.load()
         prompts = model.prompts([query.prompt for query in queries])
         lines = [self._legal_lines(model, query.legal) for query in queries]
-        model.check_length(max(_text_lengths(prompts, lines), default=0))
-        return model, prompts, lines
+        lengths = [len(prompt) + max(legal.lengths) for prompt, legal in zip(prompts, lines, strict=True)]
+        model.check_length(max(lengths, default=0))
+        return _Texts(model, prompts, lines, lengths)
 
-    def _batches(self, prompts: list[list[int]], longest: Sequence[int]) -> Iterator[Batch]:
-        """Batches of prompts; ``longest``: tokens of each prompt with its longest reply."""
+    def _batches(self, texts: _Texts) -> Iterator[Batch]:
         assert self._prefixes is not None
-        return self._prefixes.batches(prompts, longest, self.settings.batch)
+        return self._prefixes.batches(texts.prompts, texts.lengths, self.settings.batch)
 
     def _legal_lines(self, model: LocalModel, legal: Legal) -> LegalLines:
         if legal not in self._lines:
@@ -247,11 +252,6 @@ class LocalClient:
 
     def _source(self) -> str:
         return self.settings.model if self._find is None else str(self._find())
-
-
-def _text_lengths(prompts: Sequence[Sequence[int]], lines: Sequence[LegalLines]) -> list[int]:
-    """Tokens of each prompt with its longest legal line."""
-    return [len(prompt) + max(legal.lengths) for prompt, legal in zip(prompts, lines, strict=True)]
 
 
 def _digest(prompt: str) -> bytes:

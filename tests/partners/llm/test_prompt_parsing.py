@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
-from partners.llm.prompt import SHIPPED, Template, load_template, with_correction
+from partners.llm.prompt import SHIPPED, load_template, with_correction
 from partners.llm.reply import Reason
 from partners.llm.serving import UnreadPrompt, read_prompt
 
@@ -58,28 +58,24 @@ def test_last_prompt_counts():
     assert read_prompt(f"{prompt()}\n\n{prompt(later)}").state.history == later.history
 
 
-def test_own_template_needs_required_variables():
-    words = "{counts_csv}/{my_utils_csv}/{max_turns}/{disagree_rule}/{history_str}/{counts_csv}"
-    own = Template(words, "mine")
-    assert read_prompt(own.render(turn_of(START))[0], [own]).state.scenario.counts == (3, 1, 2)
-    with pytest.raises(UnreadPrompt, match="lacks history_str"):
-        read_prompt("", [Template(words.replace("/{history_str}", ""), "mine")])
-
-
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("old", "new"),
     [
-        (("Pool: 3,1,2", "Pool: three"), "no message holds a prompt"),
-        (("Pool: 3,1,2", "Pool: 1,1,1"), "cannot be act 1 of 1"),
-        (("partner: PROPOSE", "you: PROPOSE"), "cannot be act 1 of 1"),
-        (("1. partner", "(2 earlier acts are not shown)\n3. partner"), "give it a longer history"),
-        (("this one included: 9", "this one included: 8"), "do not fit"),
-        (("of 10\n", "of 1000\n"), "no message holds a prompt"),
-        (("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "AGREE"), "AGREE needs"),
+        ("Pool: 3,1,2", "Pool: three"),
+        ("Pool: 3,1,2", "Pool: 1,1,1"),
+        ("partner: PROPOSE", "you: PROPOSE"),
+        ("1. partner", "3. partner"),
+        ("1. partner", "(2 earlier acts are not shown)\n3. partner"),
+        ("you get 0,1,2", "you get 1,1,2"),
+        ("this one included: 9", "this one included: 8"),
+        ("of 10\n", "of 1000\n"),
+        ("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "AGREE"),
+        ("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "PROPOSE"),
+        ("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "END"),
     ],
 )
-def test_impossible_prompts_are_refused(changed, said):
+def test_impossible_prompts_are_refused(old, new):
     text = prompt(apply(START, Action(Act.PROPOSE, (3, 0, 0))))
-    assert changed[0] in text
-    with pytest.raises(UnreadPrompt, match=said):
-        read_prompt(text.replace(*changed))
+    assert old in text
+    with pytest.raises(UnreadPrompt):
+        read_prompt(text.replace(old, new))

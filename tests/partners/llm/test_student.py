@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import multiprocessing
 from pathlib import Path
@@ -43,7 +42,7 @@ from partners.llm.student import (
     Recipe,
     StudentSettings,
     is_complete,
-    trained_history_cap,
+    read_card,
 )
 from partners.scripted.heuristic import Heuristic
 from tests.command import dond
@@ -182,8 +181,8 @@ def test_distilled_model_and_card(made, tmp_path):
 
     model = AutoModelForCausalLM.from_pretrained(made, local_files_only=True)
     assert model.config.model_type == "gpt2" and len(AutoTokenizer.from_pretrained(made)) == model.config.vocab_size
-    card = json.loads((made / CARD).read_text())
-    assert card["teacher"] == "heuristic" and card["history_cap"] == trained_history_cap(made) == 0
+    card = read_card(made)
+    assert card["teacher"] == "heuristic" and card["history_cap"] == 0 and read_card(tmp_path) == {}
     assert card["parameters"] == sum(weight.numel() for weight in model.parameters())
     assert not list(made.glob("*.bin"))
     distill(TINY, TEMPLATE, tmp_path / "again", lambda line: None)
