@@ -253,14 +253,14 @@ def train_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best: f
     marks, due, acts = list[Measurement](), 0, 0
     while True:
         decisions = training.learner.decisions
-        if decisions >= due or training.done:
+        if decisions >= due or training.is_complete:
             due += config.experiment.every * (1 + (decisions - due) // config.experiment.every)
             player = NetworkPartner(training.learner.network, greedy=True)
             alone = _play(config, player, source, None)
             hinted = alone if whole is None else _play(config, player, source, whole)
             shares = (hinted.points.mean / best, alone.points.mean / best)
             marks.append(Measurement(arm, seed, decisions, acts, *shares, hinted.deals, alone.deals))
-        if training.done:
+        if training.is_complete:
             return HintLearner(marks, Counter(training.hints.tally) if whole is not None else Counter())
         practiced = training.step().score
         acts += round(practiced.games * practiced.turns)

@@ -384,7 +384,7 @@ def command(
     if json_path is not None:
         json_path.parent.mkdir(parents=True, exist_ok=True)
     config = load_config(config_path, overrides, StylesConfig)
-    config = config.model_copy(update={"env": config.env.seated()})
+    config = config.model_copy(update={"env": config.env.resolve_partner()})
     refuse_test_roster(learner_ancestry(config.env, config.training.init_from))
     began = time.perf_counter()
     scores = list(_score_judges(config))

@@ -171,7 +171,7 @@ def check_training(config: TrainConfig, *, resume: bool = False) -> TrainConfig:
     config.env.open_source()
     _check_libraries(config.logging.trackers)
     check_devices([config.training])
-    config = config.model_copy(update={"env": config.env.seated()})
+    config = config.model_copy(update={"env": config.env.resolve_partner()})
     from league.tasks.hinters import hint_schedule, load_local_model  # loads PyTorch
     from league.tasks.provenance import check_training_provenance
 
@@ -191,7 +191,7 @@ def plan_training(config: TrainConfig) -> list[str]:
     check_devices([config.training])
     from league.training.training import plan_of
 
-    return plan_of(config.model_copy(update={"env": config.env.seated()}))
+    return plan_of(config.model_copy(update={"env": config.env.resolve_partner()}))
 
 
 def train(
@@ -291,7 +291,7 @@ def _check_libraries(trackers: Iterable[str], backend: BackendConfig | None = No
     """Raise :class:`dond_marl.errors.MissingLibrary` if a tracker or the backend is not installed."""
     for tracker in trackers:
         require_library(tracker, f"the tracker {tracker}")
-    if backend is not None and backend.chosen == "ray":
+    if backend is not None and backend.effective_kind == "ray":
         require_library("ray", "the backend ray")
 
 

@@ -82,7 +82,7 @@ class ProcessBackend(Backend):
             if worker.link in ready or worker.link.poll():
                 message = worker.receive()
                 if message is None:
-                    self._lost(worker, number, flight)
+                    self._handle_loss(worker, number, flight)
                 elif not isinstance(message, Began):
                     worker.number = None
                     if isinstance(message, Last):
@@ -92,7 +92,7 @@ class ProcessBackend(Backend):
                         raise message
                     flight.finished[number] = message
             elif not alive:  # but a process that it started holds the link open
-                self._lost(worker, number, flight)
+                self._handle_loss(worker, number, flight)
             else:
                 self._hurry(worker, number, flight)
 
@@ -105,7 +105,7 @@ class ProcessBackend(Backend):
         worker.kill()
         self._workers.remove(worker)
 
-    def _lost(self, worker: WorkerProcess, number: int, flight: Flight) -> None:
+    def _handle_loss(self, worker: WorkerProcess, number: int, flight: Flight) -> None:
         """A worker died over its task: another one tries, until it is clear which member is at fault."""
         deaths = self._deaths.setdefault(number, [])
         deaths.append(worker.bury())

@@ -97,7 +97,7 @@ class RayBackend(Backend):
         for actor in [actor for actor in self._actors if actor.idle][: len(flight.waiting)]:
             actor.number = flight.waiting.popleft()
             task = flight.tasks[actor.number]
-            weights = {name: self._where(name, flight.place) for name in sorted(task.blobs)}
+            weights = {name: self._reference_to(name, flight.place) for name in sorted(task.blobs)}
             actor.pending = actor.handle.play.remote(task, weights, flight.deadline)
         starting = sum(not actor.ready for actor in self._actors)
         for _ in range(min(len(flight.waiting) - starting, self._size - len(self._actors))):
@@ -139,7 +139,7 @@ class RayBackend(Backend):
             self._actors.remove(actor)
         self._lost.clear()
 
-    def _where(self, name: str, place: Place) -> Any:
+    def _reference_to(self, name: str, place: Place) -> Any:
         if name not in self._contents:
             self._contents[name] = self._ray.put(read_content(place.blobs, name))
         return self._contents[name]

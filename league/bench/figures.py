@@ -228,7 +228,8 @@ def _references_to(partner: str) -> References | None:
     values = {}
     for name in SLICES:
         first, second = (
-            math.nan if side is None else side.over(seat, PARTS_OF[name])[1] for seat, side in enumerate(stored.seats)
+            math.nan if side is None else side.values_over(seat, PARTS_OF[name])[1]
+            for seat, side in enumerate(stored.seats)
         )
         values[name] = first, second
     first_exact, second_exact = (side is not None and side.exact for side in stored.seats)

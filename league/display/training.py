@@ -77,7 +77,7 @@ class TrainWatcher:
         if self._live is not None:
             width = self._console.width
             self._live.update(with_bar(status(training, width), training.learner.decisions / total, width))
-        elif training.learner.decisions - self._printed >= total / LINES or training.done:
+        elif training.learner.decisions - self._printed >= total / LINES or training.is_complete:
             self._printed = training.learner.decisions
             line(self._console, status(training))
         return True

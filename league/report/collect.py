@@ -85,7 +85,9 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
     over = rounds >= config.schedule.total
     files = read_run_files(folder, over=over, evaluates=config.league.evaluate, mains=bool(mains))
     schedule = config.schedule
-    progress = f"Over: {schedule}" if over else f"So far {schedule.counted(rounds)} of {schedule.rounds} rounds"
+    progress = (
+        f"Over: {schedule}" if over else f"So far {schedule.displayed_rounds(rounds)} of {schedule.rounds} rounds"
+    )
     summary = (
         f"{progress}, {cross.total_games:,} games of matches, {len(cross.members)} members, "
         f"{len(learners)} of them learning; seed {config.league.seed}"

@@ -65,7 +65,7 @@ def stage_end(config: Config, history: History) -> Decision | None:
     if stage.ends_when is not None and _predicate_holds(stage, played, config, history):
         return Decision("stage", stage.name, True, f"{unpin_spec(stage.ends_when)} says so after {played} rounds")
     if stage.until is not None:
-        reached, text = _reached(stage.until, config, history)
+        reached, text = _check_figure(stage.until, config, history)
         if reached:
             return Decision("stage", stage.name, True, f"{text} after {played} rounds")
         if stage.rounds is not None and played >= stage.rounds:
@@ -116,7 +116,7 @@ def _predicate_holds(stage: StageConfig, played: int, config: Config, history: H
     return bool(answer)
 
 
-def _reached(until: Until, config: Config, history: History) -> tuple[bool, str]:
+def _check_figure(until: Until, config: Config, history: History) -> tuple[bool, str]:
     member = until.member or config.learners[0].name
     others = None if until.against == "all" else until.against
     figure = history.cross.figure(until.metric, member, others, 2 * until.confidence - 1)

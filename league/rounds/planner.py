@@ -139,7 +139,7 @@ def _training_tasks(
             learner=learner,
             state=states[learner.name],
             meetings=meetings_of(config, learner, history, seats, repairs.get(learner.name)),
-            env=stage.env.over(config.env),
+            env=stage.env.apply_to(config.env),
             hints=stage.hints_of(learner.name),
             seed=config.league.seed,
             total_decisions=base[learner.name].decisions * rounds_of_practice(config, base[learner.name]),

@@ -8,15 +8,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.records.files import write_atomically
-from league.backends.base import Backend, cores
-from league.backends.choose import open_backend
+from league.backends.base import Backend, cores, open_backend
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
 from league.ledger.verify import mend, refuse_damaged_start
 from league.rounds.curriculum import stage_end
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
 from league.rounds.snapshots import RoundEnd, end_of_round
-from league.rounds.watching import LeagueLog, LeaguePace, Watcher
+from league.rounds.watching import LeagueLog, LeagueProgress, Watcher
 from league.settings.read import UNUSED, Config, dump, other_settings, parse
 from league.settings.sections import BackendConfig, EnvConfig
 from league.standings.as_csv import write_crossplay, write_curves, write_findings, write_ladder
@@ -178,15 +177,15 @@ def _play_rounds(
     watcher: Watcher,
     backend: BackendConfig | None,
 ) -> None:
-    pace = LeaguePace(ledger.next_round, config.schedule, time.perf_counter())
-    watcher.on_open(config, SEATING.source(config.env), directory.path, pace.at(pace.first))
-    log = LeagueLog(config, directory.path, pace.first) if config.learners else None
+    progress = LeagueProgress(ledger.next_round, config.schedule, time.perf_counter())
+    watcher.on_open(config, SEATING.source(config.env), directory.path, progress.advance(progress.first_round))
+    log = LeagueLog(config, directory.path, progress.first_round) if config.learners else None
     try:
         with open_backend(backend or config.backend, watcher.warn) as crew:
-            for number in range(pace.first, config.schedule.total):
-                played = _play_round(config, Place(directory.blobs), ledger, history, pace, watcher, crew)
+            for number in range(progress.first_round, config.schedule.total):
+                played = _play_round(config, Place(directory.blobs), ledger, history, progress, watcher, crew)
                 standings = ladder_of(history.cross, config.league.confidence)
-                watcher.on_commit(pace.at(number + 1), standings)
+                watcher.on_commit(progress.advance(number + 1), standings)
                 if log is not None:
                     log.write(played, standings)
     finally:
@@ -214,15 +213,21 @@ class _Results(NamedTuple):
 
 
 def _play_round(
-    config: Config, place: Place, ledger: Ledger, history: History, pace: LeaguePace, watcher: Watcher, backend: Backend
+    config: Config,
+    place: Place,
+    ledger: Ledger,
+    history: History,
+    progress: LeagueProgress,
+    watcher: Watcher,
+    backend: Backend,
 ) -> Round:
     """Plan a round, run its tasks, conclude it and commit it to the ledger."""
     began = time.perf_counter()
     before = ledger.states()
     plan = plan_round(config, history, before, place)
-    pace.stage = config.curriculum[plan.stage].name
+    progress.stage = config.curriculum[plan.stage].name
     started = time.perf_counter()
-    results = _collect(config, place, plan, pace, watcher, backend)
+    results = _collect(config, place, plan, progress, watcher, backend)
     finished = time.perf_counter()
     played = _conclude(config, ledger, history, plan, results, before)
     now = time.perf_counter()
@@ -233,16 +238,16 @@ def _play_round(
 
 
 def _collect(
-    config: Config, place: Place, plan: RoundPlan, pace: LeaguePace, watcher: Watcher, backend: Backend
+    config: Config, place: Place, plan: RoundPlan, progress: LeagueProgress, watcher: Watcher, backend: Backend
 ) -> _Results:
     """Run the tasks of a plan; weights are on disk before a row names them."""
     results = _Results([], [])
     finished = backend.run(plan.tasks, place, deadline=config.backend.deadline, tick=watcher.tick)
     for done, result in enumerate(finished, start=1):
-        pace.games += result.games
+        progress.games += result.games
         if isinstance(result, MatchResult):
             results.matches.append(result)
-            watcher.on_match(pace.at(plan.number, done, len(plan.tasks)), result)
+            watcher.on_match(progress.advance(plan.number, done, len(plan.tasks)), result)
             continue
         if result.content is not None:
             from league.tasks.blobs import write_blob  # loads PyTorch
@@ -251,9 +256,9 @@ def _collect(
                 write_blob(place.blobs, result.reservoir_content)
             write_blob(place.blobs, result.content)
         results.trained.append(result)
-        pace.practice_games += result.games
-        pace.decisions += result.state.decisions - result.task.state.decisions
-        watcher.on_practice(pace.at(plan.number, done, len(plan.tasks)), result)
+        progress.practice_games += result.games
+        progress.decisions += result.state.decisions - result.task.state.decisions
+        watcher.on_practice(progress.advance(plan.number, done, len(plan.tasks)), result)
     return results
 
 

@@ -1,4 +1,4 @@
-"""LeagueProgress of a running league, for the terminal and for trackers: rounds, speed, and events."""
+"""Progress of a running league, for the terminal and for trackers: rounds, speed, and events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from dond_marl.scenarios.sources import ScenarioSource
 from league.ledger.trackers import Trackers
@@ -17,19 +17,27 @@ from league.standings.ladder import Standing
 from league.tasks.values import MatchResult, Round, TrainResult
 
 
-class LeagueProgress(NamedTuple):
-    """LeagueProgress of a run: rounds committed, tasks of the current round, games and seconds of this process."""
+@dataclass
+class LeagueProgress:
+    """Progress of a run: rounds committed, tasks of the current round, games and seconds of this process."""
 
     first_round: int  # of this process
-    rounds: int  # committed
     schedule: Schedule
-    matches: int
-    matches_in_round: int
-    games: int  # of matches and of practice
-    seconds: float
+    started: float  # of this process, on ``time.perf_counter``
+    rounds: int = 0  # committed
+    matches: int = 0
+    matches_in_round: int = 1
+    games: int = 0  # of matches and of practice
+    seconds: float = 0.0
     stage: str = ""  # of the current round
     decisions: int = 0  # own decisions of the learners in this process
     practice_games: int = 0  # games of practice, which are not in the ledger
+
+    def advance(self, rounds: int, done: int = 0, tasks: int = 1) -> LeagueProgress:
+        """Itself, with ``rounds`` committed and ``done`` of the ``tasks`` of the next, at this moment."""
+        self.rounds, self.matches, self.matches_in_round = rounds, done, tasks
+        self.seconds = time.perf_counter() - self.started
+        return self
 
     @property
     def games_per_second(self) -> float:
@@ -74,35 +82,6 @@ class Watcher(Protocol):
     def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None: ...
 
 
-@dataclass
-class LeaguePace:
-    """Counters of this process, for :class:`LeagueProgress`."""
-
-    first: int  # round
-    schedule: Schedule
-    started: float
-    games: int = 0
-    decisions: int = 0
-    stage: str = ""
-    practice_games: int = 0
-
-    def at(self, rounds: int, done: int = 0, tasks: int = 1) -> LeagueProgress:
-        """The progress with ``rounds`` committed and ``done`` of the ``tasks`` of the next."""
-        seconds = time.perf_counter() - self.started
-        return LeagueProgress(
-            first_round=self.first,
-            rounds=rounds,
-            schedule=self.schedule,
-            matches=done,
-            matches_in_round=tasks,
-            games=self.games,
-            seconds=seconds,
-            stage=self.stage,
-            decisions=self.decisions,
-            practice_games=self.practice_games,
-        )
-
-
 class LeagueLog:
     """Figures for a run's trackers, by round from 1: each learner's practice, its figures on the ladder, and the stage.
 
@@ -111,7 +90,7 @@ class LeagueLog:
 
     def __init__(self, config: Config, folder: Path, first_round: int) -> None:
         settings = config.portable().model_dump(mode="json")
-        self._trackers = Trackers(config.logging.tracked, folder, first_round + 1, settings)
+        self._trackers = Trackers(config.logging.all_trackers, folder, first_round + 1, settings)
 
     def write(self, played: Round, standings: Sequence[Standing]) -> None:
         figures: dict[str, float] = {"stage": played.stage}

@@ -122,7 +122,7 @@ def _value(node: yaml.Node, path: Path, lines: dict[Path, int]) -> Any:
             raise YamlError(line, f"a key must be text; got {text}")
         here = (*path, key_node.value)
         if key_node.value in data:
-            raise YamlError(line, f"{dotted(here)}: given twice, on lines {lines[here]} and {line}")
+            raise YamlError(line, f"{format_path(here)}: given twice, on lines {lines[here]} and {line}")
         lines[here] = line
         data[key_node.value] = _value(value_node, here, lines)
     return data
@@ -151,7 +151,7 @@ def suggest(value: object, choices: Iterable[str]) -> str:
     return f" (did you mean {matches[0]!r}?)" if matches else ""
 
 
-def dotted(path: Path) -> str:
+def format_path(path: Path) -> str:
     """A path as text: ``env.max_turns``, ``members[2].kind``."""
     text = ""
     for step in path:
@@ -193,7 +193,7 @@ class Layer:
         return next((self.places[each] for each in above if each in self.places), self.start)
 
     def complain(self, path: Path, text: str) -> None:
-        self.complaints.append(Complaint(self.place(path), f"{dotted(path)}: {text}"))
+        self.complaints.append(Complaint(self.place(path), f"{format_path(path)}: {text}"))
 
 
 def file_layer(path: str) -> Layer:
@@ -215,20 +215,22 @@ def file_layer(path: str) -> Layer:
 def text_layer(content: bytes | str, label: str) -> Layer:
     """The settings of a YAML text, none if it is empty; ``label`` names it in messages."""
 
-    def at(line: int) -> Place:
+    def place_of(line: int) -> Place:
         return Place(0, line, f"{label}:{line}")
 
-    layer = Layer(at(1))
+    layer = Layer(place_of(1))
     try:
         data, lines = read_yaml(content)
     except YamlError as error:
-        layer.complaints.append(Complaint(at(error.line), error.reason))
+        layer.complaints.append(Complaint(place_of(error.line), error.reason))
         return layer
-    layer.places = {path: at(line) for path, line in lines.items()}
+    layer.places = {path: place_of(line) for path, line in lines.items()}
     if isinstance(data, dict):
         layer.data = data
     elif data is not None:
-        layer.complaints.append(Complaint(at(lines[()]), f"the file must hold keys and values; got {quote(data)}"))
+        layer.complaints.append(
+            Complaint(place_of(lines[()]), f"the file must hold keys and values; got {quote(data)}")
+        )
     return layer
 
 
@@ -294,7 +296,7 @@ class ScenarioChoice(NamedTuple):
     split: str | None = None
     dataset: str = DEFAULT_DATASET
 
-    def then(self, env: Mapping[str, Any]) -> ScenarioChoice:
+    def override(self, env: Mapping[str, Any]) -> ScenarioChoice:
         """The choice after a layer ``env``, whose values are :func:`valid`. Raises :class:`ContradictionError`."""
         use, dataset, scenarios = (env.get(key) for key in ("use_dataset", "dataset", "scenarios"))
         if use:
@@ -343,7 +345,7 @@ def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
         return  # the values are refused one by one
     for layer, env in sections:
         try:
-            choice = choice.then(env)
+            choice = choice.override(env)
         except ContradictionError as error:
             merged.complaints.append(Complaint(layer.place(("env", error.key)), f"env.{error.key}: {error}"))
     merged.data["env"] = {**merged.data.get("env", {}), **choice.settings()}
@@ -366,7 +368,9 @@ def _insert(layer: Layer, keys: tuple[str, ...], value: Any, place: Place) -> No
     for depth, key in enumerate(keys, start=1):
         if not isinstance(holder, dict):
             earlier = layer.place(keys[: depth - 1]).label
-            layer.complaints.append(Complaint(place, f"{dotted(keys[: depth - 1])}: given twice, before by {earlier}"))
+            layer.complaints.append(
+                Complaint(place, f"{format_path(keys[: depth - 1])}: given twice, before by {earlier}")
+            )
             return
         layer.places.setdefault(keys[:depth], place)
         if depth < len(keys):
@@ -377,7 +381,9 @@ def _insert(layer: Layer, keys: tuple[str, ...], value: Any, place: Place) -> No
         for name, inner in value.items():
             _insert(layer, (*keys, name), inner, place)
     elif last in holder:
-        layer.complaints.append(Complaint(place, f"{dotted(keys)}: given twice, before by {layer.place(keys).label}"))
+        layer.complaints.append(
+            Complaint(place, f"{format_path(keys)}: given twice, before by {layer.place(keys).label}")
+        )
     else:
         holder[last] = value
 

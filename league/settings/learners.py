@@ -162,11 +162,11 @@ class StageEnv(Section):
     split: str | None = Field(default=None, description="text")
     reveal_partner_utilities: bool | None = None
 
-    def over(self, env: EnvConfig) -> EnvConfig:
+    def apply_to(self, env: EnvConfig) -> EnvConfig:
         """The environment of the stage. Raises if the changes contradict ``env``."""
         changes = self.model_dump(exclude_none=True)
         try:
-            choice = ScenarioChoice(env.scenarios, env.split, env.dataset).then(changes)
+            choice = ScenarioChoice(env.scenarios, env.split, env.dataset).override(changes)
             return EnvConfig.model_validate({**env.model_dump(), **changes, **choice.settings()})
         except ContradictionError as error:
             raise wrong(f"env.{error.key}: {error}") from None
@@ -233,7 +233,7 @@ class StageConfig(Section):
         return self.hints if hints is None else hints
 
     @property
-    def hinted(self) -> bool:
+    def gives_hints(self) -> bool:
         settings = (self.hints, *(learner.hints for learner in self.learners.values()))
         return any(hints is not None and hints.mode != "none" for hints in settings)
 

@@ -30,7 +30,7 @@ from league.settings.layers import (
     write_yaml,
 )
 from league.settings.learners import LearnerConfig, StageConfig
-from league.settings.rosters import LISTS, ZOO, expand_rosters, refused_by_roster, repeated
+from league.settings.rosters import LISTS, ZOO, expand_rosters, find_duplicates, refused_by_roster
 from league.settings.sections import (
     UNBOUND,
     BackendConfig,
@@ -112,7 +112,7 @@ class Config(Section):
     def _check_sections_together(self) -> Config:
         """Check names and references across sections. Raises with every mistake."""
         lists = {key: getattr(self, key) for key in (*LISTS, "learners")}
-        checks = (repeated(lists), refused_by_roster(lists), self._env_mistakes(), self._learner_mistakes())
+        checks = (find_duplicates(lists), refused_by_roster(lists), self._env_mistakes(), self._learner_mistakes())
         stages = (self._stage_mistakes(place, stage) for place, stage in enumerate(self.stages))
         mistakes = [mistake for check in (*checks, *stages) for mistake in check]
         if mistakes:
@@ -141,7 +141,7 @@ class Config(Section):
     def _stage_mistakes(self, place: int, stage: StageConfig) -> Mistakes:
         path, until, names = ("stages", place), stage.until, [learner.name for learner in self.learners]
         try:
-            stage.env.over(self.env)
+            stage.env.apply_to(self.env)
         except PydanticCustomError as error:
             yield path, error.message()
         for name in stage.learners:
@@ -162,7 +162,7 @@ class Config(Section):
     @property
     def layout(self) -> EnvConfig:
         """The widest environment of all stages: the one that the learners' features are laid out for."""
-        every = [self.env, *(stage.env.over(self.env) for stage in self.stages)]
+        every = [self.env, *(stage.env.apply_to(self.env) for stage in self.stages)]
         wide = {
             "max_turns": max(env.max_turns for env in every),
             "max_count": max(env.max_count for env in every),
@@ -171,8 +171,8 @@ class Config(Section):
         return self.env.model_copy(update=wide)
 
     @property
-    def hinted(self) -> bool:
-        return any(stage.hinted for stage in self.curriculum)
+    def gives_hints(self) -> bool:
+        return any(stage.gives_hints for stage in self.curriculum)
 
     @property
     def schedule(self) -> Schedule:
@@ -245,7 +245,7 @@ def dump(config: BaseModel) -> str:
     values = config.model_dump(mode="json", exclude=set(LISTS))
     if isinstance(config, Config):
         for key in LISTS:
-            values[key] = [member.written() for member in getattr(config, key)]
+            values[key] = [member.to_yaml() for member in getattr(config, key)]
     return write_yaml(values)
 
 
@@ -315,7 +315,10 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
         return path, f"unknown key{suggest_key(path, model)}; known: {', '.join(fields)}"
     field = fields.get(key)
     choices = _choices(field) if field else []
-    return path, f"must be {allowed(field) if field else 'left out'}; got {quote(value)}{suggest(value, choices)}"
+    return (
+        path,
+        f"must be {describe_allowed(field) if field else 'left out'}; got {quote(value)}{suggest(value, choices)}",
+    )
 
 
 def another_command(layer: Layer, model: type[BaseModel]) -> str | None:
@@ -364,7 +367,7 @@ def _choices(field: FieldInfo) -> list[str]:
     return [str(name) for kind in _kinds(field) if get_origin(kind) is Literal for name in get_args(kind)]
 
 
-def allowed(field: FieldInfo) -> str:
+def describe_allowed(field: FieldInfo) -> str:
     """The allowed values of a field in words: from its type and its bounds, then its description, such as a unit."""
     kinds, choices, text = _kinds(field), _choices(field), field.description or ""
     if choices:

@@ -14,7 +14,7 @@ from typing import Any
 
 from dond_marl.errors import quote
 from dond_marl.occupants import OccupantNameError, spec_name
-from league.settings.layers import Path, dotted
+from league.settings.layers import Path, format_path
 from league.settings.sections import MemberConfig
 from partners.rosters import DEV, TEST, TRAIN, plain_name, roster
 
@@ -48,7 +48,7 @@ def expand_rosters(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def repeated(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
+def find_duplicates(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
     """Path and text of a complaint about each duplicate name, and each duplicate spec without a name."""
     names: dict[str, Path] = {}
     specs: dict[str | None, Path] = {}
@@ -59,9 +59,9 @@ def repeated(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
             playing.remove((item.name, spec))
             continue  # practiced against, and judged by
         if item.name in names:
-            yield path, f"the name {quote(item.name)} is taken by {dotted(names[item.name])}; give it another"
+            yield path, f"the name {quote(item.name)} is taken by {format_path(names[item.name])}; give it another"
         elif item.name == spec and spec in specs:
-            yield path, f"{spec} plays already as {dotted(specs[spec])}; give it a name to play twice"
+            yield path, f"{spec} plays already as {format_path(specs[spec])}; give it a name to play twice"
         names.setdefault(item.name, path)
         specs.setdefault(spec, path)
 

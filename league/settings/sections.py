@@ -130,7 +130,7 @@ class EnvConfig(Section):
         if not isinstance(settings, Mapping) or not valid(settings):
             return settings
         try:
-            return {**settings, **ScenarioChoice().then(settings).settings()}
+            return {**settings, **ScenarioChoice().override(settings).settings()}
         except ContradictionError as error:
             raise wrong(str(error), error.key) from None
 
@@ -161,7 +161,7 @@ class EnvConfig(Section):
             max_count=self.max_count,
         )
 
-    def seated(self) -> EnvConfig:
+    def resolve_partner(self) -> EnvConfig:
         """These settings with the partner's ``fallback`` as the partner, if the partner's checkpoint is missing.
 
         A :class:`Notice` reports the replacement: training and evaluation are then against the fallback.
@@ -200,7 +200,7 @@ class Schedule(NamedTuple):
             return "measures"
         return "last" if number + 1 == self.rounds else "practice"
 
-    def counted(self, committed: int) -> int:
+    def displayed_rounds(self, committed: int) -> int:
         """Of ``committed`` rounds, those that are counted on screen: without the closing measurement."""
         return min(committed, self.rounds)
 
@@ -282,7 +282,7 @@ class MemberConfig(Section):
             raise wrong(f"a member's name is 1..{MAX_NAME} printable characters; got {quote(name)}{advice}")
         return {"name": name, "spec": spec}
 
-    def written(self) -> str | dict[str, Any]:
+    def to_yaml(self) -> str | dict[str, Any]:
         """The shortest YAML value that reads back as this member."""
         return self.spec if self.name == self.spec else {"name": self.name, "spec": self.spec}
 
@@ -310,7 +310,7 @@ class LoggingConfig(Section):
     trackers: OtherTrackers = optional(())
 
     @property
-    def tracked(self) -> tuple[str, ...]:
+    def all_trackers(self) -> tuple[str, ...]:
         """All trackers, including TensorBoard."""
         return (*(["tensorboard"] if self.tensorboard else []), *self.trackers)
 
@@ -329,14 +329,16 @@ class BackendConfig(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> BackendConfig:
-        if self.chosen != "ray" and self.ray_address is not None:
-            raise wrong(f"the backend {self.chosen} takes no address; choose ray, or leave it out", "ray_address")
-        if self.chosen == "local" and (self.workers or 1) > 1:
+        if self.effective_kind != "ray" and self.ray_address is not None:
+            raise wrong(
+                f"the backend {self.effective_kind} takes no address; choose ray, or leave it out", "ray_address"
+            )
+        if self.effective_kind == "local" and (self.workers or 1) > 1:
             raise wrong("the backend local plays in this process alone; choose process, or leave it out", "workers")
         return self
 
     @property
-    def chosen(self) -> BackendName:
+    def effective_kind(self) -> BackendName:
         """The kind of backend; if none is named, the one that the other keys imply."""
         if self.kind is not None:
             return self.kind

@@ -36,15 +36,15 @@ def _member(value: Any, replaced: list[str]) -> Any:
         return value
     name = value.get("name") if isinstance(value, Mapping) else None
     original = {key: part for key, part in value.items() if key != "name"} if isinstance(value, Mapping) else value
-    replaced.append(_spelled(original))
-    return {"kind": STAND_IN, "name": name or _spelled(original)[:80]}
+    replaced.append(_spell(original))
+    return {"kind": STAND_IN, "name": name or _spell(original)[:80]}
 
 
 def _setting(key: str, value: Any, replaced: list[str]) -> Any:
     if isinstance(value, str) or (isinstance(value, Mapping) and "kind" in value):
         if not _runs(value):
             return value
-        replaced.append(_spelled(value))
+        replaced.append(_spell(value))
         return INSTEAD.get(key, STAND_IN)
     if isinstance(value, Mapping):
         result = {inner: _setting(str(inner), part, replaced) for inner, part in value.items()}
@@ -64,7 +64,7 @@ def _runs(value: Any) -> bool:
     return any(hazard.effect in RUNNING_EFFECTS for hazard in hazards_in(value))
 
 
-def _spelled(value: Any) -> str:
+def _spell(value: Any) -> str:
     try:
         return spec_name(value.get("spec", value) if isinstance(value, Mapping) else value)
     except OccupantNameError:

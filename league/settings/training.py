@@ -278,7 +278,7 @@ class TrainLoggingConfig(Section):
     )
 
     @property
-    def tracked(self) -> tuple[str, ...]:
+    def all_trackers(self) -> tuple[str, ...]:
         """All trackers, including TensorBoard."""
         return (*(["tensorboard"] if self.tensorboard else []), *self.trackers)
 

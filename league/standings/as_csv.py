@@ -89,7 +89,7 @@ def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
             row.failed,
         )
         counted = [str(row.of_response.n), *rest, *map(str, counts), row.unranked_because]
-        rows.append([str(rank) if row.ranked else "", row.member, str(row.points.n), *figures, *counted])
+        rows.append([str(rank) if row.has_rank else "", row.member, str(row.points.n), *figures, *counted])
     write_csv(path, rows)
 
 

@@ -279,10 +279,10 @@ class CrossPlay(Cells):
         ``at_fault`` names a member for each failed match; such a match enters no points. Of its legs, the ``lost``
         ones, only the counts of answers are added, as of games in which a member could not be reached.
         """
-        complete = [leg for leg in legs if leg.counted is None]
+        complete = [leg for leg in legs if leg.valid_games is None]
         self.add(scenarios, [self._seats(leg) for leg in complete], [leg.facts for leg in complete])
         for leg in legs:
-            if (counted := leg.counted) is not None and counted.any():
+            if (counted := leg.valid_games) is not None and counted.any():
                 rows = np.flatnonzero(counted)
                 self.add(scenarios.rows(rows), [self._seats(leg)], [leg.facts[rows]])
         for leg in (*legs, *lost):

@@ -82,7 +82,7 @@ class _Samples(NamedTuple):
         """A figure of the point table and of each replicate, with an interval within the range of the figure."""
         return with_wide_interval(value, np.stack(draws), self.confidence, enough=self.enough, within=within)
 
-    def filled(self, table: Table) -> Table:
+    def fill(self, table: Table) -> Table:
         """A table with its missing cells predicted."""
         played = ~np.isnan(table)
         return table if played.all() else np.where(played, table, take_give(table, self.games).predictions())
@@ -96,8 +96,8 @@ def findings_of(cross: CrossPlay, *, seed: int, confidence: float, replicates: i
     if replicates is None:
         replicates = REPLICATES if len(members) <= MANY else FEWER
     samples = _samples(cross, members, scenario_weights(generator(seed, "findings"), replicates), confidence)
-    point = _solve_game(samples.filled(samples.mean))
-    draws = [_solve_game(samples.filled(table), point.pairs) for table in samples.resampled]
+    point = _solve_game(samples.fill(samples.mean))
+    draws = [_solve_game(samples.fill(table), point.pairs) for table in samples.resampled]
     take, give = _take_give_ratings(samples)
     return Findings(
         members=tuple(cross.members[number] for number in members),

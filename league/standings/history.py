@@ -118,7 +118,7 @@ def points_by_seats(
     wholes, points = scenarios.pool_values, {}  # computed once: a round may have thousands of legs
     for leg in legs:
         of_leg = points_of_ten(leg.facts["scores"], wholes)
-        if (counted := leg.counted) is not None:
+        if (counted := leg.valid_games) is not None:
             of_leg[~counted] = np.nan
         points[leg.seats] = of_leg
     return points

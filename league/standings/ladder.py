@@ -38,14 +38,14 @@ class Standing(NamedTuple):
     impossible: bool  # its games are recorded as paying more than is possible: a bug
 
     @property
-    def ranked(self) -> bool:
+    def has_rank(self) -> bool:
         """Whether any of its games counts; members without a rank come last."""
         return not math.isnan(self.points.mean)
 
     @property
     def unranked_because(self) -> str:
         """The reason why it has no rank; empty if it has one."""
-        if self.ranked:
+        if self.has_rank:
             return ""
         if not self.failed:
             return "it has not played"

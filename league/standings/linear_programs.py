@@ -46,14 +46,14 @@ class Deviations:
         a, b = np.divmod(pairs, self.seats[1])
         return np.vstack([self.first[:, b] - self.first[a, b], self.second[a].T - self.second[a, b]])
 
-    def priced(self, prices: Table) -> Table:
+    def price(self, prices: Table) -> Table:
         """``prices[A + B] @ gains_on(all pairs)``, ``[A * B]``, without building that matrix."""
         rows, columns = np.split(prices, [self.seats[0]])
         each = (rows @ self.first)[None] + (self.second @ columns)[:, None]
         total: Table = (each - rows.sum() * self.first - columns.sum() * self.second).ravel()
         return total
 
-    def expected(self, chances: Table) -> Table:
+    def expected_gains(self, chances: Table) -> Table:
         """Expected gain of each deviation under ``chances[A * B]``, ``[A + B]``."""
         joint = chances.reshape(self.seats)
         values = float((joint * self.first).sum()), float((joint * self.second).sum())
@@ -79,7 +79,7 @@ class Swaps:
         self.seats = first.shape  # A members in seat_0, B in seat_1
         self.rows = sum(size**2 for size in first.shape)  # seat_0's first
 
-    def priced(self, prices: Table) -> Table:
+    def price(self, prices: Table) -> Table:
         """Price of each pair at ``prices[A * A + B * B]`` of the gains, ``[A * B]``."""
         (a, b), parts = self.seats, np.split(prices, [self.seats[0] ** 2])
         rows, columns = parts[0].reshape(a, a), parts[1].reshape(b, b)
@@ -87,7 +87,7 @@ class Swaps:
         total: Table = (rows @ self.first + self.second @ columns.T - left).ravel()
         return total
 
-    def expected(self, chances: Table) -> Table:
+    def expected_gains(self, chances: Table) -> Table:
         """Expected gains under ``chances[A * B]``, times the chance of the draw, ``[A * A + B * B]``."""
         joint = chances.reshape(self.seats)
         rows = joint @ self.first.T - (joint * self.first).sum(axis=1, keepdims=True)
@@ -133,14 +133,14 @@ def nearest_to_even(deviations: Deviations | Swaps) -> Table:
     from scipy.optimize import minimize  # slow to import, and only needed here
 
     def dual(prices: Table) -> tuple[float, Table]:
-        chances = _onto_simplex(-deviations.priced(prices))
-        gains = deviations.expected(chances)
+        chances = _onto_simplex(-deviations.price(prices))
+        gains = deviations.expected_gains(chances)
         return -(0.5 * float(chances @ chances) + float(prices @ gains)), -gains
 
     options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": EXACT, "maxcor": 30}
     start = np.zeros(deviations.rows)
     done = minimize(dual, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=options)
-    return _onto_simplex(-deviations.priced(done.x))
+    return _onto_simplex(-deviations.price(done.x))
 
 
 def _onto_simplex(point: Table) -> Table:
@@ -173,7 +173,7 @@ def _column_generation(
             weighed, total = np.append(weighed, 1.0), np.append(total, 0.0)
         done = _linear_program(weighed, gains, bound, total, [*limits, *([(None, None)] if open_ is not None else [])])
         prices = np.maximum(-done.ineqlin.marginals, 0.0)
-        reduced = costs + deviations.priced(prices) - float(done.eqlin.marginals[0])
+        reduced = costs + deviations.price(prices) - float(done.eqlin.marginals[0])
         joining = _improving_pairs(np.where(closed, np.inf, reduced).reshape(deviations.seats))
         joining = np.setdiff1d(joining, pairs, assume_unique=True)
         if not len(joining) or done.fun <= enough:

@@ -169,7 +169,7 @@ def max_gini_ce(game: MetaGame) -> JointMixture:
 def _most_even(game: MetaGame, deviations: Deviations | Swaps) -> JointMixture:
     chances = nearest_to_even(deviations)
     values = float(chances @ game.first.ravel()), float(chances @ game.second.ravel())
-    gap = max(TEN * float(deviations.expected(chances).max()), 0.0)
+    gap = max(TEN * float(deviations.expected_gains(chances).max()), 0.0)
     return JointMixture(chances.reshape(game.first.shape), values, gap)
 
 

@@ -57,7 +57,7 @@ class Side(NamedTuple):
     high_in: tuple[float, float, float]
     seconds: float  # of one core, to compute it
 
-    def over(self, seat: int, which: Iterable[int]) -> tuple[float, float]:
+    def values_over(self, seat: int, which: Iterable[int]) -> tuple[float, float]:
         """The lower and the upper value over several of the parts together, by their number."""
         some = list(which)
         games = part_sizes()[seat][some]

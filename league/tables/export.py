@@ -137,7 +137,7 @@ def _game_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[C
                 dealt[f"value_{seat}_{item}"] = scenarios.utilities[:, seat, k].tolist()
         for _order, leg in legs_with_order(ledger, number):
             facts, tens = leg.facts, points_of_ten(leg.facts["scores"], scenarios.pool_values)
-            counted = leg.counted
+            counted = leg.valid_games
             pairs = {"points": facts["scores"], "of_ten": tens, "fallbacks": facts["fallbacks"]}
             yield {
                 **_key(number, leg),
@@ -229,7 +229,7 @@ def _rating_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator
             )
             rated = [_or_none(value) for rating in every for value in rating.entry(place)]
         figures = [_or_none(value) for points in (row.points, *row.as_seat) for value in _with_bounds(points)]
-        first = (row.member, roles[row.member], rank if row.ranked else None, row.points.n)
+        first = (row.member, roles[row.member], rank if row.has_rank else None, row.points.n)
         rows.append((*first, *figures, _or_none(row.deals), *rated))
     yield _batch("ratings", rows)
 

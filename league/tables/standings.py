@@ -94,7 +94,7 @@ def ladder(
     if wrong:
         notes += (f"Joint scores above the largest possible, a bug: {', '.join(wrong)}.",)
     notes += tuple(
-        f"{row.member} has no rank: {row.unranked_because}." for row in standings if row.failed and not row.ranked
+        f"{row.member} has no rank: {row.unranked_because}." for row in standings if row.failed and not row.has_rank
     )
     if learns:
         notes += (SAMPLED,)
@@ -245,7 +245,7 @@ def trust(standings: Sequence[Standing], document: Mapping[str, Any] | None, mai
     ``TypeError`` or ``ValueError`` if it lacks a field.
     """
     key, title = "trust", "Ladder or meta-game"
-    ranked = [row for row in standings if row.ranked]
+    ranked = [row for row in standings if row.has_rank]
     if document is None or not ranked:
         return Section(key, title, TRUST_NOTES)
     solutions = {name: document["solutions"][name] for name in MIXTURES}

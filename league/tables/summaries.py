@@ -62,7 +62,7 @@ def practice_warning(without: Mapping[str, int]) -> str | None:
 
 def league_summary(cross: CrossPlay, standings: Sequence[Standing], confidence: float, mains: Sequence[str]) -> str:
     """Outcome of a league: the first of the ladder, its lead over the second with interval, and the mains' ranks."""
-    ranked = [row for row in standings if row.ranked]
+    ranked = [row for row in standings if row.has_rank]
     if not ranked:
         failed = sum(row.failed for row in standings)
         many = f"all {failed:,} matches" if failed > 1 else "the only match"
@@ -87,7 +87,7 @@ def league_summary(cross: CrossPlay, standings: Sequence[Standing], confidence: 
         for name in mains
         if places.get(name, 1) > 1
     ]
-    unranked = {row.member: row.unranked_because for row in standings if not row.ranked}
+    unranked = {row.member: row.unranked_because for row in standings if not row.has_rank}
     without_rank = [f"{name} has no rank: {unranked[name]}" for name in mains if name in unranked]
     return f"{'; '.join([first, *others, *without_rank])}."
 

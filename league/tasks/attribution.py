@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Page:
         self.begin()
 
     @property
-    def linked(self) -> bool:
+    def is_linked(self) -> bool:
         """Whether the link to the parent is still the same open file."""
         return self._link is None or _file_of(self._link[0]) == self._link[1]
 
@@ -126,7 +126,7 @@ def publish(descriptor: int, link: int | None = None) -> Page:
 
 def check_link(member: str) -> None:
     """End this process if it is a worker whose link ``member`` has closed: its results could not be sent."""
-    if _page is not None and not _page.linked:
+    if _page is not None and not _page.is_linked:
         _page.raised_by = member
         _page.give_up("it closed files that were not its own")
         os._exit(GAVE_UP)
@@ -142,7 +142,7 @@ def _file_of(descriptor: int) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def attributed(member: str) -> Iterator[None]:
+def attribute_to(member: str) -> Iterator[None]:
     """A context in which code of ``member`` runs: making it, or querying it."""
     page = _page
     if page is None:
@@ -158,13 +158,13 @@ def attributed(member: str) -> Iterator[None]:
         page.leave(member, since)
 
 
-def monitored(member: str, partner: Partner) -> Partner:
+def monitor(member: str, partner: Partner) -> Partner:
     """The partner, its calls attributed to ``member`` if this process is a worker."""
-    return partner if _page is None else Within(partial(attributed, member), partner)
+    return partner if _page is None else Within(partial(attribute_to, member), partner)
 
 
-def unmonitored(partner: Partner) -> Partner:
-    """The partner inside of :func:`monitored`; for one whose code is this project's own."""
+def unwrap(partner: Partner) -> Partner:
+    """The partner inside of :func:`monitor`; for one whose code is this project's own."""
     while isinstance(partner, Within):
         partner = partner._partner
     return partner
@@ -190,17 +190,6 @@ class Within:
         return getattr(self._partner, name)
 
 
-class _ProcessState(NamedTuple):
-    """The state of the process that can be restored."""
-
-    folder: str
-    environment: dict[str, str]
-    draws: Any
-    numpy_draws: Any
-    errors: Any
-    output: tuple[Any, Any]
-
-
 class Remains:
     """Whether code of other packages has changed this process for good."""
 
@@ -217,40 +206,28 @@ REMAINS = Remains()
 
 
 @contextlib.contextmanager
-def contained(member: str) -> Iterator[None]:
+def contain(member: str) -> Iterator[None]:
     """A context in which code of ``member`` runs; the state of the process is restored after it."""
-    process, threads, state = os.getpid(), threading.active_count(), _state()
+    process, threads = os.getpid(), threading.active_count()
+    folder = os.getcwd()  # noqa: PTH109  # a text, restored as it was
+    environment, output = dict(os.environ), (sys.stdout, sys.stderr)
+    draws, numpy_draws = random.getstate(), np.random.get_state()  # noqa: NPY002  # shared with other code
     try:
-        yield
+        with np.errstate():
+            yield
     finally:
         if os.getpid() != process:  # a fork of this process, which must not go on playing
             os._exit(0)
-        _restore(state)
+        with contextlib.suppress(OSError):  # the member may have removed the folder
+            os.chdir(folder)
+        if dict(os.environ) != environment:
+            os.environ.clear()
+            os.environ.update(environment)
+        random.setstate(draws)
+        np.random.set_state(numpy_draws)  # noqa: NPY002
+        sys.stdout, sys.stderr = output
         REMAINS.check(threads)
         check_link(member)
-
-
-def _state() -> _ProcessState:
-    return _ProcessState(
-        os.getcwd(),  # noqa: PTH109  # a text, restored as it was
-        dict(os.environ),
-        random.getstate(),
-        np.random.get_state(),  # noqa: NPY002  # the generator that other code shares
-        np.geterr(),
-        (sys.stdout, sys.stderr),
-    )
-
-
-def _restore(state: _ProcessState) -> None:
-    with contextlib.suppress(OSError):  # the member may have removed the folder
-        os.chdir(state.folder)
-    if dict(os.environ) != state.environment:
-        os.environ.clear()
-        os.environ.update(state.environment)
-    random.setstate(state.draws)
-    np.random.set_state(state.numpy_draws)  # noqa: NPY002
-    np.seterr(**state.errors)
-    sys.stdout, sys.stderr = state.output
 
 
 def _open_output() -> bool:

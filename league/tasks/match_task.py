@@ -44,7 +44,7 @@ def play_match(task: MatchTask, place: Place) -> MatchResult:
 
 def _unreachable(legs: Sequence[SeatOrderResult], games: int, bound: float) -> tuple[str, str] | None:
     """The member that was unreachable in too many of a match's games, and a sentence about it."""
-    lost = sum(int((~counted).sum()) for leg in legs if (counted := leg.counted) is not None)
+    lost = sum(int((~counted).sum()) for leg in legs if (counted := leg.valid_games) is not None)
     if not lost:
         return None
     answers: dict[str, Answers] = {}

@@ -56,7 +56,7 @@ def league_ancestries(config: Config, *, files: bool = True) -> dict[str, Ancest
     """
     known_as = provenance_of if files else provenance_without_files
     fixed = [known_as(member.spec) for member in (*config.members, *config.gate)]
-    for env in (config.env, *(stage.env.over(config.env) for stage in config.curriculum)):
+    for env in (config.env, *(stage.env.apply_to(config.env) for stage in config.curriculum)):
         fixed += held_out_scenarios(env.scenarios, env.split)
     alone: dict[str, Ancestry] = {}
     for learner in config.learners:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
-from league.tasks.attribution import Within, attributed, contained, monitored
+from league.tasks.attribution import Within, attribute_to, contain, monitor
 from league.tasks.occupant_kinds import is_foreign, kinds_in
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class Seating:
         # Bounded: a long league seats thousands of snapshots, a worker keeps the most recent ones.
         self._occupant = lru_cache(maxsize=256)(seat_occupant)
         self._network = lru_cache(maxsize=64)(_network)
-        self._source = lru_cache(maxsize=8)(_open)
-        self._block = lru_cache(maxsize=2)(self._draw)
+        self.source = lru_cache(maxsize=8)(_open_source)
+        self.scenarios = lru_cache(maxsize=2)(self._draw)
 
     def partner(self, entrant: Entrant, place: Place, greedy: bool = False) -> Partner:
         """The partner that plays for ``entrant``, its calls attributed to the member.
@@ -39,29 +39,22 @@ class Seating:
         ``greedy``: a network of this league plays its likeliest action every time; others play as their spec says.
         Raises :class:`dond_marl.occupants.OccupantNameError` and :class:`league.tasks.blobs.BlobError`.
         """
-        with attributed(entrant.name):
+        with attribute_to(entrant.name):
             if entrant.blob is not None:
-                return monitored(entrant.name, self._network(entrant.blob, place, greedy))
+                return monitor(entrant.name, self._network(entrant.blob, place, greedy))
             assert entrant.member.spec is not None
             if is_foreign(kinds_in(entrant.member.spec)):
-                with contained(entrant.name):
-                    inner = Within(partial(contained, entrant.name), self._occupant(entrant.member.spec))
-                    return monitored(entrant.name, inner)
-            return monitored(entrant.name, self._occupant(entrant.member.spec))
-
-    def source(self, env: EnvConfig) -> ScenarioSource:
-        """The scenario source of an environment."""
-        return self._source(env)
-
-    def scenarios(self, env: EnvConfig, seed: int, block: Block) -> Scenarios:
-        """The scenarios of a block, ``[block.size]``; the matches of a round share one block."""
-        return self._block(env, seed, block)
+                with contain(entrant.name):
+                    inner = Within(partial(contain, entrant.name), self._occupant(entrant.member.spec))
+                    return monitor(entrant.name, inner)
+            return monitor(entrant.name, self._occupant(entrant.member.spec))
 
     def _draw(self, env: EnvConfig, seed: int, block: Block) -> Scenarios:
+        """The scenarios of a block, ``[block.size]``; the matches of a round share one block."""
         return self.source(env).block(seed, block.start, block.size)
 
 
-def _open(env: EnvConfig) -> ScenarioSource:
+def _open_source(env: EnvConfig) -> ScenarioSource:
     return env.open_source()
 
 

@@ -18,7 +18,7 @@ from hints.providers import HinterError
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
-from league.tasks.attribution import Within, unmonitored
+from league.tasks.attribution import Within, unwrap
 from league.tasks.blobs import RESERVOIR_KEY, name_of, read_blob
 from league.tasks.devices import device_of, on_device, practice_runner
 from league.tasks.hinters import league_hint_schedule
@@ -42,7 +42,7 @@ def first_states(config: Config, learners: Iterable[LearnerConfig]) -> Iterator[
     members = tuple(sorted(member.name for member in config.members))
     for learner in learners:
         past = pasts[learner.name]
-        yield learner.name, *first_state(learner, config.layout, config.hinted, config.league.seed, past, members)
+        yield learner.name, *first_state(learner, config.layout, config.gives_hints, config.league.seed, past, members)
 
 
 def first_state(
@@ -143,9 +143,9 @@ def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainR
         if isinstance(error.__cause__, MemberFault):
             raise error.__cause__ from None
         check_last_answers(mixture)
-        return task.unfinished(error_line(error.__cause__))
+        return task.unfinished_result(error_line(error.__cause__))
     except (JudgeError, HinterError, OpponentUnreached) as error:  # a judge or a hint provider failed
-        return task.unfinished(error_line(error))
+        return task.unfinished_result(error_line(error))
     tensors, counts = learner.state()
     note = {**network_note(network), **{key: weights.about[key] for key in KEYS if key in weights.about}}
     host, reservoir = {name: value.cpu() for name, value in tensors.items()}, None
@@ -190,7 +190,7 @@ def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner
             names.append(meeting.opponent.name)
             weights.append((chances[0] * share, chances[1] * share))
     if task.learner.plays_on_device:  # networks are recognised by their class there, and their code does not hang
-        partners = [inner if isinstance(inner := unmonitored(each), NetworkPartner) else each for each in partners]
+        partners = [inner if isinstance(inner := unwrap(each), NetworkPartner) else each for each in partners]
     seats = [seat_occupant(partner) for partner in partners]
     first, second = (
         Mixture(of=seats, weights=list(chances) if any(chances) else None, names=names)  # equal if none is left

@@ -148,7 +148,7 @@ class SeatOrderResult(NamedTuple):
     causes: Int8s | None = None
 
     @property
-    def counted(self) -> Bools | None:
+    def valid_games(self) -> Bools | None:
         """Which games count, ``[size]``; ``None``: all. A game with an unreachable seat counts for neither seat."""
         if self.causes is None:
             return None
@@ -230,10 +230,10 @@ class TrainTask:
         """
         left = replace(self, faults=(*self.faults, (member, cause)))
         if member == self.learner.name or not left.playable_meetings:
-            return left.unfinished()
+            return left.unfinished_result()
         return left
 
-    def unfinished(self, cause: str | None = None) -> TrainResult:
+    def unfinished_result(self, cause: str | None = None) -> TrainResult:
         """The result if the practice could not be finished: the learner's state does not change."""
         causes = "; ".join(filter(None, (self.cause_of_faults, cause)))
         return TrainResult(self, self.state, None, math.nan, math.nan, self.learner.name, causes)

@@ -172,7 +172,7 @@ class Training:
         )
 
     @property
-    def done(self) -> bool:
+    def is_complete(self) -> bool:
         return self.learner.decisions >= self.config.training.num_train_steps
 
     @property
@@ -300,10 +300,10 @@ def train(
         folder, logging = directory.path / "checkpoints", training.config.logging
         watcher.on_open(training, directory.path)
         made, settings = training.learner.decisions, training.config.model_dump(mode="json")
-        with ProgressLog(directory.path, logging.csv, logging.tracked, made, settings, watcher.warn) as log:
+        with ProgressLog(directory.path, logging.csv, logging.all_trackers, made, settings, watcher.warn) as log:
             saved_at, going, state = made, True, training.state()
             try:
-                while going and not training.done:
+                while going and not training.is_complete:
                     row = training.step()
                     due = row.decisions // logging.save_every > saved_at // logging.save_every
                     if due:
@@ -311,20 +311,20 @@ def train(
                     log.write(row)
                     state = training.state()  # after the row, which is dropped on resuming if it is too many
                     hint_warning = None if training.hints is None else no_hint_warning(training.hints.tally)
-                    if hint_warning and (training.done or training.learner.updates % HINT_WARNING_EVERY == 1):
+                    if hint_warning and (training.is_complete or training.learner.updates % HINT_WARNING_EVERY == 1):
                         watcher.warn(hint_warning)
                     going = watcher.on_update(training)
-                    if due or training.done or not going:
+                    if due or training.is_complete or not going:
                         state.save(folder)
                         saved_at = state.decisions
             except (KeyboardInterrupt, RunFailure):  # the update in progress is lost
                 if state.decisions > saved_at:
                     state.save(folder)
                 raise
-            if closing is not None and training.done:
+            if closing is not None and training.is_complete:
                 training.closing = _closing_score(training, closing)
                 log.write_closing(training.closing.figures, training.learner.decisions)
-        return training, training.done
+        return training, training.is_complete
 
 
 def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher) -> Training:

@@ -33,7 +33,7 @@ def score_marks(until: int = MARKS[-1]) -> list[ScoreMark]:
     """Train from scratch against the default heuristic and measure the score at each mark."""
     training, scored = begin(load_config(CONFIG, (), TrainConfig)), []
     for seconds in (mark for mark in MARKS if mark <= until):
-        while training.seconds < seconds and not training.done:
+        while training.seconds < seconds and not training.is_complete:
             training.step()
         result = final_score(training, greedy=True)
         share = final_shares(training, greedy=True)[BEST]

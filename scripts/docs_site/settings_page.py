@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dond_marl.errors import RunFailure
-from league.settings.read import Config, allowed
+from league.settings.read import Config, describe_allowed
 from league.settings.training import Hyperparameters, TrainConfig, TrainingConfig
 from league.web.study.settings import StudyConfig
 
@@ -158,7 +158,7 @@ def _table(section: type[BaseModel]) -> str:
 def _takes(field: FieldInfo) -> str:
     if _models(field.annotation):
         return "a section, below" if field.annotation in _models(field.annotation) else "sections, below"
-    text = allowed(field)
+    text = describe_allowed(field)
     if text.startswith("a section of keys and values"):  # the type says more than the text of the error message
         kinds = _flat(field.annotation)
         kind = next((words for type_, words in KINDS.items() if type_ in kinds), "a mapping")

@@ -57,7 +57,7 @@ def sources(config: Section) -> Iterator[ScenarioSource]:
     env: EnvConfig = config.env
     yield env.open_source()
     for stage in getattr(config, "stages", ()):
-        yield stage.env.over(env).open_source()
+        yield stage.env.apply_to(env).open_source()
 
 
 def loaded(path: Path) -> Iterator[Section]:

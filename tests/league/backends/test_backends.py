@@ -19,8 +19,7 @@ from pydantic import ValidationError
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
-from league.backends.base import BackendError, InProcess
-from league.backends.choose import open_backend
+from league.backends.base import BackendError, InProcess, open_backend
 from league.backends.process import KILLED, STRIKES, ProcessBackend, WorkerDeath, at_fault
 from league.backends.ray_cluster import check_reachable
 from league.settings.sections import BackendConfig, EnvConfig
@@ -333,7 +332,7 @@ def test_the_page_says_who_is_asked_and_who_has_taken_longest(tmp_path):
 
 def test_in_a_process_that_is_no_worker_a_member_is_itself():
     partner = seat_occupant("tough")
-    assert attribution.monitored("tough", partner) is partner
+    assert attribution.monitor("tough", partner) is partner
 
 
 @pytest.mark.parametrize(
@@ -348,7 +347,7 @@ def test_in_a_process_that_is_no_worker_a_member_is_itself():
     ],
 )
 def test_a_backend_may_be_named_or_follow_from_what_is_said_of_it(settings, chosen):
-    assert BackendConfig(**settings).chosen == chosen
+    assert BackendConfig(**settings).effective_kind == chosen
 
 
 @pytest.mark.parametrize(

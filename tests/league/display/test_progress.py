@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,15 +12,11 @@ from league.display.league import in_words, opening, status
 from league.display.tables import prose
 from league.display.training import TrainWatcher, with_bar
 from league.display.training import status as training_status
-from league.rounds.watching import LeaguePace, LeagueProgress
+from league.rounds.watching import LeagueProgress
 from league.settings.read import load_config
 from league.settings.sections import Schedule
 from league.settings.training import TrainConfig
 from league.training.training import Training, begin
-
-PACE = LeaguePace(
-    0, Schedule(6, closing=True), 0.0, games=136_512, decisions=1_234_567, stage="short games", practice_games=93_504
-)
 
 
 def console(width: int, *, terminal: bool = True) -> Console:
@@ -29,7 +24,9 @@ def console(width: int, *, terminal: bool = True) -> Console:
 
 
 def at(rounds: int, matches: int = 0) -> LeagueProgress:
-    return PACE.at(rounds, matches, 20)._replace(seconds=21.2)
+    return LeagueProgress(
+        0, Schedule(6, closing=True), 0.0, rounds, matches, 20, 136_512, 21.2, "short games", 1_234_567, 93_504
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,7 +108,7 @@ def test_one_round_is_no_rounds(tmp_path):
         "league: {rounds: 1, block_size: 8}\nmembers: [heuristic]\nlearners: [{name: main, decisions: 10}]\n"
     )
     config = load_config(tmp_path / "league.yaml")
-    told = opening(config, config.env.open_source(), replace(PACE, games=0).at(0))
+    told = opening(config, config.env.open_source(), at(0))
     assert "1 round, then a closing measurement" in told and "1 rounds" not in told
 
 

@@ -133,8 +133,8 @@ def test_unknown_tracker_is_refused(tmp_path, monkeypatch):
     words = ["train", "--config", "ppo_config.yaml", "--set"]
     done = in_process(*words, "logging.trackers=[neptune]")
     assert done.returncode == 2 and "mlflow" in done.stderr and "neptune" in done.stderr
-    assert LoggingConfig(trackers=("trackio",)).tracked == ("tensorboard", "trackio")
-    assert LoggingConfig(tensorboard=False).tracked == ()
+    assert LoggingConfig(trackers=("trackio",)).all_trackers == ("tensorboard", "trackio")
+    assert LoggingConfig(tensorboard=False).all_trackers == ()
 
 
 class Fails:

@@ -184,7 +184,7 @@ def test_column_generation_equals_the_full_program(seed):
     deviations = Deviations(*played)
     assert deviations.gains_on(deviations.pairs) == pytest.approx(gains / 10)
     prices = rng.random(len(gains))
-    assert deviations.priced(prices) == pytest.approx(prices @ gains / 10)
+    assert deviations.price(prices) == pytest.approx(prices @ gains / 10)
     welfare = (played.first + played.second).ravel()
     whole = linprog(-welfare, A_ub=gains, b_ub=np.zeros(len(gains)), A_eq=np.ones((1, len(welfare))), b_eq=[1.0])
     assert max_welfare_cce(played).welfare == pytest.approx(-whole.fun, abs=1e-6)

@@ -77,7 +77,7 @@ def test_a_match_in_which_a_member_is_out_of_reach_too_often_fails_by_its_fault(
 @pytest.mark.parametrize("cause", [Cause.UNPARSABLE, Cause.ILLEGAL, Cause.FORFEIT])
 def test_answers_that_are_the_members_own_failure_count(absent, place, cause):
     result = play_match(match(seat("tough"), seat(f"absent(cause={int(cause)})"), size=16), place)
-    assert result.failed is None and all(leg.counted is None for leg in result.legs)
+    assert result.failed is None and all(leg.valid_games is None for leg in result.legs)
     answers = result.legs[0].answers[1]
     assert answers.own_decisions == 0 and answers.fallbacks == answers.decisions > 0
     assert answers.causes[CAUSES.index(cause)] == answers.decisions
@@ -88,9 +88,9 @@ def test_a_few_games_out_of_reach_leave_the_match_and_count_for_nobody(absent, p
     assert result.failed is None
     for leg in result.legs:
         side = leg.seats.index(FEW)
-        assert leg.counted is not None and (~leg.counted).sum() == leg.answers[side].left_out > 0
+        assert leg.valid_games is not None and (~leg.valid_games).sum() == leg.answers[side].left_out > 0
         assert leg.answers[1 - side].left_out == 0
-        assert ((leg.facts["fallbacks"][:, side] > 0) == ~leg.counted).all()
+        assert ((leg.facts["fallbacks"][:, side] > 0) == ~leg.valid_games).all()
 
 
 def test_the_bound_is_a_setting_of_the_league(absent, place):

@@ -12,7 +12,7 @@ from dond_marl.occupants import seat_occupant
 from league.settings.learners import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.settings.training import TrainConfig
-from league.tasks.attribution import Within, unmonitored
+from league.tasks.attribution import Within, unwrap
 from league.tasks.devices import DeviceError, check_devices, describe_practice_device, practice_runner
 from league.tasks.train_task import practice_round
 from league.tasks.values import Place, TrainTask
@@ -68,7 +68,7 @@ def test_games_are_played_where_the_settings_say(task):
 
 def test_a_network_that_a_worker_watches_is_known_as_one():
     partner = NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,))))
-    assert unmonitored(Within(nullcontext, partner)) is partner and unmonitored(partner) is partner
+    assert unwrap(Within(nullcontext, partner)) is partner and unwrap(partner) is partner
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
