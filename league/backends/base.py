@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, Self
 
 from dond_marl.errors import RunFailure
-from league.settings.sections import BackendConfig
 from league.tasks.match_task import play_match
 from league.tasks.values import MatchTask, Place, Result, Task, TrainTask
 
@@ -89,22 +88,6 @@ class InProcess(Backend):
 
     def close(self) -> None:
         """Nothing was started."""
-
-
-def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:
-    """The backend of the settings, to be used as a context; ``warn`` receives messages on what may change figures.
-
-    Raises :class:`BackendError`.
-    """
-    if config.effective_kind == "process":
-        from league.backends.process import ProcessBackend  # starts nothing, but does not exist for every system
-
-        return ProcessBackend(config.workers or cores())
-    if config.effective_kind == "ray":
-        from league.backends.ray_cluster import RayBackend  # loads Ray
-
-        return RayBackend(config.workers, config.ray_address, warn)
-    return InProcess()
 
 
 class Flight:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.records.files import write_atomically
-from league.backends.base import Backend, cores, open_backend
+from league.backends.base import Backend, InProcess, cores
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
 from league.ledger.verify import mend, refuse_damaged_start
@@ -191,6 +191,22 @@ def _play_rounds(
     finally:
         if log is not None:
             log.close()
+
+
+def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:
+    """The backend of the settings, to be used as a context; ``warn`` receives messages on what may change figures.
+
+    Raises :class:`BackendError`.
+    """
+    if config.effective_kind == "process":
+        from league.backends.process import ProcessBackend  # starts nothing, but does not exist for every system
+
+        return ProcessBackend(config.workers or cores())
+    if config.effective_kind == "ray":
+        from league.backends.ray_cluster import RayBackend  # loads Ray
+
+        return RayBackend(config.workers, config.ray_address, warn)
+    return InProcess()
 
 
 class _Results(NamedTuple):

@@ -19,9 +19,10 @@ from pydantic import ValidationError
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
-from league.backends.base import BackendError, InProcess, open_backend
+from league.backends.base import BackendError, InProcess
 from league.backends.process import KILLED, STRIKES, ProcessBackend, WorkerDeath, at_fault
 from league.backends.ray_cluster import check_reachable
+from league.rounds.runner import open_backend
 from league.settings.sections import BackendConfig, EnvConfig
 from league.tasks import attribution
 from league.tasks.train_task import practice_round
