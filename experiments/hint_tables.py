@@ -1,4 +1,4 @@
-"""Tables, results files and learning curves of the hint experiment.
+"""Tables, results file and learning curves of the hint experiment.
 
 What a learner has learned is its play without hints: with them it may only repeat them. Arms are compared with the
 learners without hints, over seeds, with Holm's correction over all arms.
@@ -20,7 +20,6 @@ from dond_marl.statistics import Estimate, holm, iqm_difference, mean_of, permut
 from experiments.hints import NO_HINTS, HintArm, HintExperiment, Measurement
 from experiments.kit import json_lines, table_section
 from league.display.plane import DOTS, INK, PAPER, check_drawable, open_axes
-from league.standings.as_csv import write_csv
 from league.tables.blocks import Section
 from league.tables.figures import format_number, with_margin
 
@@ -83,16 +82,6 @@ def first_reached(marks: Sequence[Measurement], share: float) -> float | None:
             part = (share - before.alone) / (after.alone - before.alone)
             return before.decisions + part * (after.decisions - before.decisions)
     return None
-
-
-def write_measurements(path: Path, experiment: HintExperiment) -> None:
-    """Every measurement as CSV."""
-    heads = ["hinter", "dropout", "seed", "decisions", "acts", "hinted", "alone", "hinted_deals", "alone_deals"]
-    marks = (
-        [mark.arm.hinter, f"{mark.arm.dropout:g}", *map(str, mark[1:4]), *(f"{figure:.6g}" for figure in mark[4:])]
-        for mark in experiment.marks
-    )
-    write_csv(path, [heads, *marks])
 
 
 def hint_lines(experiment: HintExperiment) -> str:

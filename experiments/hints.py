@@ -16,14 +16,14 @@ examples:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import click
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
-from dond_marl.errors import DondError, RunFailure
 from dond_marl.occupants import seat_occupant, short_names
 from dond_marl.records.files import write_atomically
 from dond_marl.rollout import OccupantError
@@ -32,9 +32,8 @@ from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import is_enumerable
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.odds import EXACT_TURNS
-from experiments.kit import RESULTS, cache_path, experiment_command, read_cached, show_sections, write_cached
+from experiments.kit import RESULTS, Task, experiment_command, run_tasks, show_sections
 from hints import HinterError, HintSchedule
-from league.backends.pool import in_processes
 from league.cli.shell import FILE, print_line
 from league.display.plane import check_drawable
 from league.evaluation.evaluate import BOTH, evaluate
@@ -165,7 +164,7 @@ def hint_arms(section: HintExperimentSection) -> list[HintArm]:
 
 
 def run_experiment(
-    config: HintExperimentConfig, report: Callable[[str], None], workers: int = 1, folder: Path | None = None
+    config: HintExperimentConfig, folder: Path, report: Callable[[str], None], workers: int = 1
 ) -> HintExperiment:
     """Train and measure every arm with every seed, ``workers`` learners at a time, which changes no figure.
 
@@ -184,40 +183,20 @@ def run_experiment(
         partner = getattr(hint_provider(hint_settings(config, hinter)), "partner", None)
         if partner is not None:
             experiment.hinters[hinter] = _play(config, partner, source, None).points.mean / best
-    jobs = [(arm, seed) for arm in hint_arms(config.experiment) for seed in range(config.experiment.seeds)]
-    calls = [(config, arm, seed, best, folder) for arm, seed in jobs]
-    learned: dict[int, HintLearner] = {}
-    for number, learner_result in in_processes(_cached_learner_of, calls, workers):
-        learned[number] = learner_result
-        (arm, seed), last = jobs[number], learner_result.marks[-1]
-        report(
-            f"{len(learned)}/{len(jobs)} {arm.name}, seed {seed}: {last.alone:.1%} of the best response without "
-            f"hints after {last.decisions:,} own decisions, {last.hinted:.1%} with them"
-        )
-    for number, (arm, _) in enumerate(jobs):  # in this order, not in the order of completion
-        experiment.marks.extend(learned[number].marks)
-        experiment.tallies.setdefault(arm.name, Counter()).update(learned[number].tally)
-    for arm in hint_arms(config.experiment):
+    arms = hint_arms(config.experiment)
+    tasks = [_task(config, arm, seed, best) for arm in arms for seed in range(config.experiment.seeds)]
+    for document in run_tasks(tasks, folder, workers, report, _describe_learner):
+        learner = _parse_learner(document)
+        experiment.marks.extend(learner.marks)
+        experiment.tallies.setdefault(learner.marks[0].arm.name, Counter()).update(learner.tally)
+    for arm in arms:
         if arm.hinter != NO_HINTS and (failed := no_hint_warning(experiment.tallies[arm.name])):
             report(f"warning: {arm.name}: {failed}")
     return experiment
 
 
-def _cached_learner_of(
-    config: HintExperimentConfig, arm: HintArm, seed: int, best: float, folder: Path | None
-) -> HintLearner:
-    try:
-        return _cached_learner(config, arm, seed, best, folder)
-    except (DondError, OSError) as error:
-        raise RunFailure(f"{arm.name}, seed {seed}: {error}") from error
-
-
-def _cached_learner(
-    config: HintExperimentConfig, arm: HintArm, seed: int, best: float, folder: Path | None
-) -> HintLearner:
-    """A learner, from the cache or trained. Cache names identify networks by their weights."""
-    if folder is None:
-        return train_learner(config, arm, seed, best)
+def _task(config: HintExperimentConfig, arm: HintArm, seed: int, best: float) -> Task:
+    """The training of one learner. Its inputs identify networks by their weights."""
     inputs = {
         "settings": config.model_dump(mode="json", exclude={"experiment", "output_dir"}),
         "every": config.experiment.every,
@@ -227,15 +206,24 @@ def _cached_learner(
         "seed": seed,
         "best": round(best, 6),
     }
-    path = cache_path(folder, inputs)
-    known = read_cached(path)
-    if known is not None:
-        return HintLearner(
-            [Measurement(HintArm(*arm), *rest) for arm, *rest in known["marks"]], Counter(known["tally"])
-        )
-    learned = train_learner(config, arm, seed, best)
-    write_cached(path, learned._asdict())
-    return learned
+    return Task(f"{arm.name}, seed {seed}", inputs, partial(_learner_document, config, arm, seed, best))
+
+
+def _learner_document(config: HintExperimentConfig, arm: HintArm, seed: int, best: float) -> dict[str, Any]:
+    return train_learner(config, arm, seed, best)._asdict()
+
+
+def _parse_learner(document: Mapping[str, Any]) -> HintLearner:
+    marks = [Measurement(HintArm(*arm), *rest) for arm, *rest in document["marks"]]
+    return HintLearner(marks, Counter(document["tally"]))
+
+
+def _describe_learner(_: int, document: Mapping[str, Any]) -> str:
+    last = _parse_learner(document).marks[-1]
+    return (
+        f"{last.alone:.1%} of the best response without hints after {last.decisions:,} own decisions, "
+        f"{last.hinted:.1%} with them"
+    )
 
 
 def _hinter_identity(config: HintExperimentConfig, hinter: str) -> object:
@@ -326,27 +314,26 @@ def _best_points(config: HintExperimentConfig, source: ScenarioSource) -> float:
     return evaluation.best.figures[BOTH].points.mean
 
 
-FIGURE, TABLE, MARKS, LEARNERS = "learning_curves.png", "table.md", "marks.csv", "learners"
+FIGURE, TABLE, LEARNERS = "learning_curves.png", "table.md", "learners"
 
 
 @experiment_command(__doc__, "hint_experiment.yaml", workers=1, results=False)
 @click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
 def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: Path | None) -> None:
     """Run the experiment; the folder of the run holds the measurements, the table and the figure."""
-    from experiments.hint_tables import draw_curves, hint_lines, hint_section, write_measurements
+    from experiments.hint_tables import draw_curves, hint_lines, hint_section
 
     config = load_config(config_path, overrides, HintExperimentConfig)
     folder = Path(config.output_dir).expanduser()
     for path in (Path(FIGURE), *([plot] if plot is not None else [])):
         check_drawable(path)
     try:
-        experiment = run_experiment(config, print_line, workers, folder / LEARNERS)
+        experiment = run_experiment(config, folder / LEARNERS, print_line, workers)
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
     section = hint_section(experiment, config.experiment.shares)
     with new_run(folder) as directory:
         write_atomically(directory.path / SETTINGS, dump(config))
-        write_measurements(directory.path / MARKS, experiment)
         write_atomically(directory.path / RESULTS, hint_lines(experiment))
         write_atomically(directory.path / TABLE, section_markdown(section) + "\n")
         for path in (directory.path / FIGURE, *([plot] if plot is not None else [])):

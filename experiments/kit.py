@@ -6,11 +6,13 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from dond_marl.errors import DondError, RunFailure
 from dond_marl.records.files import write_atomically
+from league.backends.pool import in_processes
 from league.bench.results import check_writable
 from league.cli.shell import FILE, Command, config_option, integer, output_console, print_line, set_option
 from league.display.tables import print_section
@@ -65,24 +67,50 @@ def experiment_command(
     return decorate
 
 
-def cache_path(folder: Path, inputs: Mapping[str, Any]) -> Path:
-    """The cache file of a result: named by a hash of all inputs of the computation, as plain values."""
-    return folder / f"{hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]}.json"
+class Task(NamedTuple):
+    """A computation whose result is a JSON object: a function of its inputs."""
+
+    name: str  # in messages
+    inputs: Mapping[str, Any]  # plain values; their hash names the file of the result
+    compute: Callable[[], Mapping[str, Any]]
 
 
-def read_cached(path: Path) -> dict[str, Any] | None:
-    """A cached result; ``None`` if there is none or the file is damaged, so that it is computed again."""
+def run_tasks(
+    tasks: Sequence[Task],
+    folder: Path,
+    workers: int,
+    report: Callable[[str], None],
+    describe: Callable[[int, Mapping[str, Any]], str],
+) -> list[Mapping[str, Any]]:
+    """The results of the tasks, in order, ``workers`` at a time, which changes no result.
+
+    Results are cached in ``folder``; what is there is not computed again. ``report`` gets a line of progress after each
+    task, which ends in what ``describe`` says about the place and result of the task. An error becomes a
+    :class:`RunFailure` that names the task.
+    """
+    found: dict[int, Mapping[str, Any]] = {}
+    for place, result in in_processes(_run_task, [(task, folder) for task in tasks], workers):
+        found[place] = result
+        report(f"{len(found)}/{len(tasks)} {tasks[place].name}: {describe(place, result)}")
+    return [found[place] for place in range(len(tasks))]
+
+
+def _run_task(task: Task, folder: Path) -> Mapping[str, Any]:
+    name = hashlib.sha256(json.dumps(task.inputs, sort_keys=True).encode()).hexdigest()[:16]
+    path = folder / f"{name}.json"
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return document if isinstance(document, dict) else None
-
-
-def write_cached(path: Path, document: Mapping[str, Any]) -> None:
-    """Write plain values to the cache, atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, json.dumps(document) + "\n")
+        known = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(known, dict):
+            return known
+    except (OSError, ValueError):  # none, or a damaged file
+        pass
+    try:
+        result = task.compute()
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(result) + "\n")
+    except (DondError, OSError) as error:
+        raise RunFailure(f"{task.name}: {error}") from error
+    return result
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -248,7 +248,7 @@ def draw(
     def fill(roster: str, most: int, of_roles: Sequence[str], *, defaults: bool = False) -> None:
         """Add members until the roster has ``most``; families with one of these roles take turns."""
         waiting = {
-            name: _unused(lots[name][:1] if defaults else lots[name], members)
+            name: _unused_candidates(lots[name][:1] if defaults else lots[name], members)
             for name in order
             if roles[name] in of_roles
         }
@@ -281,7 +281,7 @@ def draw(
     return RosterDraw(rosters, comparisons.assess_all(lists), refused)
 
 
-def _unused(lot: Sequence[str], members: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _unused_candidates(lot: Sequence[str], members: Mapping[str, Sequence[str]]) -> Iterator[str]:
     return (name for name in lot if not any(name in taken for taken in members.values()))
 
 

@@ -13,15 +13,16 @@ examples:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from pydantic import Field, ValidationError, model_validator
 
-from dond_marl.errors import DondError, InputError, RunFailure, quote
+from dond_marl.errors import InputError, quote
 from dond_marl.game import SEATS, Rules
 from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.seats import Partner
@@ -30,17 +31,15 @@ from dond_marl.yardsticks.equilibria import Equilibrium, Pair
 from dond_marl.yardsticks.odds import EXACT_TURNS
 from dond_marl.yardsticks.values import ExploitabilityParts, policy_value, response_value, split_exploitability
 from experiments.kit import (
-    cache_path,
+    Task,
     experiment_command,
     json_lines,
-    read_cached,
     results_path,
+    run_tasks,
     show_sections,
     text_table,
-    write_cached,
     write_results,
 )
-from league.backends.pool import in_processes
 from league.cli.shell import print_line
 from league.settings.read import load_config
 from league.settings.sections import EnvConfig, PathText, Section, wrong
@@ -142,12 +141,12 @@ class EquilibriumGap(NamedTuple):
         """Gains of both seats together."""
         return sum(self.exploitability)
 
-    def conceded(self, equilibrium: EquilibriumGap) -> Pair:
+    def conceded_points(self, equilibrium: EquilibriumGap) -> Pair:
         """By seat: points of a best response to the equilibrium - own points against itself."""
         first, second = (part.conceded[0] for part in self._shares(equilibrium))
         return first, second
 
-    def weak(self, equilibrium: EquilibriumGap) -> Pair:
+    def weakness(self, equilibrium: EquilibriumGap) -> Pair:
         """By seat: points of a best response to it - points of a best response to the equilibrium."""
         first, second = (part.weak[0] for part in self._shares(equilibrium))
         return first, second
@@ -235,7 +234,7 @@ class ShortGames(NamedTuple):
 
 
 def run_experiment(
-    config: ShortGamesConfig, report: Callable[[str], None], workers: int = 1, folder: Path | None = None
+    config: ShortGamesConfig, folder: Path, report: Callable[[str], None], workers: int = 1
 ) -> ShortGames:
     """Train and measure, ``workers`` learners at a time, which changes no figure.
 
@@ -243,41 +242,34 @@ def run_experiment(
     """
     comparison = config.comparison
     equilibria = {turns: equilibrium(turns) for turns in comparison.turns}
-    jobs: list[tuple[int, ArmConfig, int]] = [
-        (turns, arm, seed) for turns in comparison.turns for arm in config.arms for seed in range(comparison.seeds)
-    ]
-    calls = [(arm.name, config.training_of(arm), turns, seed, folder) for turns, arm, seed in jobs]
-    found: dict[int, ShortLearner] = {}
-    for number, learned in in_processes(_cached_learner, calls, workers):
-        found[number] = learned
-        (turns, arm, seed), standing = jobs[number], learned.standing
+    jobs = list(product(comparison.turns, config.arms, range(comparison.seeds)))
+    tasks = []
+    for turns, arm, seed in jobs:
+        training = config.training_of(arm)
+        inputs = {"training": training.model_dump(mode="json"), "game": [turns, seed]}
+        compute = partial(_learner_document, training, turns, seed)
+        tasks.append(Task(f"{turns} turns, {arm.name}, seed {seed}", inputs, compute))
+
+    def describe(place: int, document: Mapping[str, Any]) -> str:
+        standing, rational = _parse_learner(document).standing, equilibria[jobs[place][0]].values
         first, second = standing.values
-        report(
-            f"{len(found)}/{len(jobs)} {turns} turns, {arm.name}, seed {seed}: {first:.2f} and {second:.2f} points, "
-            f"NashConv {standing.nash_conv:.2f}; the equilibrium has {equilibria[turns].values[0]:.2f} and "
-            f"{equilibria[turns].values[1]:.2f}"
+        return (
+            f"{first:.2f} and {second:.2f} points, NashConv {standing.nash_conv:.2f}; the equilibrium has "
+            f"{rational[0]:.2f} and {rational[1]:.2f}"
         )
-    runs = [ShortRun(turns, arm.name, seed, found[number]) for number, (turns, arm, seed) in enumerate(jobs)]
+
+    learned = map(_parse_learner, run_tasks(tasks, folder, workers, report, describe))
+    runs = [ShortRun(turns, arm.name, seed, each) for (turns, arm, seed), each in zip(jobs, learned, strict=True)]
     return ShortGames(equilibria, {arm.name: arm.training for arm in config.arms}, runs)
 
 
-def _cached_learner(name: str, training: ShortTraining, turns: int, seed: int, folder: Path | None) -> ShortLearner:
-    """A learner, from the cache or trained."""
-    path = (
-        None
-        if folder is None
-        else cache_path(folder, {"training": training.model_dump(mode="json"), "game": [turns, seed]})
-    )
-    known = None if path is None else read_cached(path)
-    try:
-        if known is not None:
-            return ShortLearner(known["decisions"], known["deals"], EquilibriumGap(*map(_as_pair, known["standing"])))
-        learned = train_learner(training, turns, seed)
-        if path is not None:
-            write_cached(path, learned._asdict())
-    except (DondError, OSError) as error:
-        raise RunFailure(f"{name}, {turns} turns, seed {seed}: {error}") from error
-    return learned
+def _learner_document(training: ShortTraining, turns: int, seed: int) -> dict[str, Any]:
+    return train_learner(training, turns, seed)._asdict()
+
+
+def _parse_learner(document: Mapping[str, Any]) -> ShortLearner:
+    standing = EquilibriumGap(*map(_as_pair, document["standing"]))
+    return ShortLearner(document["decisions"], document["deals"], standing)
 
 
 def short_games_lines(experiment: ShortGames) -> str:
@@ -350,7 +342,7 @@ def _game_table(experiment: ShortGames, turns: int, equilibrium: EquilibriumGap)
         "weakness, seat_0", "seat_1", "an equilibrium", "this one",
     )  # fmt: skip
     points = map(format_number, equilibrium.values)
-    parts = map(format_number, (*equilibrium.conceded(equilibrium), *equilibrium.weak(equilibrium)))
+    parts = map(format_number, (*equilibrium.conceded_points(equilibrium), *equilibrium.weakness(equilibrium)))
     rows = [["the equilibrium", "", *points, "", format_number(equilibrium.nash_conv), *parts, "", ""]]
     for arm in experiment.arms:
         runs = [run for run in experiment.runs if (run.turns, run.arm) == (turns, arm)]
@@ -374,8 +366,8 @@ def _arm_cells(arm: str, runs: Sequence[ShortRun], equilibrium: EquilibriumGap) 
         *by_seat(lambda gap: gap.values),
         mean(lambda gap: gap.distance(equilibrium)),
         mean(lambda gap: gap.nash_conv),
-        *by_seat(lambda gap: gap.conceded(equilibrium)),
-        *by_seat(lambda gap: gap.weak(equilibrium)),
+        *by_seat(lambda gap: gap.conceded_points(equilibrium)),
+        *by_seat(lambda gap: gap.weakness(equilibrium)),
         f"{sum(gap.is_equilibrium for gap in gaps)} of {len(runs)}",
         f"{sum(gap.matches(equilibrium) for gap in gaps)} of {len(runs)}",
     ]
@@ -386,6 +378,6 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int, results
     """Train, measure, print the tables, and write the results."""
     config = load_config(config_path, overrides, ShortGamesConfig)
     path = results_path(results, config.output_dir)
-    experiment = run_experiment(config, print_line, workers, Path(config.output_dir).expanduser() / "learners")
+    experiment = run_experiment(config, Path(config.output_dir).expanduser() / "learners", print_line, workers)
     show_sections(short_games_section(experiment))
     write_results(path, short_games_lines(experiment))

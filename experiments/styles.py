@@ -172,20 +172,20 @@ class Agreement(NamedTuple):
     unjudged: int = 0  # no label: excluded from all shares
 
     @property
-    def judged(self) -> int:
+    def size(self) -> int:
         """Games with a verdict."""
         return self.yes_yes + self.yes_no + self.no_yes + self.no_no
 
     @property
     def accuracy(self) -> float:
         """Share of correct labels; ``nan`` without labels."""
-        return (self.yes_yes + self.no_no) / self.judged if self.judged else math.nan
+        return (self.yes_yes + self.no_no) / self.size if self.size else math.nan
 
     @property
     def majority(self) -> float:
         """Accuracy of the majority class; ``nan`` without labels."""
         yes = self.yes_yes + self.no_yes
-        return max(yes, self.judged - yes) / self.judged if self.judged else math.nan
+        return max(yes, self.size - yes) / self.size if self.size else math.nan
 
     @property
     def kappa(self) -> float:
@@ -193,10 +193,10 @@ class Agreement(NamedTuple):
 
         Source: Cohen 1960, "A coefficient of agreement for nominal scales".
         """
-        if not self.judged:
+        if not self.size:
             return math.nan
         verdicts, truths = self.yes_yes + self.yes_no, self.yes_yes + self.no_yes
-        chance = (verdicts * truths + (self.judged - verdicts) * (self.judged - truths)) / self.judged**2
+        chance = (verdicts * truths + (self.size - verdicts) * (self.size - truths)) / self.size**2
         return (self.accuracy - chance) / (1 - chance) if chance < 1 else math.nan
 
     def plus(self, other: Agreement) -> Agreement:

@@ -73,7 +73,7 @@ class Tree:
         return np.array([not last] * self.width + [turn > 0, True])
 
     @cached_property
-    def agreed(self) -> Worth:
+    def answer_points(self) -> Worth:
         """The points of AGREE to each claim of the other seat: ``[V, 1 or V, N]`` and ``[1 or V, V, N]``."""
         taken, own_share = self.pool.points[:, None, ::-1], self.pool.points[None]
         return Worth(taken, own_share)
@@ -159,7 +159,7 @@ class Tree:
         if memories == 1 and self.width > 1:
             return Worth(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
         last = np.arange(memories) % self.width
-        return Worth(self.agreed.mover[..., last], self.agreed.other[..., last])
+        return Worth(self.answer_points.mover[..., last], self.answer_points.other[..., last])
 
 
 def view_beliefs(reach: Doubles) -> Doubles:

@@ -207,7 +207,7 @@ def people_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
         missed = "" if more["mean"] >= BAR else f"; the goal of {100 * BAR:.0f} more was missed"
         yield ShortRow(
             f"accuracy of the behaviour-cloned policy in predicting {scope} (noisy labels, see below)",
-            f"{share(own[part])}; {baselines}; {_more(more)} than always PROPOSE{missed}",
+            f"{share(own[part])}; {baselines}; {_format_gain(more)} than always PROPOSE{missed}",
             f"n = {own[part]['n']:,} of test",
             name,
         )
@@ -299,7 +299,7 @@ def estimate(value: Mapping[str, Any], unit: Any) -> str:
     return with_margin(Estimate(float(value["mean"]), value["n"], *ends), unit)
 
 
-def _more(value: Mapping[str, Any]) -> str:
+def _format_gain(value: Mapping[str, Any]) -> str:
     return f"{100 * value['mean']:.1f} ±{50 * (value['high'] - value['low']):.1f} points of accuracy more"
 
 

@@ -31,12 +31,12 @@ NOTHING = "Not measured yet on today's scenarios and rosters."
 Text = Callable[[Path], str]
 
 
-def plain(*sections: Section) -> str:
+def render_plain(*sections: Section) -> str:
     """Sections without their titles, for a heading of the page."""
     return "\n\n".join(section_markdown(section, 2, title=False) for section in sections)
 
 
-def titled(*sections: Section) -> str:
+def render_titled(*sections: Section) -> str:
     """Sections under their titles."""
     return "\n\n".join(section_markdown(section, 3) for section in sections)
 
@@ -50,14 +50,14 @@ def _of_lines(name: str, parse: Callable[[list[str]], Any], *sections: Callable[
 
     def text(folder: Path) -> str:
         results = parse(_lines(folder, name))
-        return plain(*(section(results) for section in sections))
+        return render_plain(*(section(results) for section in sections))
 
     return name, text
 
 
 def _of_json(name: str, *sections: Callable[[Any], Section]) -> tuple[str, Text]:
     """A block of sections of a JSON file."""
-    return name, lambda folder: plain(*(section(document(name, folder)) for section in sections))
+    return name, lambda folder: render_plain(*(section(document(name, folder)) for section in sections))
 
 
 def _of_bench(name: str) -> tuple[str, Text]:
@@ -66,13 +66,13 @@ def _of_bench(name: str) -> tuple[str, Text]:
     def text(folder: Path) -> str:
         rows, reference = bench_rows(name, folder), REFERENCE.get(name)
         names = {row["submission"]["name"] for row in rows}
-        return titled(*leaderboard(rows, reference if reference in names else None).sections)
+        return render_titled(*leaderboard(rows, reference if reference in names else None).sections)
 
     return name, text
 
 
 def _of_exploited(name: str, reference: str) -> tuple[str, Text]:
-    return name, lambda folder: plain(exploited_section(read_exploited(folder / name), reference))
+    return name, lambda folder: render_plain(exploited_section(read_exploited(folder / name), reference))
 
 
 def people_section(report: Any) -> Section:
@@ -132,10 +132,10 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     **{name: _of_bench(f"{name}.jsonl") for name in BENCH},
     "memory_speed": _of_json("memory_speed.json", speed_section),
     "speed": _of_json("speed.json", speed_section),
-    "taught_crowd": ("taught_crowd.jsonl", lambda folder: plain(opponents.taught_section(folder))),
-    "dev_replies": (opponents.REPLIES, lambda folder: plain(opponents.replies_section(folder))),
-    "robust": (ROBUST, lambda folder: plain(opponents.robust_section(folder))),
-    "hints": ("hints.jsonl", lambda folder: plain(hint_section(*read_hints("hints.jsonl", folder)))),
+    "taught_crowd": ("taught_crowd.jsonl", lambda folder: render_plain(opponents.taught_section(folder))),
+    "dev_replies": (opponents.REPLIES, lambda folder: render_plain(opponents.replies_section(folder))),
+    "robust": (ROBUST, lambda folder: render_plain(opponents.robust_section(folder))),
+    "hints": ("hints.jsonl", lambda folder: render_plain(hint_section(*read_hints("hints.jsonl", folder)))),
     "people": _of_json("people.json", people_section),
     "labels": _of_json("annotator.json", labels_section),
     "short_games": _of_lines("short_games.jsonl", parse_short_games, short_games_section),
@@ -147,14 +147,14 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "exploited_whole": _of_exploited("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
     "style_judges": _of_json("style_judges.json", judges_section),
     "style_learners": _of_json("style_judges.json", learners_section),
-    "language_model": ("language_model.json", lambda folder: plain(language_models.games_section(folder))),
+    "language_model": ("language_model.json", lambda folder: render_plain(language_models.games_section(folder))),
     "language_model_free": (
         "language_model_free_brief.json",
-        lambda folder: plain(language_models.free_section(folder)),
+        lambda folder: render_plain(language_models.free_section(folder)),
     ),
     "language_model_pace": (
         "language_model_free_brief.json",
-        lambda folder: plain(language_models.pace_section(folder)),
+        lambda folder: render_plain(language_models.pace_section(folder)),
     ),
     "language_model_diagnosis": _of_json("language_model_diagnosis.json", language_models.diagnosis_section),
 }

@@ -131,7 +131,7 @@ def aec_connect_four() -> Timed:
     from pettingzoo.classic import connect_four_v3
 
     env = connect_four_v3.env()
-    return _replay_aec(env, _masked(env))
+    return _replay_aec(env, _draw_legal(env))
 
 
 def aec_shimmy() -> Timed:
@@ -140,10 +140,10 @@ def aec_shimmy() -> Timed:
     from shimmy import OpenSpielCompatibilityV0
 
     env = OpenSpielCompatibilityV0(env=pyspiel.load_game("bargaining"))
-    return _replay_aec(env, _masked(env))
+    return _replay_aec(env, _draw_legal(env))
 
 
-def _masked(env: Any) -> Callable[[random.Random, str], int]:
+def _draw_legal(env: Any) -> Callable[[random.Random, str], int]:
     """Uniform play over the legal actions of a Discrete space, wherever the environment puts its mask."""
 
     def uniform(draw: random.Random, _agent: str) -> int:

@@ -60,11 +60,11 @@ def torch_threads(number: int) -> Iterator[None]:
 def on_threads(number: int, work: Timed) -> Timed:
     """``work`` on ``number`` threads of PyTorch."""
 
-    def threaded() -> int:
+    def run() -> int:
         with torch_threads(number):
             return work()
 
-    return threaded
+    return run
 
 
 def start_training(settings: dict[str, Any], hint: str = "none") -> Training:

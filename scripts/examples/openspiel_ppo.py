@@ -33,17 +33,17 @@ class Against(Environment):  # noqa: D101  # one seat is the learner's, whose ob
         while not self._state.is_terminal() and self._state.current_player() != self.seat:
             self._state.apply_action(answer(partner, self._state, self.chance))
 
-    def _ordered(self, step: TimeStep) -> TimeStep:
+    def _put_own_first(self, step: TimeStep) -> TimeStep:
         own = {key: step.observations[key][self.own_first] for key in ("info_state", "legal_actions")}
         return step._replace(observations=own, rewards=step.rewards and step.rewards[self.own_first])
 
     def reset(self) -> TimeStep:  # OpenSpiel's; again where the partner walks away at once
         self.chance = int(torch.randint(2**31, ()))
         step = super().reset()
-        return self.reset() if self._state.is_terminal() else self._ordered(step)
+        return self.reset() if self._state.is_terminal() else self._put_own_first(step)
 
     def get_time_step(self) -> TimeStep:  # OpenSpiel's
-        return self._ordered(super().get_time_step())
+        return self._put_own_first(super().get_time_step())
 
 
 settings = {"learning_rate": 1e-3, "gamma": 1.0, "entropy_coef": 0.02, "clip_vloss": False, "agent_fn": PPOAgent}

@@ -65,14 +65,16 @@ def test_parts_of_exploitability_by_hand():
     """Of 2.8 points that seat_0 could gain, any rational partner concedes 3.1: its answers are harder than rational."""
     rational, own = EquilibriumGap((9.0, 3.2), (9.1, 3.2)), EquilibriumGap((6.0, 4.0), (8.8, 4.5))
     assert own.exploitability == pytest.approx((2.8, 0.5)) and own.nash_conv == pytest.approx(3.3)
-    assert own.conceded(rational) == pytest.approx((3.1, -0.8)) and own.weak(rational) == pytest.approx((-0.3, 1.3))
+    assert own.conceded_points(rational) == pytest.approx((3.1, -0.8)) and own.weakness(rational) == pytest.approx(
+        (-0.3, 1.3)
+    )
     assert own.distance(rational) == pytest.approx(3.0) and not own.is_equilibrium
 
 
 @pytest.mark.parametrize("player", ["heuristic", "tough"])
 def test_parts_sum_to_exploitability(player):
     rational, own = equilibrium(2), measure_gap(seat_occupant(player), 2)
-    parts = np.add(own.conceded(rational), own.weak(rational))
+    parts = np.add(own.conceded_points(rational), own.weakness(rational))
     assert parts == pytest.approx(own.exploitability, abs=1e-12) and min(own.exploitability) > -1e-9
 
 
@@ -80,8 +82,8 @@ def test_taker_concedes_everything():
     """Two turns: the best offer to a player that accepts any value earns 8.79; claiming everything leaves nothing."""
     own, rational = measure_gap(Taker(), 2), equilibrium(2)
     assert own.values == (0.0, 0.0) and own.responses == (pytest.approx(8.79, abs=0.005), 0.0)
-    assert own.conceded(rational) == pytest.approx(rational.responses)
-    assert own.weak(rational)[0] == pytest.approx(8.79 - 9.06, abs=0.02)
+    assert own.conceded_points(rational) == pytest.approx(rational.responses)
+    assert own.weakness(rational)[0] == pytest.approx(8.79 - 9.06, abs=0.02)
 
 
 def test_equilibria_within_tolerance():

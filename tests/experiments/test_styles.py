@@ -74,7 +74,7 @@ def test_agreement_by_hand():
     so = np.array([True, True, False, True, False, False, False, True, False])
     found = count_agreement(messages, so)
     assert found == Agreement(yes_yes=2, yes_no=1, no_yes=1, no_no=3, unjudged=2)
-    assert found.judged == 7 and found.accuracy == pytest.approx(5 / 7) and found.majority == pytest.approx(4 / 7)
+    assert found.size == 7 and found.accuracy == pytest.approx(5 / 7) and found.majority == pytest.approx(4 / 7)
     chance = (3 * 3 + 4 * 4) / 49
     assert found.kappa == pytest.approx((5 / 7 - chance) / (1 - chance))
     assert found.plus(found) == Agreement(4, 2, 2, 6, 4) and found.plus(found).kappa == pytest.approx(found.kappa)
@@ -181,7 +181,7 @@ def test_trial_is_deterministic_and_counts_labels(tmp_path):
     other = run_trial(Trial(config, "judge", Style.STUBBORN, 1))
     assert any((other.weights[name] != weights).any() for name, weights in again.weights.items())
     for source, result in results.items():
-        assert result.practiced.judged >= 64 and result.labelled.judged == 2 * 60
+        assert result.practiced.size >= 64 and result.labelled.size == 2 * 60
         assert result.played.games.sum() == 2 * 1977
         assert (result.practiced.accuracy == 1) == (source == "true")
         assert result.decisions >= 100
@@ -208,7 +208,7 @@ def test_counted_reward_is_transparent():
     reward = JudgeReward(Silent())
     watched = CountedReward(reward, Style.STUBBORN)
     assert (watched(games, earned, games.scenarios) == reward(games, earned, games.scenarios)).all()
-    assert watched.agreement.unjudged == 60 and watched.agreement.accuracy == 1 and watched.agreement.judged == 120
+    assert watched.agreement.unjudged == 60 and watched.agreement.accuracy == 1 and watched.agreement.size == 120
     assert CountedReward(Own(), Style.STUBBORN).for_seat(0)(games, earned, games.scenarios) is earned
 
 
