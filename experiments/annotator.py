@@ -15,7 +15,7 @@ import csv
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,8 +32,9 @@ from dond_marl.randomness import generator
 from dond_marl.scenarios.data import DIALOGUE_SPLITS, DataError, load_dialogues
 from dond_marl.scenarios.sources import pack
 from dond_marl.statistics import Estimate, rate, scenario_groups, sums_by_group
-from experiments.kit import experiment_command
-from league.cli.shell import FILE, print_line
+from experiments.kit import experiment_command, show_sections, table_section
+from league.cli.shell import FILE
+from league.tables.blocks import Section
 
 NO_ACT = "NONE"  # the label of an utterance that is no act
 HAND_LABELS, FIRST, SECOND = (  # places and acts, no words
@@ -181,28 +182,6 @@ def on_the_table(talk: Sequence[Utterance], readings: Sequence[ActReading], coun
     return claim if owner == 0 else rest(counts, claim)
 
 
-def _split_lines(scores: Sequence[SplitScore]) -> Iterator[str]:
-    yield "The annotator: utterances read as acts, and deals whose last proposal it claims to know"
-    for s in scores:
-        acts, unclear = s.acts / max(s.utterances, 1), s.unclear / max(s.utterances, 1)
-        yield (
-            f"  {s.split:<6} {s.utterances:>6,} utterances: {acts:.1%} acts, {unclear:.1%} marked unclear; "
-            f"{s.agreed:,} deals: coverage {s.coverage:.1%}, accuracy {s.accuracy:.1%} "
-            f"({s.right:,} of {s.understood:,})"
-        )
-
-
-def _act_lines(scores: Sequence[ActScore]) -> Iterator[str]:
-    labelled, same = sum(score.labelled for score in scores), sum(score.same for score in scores)
-    yield (
-        f"The annotator against {labelled} utterances of val, on which its rules were tuned, labelled by hand: {same} "
-        "the same, splits and all"
-    )
-    yield f"  {'':<9} {'labelled':>8} {'same':>5} {'same act':>8} {'not read':>8} {'read as it':>10}"
-    for s in scores:
-        yield f"  {s.act:<9} {s.labelled:>8} {s.same:>5} {s.same_act:>8} {s.marked:>8} {s.read:>10}"
-
-
 def _name(reading: ActReading) -> str:
     return NO_ACT if reading.action is None else reading.action.act_type.name
 
@@ -302,22 +281,6 @@ def agreement(first: str | Path = FIRST, second: str | Path = SECOND, data_dir: 
     return Agreement(kappa(_acts(mine), _acts(theirs), groups), kappa(mine, theirs, groups), readers)
 
 
-def as_lines(agreed: Agreement) -> Iterator[str]:
-    """The agreement as lines of text."""
-    acts, exact = _kappa_text(agreed.between_acts), _kappa_text(agreed.between_exact)
-    yield (
-        f"{agreed.between_acts.agreed.n} utterances of {SPLIT}.txt, drawn by seed and labelled in two passes that did "
-        f"not see each other: the same act {acts}; with the split {exact}"
-    )
-    for each in agreed.annotator:
-        wrong, wrong_but_end = 1 - each.read_right.mean, 1 - each.read_right_but_end.mean
-        yield (
-            f"  the annotator and {each.labels} ({each.labelled}): the same act {_kappa_text(each.acts)}; with the "
-            f"split {_kappa_text(each.exact)}; of {each.read_right.n} read as an act {wrong:.1%} are another or none, "
-            f"{wrong_but_end:.1%} where DISAGREE and END count as one"
-        )
-
-
 def _reader(name: str, labels: list[Answer], read: list[Answer], groups: Groups) -> Reader:
     claimed = np.array([act != NO_ACT for act, _ in read], dtype=np.float64)
 
@@ -338,9 +301,54 @@ def _acts(answers: Sequence[Answer]) -> list[str]:
     return [act for act, _ in answers]
 
 
-def _kappa_text(found: Kappa) -> str:
-    agreed, beyond = found
-    return f"{agreed.mean:.1%}, kappa {beyond.mean:.2f} ({beyond.low:.2f} to {beyond.high:.2f})"
+def splits_section(scores: Sequence[SplitScore]) -> Section:
+    """Utterances read as acts, and deals whose last proposal the annotator claims to know."""
+    rows = [
+        [
+            score.split,
+            f"{score.utterances:,}",
+            f"{score.acts / max(score.utterances, 1):.1%}",
+            f"{score.unclear / max(score.utterances, 1):.1%}",
+            f"{score.agreed:,}",
+            f"{score.coverage:.1%}",
+            f"{score.accuracy:.1%} of {score.understood:,}",
+        ]
+        for score in scores
+    ]
+    heads = ("split", "utterances", "acts", "unclear", "deals", "last proposal known", "and right")
+    return table_section("The annotator by file", heads, rows)
+
+
+def acts_section(scores: Sequence[ActScore]) -> Section:
+    """The annotator against the labels of split val, on which its rules were tuned, act by act."""
+    rows = [[score.act, *map(str, score[1:])] for score in scores]
+    heads = ("label", "labelled", "same", "same act", "not read", "read as it")
+    return table_section("Labels of split val", heads, rows)
+
+
+def labels_section(report: Any) -> Section:
+    """Agreement of the annotator with other labels of the same utterances."""
+    agreement = report["agreement"]
+
+    def cells(kappa: dict[str, dict[str, float]]) -> str:
+        agreed, beyond = kappa["agreed"], kappa["kappa"]
+        return f"{agreed['mean']:.1%}, {beyond['mean']:.2f} [{beyond['low']:.2f}, {beyond['high']:.2f}]"
+
+    between = agreement["between_acts"]
+    rows = [["the two readings", f"{between['agreed']['n']:,}", cells(between), cells(agreement["between_exact"])]]
+    rows[0] += ["", ""]
+    for each in agreement["annotator"]:
+        noise = [f"{1 - each[key]['mean']:.1%} of {each[key]['n']}" for key in ("read_right", "read_right_but_end")]
+        labels = f"annotator and {each['labels']}"
+        rows.append([labels, f"{each['labelled']:,}", cells(each["acts"]), cells(each["exact"]), *noise])
+    heads = ("labels", "utterances", "same act: share, kappa", "with the split: share, kappa",
+             "other act or none", "DISAGREE and END as one")  # fmt: skip
+    old = report["annotator"]["labels"]
+    note = (
+        f"Of older labels by one reader, of split val, on which its rules were tuned, "
+        f"{sum(act['same'] for act in old)} of {sum(act['labelled'] for act in old)} are the same, with splits."
+    )
+    return table_section("Agreement of labels", heads, rows, note)
 
 
 @experiment_command(__doc__, stopped="nothing is written", results=False, run_errors=(DataError, LabelError))
@@ -351,12 +359,10 @@ def command(data_dir: Path | None, splits: tuple[str, ...], json_path: Path | No
     """Print all scores."""
     by_split = [score_split(split, data_dir) for split in splits or DIALOGUE_SPLITS]
     by_act = score_labels(load_labels(HAND_LABELS), data_dir)
-    found = agreement(data_dir=data_dir)
-    for text in (*_split_lines(by_split), *_act_lines(by_act), *as_lines(found)):
-        print_line(text)
+    figures = {"splits": [score._asdict() for score in by_split], "labels": [score._asdict() for score in by_act]}
+    document = {"annotator": figures, "agreement": as_document(agreement(data_dir=data_dir))}
+    show_sections(splits_section(by_split), acts_section(by_act), labels_section(document))
     if json_path is not None:
-        figures = {"splits": [score._asdict() for score in by_split], "labels": [score._asdict() for score in by_act]}
-        document = {"annotator": figures, "agreement": as_document(found)}
         json_path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.annotator import labels_section
 from experiments.baselines.exploited import exploited_section, read_exploited
 from experiments.equilibria import (
+    SelfPlayValue,
     comparison_section,
     lengths_section,
     parse_equilibria,
@@ -31,9 +33,9 @@ NOTHING = "Not measured yet on today's scenarios and rosters."
 Text = Callable[[Path], str]
 
 
-def render_plain(*sections: Section) -> str:
-    """Sections without their titles, for a heading of the page."""
-    return "\n\n".join(section_markdown(section, 2, title=False) for section in sections)
+def render_plain(section: Section) -> str:
+    """A section without its title, for a heading of the page."""
+    return section_markdown(section, 2, title=False)
 
 
 def render_titled(*sections: Section) -> str:
@@ -41,23 +43,28 @@ def render_titled(*sections: Section) -> str:
     return "\n\n".join(section_markdown(section, 3) for section in sections)
 
 
-def _lines(folder: Path, name: str) -> list[str]:
+def _block(
+    file: str, section: Callable[[Any], Section], read: Callable[[str, Path], Any] = document
+) -> tuple[str, Text]:
+    """A block of a section of what ``read`` returns for a file: by default its JSON."""
+    return file, lambda folder: render_plain(section(read(file, folder)))
+
+
+def _read_lines(name: str, folder: Path) -> list[str]:
     return (folder / name).read_text(encoding="utf-8").splitlines()
 
 
-def _of_lines(name: str, parse: Callable[[list[str]], Any], *sections: Callable[[Any], Section]) -> tuple[str, Text]:
-    """A block of sections of a file of lines."""
-
-    def text(folder: Path) -> str:
-        results = parse(_lines(folder, name))
-        return render_plain(*(section(results) for section in sections))
-
-    return name, text
+def _equilibria(section: Callable[[Sequence[SelfPlayValue]], Section]) -> tuple[str, Text]:
+    return _block("equilibria.jsonl", lambda lines: section(parse_equilibria(lines)), _read_lines)
 
 
-def _of_json(name: str, *sections: Callable[[Any], Section]) -> tuple[str, Text]:
-    """A block of sections of a JSON file."""
-    return name, lambda folder: render_plain(*(section(document(name, folder)) for section in sections))
+def _exploited(name: str, reference: str) -> tuple[str, Text]:
+    return _of_folder(name, lambda folder: exploited_section(read_exploited(folder / name), reference))
+
+
+def _of_folder(file: str, section: Callable[[Path], Section]) -> tuple[str, Text]:
+    """A block of a section that reads its files itself; ``file`` is the one to name."""
+    return file, lambda folder: render_plain(section(folder))
 
 
 def _of_bench(name: str) -> tuple[str, Text]:
@@ -69,10 +76,6 @@ def _of_bench(name: str) -> tuple[str, Text]:
         return render_titled(*leaderboard(rows, reference if reference in names else None).sections)
 
     return name, text
-
-
-def _of_exploited(name: str, reference: str) -> tuple[str, Text]:
-    return name, lambda folder: render_plain(exploited_section(read_exploited(folder / name), reference))
 
 
 def people_section(report: Any) -> Section:
@@ -88,31 +91,6 @@ def people_section(report: Any) -> Section:
     return table_section("Accuracy in predicting people", heads, cells, note)
 
 
-def labels_section(report: Any) -> Section:
-    """Agreement of the annotator with other labels of the same utterances."""
-    agreement = report["agreement"]
-
-    def cells(kappa: dict[str, dict[str, float]]) -> str:
-        agreed, beyond = kappa["agreed"], kappa["kappa"]
-        return f"{agreed['mean']:.1%}, {beyond['mean']:.2f} [{beyond['low']:.2f}, {beyond['high']:.2f}]"
-
-    between = agreement["between_acts"]
-    rows = [["the two readings", f"{between['agreed']['n']:,}", cells(between), cells(agreement["between_exact"])]]
-    rows[0] += ["", ""]
-    for each in agreement["annotator"]:
-        noise = [f"{1 - each[key]['mean']:.1%} of {each[key]['n']}" for key in ("read_right", "read_right_but_end")]
-        labels = f"annotator and {each['labels']}"
-        rows.append([labels, f"{each['labelled']:,}", cells(each["acts"]), cells(each["exact"]), *noise])
-    heads = ("labels", "utterances", "same act: share, kappa", "with the split: share, kappa",
-             "other act or none", "DISAGREE and END as one")  # fmt: skip
-    old = report["annotator"]["labels"]
-    note = (
-        f"Of older labels by one reader, of split val, on which its rules were tuned, "
-        f"{sum(act['same'] for act in old)} of {sum(act['labelled'] for act in old)} are the same, with splits."
-    )
-    return table_section("Agreement of labels", heads, rows, note)
-
-
 def speed_section(report: Any) -> Section:
     """Every row of the speed benchmark."""
     rows = [[row["what"], format_rate(row), str(row["threads"]), row["workload"]] for row in report["rows"]]
@@ -124,39 +102,33 @@ def speed_section(report: Any) -> Section:
 ABLATION, EXPLOITED, ROBUST, EXPLOITED_ROBUST = (
     "ablation.jsonl", "exploited.jsonl", "robust.jsonl", "exploited_robust.jsonl",
 )  # fmt: skip
-EQUILIBRIA = "equilibria.jsonl"
+FREE_BRIEF = "language_model_free_brief.json"
 BENCH = ("expert", "baselines", "full_budget", "ablation", "curricula", "selection", "memory", "taught", "ppo_fast",
          "beliefs", "exploiters")  # fmt: skip
 
 TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     **{name: _of_bench(f"{name}.jsonl") for name in BENCH},
-    "memory_speed": _of_json("memory_speed.json", speed_section),
-    "speed": _of_json("speed.json", speed_section),
-    "taught_crowd": ("taught_crowd.jsonl", lambda folder: render_plain(opponents.taught_section(folder))),
-    "dev_replies": (opponents.REPLIES, lambda folder: render_plain(opponents.replies_section(folder))),
-    "robust": (ROBUST, lambda folder: render_plain(opponents.robust_section(folder))),
-    "hints": ("hints.jsonl", lambda folder: render_plain(hint_section(*read_hints("hints.jsonl", folder)))),
-    "people": _of_json("people.json", people_section),
-    "labels": _of_json("annotator.json", labels_section),
-    "short_games": _of_lines("short_games.jsonl", parse_short_games, short_games_section),
-    "lengths": _of_lines(EQUILIBRIA, parse_equilibria, lengths_section),
-    "refusing": _of_lines(EQUILIBRIA, parse_equilibria, refusing_section),
-    "temperatures": _of_lines(EQUILIBRIA, parse_equilibria, temperatures_section),
-    "comparison": _of_lines(EQUILIBRIA, parse_equilibria, comparison_section),
-    "exploited": _of_exploited(EXPLOITED, REFERENCE[ABLATION]),
-    "exploited_whole": _of_exploited("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
-    "style_judges": _of_json("style_judges.json", judges_section),
-    "style_learners": _of_json("style_judges.json", learners_section),
-    "language_model": ("language_model.json", lambda folder: render_plain(language_models.games_section(folder))),
-    "language_model_free": (
-        "language_model_free_brief.json",
-        lambda folder: render_plain(language_models.free_section(folder)),
-    ),
-    "language_model_pace": (
-        "language_model_free_brief.json",
-        lambda folder: render_plain(language_models.pace_section(folder)),
-    ),
-    "language_model_diagnosis": _of_json("language_model_diagnosis.json", language_models.diagnosis_section),
+    "memory_speed": _block("memory_speed.json", speed_section),
+    "speed": _block("speed.json", speed_section),
+    "taught_crowd": _of_folder("taught_crowd.jsonl", opponents.taught_section),
+    "dev_replies": _of_folder(opponents.REPLIES, opponents.replies_section),
+    "robust": _of_folder(ROBUST, opponents.robust_section),
+    "hints": _block("hints.jsonl", lambda read: hint_section(*read), read_hints),
+    "people": _block("people.json", people_section),
+    "labels": _block("annotator.json", labels_section),
+    "short_games": _block("short_games.jsonl", lambda rows: short_games_section(parse_short_games(rows)), _read_lines),
+    "lengths": _equilibria(lengths_section),
+    "refusing": _equilibria(refusing_section),
+    "temperatures": _equilibria(temperatures_section),
+    "comparison": _equilibria(comparison_section),
+    "exploited": _exploited(EXPLOITED, REFERENCE[ABLATION]),
+    "exploited_whole": _exploited("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
+    "style_judges": _block("style_judges.json", judges_section),
+    "style_learners": _block("style_judges.json", learners_section),
+    "language_model": _of_folder("language_model.json", language_models.games_section),
+    "language_model_free": _of_folder(FREE_BRIEF, language_models.free_section),
+    "language_model_pace": _of_folder(FREE_BRIEF, language_models.pace_section),
+    "language_model_diagnosis": _block("language_model_diagnosis.json", language_models.diagnosis_section),
 }
 SHORT: dict[str, Text] = {"headline": headline_table, "short": short_table}  # blocks of many files
 # Other files that a block needs.
