@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.randomness import generator
-from partners.learning.adam import Adam, moments, set_moments
+from partners.learning.adam import Adam
 from partners.learning.experience import Experience
 from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import NETWORK, with_prefix
@@ -48,7 +48,7 @@ class AveragePolicy:
     ) -> None:
         self.network, self.anticipation = network, anticipation
         self._settings, self._seed, self._capacity = settings, seed, capacity
-        self._optimizer = Adam(network.parameters(), lr=settings.lr, fused=True)
+        self._optimizer = Adam(network.parameters(), settings.lr)
         self._reservoir: Reservoir | None = None
 
     def learn(self, experience: Experience, update: int, seen: int) -> float:
@@ -66,10 +66,7 @@ class AveragePolicy:
             logits, _ = self.network.evaluate(inputs)
             policy = self.network.distribution(logits, buffer.mask.index_select(0, part), inputs)
             loss = -policy.log_probs(buffer.act.index_select(0, part), buffer.oA.index_select(0, part)).log_prob.mean()
-            self._optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]  # PyTorch's own
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._settings.grad_norm)
-            self._optimizer.step()
+            self._optimizer.descend(loss, self._settings.grad_norm)
             total += float(loss.detach()) * len(part)
         self.network.eval()
         return total / experience.size
@@ -77,14 +74,14 @@ class AveragePolicy:
     def state(self) -> dict[str, Tensor]:
         """Everything that the next update depends on, tensors by name."""
         tensors = {f"{NETWORK}{name}": value for name, value in self.network.state_dict().items()}
-        tensors |= moments(self._optimizer, list(self.network.parameters()), MOMENTS)
+        tensors |= self._optimizer.state(MOMENTS)
         if self._reservoir is not None:
             tensors |= {f"{RESERVOIR}{name}": value for name, value in self._reservoir._asdict().items()}
         return tensors
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         self.network.load_state_dict(with_prefix(tensors, NETWORK))
-        set_moments(self._optimizer, list(self.network.parameters()), with_prefix(tensors, MOMENTS))
+        self._optimizer.restore(with_prefix(tensors, MOMENTS))
         columns = with_prefix(tensors, RESERVOIR)
         self._reservoir = Reservoir(**{name: value.clone() for name, value in columns.items()}) if columns else None
 

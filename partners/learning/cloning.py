@@ -85,7 +85,7 @@ def clone(
     """
     own, unseen = encode_examples(train, network), encode_examples(val, network)
     weights = act_weights(own.act, settings.balance)
-    optimizer = Adam(network.parameters(), lr=settings.lr, fused=True)
+    optimizer = Adam(network.parameters(), settings.lr)
     best, best_weights, waited = float("inf"), copy.deepcopy(network.state_dict()), 0
     for epoch in range(1, settings.epochs + 1):
         network.train()
@@ -95,7 +95,7 @@ def clone(
         totals = torch.zeros(2, device=network.device)
         for number, part in enumerate(parts):
             done = (epoch - 1 + number / len(parts)) / settings.epochs if settings.anneal else 0.0
-            optimizer.param_groups[0]["lr"] = settings.lr * (1 - done)
+            optimizer.lr = settings.lr * (1 - done)
             totals += _step(network, optimizer, Examples(*part), weights, settings)
         network.eval()
         act, oA = cross_entropies(network, unseen)
@@ -125,17 +125,12 @@ def cross_entropies(network: PolicyNetwork, unseen: Examples) -> tuple[float, fl
     return float(-played.act.mean()), float(-played.offer.mean())
 
 
-def _step(
-    network: PolicyNetwork, optimizer: torch.optim.Optimizer, part: Examples, weights: Tensor, settings: CloneSettings
-) -> Tensor:
+def _step(network: PolicyNetwork, optimizer: Adam, part: Examples, weights: Tensor, settings: CloneSettings) -> Tensor:
     """One gradient step; returns the summed cross-entropies of act and ``oA`` over ``part``, ``[2]``."""
     logits, value = network.evaluate(part.inputs)
     act, oA, _ = network.distribution(logits, part.mask, part.inputs).log_probs(part.act, part.oA)
     known = ~part.share.isnan()
     error = 0.5 * torch.where(known, value - part.share.nan_to_num(), 0.0).square().mean()
     loss = settings.vf * error - (weights[part.act] * act + oA).mean()
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]  # PyTorch's own
-    torch.nn.utils.clip_grad_norm_(network.parameters(), settings.grad_norm)
-    optimizer.step()
+    optimizer.descend(loss, settings.grad_norm)
     return -torch.stack([act.detach().sum(), oA.detach().sum()])

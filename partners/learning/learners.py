@@ -18,7 +18,7 @@ from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.recognition import LEVELS
-from partners.learning.adam import Adam, moments, set_moments
+from partners.learning.adam import Adam
 from partners.learning.average_policy import AveragePolicy
 from partners.learning.experience import Experience
 from partners.learning.settings import LearnerSettings
@@ -76,7 +76,7 @@ class Learner:
         self.average = average
         self.critic = Critic(network, seed).to(network.device) if settings.critic == "both" else None
         self.updates = self.decisions = 0
-        self.optimizer = Adam(self._parameters(), lr=settings.lr, eps=ADAM_EPSILON, fused=True)
+        self.optimizer = Adam(self._parameters(), settings.lr, ADAM_EPSILON)
 
     def update(self, experience: Experience) -> dict[str, float]:
         """Improve the network once; returns metrics, means over the decisions."""
@@ -84,7 +84,7 @@ class Learner:
             return {}
         experience = experience.to(self.network.device)
         remaining = self._share_remaining()
-        self.optimizer.param_groups[0]["lr"] = self.settings.lr * remaining
+        self.optimizer.lr = self.settings.lr * remaining
         self.network.train()
         step = self._ppo if self.settings.algo == "ppo" else self._reinforce
         metrics = step(experience, self.settings.ent * remaining)
@@ -105,7 +105,7 @@ class Learner:
             tensors |= self.average.state()
         if self.critic is not None:
             tensors |= {f"{CRITIC}{name}": value for name, value in self.critic.state_dict().items()}
-        tensors |= moments(self.optimizer, self._parameters(), MOMENTS)
+        tensors |= self.optimizer.state(MOMENTS)
         if self.reference is not None:
             tensors |= {f"{REFERENCE}{name}": value for name, value in self.reference.state_dict().items()}
         return tensors, {"updates": self.updates, "decisions": self.decisions}
@@ -117,7 +117,7 @@ class Learner:
             self.average.restore(tensors)
         if self.critic is not None:
             self.critic.load_state_dict(with_prefix(tensors, CRITIC))
-        set_moments(self.optimizer, self._parameters(), with_prefix(tensors, MOMENTS))
+        self.optimizer.restore(with_prefix(tensors, MOMENTS))
         reference = with_prefix(tensors, REFERENCE)
         if reference and self.settings.kl:
             self.reference = with_weights(self.network.shape, reference, self.network.device)
@@ -157,7 +157,7 @@ class Learner:
             for name, weight, term in self._optional_terms(policy, hidden, batch):
                 loss = loss + weight * term
                 optional[name] = term
-            self._descend(loss - entropy_weight * entropy if entropy_weight else loss, settings.grad_norm)
+            self.optimizer.descend(loss - entropy_weight * entropy if entropy_weight else loss, settings.grad_norm)
             with torch.no_grad():
                 drift = (batch.log_prob - log_prob).mean()
                 metrics = {"policy_loss": surrogate, "value_loss": error, "entropy": entropy, "kl": drift, **optional}
@@ -225,7 +225,7 @@ class Learner:
         for name, factor, term in self._optional_terms(policy, hidden, batch):
             metrics[name] = float(term.detach())
             loss = loss + factor * term
-        self._descend(loss, None)
+        self.optimizer.descend(loss)
         return metrics
 
     def _optional_terms(self, policy: ActionDistribution, hidden: Tensor, batch: LearningBatch) -> Iterator[LossTerm]:
@@ -283,13 +283,6 @@ class Learner:
             parts = [torch.split(column.index_select(0, rows), self.settings.minibatch) for column in columns.values()]
             for part in zip(*parts, strict=True):
                 yield LearningBatch(**dict(zip(columns, part, strict=True)))
-
-    def _descend(self, loss: Tensor, grad_norm: float | None) -> None:
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # PyTorch's own
-        if grad_norm is not None:
-            torch.nn.utils.clip_grad_norm_(self._parameters(), grad_norm)
-        self.optimizer.step()
 
 
 class Critic(nn.Module):

@@ -160,7 +160,7 @@ def test_minibatches_cover_every_decision(minibatch):
     metrics = learner.update(experience())
     assert all(np.isfinite(list(metrics.values())))
     steps = 2 * -(-experience().size // minibatch)
-    assert learner.optimizer.state[learner.network.head.weight]["step"].item() == steps
+    assert learner.state()[0]["optimizer.0.step"].item() == steps
 
 
 def test_the_metrics_of_the_first_epoch_are_those_of_the_policy_that_played():
@@ -179,13 +179,13 @@ def test_annealing_takes_rate_and_entropy_to_zero_over_all_decisions():
     for _ in range(6):
         before = weights(learner.network)
         learner.update(experience())
-        rates.append(learner.optimizer.param_groups[0]["lr"])
+        rates.append(learner.optimizer.lr)
     assert rates == pytest.approx([1e-3, 7.5e-4, 5e-4, 2.5e-4, 0, 0])
     assert same(before, weights(learner.network))
     steady = Learner(network(), replace(settings, anneal=False), seed=7)
     for _ in range(5):
         steady.update(experience())
-    assert steady.optimizer.param_groups[0]["lr"] == 1e-3
+    assert steady.optimizer.lr == 1e-3
 
 
 @pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
