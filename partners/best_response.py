@@ -206,15 +206,14 @@ class _Deterministic:
     def best_acts_of(self, turns: Turns, context: Index) -> tuple[Int8s, Int8s]:
         """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""
         numbers, moves = self._states(turns, context), self._moves
-        level = self._solver.solve(numbers, turns.rules.max_turns - turns.turns_taken)
-        best = level.act[np.searchsorted(level.numbers, numbers)].astype(np.int64)
-        return _unnumbered(best, moves.contexts, context, moves.width)
+        solved = self._solver.solve(numbers, turns.rules.max_turns - turns.turns_taken)
+        return _unnumbered(solved.act, moves.contexts, context, moves.width)
 
     def worths(self, turns: Turns, context: Index) -> Doubles:
         """See :meth:`BestResponse.worths`."""
         numbers = self._states(turns, context)
-        likely = self._moves.weight(self._moves.unpack(numbers))
-        worths = self._solver.act_values(numbers, turns.rules.max_turns - turns.turns_taken) / likely[:, None]
+        likely = self._moves.weights(self._moves.unpack(numbers)).sum(axis=1, keepdims=True)
+        worths = self._solver.act_values(numbers, turns.rules.max_turns - turns.turns_taken) / likely
         return worths[:, np.isfinite(worths).all(axis=0)]  # columns of splits that only larger pools have are infinite
 
     def _states(self, turns: Turns, context: Index) -> NDArray[np.int64]:

@@ -26,7 +26,6 @@ from dond_marl.seats import Bools, Doubles, Partner
 from dond_marl.yardsticks.contexts import Contexts, Index
 from dond_marl.yardsticks.replies import Replies
 
-BLOCK = 1 << 21  # answers that are computed in one call
 KEY_BITS = 62  # of a state's number
 SAME = 1e-9  # points of ten; sums that differ by less are equal
 SHORT = 3  # turns: games so short that a partner's history follows from its last query and its own opening
@@ -54,10 +53,10 @@ class States(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The results of A acts in each of S states: immediate points, and the states after the partner's answer."""
+    """The results of acts in J states of one context: certain points, and the states after the partner's answer."""
 
-    paid: Doubles  # [S, A] expected points of ten of the games that end; minus infinity for illegal claims
-    origin: Index  # [E] which of the S * A each following state comes from
+    paid: Doubles  # [J, A] expected points of ten of the games that end; minus infinity for illegal claims
+    origin: Index  # [E] which of the J * A each following state comes from
     following: NDArray[np.int64]  # [E] numbers of states, see :meth:`Moves.pack`
 
 
@@ -72,7 +71,7 @@ class Moves:
         assert splits.oA.shape[1] == self.width, "the partner's views are of the contexts' pools"
         self.points = contexts.points(splits)
         self.rest = splits.rest
-        self._fits = np.arange(self.width) < splits.number[:, None]
+        self.splits = splits.number
         types = contexts.types.shape[1]
         self._bits = np.int64(1) << np.arange(types, dtype=np.int64)
         self._owns = self.width + 1 if self.rejects else 1
@@ -82,7 +81,6 @@ class Moves:
                 f"{types} possible partner values and {self.width} splits are too many for an exact best response: "
                 f"scenarios of 'lewis', 'self_play' or 'dialogues' are within reach"
             )
-        self._codes_cache: dict[int, _Codes] = {}
         self.all_fit: Index = (self._bits * (contexts.weights > 0)).sum(axis=1)
 
     def pack(self, states: States) -> NDArray[np.int64]:
@@ -103,142 +101,128 @@ class Moves:
         bits: Index = (fits * self._bits).sum(axis=1)
         return bits
 
-    def weight(self, states: States) -> Doubles:
-        """The prior probability of the types that each state holds possible, ``[S]``."""
-        weight: Doubles = (self._possible(states) * self.contexts.weights[states.context]).sum(axis=1)
-        return weight
+    def weights(self, states: States) -> Doubles:
+        """The prior probability of each type that a state holds possible, ``[S, K]``; 0 for the others."""
+        possible = (states.fits[:, None] & self._bits) != 0
+        return possible * self.contexts.weights[states.context]
 
-    def opening(self, seat: int) -> Steps:
-        """The states at the seat's first turn: the results of one act, waiting, in one state per context."""
-        none = np.full(self.contexts.size, self.width)
-        every = np.arange(self.contexts.size)
-        start = States(every, self.all_fit, none, np.zeros(len(every), dtype=bool), none)
+    def opening(self, context: int, seat: int) -> Steps:
+        """The states at the seat's first turn: the results of one act, waiting."""
+        one, none = np.array([context]), np.array([self.width])
+        start = States(one, self.all_fit[one], none, np.zeros(1, dtype=bool), none)
         if seat == 0:
-            return Steps(np.zeros((len(every), 1)), every, self.pack(start))
-        if self.replies.rules.max_turns == 1:  # the partner acts, and the game is over
-            return Steps(np.zeros((len(every), 1)), every[:0], every[:0])
-        codes = self._codes(self.replies.rules.max_turns, np.array([2 * self.width]))
-        return self._after_answer(start, codes, none[:, None], left=self.replies.rules.max_turns)
+            return Steps(np.zeros((1, 1)), np.zeros(1, dtype=np.int64), self.pack(start))
+        return self._answers(start, np.array([2 * self.width]), none, self.replies.rules.max_turns)
 
-    def steps(self, states: States, left: int) -> Iterator[tuple[slice, Steps]]:
-        """The results of every act that is answered, block by block, with ``left`` turns left, at least 2."""
-        offers = np.arange(2 * self.width)
-        if left not in self._codes_cache:
-            self._codes_cache[left] = self._codes(left - 1, np.arange(self.replies.query_count))
-        codes = self._codes_cache[left]
-        size = max(BLOCK // (len(offers) * len(self._bits)), 1)
-        for start in range(0, states.size, size):
-            block = slice(start, start + size)
-            part = states.rows(block)
-            query = np.broadcast_to(offers, (part.size, len(offers)))
-            if self.rejects:
-                query = np.hstack([query, 2 * self.width + 1 + part.own[:, None]])
-            own = np.where(query < 2 * self.width, query % self.width, part.own[:, None])
-            chosen = _Codes(codes.answer[part.context[:, None], query], codes.alike[part.context[:, None], query])
-            steps = self._after_answer(part, chosen, own, left - 1)
-            fits = np.tile(self._fits[part.context], 2)
-            steps.paid[:, : 2 * self.width][~fits] = -np.inf
-            legal = np.hstack([fits, np.ones((part.size, 1), dtype=bool)])[:, : own.shape[1]].ravel()[steps.origin]
-            yield block, Steps(steps.paid, steps.origin[legal], steps.following[legal])
+    # `steps` plays every act of every state of one context. What counts of a state is the set of types that fit, except
+    # under "rejects". The types that give one answer to a query form a group, so the next sets are intersections. For
+    # three types with the bits 001, 010, 100, and two queries:
+    #
+    #   query  answers by type     groups: answer, fits     state with fits 011     following
+    #     0       5   5   7          5   011                   011                   type 0 or 1 after answer 5
+    #                                7   100                   000                   -
+    #     1       5   6   5          5   101                   001                   type 0 after answer 5
+    #                                6   010                   010                   type 1 after answer 6
 
-    def _codes(self, left: int, queries: Index) -> _Codes:
-        """The answers of each type of each context to each query, and the types that give the same answer."""
-        by_type = self.replies.codes(left)[:, queries][self.contexts.types]  # [C, K, H]
-        answer = np.ascontiguousarray(by_type.transpose(0, 2, 1))  # [C, H, K]
-        bits = np.broadcast_to((self._bits * (self.contexts.weights > 0))[:, None], answer.shape)
-        order = np.argsort(answer, axis=2, kind="stable")  # sorts types of one answer next to each other
-        ranked = np.take_along_axis(answer, order, axis=2)
-        first = np.ones(answer.shape, dtype=bool)
-        first[:, :, 1:] = ranked[:, :, 1:] != ranked[:, :, :-1]
-        together = np.add.reduceat(np.take_along_axis(bits, order, axis=2).ravel(), np.flatnonzero(first))
-        alike = np.empty(answer.shape, dtype=np.int64)
-        np.put_along_axis(alike, order, together[np.cumsum(first).reshape(first.shape) - 1], axis=2)
-        return _Codes(answer, alike)
+    def steps(self, states: States, left: int) -> Steps:
+        """The results of every act that is answered, with ``left`` turns left, at least 2, in states of one context."""
+        n, size = self.width, states.size
+        claims = np.flatnonzero(np.tile(np.arange(n) < self.splits[states.context[0]], 2))
+        paid = np.full((size, 2 * n + self.rejects), -np.inf)
+        parts = [(np.arange(size), claims, self._answers(states, claims, claims % n, left - 1))]
+        for own in np.unique(states.own) if self.rejects else ():  # a refusal leaves the seat's own claim as it is
+            rows = np.flatnonzero(states.own == own)
+            steps = self._answers(states.rows(rows), np.array([2 * n + 1 + own]), np.array([own]), left - 1)
+            parts.append((rows, np.array([2 * n]), steps))
+        origins = []
+        for rows, acts, steps in parts:
+            paid[rows[:, None], acts] = steps.paid
+            row, act = np.divmod(steps.origin, len(acts))
+            origins.append(rows[row] * paid.shape[1] + acts[act])
+        return Steps(paid, np.concatenate(origins), np.concatenate([steps.following for _, _, steps in parts]))
 
-    def _after_answer(self, states: States, codes: _Codes, own: Index, left: int) -> Steps:
-        """The partner's answers on its turn, ``left`` turns left to it; ``own[S, A]`` is the seat's claim by then."""
-        n, answer = self.width, codes.answer
-        possible = self._possible(states)[:, None]  # [S, 1, K]
-        last = left == 1
-        claimed, offer = own < n, answer < 2 * n
-        safe = np.minimum(own, n - 1)
-        worth = np.take_along_axis(self.points[states.context], safe, axis=1) * claimed  # [S, A]
-        left_over = np.take_along_axis(self.rest[states.context], safe, axis=1)
-        # After END the partner's claim is its earlier one, on the last turn its answer.
-        stops = answer == 2 * n + 2
-        if last and self.rejects:
-            stops |= answer == 2 * n + 1
-        deal = (answer == 2 * n) | (stops & (claimed & (states.claim[:, None] == left_over))[:, :, None])
-        if last:
-            deal |= offer & (answer % n == left_over[:, :, None]) & claimed[:, :, None]
-        weights = self.contexts.weights[states.context][:, None] * possible
-        paid = worth * (deal * weights).sum(axis=2)
-        if last:
+    def add_end_points(self, worth: Doubles, states: States, left: int) -> None:
+        """Add the points of the partner's END to ``worth[S, A]``: a deal where the claim is the rest of the partner's.
+
+        A refusal on the last turn of the game is an END too.
+        """
+        n, context = self.width, int(states.context[0])
+        codes = self.replies.codes(left - 1)[self.contexts.types[context]]
+        stops = (codes == 2 * n + 2) | ((codes == 2 * n + 1) & self.rejects & (left == 2))
+        rows = np.flatnonzero(states.claim < n)
+        if not stops.any() or not len(rows):
+            return
+        some = states.rows(rows)
+        mine, weights = self.rest[context, some.claim], self.weights(some)
+        for act in (mine, mine + n):
+            worth[rows, act] += self.points[context, mine] * (weights * stops[:, act].T).sum(axis=1)
+        if self.rejects:
+            likely = (weights * stops[:, 2 * n + 1 + some.own].T).sum(axis=1)
+            worth[rows, 2 * n] += self.points[context, mine] * likely * (some.own == mine)
+
+    def _answers(self, states: States, queries: Index, own: Index, left: int) -> Steps:
+        """The partner's answers with ``left`` turns left to it, except END; ``own[Q]`` is the seat's claim by then."""
+        n, context = self.width, int(states.context[0])
+        answer = self.replies.codes(left)[self.contexts.types[context]][:, queries]  # [K, Q]
+        offer, safe = answer < 2 * n, np.minimum(own, n - 1)
+        deal = answer == 2 * n
+        if left == 1:
+            deal |= offer & (answer % n == self.rest[context, safe]) & (own < n)
+        paid = (self.weights(states) @ deal) * self.points[context, safe] * (own < n)
+        if left == 1:
             return Steps(paid, *(np.zeros((2, 0), dtype=np.int64)))
         goes_on = offer | (answer == 2 * n + 1) if self.rejects else offer
-        # One following state for each answer, found at the first type that gives it.
-        before = states.fits[:, None] & (self._bits - 1)  # [S, K] the possible types that come earlier
-        row, act, kind = np.nonzero(possible.astype(bool) & goes_on & ((codes.alike & before[:, None]) == 0))
-        code = answer[row, act, kind].astype(np.int64)
-        offered = code < 2 * n
-        following = States(
+        query, kind = np.nonzero(goes_on.T & (self.contexts.weights[context] > 0))
+        group, of_group = np.unique(query * (2 * n + 2) + answer[kind, query], return_inverse=True)
+        fits = np.zeros(len(group), dtype=np.int64)
+        np.add.at(fits, of_group, self._bits[kind])
+        query, code = np.divmod(group, 2 * n + 2)
+        following = states.fits[:, None] & fits
+        row, place = np.nonzero(following)
+        offered = code[place] < 2 * n
+        after = States(
             states.context[row],
-            codes.alike[row, act, kind] & states.fits[row],
-            np.where(offered, code % n, states.claim[row]),
+            following[row, place],
+            np.where(offered, code[place] % n, states.claim[row]),
             offered,
-            own[row, act] if self.rejects else np.full(len(row), n),
+            own[query[place]] if self.rejects else np.full(len(row), n),
         )
-        return Steps(paid, row * own.shape[1] + act, self.pack(following))
-
-    def _possible(self, states: States) -> Index:
-        """Whether each type is possible, ``[S, K]``, 0 or 1."""
-        return (states.fits[:, None] & self._bits) >> np.arange(len(self._bits))
-
-
-class _Codes(NamedTuple):
-    """Answers ``[C, H, K]`` or, chosen for states, ``[S, A, K]``."""
-
-    answer: NDArray[np.int16]  # in the numbering of :mod:`dond_marl.yardsticks.replies`
-    alike: NDArray[np.int64]  # the types that give the same answer, as bits
+        return Steps(paid, row * len(queries) + query[place], self.pack(after))
 
 
 class Level(NamedTuple):
-    """States of one turn, by number."""
+    """States of one turn and context, by number."""
 
     numbers: NDArray[np.int64]  # [S] ascending
     values: Doubles  # [S] points of ten, times the prior probability of the state's types
-    act: NDArray[np.int16]  # [S] the best act, in the numbering of :mod:`dond_marl.yardsticks.replies`
+    act: Index  # [S] the best act, in the numbering of :mod:`dond_marl.yardsticks.replies`
+
+
+_NO_STATES = Level(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
 
 
 class Solver:
-    """Solves requested states and all that can follow them, each once."""
+    """Solves requested states and all that can follow them, each once, context by context."""
 
     def __init__(self, moves: Moves) -> None:
         self.moves = moves
-        self._levels: dict[int, Level] = {}  # by turns left
+        self._levels: dict[tuple[int, int], Level] = {}  # by context and turns left
 
     def solve(self, numbers: NDArray[np.int64], left: int) -> Level:
-        """The solved states of the turn with ``left`` turns left, every one of ``numbers`` among them."""
-        numbers = np.unique(numbers)
-        known = self._levels.get(left)
-        missing = numbers if known is None else numbers[~_contains(known, numbers)]
-        if known is None or len(missing):
-            level = self._solve(missing, left)
-            if known is not None:
-                order = np.argsort(np.concatenate([known.numbers, level.numbers]))
-                level = Level(
-                    *(np.concatenate([getattr(known, name), getattr(level, name)])[order] for name in Level._fields)
-                )
-            self._levels[left] = level
-        return self._levels[left]
+        """The states ``numbers[R]`` of the turn with ``left`` turns left, in their order."""
+        values, act = np.empty(len(numbers)), np.empty(len(numbers), dtype=np.int64)
+        for context, rows in self._by_context(numbers):
+            level = self._solve_level(context, numbers[rows], left)
+            values[rows], act[rows] = level.values, level.act
+        return Level(numbers, values, act)
 
     def values(self, seat: int) -> Doubles:
         """The value of the best response in each context before the first act, ``[C]`` points of ten."""
-        opening = self.moves.opening(seat)
-        values = opening.paid[:, 0].copy()
-        if len(opening.following):
-            first = self.solve(opening.following, self.moves.replies.rules.max_turns - seat)
-            values += np.bincount(opening.origin, first.values[_places(first, opening.following)], len(values))
+        moves, values = self.moves, np.zeros(self.moves.contexts.size)
+        left = moves.replies.rules.max_turns - seat
+        for context in range(len(values)):
+            opening = moves.opening(context, seat)
+            values[context] = opening.paid[0, 0] + self._solve_level(context, opening.following, left).values.sum()
         return values
 
     def act_values(self, numbers: NDArray[np.int64], left: int) -> Doubles:
@@ -247,33 +231,54 @@ class Solver:
         ``[S, A]`` points of ten times the states' probability: PROPOSE of each split, INSIST of each, and where a
         refusal ends nothing, that. Minus infinity for illegal claims.
         """
-        return np.concatenate(
-            [self._worth(steps, left) for _, steps in self.moves.steps(self.moves.unpack(numbers), left)]
-        )
+        worth = np.empty((len(numbers), 2 * self.moves.width + self.moves.rejects))
+        for context, rows in self._by_context(numbers):
+            worth[rows] = self._act_values(context, self.moves.unpack(numbers[rows]), left)
+        return worth
 
-    def _worth(self, steps: Steps, left: int) -> Doubles:
-        """The values of the acts of ``steps``, the best response being played from the seat's next turn on."""
-        if not len(steps.following):
-            return steps.paid
-        following = self.solve(steps.following, left - 2)
-        reached = following.values[_places(following, steps.following)]
-        return steps.paid + np.bincount(steps.origin, reached, steps.paid.size).reshape(steps.paid.shape)
+    def _by_context(self, numbers: NDArray[np.int64]) -> Iterator[tuple[int, Index]]:
+        contexts = self.moves.unpack(numbers).context
+        for context in np.unique(contexts).tolist():
+            yield context, np.flatnonzero(contexts == context)
 
-    def _solve(self, numbers: NDArray[np.int64], left: int) -> Level:
-        """Expectimax: the values of states, given those of the seat's next turn, which are solved block by block."""
+    def _solve_level(self, context: int, numbers: NDArray[np.int64], left: int) -> Level:
+        """The states ``numbers[R]`` of one context, in their order."""
+        known, requested = self._levels.get((context, left), _NO_STATES), np.unique(numbers)
+        new = np.setdiff1d(requested, known.numbers, assume_unique=True)
+        if len(new):
+            both = [np.concatenate(pair) for pair in zip(known, self._solve(context, new, left), strict=True)]
+            order = np.argsort(both[0])
+            known = self._levels[context, left] = Level(*(column[order] for column in both))
+        place = np.searchsorted(known.numbers, numbers)
+        return Level(numbers, known.values[place], known.act[place])
+
+    def _solve(self, context: int, numbers: NDArray[np.int64], left: int) -> Level:
+        """Expectimax: the values of states, given those of the seat's next turn."""
         moves, n = self.moves, self.moves.width
         states = moves.unpack(numbers)
         values, act = _ending_values(moves, states, left)
-        for block, steps in moves.steps(states, left) if left > 1 else ():
-            worth = self._worth(steps, left)
-            best = worth.max(axis=1)
-            claims = moves.points[states.context[block]]
-            taste = np.hstack([claims, claims, np.full((len(claims), worth.shape[1] - 2 * n), -1.0)])
-            chosen = np.where(worth >= best[:, None] - SAME, taste, -2.0).argmax(axis=1)
-            better = best > values[block] + SAME
-            values[block] = np.where(better, best, values[block])
-            act[block] = np.where(better, np.where(chosen < 2 * n, chosen, 2 * n + 1), act[block])
-        return Level(numbers, values, act.astype(np.int16))
+        if left == 1:
+            return Level(numbers, values, act)
+        worth = self._act_values(context, states, left)
+        best = worth.max(axis=1)
+        claims = moves.points[context]
+        taste = np.concatenate([claims, claims, np.full(worth.shape[1] - 2 * n, -1.0)])
+        chosen = np.where(worth >= best[:, None] - SAME, taste, -2.0).argmax(axis=1)
+        better = best > values + SAME
+        act = np.where(better, np.where(chosen < 2 * n, chosen, 2 * n + 1), act)
+        return Level(numbers, np.where(better, best, values), act)
+
+    def _act_values(self, context: int, states: States, left: int) -> Doubles:
+        """As :meth:`act_values`, in states of one context."""
+        moves = self.moves
+        key = moves.pack(states) if moves.rejects else states.fits
+        _, first, which = np.unique(key, return_index=True, return_inverse=True)
+        steps = moves.steps(states.rows(first), left)
+        reached = self._solve_level(context, steps.following, left - 2).values if len(steps.following) else None
+        worth = steps.paid + np.bincount(steps.origin, reached, steps.paid.size).reshape(steps.paid.shape)
+        worth = worth[which]
+        moves.add_end_points(worth, states, left)
+        return worth
 
 
 def best_response_value(
@@ -313,20 +318,9 @@ def _ending_values(moves: Moves, states: States, left: int) -> tuple[Doubles, In
     n = moves.width
     claimed = states.claim < n
     mine = moves.rest[states.context, np.minimum(states.claim, n - 1)]
-    worth = moves.points[states.context, mine] * moves.weight(states) * claimed
+    worth = moves.points[states.context, mine] * moves.weights(states).sum(axis=1) * claimed
     act = np.where(states.offered, 2 * n, 2 * n + 2)
     if left == 1:  # claiming what the partner leaves is a deal too
         return worth, np.where(claimed & ~states.offered, mine, act)
     selected = claimed & (states.own == mine)
     return worth * (states.offered | selected), act
-
-
-def _contains(level: Level, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    places = np.minimum(np.searchsorted(level.numbers, numbers), max(len(level.numbers) - 1, 0))
-    return level.numbers[places] == numbers if len(level.numbers) else np.zeros(len(numbers), bool)
-
-
-def _places(level: Level, numbers: NDArray[np.int64]) -> Index:
-    places = np.searchsorted(level.numbers, numbers)
-    assert (level.numbers[places] == numbers).all()
-    return places

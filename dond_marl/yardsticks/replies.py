@@ -22,7 +22,7 @@ from dond_marl.seats import NO_ACT_YET, Bools, Decisions, Doubles, Int8s, Partne
 from dond_marl.splits import action_count, action_index, grid_size
 from dond_marl.yardsticks.contexts import Index, Views, splits_of
 
-BLOCK = 1 << 17  # rows that a partner is queried for in one call
+BLOCK = 1 << 14  # rows that a partner is queried for in one call
 PROBABLE_BLOCK = 1 << 13  # the same where each row has hundreds of probabilities
 
 
