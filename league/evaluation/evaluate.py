@@ -29,10 +29,9 @@ from league.evaluation.outcomes import (
     Outcomes,
     figures,
     join_seats,
-    outcomes_at,
+    outcomes_of_concepts,
     points_ratio,
     select_games,
-    split_marks,
 )
 from league.tasks.answers import Answers
 from partners.catalogue import scripted
@@ -241,15 +240,12 @@ def _candidates(name: str, player: Partner, partner: Partner, reply: ResponsePai
 
 def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -> tuple[PlayerLine, ...]:
     """A line for each solution of bargaining theory: the outcomes if every game ended there."""
-    solutions = solve(scenarios)
-    known, last = split_marks(solutions), ultimatum_seat(rules)
+    solutions, last = solve(scenarios), ultimatum_seat(rules)
     concepts = {NASH: solutions.nash, FAIR: solutions.egalitarian, LARGEST: solutions.utilitarian}
     if last is not None:
         concepts[LAST] = solutions.ultimatum[last]
-    return tuple(
-        line_of(name, (outcomes_at(at, solutions, known, 0), outcomes_at(at, solutions, known, 1)), confidence)
-        for name, at in concepts.items()
-    )
+    outcomes = outcomes_of_concepts(solutions, concepts)
+    return tuple(line_of(name, seats, confidence) for name, seats in outcomes.items())
 
 
 def human_figures(line: HumanLine) -> dict[str, Figures]:

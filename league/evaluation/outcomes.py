@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -74,36 +75,37 @@ class Figures(NamedTuple):
     turns: Estimate  # per game
 
 
-UNITS = {
-    "points": "points of ten per game",
-    "points_agreed": "points of ten per deal",
-    "left": "points of ten per game",
-    "left_agreed": "points of ten per deal",
-    "joint": "points of ten per game",
-    "joint_agreed": "points of ten per deal",
-    "deals": "share of games",
-    "pareto": "share of deals",
-    "welfare": "share of the largest joint points, no deal 0",
-    "nash": "share of the largest product of points, no deal 0",
-    "product": "square points of ten per game",
-    "egalitarian": "share of the largest smaller share, no deal 0",
-    "smaller": "points of ten per game",
-    "gap": "points of ten per deal",
-    "envy_free": "share of deals",
-    "hits_nash": "share of deals",
-    "hits_max_min": "share of deals",
-    "hits_utilitarian": "share of deals",
-    "turns": "acts of both seats per game",
+FIGURES = {  # by figure: the field of Outcomes that is averaged, or their joint points, and the unit of the mean
+    "points": ("own", "points of ten per game"),
+    "points_agreed": ("own", "points of ten per deal"),
+    "left": ("left", "points of ten per game"),
+    "left_agreed": ("left", "points of ten per deal"),
+    "joint": ("joint", "points of ten per game"),
+    "joint_agreed": ("joint", "points of ten per deal"),
+    "deals": ("deal", "share of games"),
+    "pareto": ("pareto", "share of deals"),
+    "welfare": ("welfare", "share of the largest joint points, no deal 0"),
+    "nash": ("nash", "share of the largest product of points, no deal 0"),
+    "product": ("product", "square points of ten per game"),
+    "egalitarian": ("egalitarian", "share of the largest smaller share, no deal 0"),
+    "smaller": ("smaller", "points of ten per game"),
+    "gap": ("gap", "points of ten per deal"),
+    "envy_free": ("envy_free", "share of deals"),
+    "hits_nash": ("hits_nash", "share of deals"),
+    "hits_max_min": ("hits_max_min", "share of deals"),
+    "hits_utilitarian": ("hits_utilitarian", "share of deals"),
+    "turns": ("turns", "acts of both seats per game"),
 }
+UNITS = {figure: unit for figure, (_, unit) in FIGURES.items()}
 
 
 def outcomes_of(games: Games, seat: int) -> Outcomes:
     """The outcomes of the player in ``seat``. Raises :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`."""
-    return outcomes_from(efficiency_of(games), seat, games.turns.astype(np.float64))
+    return outcomes_from(efficiency_of(games), seat)._replace(turns=games.turns.astype(np.float64))
 
 
-def outcomes_from(reached: Efficiency, seat: int, turns: Doubles | None = None) -> Outcomes:
-    """The same from the efficiency of games, which does not hold their ``turns[N]``."""
+def outcomes_from(reached: Efficiency, seat: int) -> Outcomes:
+    """The same from the efficiency of games, without their turns."""
     own, left = reached.points[:, seat], reached.points[:, 1 - seat]
     return Outcomes(
         groups=reached.groups,
@@ -121,58 +123,45 @@ def outcomes_from(reached: Efficiency, seat: int, turns: Doubles | None = None) 
         hits_nash=reached.hits_nash.astype(np.float64),
         hits_max_min=(reached.egalitarian == 1).astype(np.float64),  # a ratio of equal whole numbers is exactly 1
         hits_utilitarian=reached.hits_utilitarian.astype(np.float64),
-        turns=np.full(reached.size, np.nan) if turns is None else turns,
+        turns=np.full(reached.size, np.nan),
     )
 
 
-class Marks(NamedTuple):
-    """Properties of each split of N scenarios, ``[N, K]``: rows of the grid of :mod:`dond_marl.yardsticks.solve`."""
-
-    gap: Doubles  # points of ten between the two shares
-    envy_free: Bools
-    max_min: Bools  # the largest smaller share
-
-
-def split_marks(solutions: Solutions) -> Marks:
-    """The marks of every split; ``K`` is the grid's size."""
+def outcomes_of_concepts(solutions: Solutions, concepts: Mapping[str, Concept]) -> dict[str, tuple[Outcomes, Outcomes]]:
+    """By name the outcomes of both seats if every game ended at a split of the concept, all of them equally often."""
     scenarios = solutions.scenarios
     scores, splits = split_scores(scenarios, solutions.max_count)
     wholes = scenarios.pool_values.T[:, :, None].astype(np.int64)
     first, second = scores * (TEN / np.maximum(wholes, 1))
-    return Marks(
-        gap=np.abs(first - second),
-        envy_free=splits & (2 * scores >= wholes).all(axis=0),
-        max_min=splits & (measures(scores, wholes).smaller == solutions.best.smaller[:, None]),
-    )
-
-
-def outcomes_at(concept: Concept, solutions: Solutions, known: Marks, seat: int) -> Outcomes:
-    """The outcomes of ``seat`` if every game ended at a split of the concept, all of its splits equally often."""
-    number = concept.splits.sum(axis=1)
-
-    def mean(values: Doubles | Bools) -> Doubles:
-        means: Doubles = np.einsum("nk,nk->n", values.astype(np.float64), concept.splits) / np.maximum(number, 1)
-        return means
-
-    own, left = concept.point[:, seat], concept.point[:, 1 - seat]
-    return Outcomes(
-        groups=scenario_groups(solutions.scenarios),
-        deal=number > 0,
-        own=own,
-        left=left,
-        smaller=concept.smaller,
-        product=concept.product,
-        gap=mean(known.gap),
-        welfare=_ratio(own + left, solutions.joint),
-        nash=_ratio(concept.product, solutions.product),
-        egalitarian=_ratio(concept.smaller, solutions.smaller),
-        pareto=mean(solutions.pareto.splits),
-        envy_free=mean(known.envy_free),
-        hits_nash=mean(solutions.nash.splits),
-        hits_max_min=mean(known.max_min),
-        hits_utilitarian=mean(solutions.utilitarian.splits),
-        turns=np.full(solutions.size, np.nan),
-    )
+    by_split = {  # [N, K]: a property of each split, a row of the grid of dond_marl.yardsticks.solve
+        "gap": np.abs(first - second),
+        "pareto": solutions.pareto.splits,
+        "envy_free": splits & (2 * scores >= wholes).all(axis=0),
+        "hits_nash": solutions.nash.splits,
+        "hits_max_min": splits & (measures(scores, wholes).smaller == solutions.best.smaller[:, None]),
+        "hits_utilitarian": solutions.utilitarian.splits,
+    }
+    groups, found = scenario_groups(scenarios), {}
+    for name, at in concepts.items():
+        number = at.splits.sum(axis=1)
+        opens = Outcomes(
+            groups=groups,
+            deal=number > 0,
+            own=at.point[:, 0],
+            left=at.point[:, 1],
+            smaller=at.smaller,
+            product=at.product,
+            welfare=_ratio(at.point.sum(axis=1), solutions.joint),
+            nash=_ratio(at.product, solutions.product),
+            egalitarian=_ratio(at.smaller, solutions.smaller),
+            turns=np.full(solutions.size, np.nan),
+            **{
+                measure: np.einsum("nk,nk->n", values.astype(np.float64), at.splits) / np.maximum(number, 1)
+                for measure, values in by_split.items()
+            },
+        )
+        found[name] = opens, opens._replace(own=opens.left, left=opens.own)
+    return found
 
 
 def select_games(outcomes: Outcomes, counted: Bools) -> Outcomes:
@@ -188,35 +177,16 @@ def join_seats(seats: tuple[Outcomes, Outcomes]) -> Outcomes:
 
 def figures(outcomes: Outcomes, confidence: float) -> Figures:
     """The means of outcomes, every game weighing the same."""
-    groups, deal, joint = outcomes.groups, outcomes.deal, outcomes.own + outcomes.left
+    measures_of_games = {**outcomes._asdict(), "joint": outcomes.own + outcomes.left}
 
-    def mean(values: Doubles | Bools, among: Bools | bool = True) -> Estimate:
-        return mean_over_scenarios(values, groups, confidence, among & ~np.isnan(values))
+    def estimate(measure: str, unit: str) -> Estimate:
+        values = measures_of_games[measure]
+        among = ~np.isnan(values) & (outcomes.deal if unit.endswith(("deal", "deals")) else True)
+        if unit.startswith("share"):
+            return rate(*sums_by_group(values, outcomes.groups, among), confidence)
+        return mean_over_scenarios(values, outcomes.groups, confidence, among)
 
-    def rated(values: Doubles | Bools, among: Bools | bool = True) -> Estimate:
-        return rate(*sums_by_group(values, groups, among & ~np.isnan(values)), confidence)
-
-    return Figures(
-        points=mean(outcomes.own),
-        points_agreed=mean(outcomes.own, deal),
-        left=mean(outcomes.left),
-        left_agreed=mean(outcomes.left, deal),
-        joint=mean(joint),
-        joint_agreed=mean(joint, deal),
-        deals=rated(deal),
-        pareto=rated(outcomes.pareto, deal),
-        welfare=rated(outcomes.welfare),
-        nash=rated(outcomes.nash),
-        egalitarian=rated(outcomes.egalitarian),
-        smaller=mean(outcomes.smaller),
-        product=mean(outcomes.product),
-        gap=mean(outcomes.gap, deal),
-        envy_free=rated(outcomes.envy_free, deal),
-        hits_nash=rated(outcomes.hits_nash, deal),
-        hits_max_min=rated(outcomes.hits_max_min, deal),
-        hits_utilitarian=rated(outcomes.hits_utilitarian, deal),
-        turns=mean(outcomes.turns),
-    )
+    return Figures(**{figure: estimate(*terms) for figure, terms in FIGURES.items()})
 
 
 def points_ratio(own: Outcomes, of: Outcomes, confidence: float) -> Estimate:
