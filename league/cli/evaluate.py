@@ -42,7 +42,14 @@ from league.cli.shell import (
 from league.display.evaluation import diagnosis_section, final_in_short, print_evaluation, print_final, print_probe
 from league.display.plane import check_drawable, draw
 from league.display.tables import print_in_short, print_section
-from league.evaluation.as_json import final_document, final_rows, refused_document, write_pair, write_pair_table
+from league.evaluation.as_json import (
+    final_document,
+    final_rows,
+    pair_document,
+    pair_rows,
+    probe_document,
+    refused_document,
+)
 from league.evaluation.evaluate import human_figures
 from league.evaluation.matches import UnreachedError
 from league.run import MOST_SAMPLE, Pair, check_pair, evaluate_league
@@ -112,15 +119,16 @@ def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[
         ).evaluation
     print_in_short(console, final_in_short(final))
     print_final(console, final)
+    document = final_document(final)
     if options["json"] is not None:
-        write_json(options["json"], final_document(final))
+        write_json(options["json"], document)
     if options["csv"] is not None:
-        write_csv(options["csv"], final_rows(final))
+        write_csv(options["csv"], final_rows(document))
 
 
 def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> None:
     """Evaluate step by step; every finished step is printed and written before the next."""
-    human, json, gains = stored_human_line(), options["json"], None
+    human, json = stored_human_line(), options["json"]
     if options["diagnose"] and expensive_to_query(pair.player.traits):
         print_line(f"--diagnose plays the games once more: {options['member']} gets about twice as many queries")
     try:
@@ -133,10 +141,11 @@ def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> Non
     print_evaluation(console, evaluation, human, details=options["details"])
     if not options["details"]:
         print_line("--details prints every figure: fairness, efficiency, and the same of people and of the best splits")
+    document = pair_document(evaluation, human)
     if json is not None:
-        write_pair(json, evaluation, human)
+        write_json(json, document)
     if options["csv"] is not None:
-        write_pair_table(options["csv"], evaluation, human)
+        write_csv(options["csv"], pair_rows(document))
     if options["plot"] is not None:
         draw(options["plot"], evaluation, human_figures(human))
     if options["probe"]:
@@ -144,10 +153,12 @@ def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> Non
             gains = pair.probe()
         print_probe(console, gains)
         if json is not None:
-            write_pair(json, evaluation, human, gains)
+            document["probe"] = probe_document(gains)
+            write_json(json, document)
     if options["diagnose"] or options["beliefs"]:
         with console.status("") as status:
             diagnosis = pair.diagnose(evaluation, beliefs=options["beliefs"], report=status.update)
         print_section(console, diagnosis_section(diagnosis))
         if json is not None:
-            write_pair(json, evaluation, human, gains, diagnosis)
+            document["diagnosis"] = diagnosis.document()
+            write_json(json, document)

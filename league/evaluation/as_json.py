@@ -1,8 +1,10 @@
-"""The files of an evaluation: every figure as JSON and, a row each, as CSV; an unknown number is ``null`` or empty."""
+"""The files of an evaluation: every figure as JSON and, a row each, as CSV; an unknown number is ``null`` or empty.
+
+The rows of a CSV file are read from the JSON document.
+"""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -10,24 +12,24 @@ from typing import Any
 
 from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.game import SEATS
-from dond_marl.records.files import write_atomically
 from dond_marl.statistics import Estimate
-from league.evaluation.diagnosis import Diagnosis
 from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, PlayerLine, human_figures, mean_of_seats
 from league.evaluation.exploitability import Probe
 from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation
 from league.evaluation.matches import UnreachedError
-from league.evaluation.outcomes import UNITS, Figures, score_pairs
+from league.evaluation.outcomes import UNITS, score_pairs
 from league.standings.as_csv import finite_or_none, format_digits, interval_json, write_csv, write_json
 
 FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"
 SHARES = ("mean", "of_partners", "exact", "worst_tenth")  # of the references, in a final evaluation
 PLAYED = ("points", "left", "deals", "welfare", "nash", "egalitarian", "pareto", "turns")  # figures of a final one
+Document = dict[str, Any]
 
 
-def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None = None) -> dict[str, Any]:
-    """The evaluation of a pair, with its probe if there is one, as plain JSON values."""
+def pair_document(evaluation: Evaluation, human: HumanLine) -> Document:
+    """The evaluation of a pair as plain JSON values."""
     values, rules, source = evaluation.values, evaluation.rules, evaluation.source
+    lines = {**{line.name: line.figures for line in evaluation.lines}, HUMANS: human_figures(human)}
     return {
         "member": evaluation.member,
         "against": evaluation.against,
@@ -39,26 +41,29 @@ def pair_document(evaluation: Evaluation, human: HumanLine, probed: Probe | None
         "answers": {name: answers.document() for name, answers in evaluation.answers.items()},
         "units": UNITS,
         "figures": {
-            name: {view: {key: _counted(e) for key, e in of[view]._asdict().items()} for view in VIEWS}
-            for name, of in _with_humans(evaluation, human).items()
+            name: {view: _estimates_json(figures[view]._asdict()) for view in VIEWS} for name, figures in lines.items()
         },
         "best_response_value": None
         if values is None
         else {view: value._asdict() for view, value in zip(VIEWS, (mean_of_seats(values), *values), strict=True)},
-        "shares_of_own_points": {
-            name: {view: _counted(estimate) for view, estimate in shares.items()}
-            for name, shares in evaluation.shares.items()
-        },
+        "shares_of_own_points": {name: _estimates_json(shares) for name, shares in evaluation.shares.items()},
         "landed": {  # own points, the partner's, games
             seat: [[*place, number] for place, number in zip(*(a.tolist() for a in score_pairs(outcomes)), strict=True)]
             for seat, outcomes in zip(SEATS, evaluation.played.seats, strict=True)
         },
         "humans": {"source": human.source, "sides": human.perspectives},
-        **({} if probed is None else {"probe": _probe(probed)}),
     }
 
 
-def _probe(probed: Probe) -> dict[str, Any]:
+def _estimates_json(estimates: Mapping[str, Estimate]) -> Document:
+    found = {}
+    for key, (mean, n, low, high) in estimates.items():
+        found[key] = {"mean": finite_or_none(mean), "n": n, "low": finite_or_none(low), "high": finite_or_none(high)}
+    return found
+
+
+def probe_document(probed: Probe) -> Document:
+    """A probe as plain JSON values."""
     informed, compared = probed.informed, probed.compared
     return {
         "value_of_a_response": [[value.low, value.high] for value in probed.hidden],
@@ -85,48 +90,30 @@ def _probe(probed: Probe) -> dict[str, Any]:
     }
 
 
-def write_pair(
-    path: Path,
-    evaluation: Evaluation,
-    human: HumanLine,
-    probed: Probe | None = None,
-    diagnosed: Diagnosis | None = None,
-) -> None:
-    """:func:`pair_document` as a JSON file, with a diagnosis of the member if there is one."""
-    document = pair_document(evaluation, human, probed)
-    if diagnosed is not None:
-        document["diagnosis"] = diagnosed.document()
-    text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
-    write_atomically(path, text + "\n")
-
-
-def refused_document(member: str, against: str, error: UnreachedError) -> dict[str, Any]:
+def refused_document(member: str, against: str, error: UnreachedError) -> Document:
     """The document of a refused evaluation: the reason, and the answer counts of both players."""
     answers = {name: own.document() for name, own in error.answers.items()}
     return {"member": member, "against": against, "refused": str(error), "answers": answers, "figures": None}
 
 
-def write_pair_table(path: Path, evaluation: Evaluation, human: HumanLine) -> None:
-    """Every figure of a pair as CSV."""
-    rows = [["who", "view", "figure", "mean", "low", "high", "n"]]
-    for name, of in _with_humans(evaluation, human).items():
-        for view in VIEWS:
-            rows += [[name, view, key, *_bounds(e), str(e.n)] for key, e in of[view]._asdict().items()]
-    for name, shares in evaluation.shares.items():
-        rows += [[evaluation.member, view, f"share of {name}", *_bounds(e), str(e.n)] for view, e in shares.items()]
-    values = evaluation.values
-    for view, value in zip(VIEWS, (mean_of_seats(values), *values) if values else (), strict=False):
-        mean = value.low if value.exact else math.nan
-        rows.append([BEST, view, "value", *format_digits(mean, value.low, value.high), "0"])
-    for name, answers in evaluation.answers.items():
-        counts = {"asked": answers.decisions, "answered": answers.own_decisions, **answers.by_cause()}
+def pair_rows(document: Document) -> Iterator[list[str]]:
+    """Every figure of :func:`pair_document` as rows of CSV, the header first."""
+    yield ["who", "view", "figure", "mean", "low", "high", "n"]
+    for name, views in document["figures"].items():
+        for view, figures in views.items():
+            yield from ([name, view, figure, *_counted_digits(each)] for figure, each in figures.items())
+    for name, shares in document["shares_of_own_points"].items():
+        yield from ([document["member"], view, f"share of {name}", *_counted_digits(e)] for view, e in shares.items())
+    for view, value in (document["best_response_value"] or {}).items():
+        yield [BEST, view, "value", *_range_digits(value["low"], value["high"], exact=value["exact"]), "0"]
+    for name, answers in document["answers"].items():
+        counts = {"asked": answers["asked"], "answered": answers["answered"], **answers["causes"]}
         for key, number in counts.items():
-            rows.append([name, BOTH, f"decisions, {key}", str(number), "", "", str(answers.decisions)])
-        rows.append([name, BOTH, "games left out", str(answers.left_out), "", "", str(answers.games)])
-    write_csv(path, rows)
+            yield [name, BOTH, f"decisions, {key}", str(number), "", "", str(answers["asked"])]
+        yield [name, BOTH, "games left out", str(answers["games_left_out"]), "", "", str(answers["games"])]
 
 
-def final_document(final: FinalEvaluation) -> dict[str, Any]:
+def final_document(final: FinalEvaluation) -> Document:
     """The final evaluation as plain JSON values."""
     return {
         "scenarios": {"source": final.source.label, "number": final.scenarios.size, "sha256": final.source.digest()},
@@ -139,14 +126,14 @@ def final_document(final: FinalEvaluation) -> dict[str, Any]:
     }
 
 
-def write_final_files(directory: Path, final: FinalEvaluation) -> list[str]:
-    """``evaluation.json`` and ``evaluation.csv`` in a run's folder; their names."""
-    write_json(directory / FINAL_FILE, final_document(final))
-    write_csv(directory / FINAL_TABLE, final_rows(final))
-    return [FINAL_FILE, FINAL_TABLE]
+def write_final_files(directory: Path, final: FinalEvaluation) -> None:
+    """``evaluation.json`` and ``evaluation.csv`` in a run's folder."""
+    document = final_document(final)
+    write_json(directory / FINAL_FILE, document)
+    write_csv(directory / FINAL_TABLE, final_rows(document))
 
 
-def _member(member: MemberEvaluation) -> dict[str, Any]:
+def _member(member: MemberEvaluation) -> Document:
     near = member.proximity
     worst = near.worst()
     return {
@@ -197,73 +184,66 @@ def _member(member: MemberEvaluation) -> dict[str, Any]:
     }
 
 
-def _line(line: PlayerLine) -> dict[str, Any]:
-    return {view: {name: _bounded(getattr(line.figures[view], name)) for name in PLAYED} for view in VIEWS}
+def _line(line: PlayerLine) -> Document:
+    return {view: {name: _interval(getattr(line.figures[view], name)) for name in PLAYED} for view in VIEWS}
 
 
-def _by_seat(estimates: Iterable[Estimate]) -> dict[str, Any]:
-    return {seat: _bounded(estimate) for seat, estimate in zip(SEATS, estimates, strict=True)}
+def _by_seat(estimates: Iterable[Estimate]) -> Document:
+    return {seat: _interval(estimate) for seat, estimate in zip(SEATS, estimates, strict=True)}
 
 
-def _bounded(estimate: Estimate) -> dict[str, float | None]:
+def _interval(estimate: Estimate) -> Document:
     return interval_json(estimate.mean, estimate.low, estimate.high)
 
 
-def _counted(estimate: Estimate) -> dict[str, float | None]:
-    mean, n, low, high = estimate
-    return {"mean": finite_or_none(mean), "n": n, "low": finite_or_none(low), "high": finite_or_none(high)}
-
-
-def _bounds(estimate: Estimate) -> list[str]:
-    return format_digits(estimate.mean, estimate.low, estimate.high)
-
-
-def _with_humans(evaluation: Evaluation, human: HumanLine) -> dict[str, Mapping[str, Figures]]:
-    return {**{line.name: line.figures for line in evaluation.lines}, HUMANS: human_figures(human)}
-
-
-def final_rows(final: FinalEvaluation) -> Iterator[list[str]]:
-    """Every figure of the final evaluation as rows of CSV, the header first."""
+def final_rows(document: Document) -> Iterator[list[str]]:
+    """Every figure of :func:`final_document` as rows of CSV, the header first."""
     yield ["member", "against", "figure", "seat", "value", "low", "high"]
-    for member in final.members:
-        name, near = member.member, member.proximity
+    for name, member in document["members"].items():
         for share in SHARES:
-            yield [name, "", f"proximity, {share.replace('_', ' ')}", "", *format_digits(*getattr(near, share))]
-        for figure, rated in (("agreement", member.agreement), ("welfare", member.welfare)):
-            yield [name, "", figure, "", *format_digits(*rated)]
-        for place, matchup in enumerate(member.matchups):
-            for number, seat in enumerate(SEATS):
-                yield [name, matchup.opponent, "share", seat, *format_digits(*near.cells.entry(place, number))]
-                mark = matchup.marks[number]
-                mean = float(mark.points.mean())
-                bounds = (mean, mean, mean) if mark.kind == EXACT else (math.nan, math.nan, mean)
-                yield [name, matchup.opponent, "reference's points", seat, *format_digits(*bounds)]
-                if matchup.known is not None:
-                    most = matchup.known[number].points
-                    yield [
-                        name,
-                        matchup.opponent,
-                        f"best known: {matchup.known[number].player}",
-                        seat,
-                        *format_digits(most, most, most),
-                    ]
-            for view in VIEWS:
-                yield from _figures(name, matchup.opponent, view, matchup.played.figures[view])
-        for view in VIEWS:
-            yield from _figures(name, name, view, member.self_play.figures[view])
-        for each in member.exploiters:
-            for seat, gain, drop in zip(SEATS, each.gain, each.drop, strict=True):
-                yield [name, each.exploiter, "gain", seat, *_bounds(gain)]
-                yield [name, each.exploiter, "victim drop", seat, *_bounds(drop)]
-        for seat, exploited in zip(SEATS, member.exploitability or (), strict=False):
-            low, high = format_digits(*exploited.gain)
-            yield [name, "best response", "gain", seat, low if low == high else "", low, high]
-        for part, pair in () if member.split_gains is None else member.split_gains._asdict().items():
-            for seat, bounds in zip(SEATS, pair, strict=True):
-                low, high = format_digits(*bounds)
-                yield [name, "best response", f"gain, {part}", seat, low if low == high else "", low, high]
+            yield [name, "", f"proximity, {share.replace('_', ' ')}", "", *_digits(member["proximity"][share])]
+        yield [name, "", "agreement", "", *_digits(member["agreement"])]
+        yield [name, "", "welfare", "", *_digits(member["welfare_efficiency"])]
+        for opponent, matchup in member["against"].items():
+            for seat in SEATS:
+                yield [name, opponent, "share", seat, *_digits(matchup["share"][seat])]
+                mark, known = matchup["reference"][seat], matchup["best_known"]
+                low = mark["points"] if mark["kind"] == EXACT else None
+                yield [name, opponent, "reference's points", seat, *_format(low, low, mark["points"])]
+                if known is not None:
+                    most = known[seat]["points"]
+                    yield [name, opponent, f"best known: {known[seat]['who']}", seat, *_format(most, most, most)]
+            yield from _played_rows(name, opponent, matchup["played"])
+        yield from _played_rows(name, name, member["self_play"])
+        for exploiter, taken in member["exploiters"].items():
+            for seat in SEATS:
+                yield [name, exploiter, "gain", seat, *_digits(taken["gain"][seat])]
+                yield [name, exploiter, "victim drop", seat, *_digits(taken["victim_drop"][seat])]
+        gains = {"gain": member["exploitability"] or {}}
+        gains |= {f"gain, {part}": seats for part, seats in (member["exploitability_parted"] or {}).items()}
+        for figure, seats in gains.items():
+            yield from ([name, "best response", figure, seat, *_range_digits(**each)] for seat, each in seats.items())
 
 
-def _figures(member: str, against: str, view: str, figures: Figures) -> Iterator[list[str]]:
-    for name in PLAYED:
-        yield [member, against, name, "" if view == BOTH else view, *_bounds(getattr(figures, name))]
+def _played_rows(member: str, against: str, played: Document) -> Iterator[list[str]]:
+    for view, figures in played.items():
+        seat = "" if view == BOTH else view
+        yield from ([member, against, figure, seat, *_digits(each)] for figure, each in figures.items())
+
+
+def _digits(interval: Document) -> list[str]:
+    return _format(interval["value"], interval["low"], interval["high"])
+
+
+def _counted_digits(estimate: Document) -> list[str]:
+    return [*_format(estimate["mean"], estimate["low"], estimate["high"]), str(estimate["n"])]
+
+
+def _range_digits(low: float, high: float, exact: bool = False) -> list[str]:
+    """A value that is known within bounds: its middle column is empty unless they are equal."""
+    digits = format_digits(low, high)
+    return [digits[0] if exact or digits[0] == digits[1] else "", *digits]
+
+
+def _format(*values: float | None) -> list[str]:
+    return format_digits(*(math.nan if value is None else value for value in values))
