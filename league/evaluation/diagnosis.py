@@ -14,25 +14,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dond_marl.batch import Games
 from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Turns, worth
+from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, worth
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
 from partners.llm.budget import list_price
 from partners.llm.cache import uncached_client
-from partners.llm.client import Client
 from partners.llm.diagnosis import ActValues, StatedBeliefs, belief_client, elicit_beliefs
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
 
 _AGAIN = 1  # index of the second copy's noise
 _BINS = 5  # of a calibration
-
-
 _KEYS = {"queried": "asked", "stated": "said"}  # of the JSON document, where they differ from the fields
 
 
@@ -77,94 +75,13 @@ class Diagnosis(NamedTuple):
         return made
 
 
-class _BeliefQueries:
-    """The stated beliefs of a language model, turn by turn; none where the exact posterior is not known."""
+class _OwnTurns(NamedTuple):
+    """One turn of the diagnosed player in all games of one seat that got so far."""
 
-    def __init__(self, player: Partner, partner: Partner) -> None:
-        self.partner, self.note = partner, ""
-        self.stated, self.groups = list[StatedBeliefs](), list[Rows]()
-        self.client: Client | None = None
-        if isinstance(player, LLMPartner):
-            self.client = belief_client(player)
-        else:
-            self.note = "only language models state beliefs"
-
-    def query(self, turns: Turns, partner_values: Int8s, groups: Rows) -> None:
-        """Query the model, from the second turn of each seat on; ``groups`` are those of the rows' scenarios."""
-        if self.client is None or turns.turns_taken < 2:
-            return
-        try:
-            self.stated.append(elicit_beliefs(self.client, self.partner, turns, partner_values))
-        except NotComputable as why:
-            self.close()
-            self.client, self.note = None, f"the partner's values have no exact posterior, so none was elicited: {why}"
-            self.stated.clear()
-        else:
-            self.groups.append(groups)
-
-    def close(self) -> None:
-        """Close the connection that was opened for the queries."""
-        client = None if self.client is None else uncached_client(self.client)
-        if isinstance(client, RemoteClient):
-            client.close()
-
-
-class _Regrets:
-    """The regrets of a player's acts, by game and by kind of act; none where act values are not known."""
-
-    def __init__(self, partner: Partner, scenarios: Scenarios, rules: Rules, prior: str) -> None:
-        self.scenarios, self.note = scenarios, ""
-        self.by_game = np.zeros((2, scenarios.size))  # by seat
-        self.by_act: dict[str, list[float]] = {}
-        self.values: ActValues | None = None
-        try:
-            self.values = ActValues(partner, rules, prior)
-        except NotComputable as why:
-            self._give_up(why)
-
-    def add(self, seat: int, turns: Turns, decisions: Decisions, rows: Rows) -> None:
-        """Add the regret of each act of the games ``rows`` to its game and to its kind."""
-        if self.values is None:
-            return
-        history, claims = turns.history.act, turns.history.oA
-        try:
-            for place, row in enumerate(rows.tolist()):
-                state = self.values.position(self.scenarios.scenario(row), history[place], claims[place])
-                act, (a, b, c) = Act(int(decisions.act_type[place])), decisions.oA[place].tolist()
-                regret = self.values.regret(state, Action(act, (a, b, c)))
-                self.by_game[seat, row] += regret
-                self.by_act.setdefault(act.name, []).append(regret)
-        except NotComputable as why:
-            self._give_up(why)
-
-    def means(self) -> dict[str, tuple[int, float]]:
-        """The number and the mean regret of each kind of act."""
-        if self.values is None:
-            return {}
-        return {name: (len(regrets), float(np.mean(regrets))) for name, regrets in sorted(self.by_act.items())}
-
-    def _give_up(self, why: NotComputable) -> None:
-        self.values, self.note = None, f"the regret of acts is not known: {why}"
-
-
-class _Offers:
-    """The share of its own whole that each offer of a player keeps, by number of own turns before it."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.by_turn: dict[int, list[Doubles]] = {}  # [K] for each seat, nan without an offer
-
-    def add(self, turns: Turns, decisions: Decisions, rows: Rows) -> None:
-        """Add the offers of the games ``rows``."""
-        kept, offered = np.full(self.size, np.nan), decisions.act_type <= Act.INSIST
-        whole = np.maximum(worth(turns.my_utilities, turns.counts), 1)
-        kept[rows[offered]] = (worth(turns.my_utilities, decisions.oA) / whole)[offered]
-        self.by_turn.setdefault(turns.turns_taken // 2, []).append(kept)
-
-    def means(self, groups: Rows, confidence: float) -> tuple[tuple[int, Estimate], ...]:
-        """The mean share by own turn."""
-        turns = sorted(self.by_turn.items())
-        return tuple((number, _mean_of_known(shares, groups, confidence)) for number, shares in turns)
+    seat: int
+    turns: Turns
+    decisions: Decisions
+    rows: Rows  # numbers of the games' scenarios
 
 
 def diagnose(
@@ -196,34 +113,40 @@ def diagnose(
     """
     player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
     groups, before = scenario_groups(scenarios), _usage_counts(player)
-    report("each act is compared with the best one")
-    regrets, offers = _Regrets(partner, scenarios, rules, source.prior), _Offers(scenarios.size)
-    queries = _BeliefQueries(player, partner) if beliefs else None
 
-    def points_of(witness: Partner, index: tuple[int, ...]) -> Doubles:
-        """The points of ten of ``witness`` in seat ``index[0]``, ``[K]``, and the lengths of its games."""
+    def play(witness: Partner, index: tuple[int, ...]) -> Games:
+        """The games of ``witness`` in seat ``index[0]``."""
         pair = (witness, partner) if index[0] == 0 else (partner, witness)
-        games.append(rollout(pair, scenarios, rules, seed=seed, index=index, prior=source.prior))
-        return points_of_ten(games[-1].scores, scenarios.pool_values)[:, index[0]]
+        return rollout(pair, scenarios, rules, seed=seed, index=index, prior=source.prior)
 
-    games, own = list[Any](), list[Doubles]()
+    def points_of(games: Games, seat: int) -> Doubles:
+        return points_of_ten(games.scores, scenarios.pool_values)[:, seat]
+
+    own, own_turns = list[Doubles](), list[_OwnTurns]()
     for seat in (0, 1):
         witness = Witness(player)
-        own.append(points_of(witness, (seat,)))
+        games = play(witness, (seat,))
+        own.append(points_of(games, seat))
         for turns, decisions in zip(witness.turns, witness.decisions, strict=True):
-            rows = np.flatnonzero(games[-1].turns > turns.turns_taken)
-            offers.add(turns, decisions, rows)
-            regrets.add(seat, turns, decisions, rows)
-            if queries is not None:
-                queries.query(turns, scenarios.utilities[rows, 1 - seat], groups[rows])
+            own_turns.append(_OwnTurns(seat, turns, decisions, np.flatnonzero(games.turns > turns.turns_taken)))
+    report("each act is compared with the best one")
+    notes, by_game, by_act, believed = list[str](), None, dict[str, list[float]](), None
+    try:
+        by_game, by_act = _regrets(own_turns, partner, scenarios, rules, source.prior)
+    except NotComputable as why:
+        notes.append(f"the regret of acts is not known: {why}")
+    if beliefs and not isinstance(player, LLMPartner):
+        notes.append("only language models state beliefs")
+    elif beliefs and isinstance(player, LLMPartner):
+        try:
+            believed = _stated_beliefs(own_turns, player, partner, scenarios, confidence)
+        except NotComputable as why:
+            notes.append(f"the partner's values have no exact posterior, so none was elicited: {why}")
     spent = {name: number - before.get(name, 0) for name, number in _usage_counts(player).items()}
-    if queries is not None:
-        queries.close()
     # The same occupant with other noise is a second copy: it has no memory of games, and both share one budget.
-    again = [points_of(player, (seat, _AGAIN)) for seat in (0, 1)]
+    again = [points_of(play(player, (seat, _AGAIN)), seat) for seat in (0, 1)]
     points = mean_over_scenarios(np.stack(own), groups, confidence)
-    lost = None if regrets.values is None else mean_over_scenarios(regrets.by_game, groups, confidence)
-    stated = queries is not None and bool(queries.stated)
+    lost = None if by_game is None else mean_over_scenarios(by_game, groups, confidence)
     return Diagnosis(
         member=member if isinstance(member, str) else repr(member),
         against=against if isinstance(against, str) else repr(against),
@@ -231,15 +154,62 @@ def diagnose(
         points=points,
         lost=lost,
         share=math.nan if lost is None else points.mean / max(points.mean + lost.mean, 1e-9),
-        by_act=regrets.means(),
-        demanded=offers.means(groups, confidence),
+        by_act={name: (len(regrets), float(np.mean(regrets))) for name, regrets in sorted(by_act.items())},
+        demanded=_demands(own_turns, groups, confidence),
         noise=mean_over_scenarios(np.stack(again) - np.stack(own), groups, confidence),
         answers=_usage_per_game(spent, player, 2 * scenarios.size),
-        believed=_score_stated_beliefs(queries.stated, np.concatenate(queries.groups), confidence)
-        if queries is not None and stated
-        else None,
-        note="; ".join(filter(None, (regrets.note, "" if queries is None else queries.note))),
+        believed=believed,
+        note="; ".join(notes),
     )
+
+
+def _regrets(
+    own_turns: list[_OwnTurns], partner: Partner, scenarios: Scenarios, rules: Rules, prior: str
+) -> tuple[Doubles, dict[str, list[float]]]:
+    """The regrets of all acts: summed by seat and game, ``[2, K]``, and by kind of act. Raises ``NotComputable``."""
+    values, by_game, by_act = ActValues(partner, rules, prior), np.zeros((2, scenarios.size)), dict[str, list[float]]()
+    for seat, turns, decisions, rows in own_turns:
+        for place, row in enumerate(rows.tolist()):
+            state = values.position(scenarios.scenario(row), turns.history.act[place], turns.history.oA[place])
+            act, (a, b, c) = Act(int(decisions.act_type[place])), decisions.oA[place].tolist()
+            regret = values.regret(state, Action(act, (a, b, c)))
+            by_game[seat, row] += regret
+            by_act.setdefault(act.name, []).append(regret)
+    return by_game, by_act
+
+
+def _demands(own_turns: list[_OwnTurns], groups: Rows, confidence: float) -> tuple[tuple[int, Estimate], ...]:
+    """The mean share of its own whole that the player's offers keep, by number of own turns before them."""
+    by_turn: dict[int, list[Doubles]] = {}  # [K] for each seat, nan without an offer
+    for _, turns, decisions, rows in own_turns:
+        kept, offered = np.full(len(groups), np.nan), decisions.act_type <= Act.INSIST
+        whole = np.maximum(worth(turns.my_utilities, turns.counts), 1)
+        kept[rows[offered]] = (worth(turns.my_utilities, decisions.oA) / whole)[offered]
+        by_turn.setdefault(turns.turns_taken // 2, []).append(kept)
+    return tuple((number, _mean_of_known(shares, groups, confidence)) for number, shares in sorted(by_turn.items()))
+
+
+def _stated_beliefs(
+    own_turns: list[_OwnTurns], player: LLMPartner, partner: Partner, scenarios: Scenarios, confidence: float
+) -> StatedBeliefScores | None:
+    """Query a language model from the second turn of each seat on, and score its beliefs; ``None`` without any.
+
+    Raises ``NotComputable`` where the partner's values have no exact posterior.
+    """
+    client, groups = belief_client(player), scenario_groups(scenarios)
+    turns_with_news = [each for each in own_turns if each.turns.turns_taken >= 2]
+    try:
+        stated = [
+            elicit_beliefs(client, partner, turns, scenarios.utilities[rows, 1 - seat])
+            for seat, turns, _, rows in turns_with_news
+        ]
+    finally:
+        connection = uncached_client(client)
+        if isinstance(connection, RemoteClient):
+            connection.close()
+    if not stated:
+        return None
+    return _score_stated_beliefs(stated, groups[np.concatenate([each.rows for each in turns_with_news])], confidence)
 
 
 def _mean_of_known(values: list[Doubles], groups: Rows, confidence: float) -> Estimate:
