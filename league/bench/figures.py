@@ -20,14 +20,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dond_marl.scenarios.sources import PARTS
 from dond_marl.seats import Doubles, Rows
-from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups, worst_tenth_weights
+from dond_marl.statistics import (
+    Estimate,
+    mean_over_scenarios,
+    scenario_groups,
+    two_sided_quantile,
+    worst_tenth_weights,
+)
 from league.bench.protocol import ALL, CONFIDENCE, HEADLINE, SLICES, Field
 from league.bench.results import Row
 from league.evaluation.matches import MEMBER, Repeated
@@ -50,6 +55,7 @@ def _train_programs() -> frozenset[str]:
 
 MEASURES = ("points", "left", "deal", "welfare")
 UNKNOWN = Estimate(math.nan, 0, math.nan, math.nan)
+DIGITS = 6  # of a figure in a line
 Cell = tuple[int, int]  # the partner's number and the member's seat
 
 
@@ -64,42 +70,48 @@ class Figures:
         self._groups = scenario_groups(field.source.table)
         complete = not any(np.isnan(games.points).any() for games in self.games)
         self._noise_alone = field.whole and complete
-        self._cache: dict[tuple[str, int, int, str], tuple[float, float, int]] = {}
+        self._cache: dict[tuple[str, int, int, str], Estimate] = {}
 
-    def mean(self, measure: str, cells: Sequence[Cell], name: str, factors: Sequence[float] | None = None) -> Estimate:
-        """The mean over ``cells`` of each cell's mean of a measure on the slice ``name``, times its factor (1).
+    def mean(self, measure: str, cells: Sequence[Cell], name: str, weights: Sequence[float] | None = None) -> Estimate:
+        """The mean over ``cells`` of each cell's mean of a measure on the slice ``name``, by default of equal weights.
 
         ``nan`` without cells, or where one holds no scenario of the slice. ``n`` counts games.
         """
-        factors = [1.0] * len(cells) if factors is None else list(factors)
         if not cells or not all(self.field.slices[name][seat].any() for _, seat in cells):
             return UNKNOWN
-        if not self._noise_alone:
-            return self._over_scenarios(measure, cells, name, factors)
-        found = [self._cell(measure, *cell, name) for cell in cells]
-        mean = sum(own[0] * factor for own, factor in zip(found, factors, strict=True)) / len(found)
-        variance = sum(own[1] * factor**2 for own, factor in zip(found, factors, strict=True)) / len(found) ** 2
-        margin = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2) * math.sqrt(variance)
-        return Estimate(mean, sum(n for _, _, n in found), mean - margin, mean + margin)
+        weights = [1 / len(cells)] * len(cells) if weights is None else weights
+        if self._noise_alone:
+            return weighted_mean([self._cell(measure, *cell, name) for cell in cells], weights)
+        rows, among = [], []
+        for (partner, seat), weight in zip(cells, weights, strict=True):
+            values = getattr(self.games[partner], measure)[seat]  # [R, N]
+            counted = ~np.isnan(values)
+            times = counted.sum(axis=0)
+            rows.append(len(cells) * weight * np.where(counted, values, 0).sum(axis=0) / np.maximum(times, 1))
+            among.append((times > 0) & self.field.slices[name][seat])
+        return mean_over_scenarios(np.array(rows), self._groups, CONFIDENCE, np.array(among))
 
-    def _cell(self, measure: str, partner: int, seat: int, name: str) -> tuple[float, float, int]:
-        """The mean of one cell, the variance of that mean from noise, and how many games it holds."""
+    def _cell(self, measure: str, partner: int, seat: int, name: str) -> Estimate:
+        """The mean of one cell with the interval of its noise."""
         key = (measure, partner, seat, name)
         if key not in self._cache:
             among = self.field.slices[name][seat]
             values = getattr(self.games[partner], measure)[seat][:, among]
-            self._cache[key] = noisy_mean(values, self._orbit[among])
+            mean, variance, size = noisy_mean(values, self._orbit[among])
+            margin = two_sided_quantile(CONFIDENCE) * math.sqrt(variance)
+            self._cache[key] = Estimate(mean, size, mean - margin, mean + margin)
         return self._cache[key]
 
-    def _over_scenarios(self, measure: str, cells: Sequence[Cell], name: str, factors: Sequence[float]) -> Estimate:
-        rows, among = [], []
-        for (partner, seat), factor in zip(cells, factors, strict=True):
-            values = getattr(self.games[partner], measure)[seat]  # [R, N]
-            counted = ~np.isnan(values)
-            times = counted.sum(axis=0)
-            rows.append(factor * np.where(counted, values, 0).sum(axis=0) / np.maximum(times, 1))
-            among.append((times > 0) & self.field.slices[name][seat])
-        return mean_over_scenarios(np.array(rows), self._groups, CONFIDENCE, np.array(among))
+
+def weighted_mean(estimates: Sequence[Estimate], weights: Sequence[float] | None = None) -> Estimate:
+    """The mean of estimates whose noise is independent, by weights that sum to 1, by default equal ones."""
+    if not estimates:
+        return UNKNOWN
+    weights = [1 / len(estimates)] * len(estimates) if weights is None else weights
+    pairs = list(zip(estimates, weights, strict=True))
+    mean = sum(each.mean * weight for each, weight in pairs)
+    margin = math.hypot(*(each.margin * weight for each, weight in pairs))
+    return Estimate(mean, sum(each.n for each in estimates), mean - margin, mean + margin)
 
 
 def noisy_mean(values: Doubles, orbit: Rows) -> tuple[float, float, int]:
@@ -120,14 +132,12 @@ def noisy_mean(values: Doubles, orbit: Rows) -> tuple[float, float, int]:
     return mean, variance, times * size
 
 
-DIGITS = 6  # of a figure in a line
-
-
 def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
     """The figures of a line: each a value with its interval, ``None`` where it is not known."""
     figures, head = Figures(games, field), field.headline
     cells, partners = figures.cells, figures.partners
     points = {cell: figures.mean("points", [cell], head).mean for cell in cells}
+    worst_tenth = {cell: weight for cell, weight in _weights_of_worst_tenth(points).items() if weight}
     train = [cell for cell in cells if has_train_family(partners[cell[0]])]
     others = [cell for cell in cells if cell not in train]
     worst = min(cells, key=lambda cell: points[cell])
@@ -137,12 +147,8 @@ def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
         "points_by_seat": [_plain(figures.mean("points", [c for c in cells if c[1] == seat], head)) for seat in (0, 1)],
         "points_families_of_train": _plain(figures.mean("points", train, head)),
         "points_other_families": _plain(figures.mean("points", others, head)),
-        "points_worst_tenth": _plain(_worst_tenth(figures, points, head)),
-        "points_worst_cell": {
-            "value": _rounded(points[worst]),
-            "partner": partners[worst[0]],
-            "seat": worst[1],
-        },
+        "points_worst_tenth": _plain(figures.mean("points", list(worst_tenth), head, list(worst_tenth.values()))),
+        "points_worst_cell": {"value": _digits(points[worst]), "partner": partners[worst[0]], "seat": worst[1]},
         "left": _plain(figures.mean("left", cells, head)),
         "deals": _plain(figures.mean("deal", cells, head)),
         "welfare": _plain(figures.mean("welfare", cells, head)),
@@ -150,13 +156,17 @@ def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
     }
 
 
-def _worst_tenth(figures: Figures, scores: Mapping[Cell, float], head: str) -> Estimate:
-    """The mean over the worst tenth of the partners by their scores, mean of both seats."""
-    partners = sorted({partner for partner, _ in scores})
-    weights = worst_tenth_weights([(scores[partner, 0] + scores[partner, 1]) / 2 for partner in partners]).tolist()
-    picked = [(partner, weight) for partner, weight in zip(partners, weights, strict=True) if weight]
-    cells = [(partner, seat) for partner, _ in picked for seat in (0, 1)]
-    return figures.mean("points", cells, head, [len(picked) * weight for _, weight in picked for _ in (0, 1)])
+def _weights_of_worst_tenth(scores: Mapping[tuple[Any, int], float]) -> dict[tuple[Any, int], float]:
+    """The weight of each cell, a partner and a seat, in the mean over the worst tenth of the partners.
+
+    A partner's score is the mean of its seats.
+    """
+    by_partner: dict[Any, list[float]] = {}
+    for (partner, _), score in scores.items():
+        by_partner.setdefault(partner, []).append(score)
+    weights = worst_tenth_weights([sum(own) / len(own) for own in by_partner.values()]).tolist()
+    of_cell = {name: weight / len(by_partner[name]) for name, weight in zip(by_partner, weights, strict=True)}
+    return {cell: of_cell[cell[0]] for cell in scores}
 
 
 def cells_of(games: Mapping[str, Repeated], field: Field) -> list[Row]:
@@ -171,9 +181,9 @@ def cells_of(games: Mapping[str, Repeated], field: Field) -> list[Row]:
                 "partner": partner,
                 "seat": seat,
                 "replicates": games[partner].points.shape[1],
-                "points": {name: _rounded(each.mean) for name, each in by_slice.items()},
-                "margin": {name: _rounded(each.margin) for name, each in by_slice.items() if each.margin > 0},
-                **{name: _rounded(each.mean) for name, each in rest.items()},
+                "points": {name: _digits(each.mean) for name, each in by_slice.items()},
+                "margin": {name: _digits(each.margin) for name, each in by_slice.items() if each.margin > 0},
+                **{name: _digits(each.mean) for name, each in rest.items()},
             }
         )
     return rows
@@ -191,18 +201,12 @@ def answers_of(games: Mapping[str, Repeated]) -> Row:
 
 def _plain(estimate: Estimate) -> Row | None:
     """An estimate as plain values; ``None`` for an unknown one."""
-    if math.isnan(estimate.mean):
-        return None
-    return {
-        "value": _rounded(estimate.mean),
-        "low": _rounded(estimate.low),
-        "high": _rounded(estimate.high),
-        "n": estimate.n,
-    }
+    mean, n, low, high = estimate
+    return None if math.isnan(mean) else {"value": _digits(mean), "low": _digits(low), "high": _digits(high), "n": n}
 
 
-def _rounded(value: float) -> float | None:
-    """A number rounded as in a line; ``None`` for ``nan``."""
+def _digits(value: float) -> float | None:
+    """A number with the digits of a line; ``None`` for ``nan``."""
     return None if math.isnan(value) else round(float(value), DIGITS)
 
 
@@ -258,18 +262,13 @@ def with_families(row: Row) -> Row:
     benchmark, groups = row["benchmark"], {}
     for name, in_train in (("points_families_of_train", True), ("points_other_families", False)):
         cells = [cell for cell in row["cells"] if has_train_family(cell["partner"]) is in_train]
-        groups[name] = _mean_points(cells, benchmark["headline"], alone=benchmark["every_scenario"])
+        points = [_ratio(cell, benchmark["headline"]) for cell in cells]
+        mean = weighted_mean(points)
+        if points and not benchmark["every_scenario"]:
+            margin = sum(each.margin for each in points) / len(points)
+            mean = mean._replace(low=mean.mean - margin, high=mean.mean + margin)
+        groups[name] = _plain(mean)
     return {**row, "figures": {**row["figures"], **groups}}
-
-
-def _mean_points(cells: Sequence[Row], head: str, *, alone: bool) -> Row | None:
-    """The mean over cells of points of ten; ``alone``: the noise of the cells is independent."""
-    if not cells or any(cell["points"][head] is None for cell in cells):
-        return None
-    mean = sum(cell["points"][head] for cell in cells) / len(cells)
-    margins = [cell["margin"].get(head, 0.0) / len(cells) for cell in cells]
-    margin = math.sqrt(sum(each**2 for each in margins)) if alone else sum(margins)
-    return _plain(Estimate(mean, len(cells), mean - margin, mean + margin))
 
 
 def _with_reference(cell: Row) -> Row:
@@ -277,7 +276,7 @@ def _with_reference(cell: Row) -> Row:
     own, seat = _references_to(cell["partner"]), cell["seat"]
     if own is None:
         return rest
-    values = {name: _rounded(own.values[name][seat]) for name in cell["points"]}
+    values = {name: _digits(own.values[name][seat]) for name in cell["points"]}
     return {**rest, "reference": values, "reference_exact": own.exact[seat]}
 
 
@@ -285,13 +284,17 @@ def _share_figures(cells: Sequence[Row], head: str) -> Row:
     """Means over cells of points over reference: all cells that have one, the exact ones alone, the worst."""
 
     def mean(fits: Callable[[Row], bool] = lambda _: True, name: str = head) -> Row | None:
-        return _plain(_mean_share([cell for cell in cells if _reference_points(cell, name) and fits(cell)], name))
+        return _plain(
+            weighted_mean([_share(cell, name) for cell in cells if _reference_points(cell, name) and fits(cell)])
+        )
 
     def of_train(cell: Row) -> bool:
         return has_train_family(cell["partner"])
 
     some = [cell for cell in cells if _reference_points(cell, head)]
-    worst = min(some, key=lambda cell: _cell_share(cell, head), default=None)
+    shares = {(cell["partner"], cell["seat"]): _share(cell, head) for cell in some}
+    worst = min(shares, key=lambda cell: shares[cell].mean, default=None)
+    weights = _weights_of_worst_tenth({cell: share.mean for cell, share in shares.items()}) if shares else {}
     return {
         "share": mean(),
         "share_exact": mean(lambda cell: bool(cell["reference_exact"])),
@@ -299,43 +302,22 @@ def _share_figures(cells: Sequence[Row], head: str) -> Row:
         "share_by_seat": [mean(lambda cell, seat=seat: bool(cell["seat"] == seat)) for seat in (0, 1)],  # type: ignore[misc]
         "share_families_of_train": mean(of_train),
         "share_other_families": mean(lambda cell: not of_train(cell)),
-        "share_worst_tenth": _plain(_worst_tenth_share(some, head)),
-        "share_worst_cell": worst
-        and {"value": _rounded(_cell_share(worst, head)), "partner": worst["partner"], "seat": worst["seat"]},
+        "share_worst_tenth": _plain(weighted_mean(list(shares.values()), list(weights.values()))),
+        "share_worst_cell": worst and {"value": _digits(shares[worst].mean), "partner": worst[0], "seat": worst[1]},
         "cells_with_reference": len(some),
         "cells_with_exact_reference": sum(cell["reference_exact"] for cell in some),
     }
 
 
-def _worst_tenth_share(cells: Sequence[Row], head: str) -> Estimate:
-    """The mean over the worst tenth of the partners by their share, mean of the seats that have a reference."""
-    seats: dict[str, list[Row]] = {}
-    for cell in cells:
-        seats.setdefault(cell["partner"], []).append(cell)
-    if not seats:
-        return _mean_share([], head)
-    per_partner = [sum(_cell_share(cell, head) for cell in own) / len(own) for own in seats.values()]
-    weights = worst_tenth_weights(per_partner).tolist()
-    pairs = [(cell, weight / len(own)) for own, weight in zip(seats.values(), weights, strict=True) for cell in own]
-    return _mean_share([cell for cell, _ in pairs], head, [weight for _, weight in pairs])
+def _ratio(cell: Row, name: str, reference: float = 1.0) -> Estimate:
+    """The points of a cell over ``reference``, with the interval of its noise; ``nan`` where they are not known."""
+    points = cell["points"][name]
+    mean, margin = (math.nan if points is None else points) / reference, cell["margin"].get(name, 0.0) / reference
+    return Estimate(mean, 1, mean - margin, mean + margin)
 
 
-def _mean_share(cells: Sequence[Row], name: str, weights: Sequence[float] | None = None) -> Estimate:
-    """The mean of shares, by default of equal weights, with the independent noise of the cells."""
-    if not cells:
-        return UNKNOWN
-    factors = [1 / len(cells)] * len(cells) if weights is None else weights
-    mean = sum(weight * _cell_share(cell, name) for cell, weight in zip(cells, factors, strict=True))
-    margins = [
-        weight * cell["margin"].get(name, 0.0) / _reference_points(cell, name)
-        for cell, weight in zip(cells, factors, strict=True)
-    ]
-    margin = math.sqrt(sum(each**2 for each in margins))
-    return Estimate(mean, len(cells), mean - margin, mean + margin)
-
-
-def _cell_share(cell: Row, name: str) -> float:
-    return float(cell["points"][name]) / _reference_points(cell, name)
+def _share(cell: Row, name: str) -> Estimate:
+    return _ratio(cell, name, _reference_points(cell, name))
 
 
 def _reference_points(cell: Row, name: str) -> float:
