@@ -8,7 +8,7 @@ figure, whose interval holds the noise of its games alone: it does not say what 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from dond_marl import statistics
 from dond_marl.errors import InputError
 from dond_marl.seats import Doubles
 from dond_marl.statistics import Estimate
-from league.bench.figures import with_families, with_shares
+from league.bench.figures import UNKNOWN, with_families, with_shares
 from league.bench.results import Row
 from league.tables.blocks import Cell, Figure, Report, Section, Table, TableRow, Unit, align_columns, number_cell
 from partners.rosters import ROSTERS
@@ -27,6 +27,17 @@ THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # shares of the reference, of the 
 POINTS_AT = (2.0, 4.0, 5.0, 6.0, 7.0, 8.0)  # the same in points of ten, where no reference is known
 SHOWN: dict[str, float] = {"points": 0.01, "share": 0.001, "ratio": 0.001}  # the last digit, by unit
 TITLE = "Leaderboard"
+COLUMNS: dict[str, tuple[str, Unit]] = {  # heading of the main table: the figure and its unit
+    "points": ("points", "points"),
+    "share of reference": ("share", "share"),
+    "of exact ones": ("share_exact", "share"),
+    "worst tenth": ("points_worst_tenth", "points"),
+    "worst tenth, share": ("share_worst_tenth", "share"),
+    "worst cell": ("points_worst_cell", "points"),
+    "deals": ("deals", "share"),
+    "welfare": ("welfare", "share"),
+    "left to partner": ("left", "points"),
+}
 WHAT = {"points": "Points of ten", "share": "Share of the reference"}
 
 
@@ -35,10 +46,6 @@ class Arm(NamedTuple):
 
     name: str
     rows: tuple[Row, ...]
-
-    def values(self, figure: Callable[[Row], float]) -> Doubles:
-        """One number per seed, ``[n]``."""
-        return np.array([figure(row) for row in self.rows], dtype=np.float64)
 
     def scores(self, shares: bool = False) -> Doubles:
         """Points of ten by seed, partner and seat, ``[n, W, 2]``, on the headline's scenarios; or their shares."""
@@ -72,7 +79,9 @@ def arms_by_protocol(rows: Sequence[Row]) -> list[tuple[dict[str, Any], list[Arm
         results = list(found[key].values())
         names = dict.fromkeys(row["submission"]["name"] for row in results)
         arms = [Arm(name, tuple(row for row in results if row["submission"]["name"] == name)) for name in names]
-        groups.append((results[0]["benchmark"], sorted(arms, key=lambda arm: -_order(arm))))
+        groups.append(
+            (results[0]["benchmark"], sorted(arms, key=lambda arm: -_over_seeds(arm, "points").estimate.mean))
+        )
     return groups
 
 
@@ -87,19 +96,15 @@ def leaderboard(rows: Sequence[Row], over: str | None = None) -> Report:
         names = sorted({row["submission"]["name"] for row in rows})
         raise InputError(f"no arm is called {over!r}; there are {', '.join(names) or 'none'}")
     summary = f"{len(rows)} results of `dond bench`" if rows else "No results yet"
-    return Report(TITLE, summary, statistics_confidence(rows), tuple(sections))
-
-
-def statistics_confidence(rows: Sequence[Row]) -> float:
-    """The level of all intervals."""
-    return float(rows[0]["benchmark"]["confidence"]) if rows else 0.95
+    confidence = float(rows[0]["benchmark"]["confidence"]) if rows else 0.95
+    return Report(TITLE, summary, confidence, tuple(sections))
 
 
 def section_of(benchmark: dict[str, Any], arms: Sequence[Arm], over: str | None = None) -> Section:
     """The tables of one protocol."""
     blocks = [_main(benchmark, arms), *_parts(arms), *_profile(arms)]
     if over is not None:
-        blocks += _compared(arms, over)
+        blocks += _comparison(arms, over)
     return Section(f"bench-{benchmark['roster']}", title_of(benchmark), tuple(notes_of(benchmark, arms)), tuple(blocks))
 
 
@@ -156,48 +161,44 @@ def _replicates(arms: Sequence[Arm]) -> str:
     return "once" if times == [1] else f"{' or '.join(map(str, times))} times"
 
 
-def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> Table:
-    rows: list[dict[str, Cell]] = []
-    for arm in arms:
-        rows.append(
-            {
-                "seeds": number_cell(len(arm.rows), "count"),
-                "points": _over(arm, "points"),
-                "share of reference": _over(arm, "share", "share"),
-                "of exact ones": _over(arm, "share_exact", "share"),
-                "worst tenth": _over(arm, "points_worst_tenth"),
-                "worst tenth, share": _over(arm, "share_worst_tenth", "share"),
-                "worst cell": _over(arm, "points_worst_cell"),
-                "deals": _over(arm, "deals", "share"),
-                "welfare": _over(arm, "welfare", "share"),
-                "left to partner": _over(arm, "left"),
-            }
-        )
+def _table_of_arms(caption: str, arms: Sequence[Arm], rows: Sequence[dict[str, Cell]]) -> Table:
     heads, lines = align_columns(rows, [arm.name for arm in arms])
-    return Table(f"Arms, best first ({benchmark['headline']})", heads, lines, "arm")
+    return Table(caption, heads, lines, "arm")
+
+
+def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> Table:
+    rows: list[dict[str, Cell]] = [
+        {
+            "seeds": number_cell(len(arm.rows), "count"),
+            **{head: _over_seeds(arm, figure, unit) for head, (figure, unit) in COLUMNS.items()},
+        }
+        for arm in arms
+    ]
+    return _table_of_arms(f"Arms, best first ({benchmark['headline']})", arms, rows)
 
 
 def _parts(arms: Sequence[Arm]) -> list[Table]:
     """Points, and shares where a reference is known, by what training held of a scenario and of a partner."""
-    tables = []
     units: tuple[Unit, ...] = ("points", "share")
-    for unit_name in units:
-        rows = [_by_part(arm, unit_name, unit_name) for arm in arms]
-        heads, lines = align_columns(rows, [arm.name for arm in arms])
-        if heads:
-            tables.append(Table(f"{WHAT[unit_name]} by what training held", heads, lines, "arm"))
-    return tables
+    tables = [
+        _table_of_arms(f"{WHAT[unit]} by what training held", arms, [_by_part(arm, unit) for arm in arms])
+        for unit in units
+    ]
+    return [table for table in tables if table.heads]
 
 
-def _by_part(arm: Arm, unit_name: str, unit: Unit) -> dict[str, Cell]:
-    row: dict[str, Cell] = {}
-    for name in arm.rows[0]["figures"].get(f"{unit_name}_by_part", {}):
-        row[name] = _over(arm, f"{unit_name}_by_part", unit, name)
-    row["as seat_0"] = _over(arm, f"{unit_name}_by_seat", unit, 0)
-    row["as seat_1"] = _over(arm, f"{unit_name}_by_seat", unit, 1)
-    row["families of train"] = _over(arm, f"{unit_name}_families_of_train", unit)
-    row["other families"] = _over(arm, f"{unit_name}_other_families", unit)
-    return row
+def _by_part(arm: Arm, unit: Unit) -> dict[str, Cell]:
+    parts = {
+        name: _over_seeds(arm, f"{unit}_by_part", unit, name)
+        for name in arm.rows[0]["figures"].get(f"{unit}_by_part", {})
+    }
+    return {
+        **parts,
+        "as seat_0": _over_seeds(arm, f"{unit}_by_seat", unit, 0),
+        "as seat_1": _over_seeds(arm, f"{unit}_by_seat", unit, 1),
+        "families of train": _over_seeds(arm, f"{unit}_families_of_train", unit),
+        "other families": _over_seeds(arm, f"{unit}_other_families", unit),
+    }
 
 
 def _profile(arms: Sequence[Arm]) -> list[Table]:
@@ -212,77 +213,51 @@ def _profile(arms: Sequence[Arm]) -> list[Table]:
         profile = statistics.performance_profile(arm.scores(shares), at)
         lines.append(TableRow(arm.name, tuple(_figure(each, "share") for each in profile.above)))
     heads = tuple(f"above {t:.0%}" if shares else f"above {t:g}" for t in at)
-    unit_name = "share of the reference" if shares else "points of ten"
-    return [
-        Table(
-            f"Performance profile: how many seeds, partners and seats have a {unit_name} above",
-            heads,
-            tuple(lines),
-            "arm",
-        )
-    ]
+    measure = "share of the reference" if shares else "points of ten"
+    caption = f"Performance profile: how many seeds, partners and seats have a {measure} above"
+    return [Table(caption, heads, tuple(lines), "arm")]
 
 
-def _compared(arms: Sequence[Arm], over: str) -> list[Table]:
+def _comparison(arms: Sequence[Arm], over: str) -> list[Table]:
     """Every other arm against one, with Holm's correction."""
     named = {arm.name: arm.scores() for arm in arms}
     if over not in named or len(named) < 2:
         return []
-    lines = []
-    for name, comparison in statistics.compare_arms(named, over).items():
-        lines.append(
-            TableRow(
-                name,
-                (
-                    _figure(comparison.difference, "points"),
-                    _figure(comparison.improvement, "share"),
-                    number_cell(comparison.p, "ratio"),
-                    number_cell(comparison.adjusted, "ratio"),
-                ),
-            )
+    lines = [
+        TableRow(
+            name,
+            (
+                _figure(comparison.difference, "points"),
+                _figure(comparison.improvement, "share"),
+                number_cell(comparison.p, "ratio"),
+                number_cell(comparison.adjusted, "ratio"),
+            ),
         )
-    heads = ("more points", "chance of more", "p", "p, Holm")
-    return [Table(f"Against the arm {over}", heads, tuple(lines), "arm")]
+        for name, comparison in statistics.compare_arms(named, over).items()
+    ]
+    return [Table(f"Against the arm {over}", ("more points", "chance of more", "p", "p, Holm"), tuple(lines), "arm")]
 
 
-def _over(arm: Arm, figure: str, unit: Unit = "points", key: Any = None) -> Figure:
-    """A figure of an arm over its seeds, or of its only run."""
-    if len(arm.rows) == 1:
-        return _figure_of(_picked(arm.rows[0], figure, key), unit)
-    values = arm.values(lambda row: _value(_picked(row, figure, key)))
-    if np.isnan(values).any():
-        return Figure(Estimate(math.nan, 0, math.nan, math.nan), unit)
-    return _figure(statistics.iqm_over_seeds(values), unit)
+def _over_seeds(arm: Arm, figure: str, unit: Unit = "points", key: Any = None) -> Figure:
+    """A figure of an arm over its seeds, or of its only run; ``key``: the part or the seat of a figure with several.
 
-
-def _picked(row: Row, figure: str, key: Any) -> Any:
-    found = row["figures"].get(figure)
-    if key is None or found is None:
-        return found
-    return found[key] if isinstance(found, list) else found.get(key)
-
-
-def _value(figure: Any) -> float:
-    return math.nan if figure is None or figure["value"] is None else float(figure["value"])
-
-
-def _figure_of(figure: Any, unit: Unit) -> Figure:
-    """Of a single run; no interval where it is narrower than the last digit that is shown."""
-    value = _value(figure)
-    low, high = (math.nan if figure is None else figure.get(end, math.nan) for end in ("low", "high"))
+    The interval of a single run is left out where it is narrower than the last digit that is shown.
+    """
+    found = [row["figures"].get(figure) for row in arm.rows]
+    if key is not None:
+        found = [each and (each[key] if isinstance(each, list) else each.get(key)) for each in found]
+    values = [math.nan if each is None or each["value"] is None else float(each["value"]) for each in found]
+    if len(values) > 1:
+        return _figure(UNKNOWN if np.isnan(values).any() else statistics.iqm_over_seeds(values), unit)
+    low, high = ((found[0] or {}).get(end) for end in ("low", "high"))
     if low is None or high is None or high - low < SHOWN[unit]:
         low = high = math.nan
-    return Figure(Estimate(value, 0, low, high), unit)
+    return Figure(Estimate(values[0], 0, low, high), unit)
 
 
 def _figure(estimate: Estimate, unit: Unit) -> Figure:
     """A cell without its number of seeds, which has a column of its own."""
     return Figure(estimate._replace(n=0), unit)
-
-
-def _order(arm: Arm) -> float:
-    """The sort key of arms: points of ten."""
-    return _over(arm, "points").estimate.mean
 
 
 def summary_sentences(row: Row) -> list[str]:
