@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard, TypeVar
 
@@ -192,29 +192,26 @@ def provenance_of(spec: Spec) -> OccupantProvenance:
     if declared is not None:
         return declared(given)
     signature = inspect.signature(factory).parameters
-    filled = {name: given.get(name, parameter.default) for name, parameter in signature.items()} | given
-    parts: list[OccupantProvenance] = []
+    inside = {name: [provenance_of(part) for part in parts] for name, parts in _inside(factory, given).items()}
     written: dict[str, Any] = {}
-    for name, value in filled.items():
+    for name, value in ({name: parameter.default for name, parameter in signature.items()} | given).items():
         default = signature[name].default if name in signature else None
-        if name in signature and _takes_occupants(signature[name]) and value is not None:
-            inside = [provenance_of(part) for part in _occupants(value)]
-            parts += inside
-            written[name] = [part.identity for part in inside] if _are_several(value) else inside[0].identity
+        if name in inside:
+            names = [part.identity for part in inside[name]]
+            written[name] = names if _is_list_of_occupants(value) else names[0]
         elif isinstance(value, WRITTEN) and name not in WITHOUT_EFFECT:
             written[name] = _file(value) if name == "path" else match_default_type(value, default)
-    own = UNKNOWN_PAST if _is_foreign(factory) else NO_PAST if parts else _of_program(spec)
-    return OccupantProvenance(spec_name({"kind": kind, **written}), own.add_opponents(parts))
+    own = UNKNOWN_PAST if _is_foreign(factory) else NO_PAST if inside else _of_program(spec)
+    others = [part for parts in inside.values() for part in parts]
+    return OccupantProvenance(spec_name({"kind": kind, **written}), own.add_opponents(others))
 
 
 def provenance_without_files(spec: Spec) -> OccupantProvenance:
     """The provenance of an occupant of an old run: unknown if the spec names files, which may have changed since."""
     kind, _ = parse_spec(spec)
-    return (
-        provenance_of(spec)
-        if kind in catalogue() and not _reads_weights(spec)
-        else OccupantProvenance(spec_name(spec), UNKNOWN_PAST)
-    )
+    if kind not in catalogue() or _reads_weights(spec):
+        return OccupantProvenance(spec_name(spec), UNKNOWN_PAST)
+    return provenance_of(spec)
 
 
 def refuse_test_roster(past: Ancestry, learner: str = "the learner", test: Iterable[Spec] | None = None) -> None:
@@ -225,7 +222,7 @@ def refuse_test_roster(past: Ancestry, learner: str = "the learner", test: Itera
     found = roster_test_members(past, test)
     if not found:
         return
-    paths = [" <- ".join([learner, *map(label, past.path(each)[:-1]), _in_full(each)]) for each in found]
+    paths = [" <- ".join([learner, *map(label, past.path(each)[:-1]), _name(each, short=False)]) for each in found]
     listed = "; ".join(f"{path}, which is in the roster test" for path in paths[:3])
     more = f"; and {len(paths) - 3} more" if len(paths) > 3 else ""
     raise ProvenanceError(f"{listed}{more}. {HOW_TO_GO_ON}")
@@ -282,16 +279,18 @@ def programs(spec: Spec) -> frozenset[str]:
     factory = catalogue().get(kind)
     if factory is None or kind in NETWORKS or hasattr(factory, DECLARED):
         return frozenset({kind})
-    found = {_program(factory) if isinstance(factory, type) else kind}
-    for name, parameter in inspect.signature(factory).parameters.items():
-        value = given.get(name, parameter.default)
-        if _takes_occupants(parameter) and value is not None and value is not parameter.empty:
-            found |= {program for part in _occupants(value) for program in programs(part)}
-    return frozenset(found)
+    own = _program(factory) if isinstance(factory, type) else kind
+    parts = [part for several in _inside(factory, given).values() for part in several]
+    return frozenset({own}).union(*map(programs, parts))
 
 
 def label(identity: str) -> str:
     """A short name for messages: ``expert``, ``mixture``, ``checkpoint 3fa2c4d5e6f7``, ``linear(exponent=2.0)``."""
+    return _name(identity, short=True)
+
+
+def _name(identity: str, *, short: bool) -> str:
+    """An identity without parameters at their defaults; a network, and if ``short`` one with others inside, by kind."""
     try:
         kind, parameters = parse_spec(identity)
     except OccupantNameError:
@@ -299,23 +298,12 @@ def label(identity: str) -> str:
     if "sha256" in parameters:
         sha256 = str(parameters["sha256"])
         return "expert" if sha256 == _shipped() else f"{kind} {sha256[:12]}"
-    if kind == "learner":
+    if short and kind == "learner":
         return str(parameters.get("name"))
     factory = catalogue().get(kind)
     signature = {} if factory is None else inspect.signature(factory).parameters
-    return kind if hasattr(factory, DECLARED) or any(map(_takes_occupants, signature.values())) else _in_full(identity)
-
-
-def _in_full(identity: str) -> str:
-    """An identity without parameters at their defaults; a network by its label."""
-    try:
-        kind, parameters = parse_spec(identity)
-    except OccupantNameError:
-        return identity
-    if "sha256" in parameters:
-        return label(identity)
-    factory = catalogue().get(kind)
-    signature = {} if factory is None else inspect.signature(factory).parameters
+    if short and (hasattr(factory, DECLARED) or any(map(_takes_occupants, signature.values()))):
+        return kind
     usual = {name: parameter.default for name, parameter in signature.items()}
     return spec_name({"kind": kind, **{name: value for name, value in parameters.items() if value != usual.get(name)}})
 
@@ -352,11 +340,25 @@ def _is_foreign(factory: object) -> bool:
 
 def _reads_weights(spec: Spec) -> bool:
     """Whether a spec, or one inside it, names weights or a model in files."""
-    kind, given = parse_spec(spec)
-    signature = inspect.signature(check_spec(spec)).parameters
-    inside = [part for name, value in given.items() if name in signature and _takes_occupants(signature[name])
-              for part in _occupants(value)]  # fmt: skip
-    return kind in NETWORKS or hasattr(catalogue()[kind], DECLARED) or any(map(_reads_weights, inside))
+    (kind, given), factory = parse_spec(spec), check_spec(spec)
+    named = {name: value for name, value in given.items() if value is not None}
+    parts = [part for name, several in _inside(factory, named).items() if name in named for part in several]
+    return kind in NETWORKS or hasattr(factory, DECLARED) or any(map(_reads_weights, parts))
+
+
+def _inside(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, list[Spec]]:
+    """The occupants that the parameters ``given`` to a factory, and its defaults, name; ``zoo`` is the roster train."""
+    found: dict[str, list[Spec]] = {}
+    for name, parameter in inspect.signature(factory).parameters.items():
+        value = given.get(name, parameter.default)
+        if _takes_occupants(parameter) and value is not None and value is not parameter.empty:
+            if isinstance(value, list | tuple):
+                found[name] = list(value)
+            else:
+                found[name] = (
+                    list(roster(TRAIN if value == "zoo" else value)) if _is_list_of_occupants(value) else [value]
+                )
+    return found
 
 
 def _takes_occupants(parameter: inspect.Parameter) -> bool:
@@ -365,18 +367,8 @@ def _takes_occupants(parameter: inspect.Parameter) -> bool:
     return "Spec" in written or "Partner" in written
 
 
-def _are_several(value: object) -> bool:
+def _is_list_of_occupants(value: object) -> bool:
     return isinstance(value, list | tuple) or value == "zoo" or value in ROSTERS
-
-
-def _occupants(value: Any) -> Iterator[Spec]:
-    """The occupants that a parameter's value names; ``zoo`` is the roster train."""
-    if value == "zoo" or value in ROSTERS:
-        yield from roster(TRAIN if value == "zoo" else value)
-    elif isinstance(value, list | tuple):
-        yield from value
-    else:
-        yield value
 
 
 def _file(value: object) -> object:
