@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -24,7 +23,7 @@ from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.solve import solve
 from league.display.evaluation import print_evaluation
 from league.display.plane import draw, frontier
-from league.evaluation.as_json import pair_document, write_pair, write_pair_table
+from league.evaluation.as_json import pair_document, pair_rows
 from league.evaluation.evaluate import (
     BEST,
     BOTH,
@@ -251,31 +250,24 @@ def test_human_figures_are_by_speaker():
     assert math.isnan(people[BOTH].welfare.mean)
 
 
-def test_json_and_csv_hold_every_figure(small, tmp_path):
-    human = stored_human_line()
-    write_pair(tmp_path / "e.json", small, human)
-    write_pair_table(tmp_path / "e.csv", small, human)
-    told = json.loads((tmp_path / "e.json").read_text())
-    assert told == json.loads(json.dumps(pair_document(small, human)))
-    with (tmp_path / "e.csv").open(newline="") as file:
-        rows = {(row["who"], row["view"], row["figure"]): row for row in csv.DictReader(file)}
-    lines = [*(line.name for line in small.lines), HUMANS]
-    assert set(told["figures"]) == set(lines)
-    for name in lines:
+def test_json_and_csv_hold_every_figure(small):
+    document = json.loads(json.dumps(pair_document(small, stored_human_line()), allow_nan=False))
+    header, *table = pair_rows(document)
+    rows = {(row["who"], row["view"], row["figure"]): row for row in (dict(zip(header, cells)) for cells in table)}
+    assert set(document["figures"]) == {*(line.name for line in small.lines), HUMANS}
+    for name, views in document["figures"].items():
         for view in VIEWS:
-            for figure, said in told["figures"][name][view].items():
+            for figure, estimate in views[view].items():
                 row = rows[name, view, figure]
-                assert int(row["n"]) == said["n"]
+                assert int(row["n"]) == estimate["n"]
                 for key in ("mean", "low", "high"):
-                    assert (row[key] == "") == (said[key] is None)
-                    assert said[key] is None or float(row[key]) == pytest.approx(said[key], abs=1e-6)
-    played = told["figures"]["linear"][BOTH]["points"]
+                    assert row[key] == "" if estimate[key] is None else float(row[key]) == pytest.approx(estimate[key])
+    played = document["figures"]["linear"][BOTH]["points"]
     assert played == pytest.approx(small.played.figures[BOTH].points._asdict())
-    assert float(rows["linear", BOTH, f"share of {BEST}"]["mean"]) == pytest.approx(
-        told["shares_of_own_points"][BEST][BOTH]["mean"], abs=1e-6
-    )
-    assert told["best_response_value"][BOTH]["exact"] is True
-    landed = np.array(told["landed"]["seat_0"] + told["landed"]["seat_1"])
+    share = document["shares_of_own_points"][BEST][BOTH]["mean"]
+    assert float(rows["linear", BOTH, f"share of {BEST}"]["mean"]) == pytest.approx(share, abs=1e-6)
+    assert document["best_response_value"][BOTH]["exact"] is True
+    landed = np.array(document["landed"]["seat_0"] + document["landed"]["seat_1"])
     assert landed[:, 2].sum() == 120 and landed[:, 0] @ landed[:, 2] / 120 == pytest.approx(played["mean"])
 
 
