@@ -167,7 +167,7 @@ def names_file(kind: str) -> bool:
 def pin_spec(spec: Spec) -> str:
     """The canonical form of ``spec`` with the digest of each file that it names. Raises :class:`OccupantNameError`."""
     kind, parameters = parse_spec(spec)
-    parameters = {name: _pinned_value(value) for name, value in parameters.items()}
+    parameters = {name: value if name == "path" else _pinned_value(value) for name, value in parameters.items()}
     if names_file(kind) and DIGEST not in parameters:
         parameters[DIGEST] = _digest(_read_code("occupant", kind))
     return _spec_text(kind, parameters)
@@ -184,7 +184,7 @@ def _pinned_value(value: object) -> object:
         return [_pinned_value(part) for part in value]
     if isinstance(value, Mapping):
         return pin_spec(value) if "kind" in value else value
-    if not isinstance(value, str) or ".py:" not in value:
+    if not isinstance(value, str) or (".py:" not in value and "/" not in value):
         return value
     try:
         parse_spec(value)
@@ -256,7 +256,23 @@ def _unusable(entry: EntryPoint, error: Exception) -> Factory:
 
 
 def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
-    """The kind and the parameters of a spec, whether or not they exist. Raises :class:`OccupantNameError`."""
+    """The kind and the parameters of a spec, whether or not they exist; names of runs are looked up.
+
+    Raises :class:`OccupantNameError`.
+    """
+    try:
+        return parse_plain_spec(spec)
+    except OccupantNameError:
+        text, more = (spec, {}) if isinstance(spec, str) else (spec.get("kind"), dict(spec))
+        named = _named_by_run(text) if isinstance(text, str) else None
+        if named is None:
+            raise
+        more.pop("kind", None)
+        return named[0], {**named[1], **more}
+
+
+def parse_plain_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
+    """As :func:`parse_spec`, without names of runs: nothing is read."""
     if isinstance(spec, Mapping):
         parameters = dict(spec)
         kind = parameters.pop("kind", None)
@@ -264,18 +280,14 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
             raise OccupantNameError(
                 f"an occupant given as a mapping needs a text 'kind' and named parameters; got {quote(dict(spec))}"
             )
-        if names_file(kind) or (kind.isascii() and kind.isidentifier()):
-            return kind, parameters
-        if (named := _named_by_run(kind)) is None:
+        if not names_file(kind) and not (kind.isascii() and kind.isidentifier()):
             raise OccupantNameError(f"'kind' is a name, with the parameters next to it; got {quote(kind)}")
-        return named[0], {**named[1], **parameters}
+        return kind, parameters
     try:
         file = IN_FILE.fullmatch(spec.strip())
         node = ast.parse(file["name"] + (file["given"] or "") if file else spec.strip(), mode="eval").body
         kind, parameters = _call(node)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        if named := _named_by_run(spec):
-            return named
         raise OccupantNameError(
             f"an occupant is written name or name(parameter=value, ...); got {spec[:100]!r}. "
             "Paths and other texts go in quotes, as in checkpoint(path='FILE.json'); your own is my_file.py:Name"

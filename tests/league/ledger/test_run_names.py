@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, short_names, spec_name
+from dond_marl.occupants import OccupantNameError, parse_spec, pin_spec, seat_occupant, short_names, spec_name
 from league.ledger.ledger import ReadLedger
+from league.web.occupants import AllowedNames
 from partners.network.checkpoint import load_checkpoint
 from tests.command import in_process
 
@@ -98,6 +100,15 @@ def test_checkpoints_through_a_link_are_not_written(here, tmp_path):
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
+def test_settings_store_what_a_run_name_stands_for(here):
+    newest = sorted(Path("runs/ppo/0001/checkpoints").glob("step_*.json"))[-1]
+    assert parse_spec(pin_spec("mixture(of=['runs/ppo', tough])"))[1] == {"of": [spec_name("runs/ppo"), "tough"]}
+    done = in_process("train", "--config", "train.yaml", "--set", "env.partner=runs/ppo", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert str(newest) in Path("runs/ppo/0002/config.yaml").read_text()
+    shutil.rmtree("runs/ppo/0002")
+
+
 def test_commands_take_run_names(here):
     done = in_process("evaluate", "--member", "ppo/0001", "--against", "league/0001:late", "--sample", 2)
     assert done.returncode == 0 and "ppo/0001" in done.stdout, done.stderr
@@ -105,3 +116,19 @@ def test_commands_take_run_names(here):
     assert pushed.returncode == 0, pushed.stderr
     refused = in_process("push", "runs/league/0001:late", "--dry-run")
     assert refused.returncode == 2 and "boulware" in refused.stderr
+
+
+def test_visitors_of_a_page_name_runs_of_its_folders_only(here, tmp_path):
+    league = Path("runs/league/0001")
+    elsewhere = tmp_path / "other"
+    elsewhere.mkdir()
+    for name in ("ledger.sqlite", "config.yaml"):
+        (elsewhere / name).write_bytes((league / name).read_bytes())
+    (elsewhere / "blobs").symlink_to((league / "blobs").resolve())
+    allowed = AllowedNames((Path("runs"),))
+    allowed.check("ppo/0001")
+    allowed.check("runs/league/0001:main")
+    for name in (f"{elsewhere}:main", f"mixture(of=['{elsewhere}:main'])", f"{elsewhere}/none.json"):
+        with pytest.raises(OccupantNameError, match="must lie under"):
+            allowed.check(name)
+    assert not (elsewhere / "checkpoints").exists()
