@@ -58,16 +58,11 @@ def try_positions(partner: LLMPartner, number: int) -> Iterator[TriedPosition]:
     client = uncached_client(partner.client)  # a check sends every query
     for turns in positions(number):
         query = _query(partner, turns)
-        before = client.last_request if isinstance(client, RemoteClient) else None
         began = time.monotonic()
         (reply,) = client.complete([query])
         seconds = time.monotonic() - began
-        latest = client.last_request if isinstance(client, RemoteClient) else None
-        latest = None if latest is before else latest  # nothing was sent
-        status = None if latest is None else latest.status
-        yield TriedPosition(
-            turns, reply, partner.read(query, reply), seconds if latest is None else latest.seconds, status
-        )
+        status = client.last_status if isinstance(client, RemoteClient) else None
+        yield TriedPosition(turns, reply, partner.read(query, reply), seconds, status)
 
 
 class Pace(NamedTuple):

@@ -14,7 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from partners.llm.budget import Budget, Cost
 from partners.llm.client import Failure, ModelReply, Query, SetupError
@@ -41,13 +41,6 @@ _WARN_EVERY_S = 0.5  # seconds between warnings while queries are in flight
 _FIRST_WAIT_S, _MAX_WAIT_S, _JITTER = 0.5, 8.0, 0.25  # between attempts; up to a quarter less, to spread requests
 
 
-class LastRequest(NamedTuple):
-    """The newest request: its HTTP status (``None`` without an answer) and its seconds."""
-
-    status: int | None
-    seconds: float
-
-
 class RemoteClient:
     """Sends prompts to a service over HTTP, many in flight, within a budget; by default to Groq.
 
@@ -72,7 +65,7 @@ class RemoteClient:
         self.tally: Counter[str] = Counter()
         self.probe_results: dict[Structure, str] = {}
         self.structure = None if self.settings.probes_structure else self.settings.structure_mode
-        self.last_request: LastRequest | None = None
+        self.last_status: int | None = None  # HTTP status of the newest request, None without an answer
         self._clock = Clock() if clock is None else clock
         self._notices = FailureNotices(self.settings)
         self._session: _Session | None = None
@@ -232,20 +225,17 @@ class RemoteClient:
     ) -> tuple[ModelReply | RequestFailure, Cost]:
         """The answer to one request and its cost, the ``worst`` case where the answer has no count."""
         self.tally["requests"] += 1
-        began, status = self._clock.monotonic(), None
-        try:
-            response = await session.wire.post(body, min(self.settings.timeout_s, deadline - began))
-            if isinstance(response, RequestFailure):
-                return response, worst if response.sent else _UNUSED
-            status, secret = response.status_code, session.wire.secret
-            answer = read_answer(response, self.settings, secret=secret, wall_s=self._clock.wall())
-        finally:
-            self.last_request = LastRequest(status, self._clock.monotonic() - began)
+        self.last_status = None
+        response = await session.wire.post(body, min(self.settings.timeout_s, deadline - self._clock.monotonic()))
+        if isinstance(response, RequestFailure):
+            return response, worst if response.sent else _UNUSED
+        self.last_status, secret = response.status_code, session.wire.secret
+        answer = read_answer(response, self.settings, secret=secret, wall_s=self._clock.wall())
         if isinstance(answer, ModelReply):
             spent = self.settings.price.cost(*answer.usage) if any(answer.usage) else worst
             # Some services repeat the key.
             return answer._replace(text=answer.text.replace(secret, "[key]") if secret else answer.text), spent
-        return answer, worst if status < 300 else _UNUSED
+        return answer, worst if response.status_code < 300 else _UNUSED
 
 
 class _Session:
