@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
 import pytest
 
-import hints
 from dond_marl.batch import GameBatch
 from dond_marl.conformance import positions
 from dond_marl.envs.features import BaseLayout, encode
@@ -266,13 +263,3 @@ def test_another_layout_than_the_stored_one_is_a_clear_error():
         with pytest.raises(LayoutError, match="train anew") as refused:
             adapter.check(other.name)
         assert repr(other.name) in str(refused.value) and repr(adapter.name) in str(refused.value)
-
-
-def test_importing_hints_is_light_and_every_public_name_exists():
-    code = (
-        "import sys, hints; print([m for m in sys.modules if m.startswith(('torch', 'dond_marl.envs.aec', 'hints.'))])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
-    assert [name for name in hints.__all__ if not hasattr(hints, name)] == []
-    with pytest.raises(AttributeError, match="no attribute 'Oracle'"):
-        hints.Oracle  # noqa: B018

@@ -69,7 +69,7 @@ def bargain(manner: Manner = AS_SHIPPED, opponent: Partner | None = None, act_va
             models[1 - seat] = get_model(role="opponent", required=True)
         refusals, lost = 0, 0.0
         state.messages.insert(0, ChatMessageSystem(content=SYSTEM))  # as it is sent before each prompt
-        while not game.over:
+        while not game.is_over:
             mover, before = game.state.mover, game.state
             messages = [ChatMessageSystem(content=SYSTEM), ChatMessageUser(content=game.prompt)]
             output = await models[mover].generate(messages)
@@ -77,7 +77,7 @@ def bargain(manner: Manner = AS_SHIPPED, opponent: Partner | None = None, act_va
             if mover == seat:
                 state.messages += [messages[1], ChatMessageAssistant(content=output.completion)]
                 state.output, refusals = output, refusals + (refused is not None)
-                if act_values is not None and (refused is None or game.over):
+                if act_values is not None and (refused is None or game.is_over):
                     lost += act_values.regret_between(before, game.state)
         outcome = game.state.outcome
         assert outcome is not None

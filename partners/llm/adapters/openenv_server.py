@@ -55,7 +55,7 @@ class NegotiationServer(Environment[NegotiationReply, NegotiationObservation, St
 
     def step(self, action: NegotiationReply, timeout_s: float | None = None, **_: Any) -> NegotiationObservation:  # noqa: ARG002  # OpenEnv's
         """Play the reply; after a refused one the model may reply again, ``manner.re_asks`` times."""
-        if self._game is None or self._game.over:
+        if self._game is None or self._game.is_over:
             raise RuntimeError("there is no game to step: call reset first")
         refused = self._game.read(action.reply)
         self._state.step_count += 1
@@ -69,9 +69,9 @@ class NegotiationServer(Environment[NegotiationReply, NegotiationObservation, St
     def _observation(self, refused: str | None = None) -> NegotiationObservation:
         game = self._game
         assert game is not None
-        prompt = "" if game.over else game.prompt
+        prompt = "" if game.is_over else game.prompt
         reward = game.points[game.seat]
-        return NegotiationObservation(prompt=prompt, seat=game.seat, refused=refused, done=game.over, reward=reward)
+        return NegotiationObservation(prompt=prompt, seat=game.seat, refused=refused, done=game.is_over, reward=reward)
 
 
 def server(opponent: Spec | Partner = "heuristic", manner: Manner = AS_SHIPPED, sessions: int = 64) -> Any:

@@ -130,7 +130,7 @@ class SpokenGame:
         self._play_opponent()
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self.state.over
 
     @property
@@ -172,5 +172,5 @@ class SpokenGame:
         self.state = forfeit(self.state, why)
 
     def _play_opponent(self) -> None:
-        while self.opponent is not None and not self.over and self.state.mover != self.seat:
+        while self.opponent is not None and not self.is_over and self.state.mover != self.seat:
             self.state = apply(self.state, choose_action(self.opponent, self.state, seed=self.seed, prior=self.prior))

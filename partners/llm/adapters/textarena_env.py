@@ -63,9 +63,9 @@ class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
         refused = self.game.read(action)
         if refused is None:
             self._describe_last_act(player)
-        if refused is not None and not self.game.over:
+        if refused is not None and not self.game.is_over:
             self.state.set_invalid_move(reason=CORRECTIONS[refused])
-        elif self.game.over:
+        elif self.game.is_over:
             self._end(player if refused else None)
         done, info = self.state.step()
         if not done:

@@ -51,7 +51,7 @@ class Negotiation:
             row = dict(rows(1, start=self._number)[0])
             self._number += 1
         game = self._game = SpokenGame(row, self.manner, self._partner)
-        return self._update() if game.over else f"{game.render(OPENING)}{self._update()}"
+        return self._update() if game.is_over else f"{game.render(OPENING)}{self._update()}"
 
     def propose(self, books: int, hats: int, balls: int) -> str:
         """Offer a split: what you keep. The partner would get the rest of the pool.
@@ -96,7 +96,7 @@ class Negotiation:
         return 0.0 if self._game is None else self._game.points[self._game.seat]
 
     def _play(self, act: Act, keep: Triple = (0, 0, 0)) -> str:
-        if self._game is None or self._game.over:
+        if self._game is None or self._game.is_over:
             raise IllegalAct("the game is over")
         self._game.act(Action(act, keep))
         return self._update()
@@ -104,6 +104,6 @@ class Negotiation:
     def _update(self) -> str:
         assert self._game is not None
         game = self._game
-        if not game.over:
+        if not game.is_over:
             return game.render(UPDATE)
         return f"The game is over. You get {game.points[game.seat]:g} points."

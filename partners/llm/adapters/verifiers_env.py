@@ -84,7 +84,7 @@ class NegotiationEnv(vf.Env[TwoSeats]):  # type: ignore[misc]
         game = SpokenGame(task.data.model_dump(), manner)
         async with agents.seat_0.interaction(task) as first, agents.seat_1.interaction(task) as second:
             seats: tuple[Any, Any] = first, second
-            while not game.over:
+            while not game.is_over:
                 turn = await seats[game.state.mover].turn(game.prompt)
                 if turn.terminated:
                     game.give_up(f"the conversation of {SEATS[game.state.mover]} ended")

@@ -133,17 +133,6 @@ def test_batched_labels_equal_single_labels(seed, max_turns):
             assert {name for name, label in shown.items() if label[row, seat]} == by_hand(games, row, seat)
 
 
-def test_styles_exclude_each_other():
-    games = chatter(5, size=2000)
-    label = {style: shows_style(style, games) for style in Style}
-    assert all(0.02 < each.mean() < 0.98 for each in label.values()), "a label that is always or never says nothing"
-    assert not (label[Style.VERSATILE] & label[Style.STUBBORN]).any()
-    assert (label[Style.COMPETITIVE] == label[Style.PUSH_OVER][:, ::-1]).all(), "one leads where the other trails"
-    made, different = count_offers(games)
-    assert ((different >= 0) & (different <= made) & (made <= 5)).all()
-    assert ((made > 0) == (different > 0)).all()
-
-
 def test_largest_splits_differ():
     scenario = Scenario((MAX_COUNT,) * 3, ((1, 1, 1), (1, 1, 1)))
     every = [(MAX_COUNT, 0, 0), (0, MAX_COUNT, 0), (0, 0, MAX_COUNT), (9, 10, 0), (MAX_COUNT,) * 3]

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections import Counter
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +17,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import GameBatch
 from dond_marl.conformance import check_partner
-from dond_marl.game import MAX_COUNT, Act, Rules
+from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Cause, decide
-from dond_marl.splits import legal_action_mask
+from dond_marl.splits import action_index, legal_action_mask
 from dond_marl.yardsticks.replies import Probable
 from partners.llm.client import Client, Query, SetupError
 from partners.llm.distill import prompt_tokenizer
@@ -33,11 +33,13 @@ from partners.llm.local.decoding import Batch, choose, score
 from partners.llm.local.legal_lines import Branch, TokenError, legal_lines
 from partners.llm.local.model import fingerprint, load_model
 from partners.llm.occupant import llm
-from partners.llm.partner import LocalLLMPartner
-from partners.llm.prompt import SYSTEM, Template, load_template
-from partners.llm.reply import Legal, LegalReply, legal_rows, read_reply
+from partners.llm.partner import LLMPartner, LocalLLMPartner
+from partners.llm.prompt import SYSTEM, Template, load_template, sort_by_value
+from partners.llm.reply import Legal, LegalReply, legal_rows, read_reply, reply_line
 from partners.llm.student import StudentSettings
+from partners.provenance import identity
 from partners.scripted.heuristic import Heuristic
+from tests.partners.llm.test_partner import Model
 from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, UNLIKE, tiny_model, tiny_tokenizer
 
 torch.set_num_threads(1)
@@ -226,26 +228,6 @@ def test_probabilities_of_legal_acts_sum_to_one(folder):
         assert ((probs[legal] > 0).all()) == (temperature > 0)
 
 
-def test_confidence_is_the_probability(folder):
-    player = partner(folder, temperature=1.0)
-    turns = answering()
-    said = player.act(turns)
-    probs = player.probs(turns, MAX_COUNT)
-    from dond_marl.splits import action_index
-
-    chosen = probs[np.arange(turns.size), action_index(said.act_type, said.oA, MAX_COUNT)]
-    assert np.allclose(said.confidence, chosen, atol=2e-6)
-
-
-def test_environment_accepts_it_by_name(folder):
-    view = SingleAgentView(
-        deal_or_no_dialog_v0.env(scenarios="lewis"), partner=f'llm(provider=hf, model="{folder}")', seat=0
-    )
-    _, info = view.reset(seed=0)
-    assert info["action_mask"][Act.PROPOSE]
-    assert seat_occupant({"kind": "llm", "provider": "hf", "model": str(folder)}).traits.learned
-
-
 # ---------------------------------------------------------------- the client
 
 
@@ -325,12 +307,13 @@ def refuse(*told, **_):
     tried.append(told)
     raise OSError("there is no network")
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
-from partners.llm.client import SetupError
+from partners.llm.client import Query, SetupError
 from partners.llm.local.client import LocalClient, LocalSettings
-from tests.partners.llm.test_local import asks
+from partners.llm.reply import Legal
+asked = [Query("Pool 1,0,0.", Legal((1, 0, 0), (0, 4)))]
 for model in sys.argv[1:]:
     try:
-        print(len(LocalClient(LocalSettings(model)).complete(asks())))
+        print(len(LocalClient(LocalSettings(model)).complete(asked)))
     except SetupError as error:
         print(error)
 print(tried)
@@ -349,7 +332,7 @@ def test_local_model_sends_nothing(folder, tmp_path):
         capture_output=True, text=True, cwd=root, env={**os.environ, "HF_HOME": str(tmp_path)}, check=False,
     )  # fmt: skip
     first, second, third, tried = done.stdout.splitlines()
-    assert (first, second, tried) == ("12", "12", "[]")
+    assert (first, second, tried) == ("1", "1", "[]")
     assert "see download" in third
 
 
@@ -403,3 +386,73 @@ def test_spec_loads_no_heavy_library(folder):
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# ---------------------------------------------------------------- items sorted by value
+
+DRAWN = open_source("lewis").block(3, 0, 40)
+ORDERS = np.array(list(permutations(range(3))))
+
+
+def replace_names(order) -> Scenarios:
+    """The same scenarios, in which other items are called books, hats and balls."""
+    return Scenarios(DRAWN.counts[:, order], DRAWN.utilities[:, :, order])
+
+
+def third_turn(order):
+    """The third turn, after an offer of each side."""
+    table = GameBatch(replace_names(order), Rules(6))
+    for keeps in (DRAWN.counts, DRAWN.counts // 2):
+        table.step(decide(np.zeros(DRAWN.size), keeps[:, order]))
+    return table.turns()
+
+
+def keeps_the_last(ask) -> str:
+    """Everything of the last item that it is told of, and nothing else: it goes by the names."""
+    return reply_line(Action(Act.PROPOSE, (0, 0, ask.legal.counts[2])), 0.5)
+
+
+def test_sorted_items_share_prompts():
+    prompts, kept, asked_by_name = set(), set(), set()
+    for order in ORDERS:
+        turns = third_turn(order)
+        told, places = sort_by_value(turns)
+        assert (np.diff(told.my_utilities.astype(int), axis=1) >= 0).all()
+        assert (np.take_along_axis(turns.history.oA[:, 1], places, axis=1) == told.history.oA[:, 1]).all()
+        prompts.add(tuple(load_template().render(told)))
+        asked_by_name.add(tuple(load_template().render(turns)))
+        said = LLMPartner(Model(keeps_the_last), sorted_items=True).act(turns)
+        kept.add(tuple(np.sum(said.oA * turns.my_utilities, axis=1, dtype=int).tolist()))
+        best = turns.my_utilities.max(axis=1)
+        assert (said.cause == 0).all() and ((said.oA * turns.my_utilities).max(axis=1) >= best * (best > 0)).all()
+    assert len(prompts) == len(kept) == 1 and len(asked_by_name) == 6
+
+
+def test_items_are_not_sorted_in_games_with_messages():
+    """Somebody who says “hats” means hats."""
+    table = GameBatch(replace_names(ORDERS[3]), Rules(6, message_length=40))
+    for talk in (False, True):
+        turns = table.turns() if talk else third_turn(ORDERS[3])
+        kept = LLMPartner(Model(keeps_the_last), sorted_items=True).act(turns).oA
+        assert (kept[:, :2] == 0).all() == talk
+
+
+@pytest.mark.parametrize("sorted_items", [False, True])
+def test_confidence_of_a_local_model_is_the_probability(folder, sorted_items):
+    def seated(**changes) -> LocalLLMPartner:
+        local = client(folder, **changes)
+        return LocalLLMPartner(local, local, sorted_items=sorted_items)
+
+    check_partner(seated(), max_count=3, games=3, sources=("uniform",), variants=((Rules(4, "rejects"), True),))
+    player, turns = seated(temperature=1.0), third_turn(ORDERS[3])
+    said, probs = player.act(turns), player.probs(turns, 4)
+    chosen = probs[np.arange(turns.size), action_index(said.act_type, said.oA, 4)]
+    assert np.allclose(said.confidence, chosen, atol=2e-6) and np.allclose(probs.sum(axis=1), 1)
+    assert player.local.tally["prompt_tokens"] > 0
+
+
+def test_sorted_items_is_in_the_identity(folder):
+    plain, told = (f"llm(provider=hf, model='{folder}'{more})" for more in ("", ", sorted_items=True"))
+    assert identity(plain) != identity(told) and seat_occupant(told).sorted_items
+    with pytest.raises(ValueError, match="got 'yes'"):
+        llm("hf", str(folder), sorted_items="yes")

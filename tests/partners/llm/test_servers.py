@@ -18,7 +18,6 @@ from contextlib import closing, contextmanager
 import pytest
 
 from partners.llm.client import Failure, Query, SetupError
-from partners.llm.occupant import llm
 from partners.llm.remote.chat import request_body
 from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.limiter import Clock
@@ -208,12 +207,14 @@ def test_repeated_refusals_stop_the_run(serve, page):
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
-def test_setup_error_quotes_the_service_without_the_key(serve, monkeypatch, status):
+def test_setup_error_costs_one_request_and_shows_no_key(serve, monkeypatch, status):
     monkeypatch.setenv("THE_KEY", KEY)
-    _, client, _ = serve(refusing(status, f"nothing is known of {KEY}\nhere"), key_env="THE_KEY")
-    with pytest.raises(SetupError, match=rf"\({status}\).* \[key\] here$") as caught:
-        client.complete(asks(3))
-    assert KEY not in repr(caught.value)
+    service, client, clock = serve(refusing(status, f"nothing is known of {KEY}\nhere"), key_env="THE_KEY")
+    for _ in range(3):
+        with pytest.raises(SetupError, match=rf"\({status}\).* \[key\] here$") as caught:
+            client.complete(asks(200))
+        assert KEY not in repr(caught.value)
+    assert (len(service.heard), clock.slept) == (1, [])
 
 
 @quiet
@@ -238,18 +239,6 @@ def test_long_retry_after_is_reported(serve):
 
 
 # ---------------------------------------------------------------- parameters
-
-
-def test_llm_parameters_reach_the_client():
-    said = {"timeout_s": 300.0, "max_attempts": 2, "breaker_after": 9, "in_flight": 3, "reading": "lenient"}
-    partner = llm("openai", "m", "http://127.0.0.1:9/v1", **said)
-    with closing(partner.client) as client:
-        settings = client.settings
-        assert (settings.max_attempts, settings.timeout_s, settings.total_s) == (2, 300.0, 600.0)
-        assert (settings.breaker_after, settings.in_flight) == (9, 3)
-        assert partner.reading == "lenient"
-    with pytest.raises(ValueError, match="timeout_s"):
-        llm("openai", "m", "http://127.0.0.1:9/v1", timeout_s=-1)
 
 
 def test_groq_gateway(serve, monkeypatch):

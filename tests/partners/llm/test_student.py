@@ -15,7 +15,6 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from dond_marl.seats import Cause
 from experiments.distill import DistillConfig, measure_imitation, moves_per_second
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
@@ -189,13 +188,6 @@ def test_distilled_model_and_card(made, tmp_path):
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
         assert (made / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
     assert torch.get_num_threads() == 1
-
-
-def test_untrained_model_plays_legally(made):
-    player = llm("hf", str(made))
-    assert player.history_cap == 0, "as it was made for"
-    games = rollout((player, Heuristic()), open_source("lewis").block(3, 0, 20), seed=0)
-    assert (games.cause == Cause.FREE).all()
 
 
 def test_report_compares_equal_games(made):

