@@ -5,7 +5,7 @@ of its own in build/plug_in/NAME; the project is on its path, not installed in i
 
 examples:
   python scripts/plug_in.py              # all; half an hour, most of it training
-  python scripts/plug_in.py --only sb3_ppo --only rllib_ppo --steps 20000
+  python scripts/plug_in.py --only sb3_vector_ppo --only rllib_ppo --steps 20000
   python scripts/plug_in.py --write      # and put the rows into docs/PLUG_IN.md
 """
 
@@ -30,17 +30,9 @@ from dond_marl.errors import RunFailure
 from league.cli import shell
 
 ENVIRONMENTS = ROOT / "build" / "plug_in"
-OWN_REQUIREMENTS = (
-    "numpy==2.4.6",
-    "pettingzoo==1.27.0",
-    "scipy==1.17.1",
-    "torch==2.13.0",
-)  # requirements of the project
+# Requirements of the project.
+OWN_REQUIREMENTS = ("numpy==2.4.6", "pettingzoo==1.27.0", "scipy==1.17.1", "torch==2.13.0")
 THREADS = {"OMP_NUM_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
-
-
-class EnvironmentSetupError(RunFailure):
-    """A virtual environment that cannot be made; the message quotes pip."""
 
 
 class Example(NamedTuple):
@@ -50,9 +42,7 @@ class Example(NamedTuple):
     what: str
     library: str  # the distribution that is demonstrated
     others: tuple[str, ...] = ()  # libraries whose versions are shown too
-    apart: tuple[
-        str, ...
-    ] = ()  # requirements of its own virtual environment; none: it runs where the project is installed
+    apart: tuple[str, ...] = ()  # requirements of its own virtual environment; none: it runs in this one
     learns: bool = True
 
     @property
@@ -61,7 +51,6 @@ class Example(NamedTuple):
 
 
 EXAMPLES = (
-    Example("sb3_ppo", "PPO against the heuristic, SuperSuit's Gymnasium vector", "stable-baselines3", ("SuperSuit",)),
     Example("sb3_maskable_ppo", "masked PPO in self-play, SuperSuit's parallel vector", "sb3-contrib", ("SuperSuit",)),
     Example("cleanrl_style_ppo", "masked PPO in one file, Gymnasium's vector", "torch"),
     Example("sb3_vector_ppo", "masked PPO, `DealVectorEnv`", "sb3-contrib"),
@@ -83,7 +72,7 @@ EXAMPLES = (
 def interpreter_for(example: Example) -> Path:
     """The interpreter for an example; creates its virtual environment first if it needs one.
 
-    Raises :class:`EnvironmentSetupError`.
+    Raises :class:`RunFailure`, whose message quotes pip.
     """
     if not example.apart:
         return Path(sys.executable)
@@ -98,16 +87,9 @@ def interpreter_for(example: Example) -> Path:
             check=False,
         )
         if done.returncode:
-            raise EnvironmentSetupError(
-                f"{example.name}: pip cannot install {' '.join(example.apart)}:\n{done.stderr.strip()}"
-            )
+            raise RunFailure(f"{example.name}: pip cannot install {' '.join(example.apart)}:\n{done.stderr.strip()}")
         installed.write_text(json.dumps(example.apart), encoding="utf-8")
     return python
-
-
-def process_environment() -> dict[str, str]:
-    """Environment variables of an example: the project on the path, one thread."""
-    return {**os.environ, **THREADS, "PYTHONPATH": str(ROOT)}
 
 
 PAGE = ROOT / "docs" / "PLUG_IN.md"
@@ -135,7 +117,7 @@ def run_example(example: Example, steps: int | None) -> ExampleResult:
     """One example, for ``steps`` decisions if it learns; a failure becomes its outcome."""
     try:
         python = interpreter_for(example)
-    except EnvironmentSetupError as error:
+    except RunFailure as error:
         return ExampleResult(example, ", ".join(example.apart), str(error).splitlines()[0], False)
     versions = _versions(python, example)
     if versions is None:
@@ -147,7 +129,7 @@ def run_example(example: Example, steps: int | None) -> ExampleResult:
             capture_output=True,
             text=True,
             check=False,
-            env=process_environment(),
+            env={**os.environ, **THREADS, "PYTHONPATH": str(ROOT)},
             timeout=PATIENCE,
         )
     except subprocess.TimeoutExpired:

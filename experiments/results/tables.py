@@ -54,11 +54,11 @@ def _read_lines(name: str, folder: Path) -> list[str]:
     return (folder / name).read_text(encoding="utf-8").splitlines()
 
 
-def _equilibria(section: Callable[[Sequence[SelfPlayValue]], Section]) -> tuple[str, Text]:
+def _equilibria_block(section: Callable[[Sequence[SelfPlayValue]], Section]) -> tuple[str, Text]:
     return _block("equilibria.jsonl", lambda lines: section(parse_equilibria(lines)), _read_lines)
 
 
-def _exploited(name: str, reference: str) -> tuple[str, Text]:
+def _exploited_block(name: str, reference: str) -> tuple[str, Text]:
     return _of_folder(name, lambda folder: exploited_section(read_exploited(folder / name), reference))
 
 
@@ -117,12 +117,12 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "people": _block("people.json", people_section),
     "labels": _block("annotator.json", labels_section),
     "short_games": _block("short_games.jsonl", lambda rows: short_games_section(parse_short_games(rows)), _read_lines),
-    "lengths": _equilibria(lengths_section),
-    "refusing": _equilibria(refusing_section),
-    "temperatures": _equilibria(temperatures_section),
-    "comparison": _equilibria(comparison_section),
-    "exploited": _exploited(EXPLOITED, REFERENCE[ABLATION]),
-    "exploited_whole": _exploited("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
+    "lengths": _equilibria_block(lengths_section),
+    "refusing": _equilibria_block(refusing_section),
+    "temperatures": _equilibria_block(temperatures_section),
+    "comparison": _equilibria_block(comparison_section),
+    "exploited": _exploited_block(EXPLOITED, REFERENCE[ABLATION]),
+    "exploited_whole": _exploited_block("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
     "style_judges": _block("style_judges.json", judges_section),
     "style_learners": _block("style_judges.json", learners_section),
     "language_model": _of_folder("language_model.json", language_models.games_section),

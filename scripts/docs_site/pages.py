@@ -15,6 +15,7 @@ import re
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,7 @@ def api_page(page: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+@cache
 def _load_packages() -> griffe.ModulesCollection:
     """The packages as griffe reads them from their sources: nothing is imported, no library has to be installed."""
     import griffe

@@ -109,27 +109,28 @@ def test_labels_that_do_not_match_are_refused(first, second, words, data_dir, tm
         agreement(tmp_path / "a.csv", tmp_path / "b.csv", data_dir)
 
 
-def table(*lines: str) -> Triple | None:
-    """What the first speaker keeps by the last proposal on the table."""
+HATS, CLAIM = "i want the hats", "i want the book and a hat"
+UNCLEAR = (HATS, "could i have some balls ?")
+
+
+@pytest.mark.parametrize(
+    ("lines", "kept"),
+    [
+        (["hello"], None),
+        ([HATS], (0, 2, 0)),
+        ([HATS, CLAIM], rest(POOL, (1, 1, 0))),  # each speaker's proposal replaces the other's
+        ([HATS, CLAIM, "no deal"], (0, 2, 0)),  # a refusal brings the refuser's own back
+        ([HATS, CLAIM, "no deal", "ok deal"], (0, 2, 0)),  # a yes settles it
+        ([HATS, "deal", "deal", "thank you"], (0, 2, 0)),
+        (UNCLEAR, None),  # uncertain until the next proposal
+        ([*UNCLEAR, "ok"], None),
+        ([*UNCLEAR, "i take the hats and a ball"], (0, 2, 1)),
+    ],
+)
+def test_last_proposal_on_the_table(lines, kept):
+    """``kept``: what the first speaker keeps."""
     talk = [Utterance(turn % 2, line) for turn, line in enumerate(lines)]
-    return on_the_table(talk, annotate(talk, POOL), POOL)
-
-
-def test_the_last_proposal_on_the_table():
-    """Each speaker's proposal replaces the other's; a refusal brings the refuser's own back; a yes settles it."""
-    assert table("hello") is None
-    assert table("i want the hats") == (0, 2, 0)
-    assert table("i want the hats", "i want the book and a hat") == rest(POOL, (1, 1, 0))
-    assert table("i want the hats", "i want the book and a hat", "no deal") == (0, 2, 0)
-    assert table("i want the hats", "i want the book and a hat", "no deal", "ok deal") == (0, 2, 0)
-    assert table("i want the hats", "deal", "deal", "thank you") == (0, 2, 0)
-
-
-def test_after_something_unclear_the_table_is_uncertain_until_the_next_proposal():
-    unclear = ("i want the hats", "could i have some balls ?")
-    assert table(*unclear) is None
-    assert table(*unclear, "ok") is None
-    assert table(*unclear, "i take the hats and a ball") == (0, 2, 1)
+    assert on_the_table(talk, annotate(talk, POOL), POOL) == kept
 
 
 @pytest.mark.parametrize("split", ["val", pytest.param("train", marks=pytest.mark.slow)])

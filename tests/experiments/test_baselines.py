@@ -17,7 +17,7 @@ import torch
 import yaml
 
 from dond_marl.errors import InputError
-from experiments.baselines.plan import BaselinesConfig, Job, best_of_train, plan_jobs, planned_acts
+from experiments.baselines.plan import BEST_OF_TRAIN, BaselinesConfig, Job, best_of_train, plan_jobs, planned_acts
 from experiments.baselines.runs import DONE, PRACTICED, acts_section, find_row, run_job, run_jobs
 from league.bench.results import read
 from league.bench.run import opponents_of
@@ -71,7 +71,7 @@ def test_shipped_arms_have_equal_acts():
     for name in ("ablation.yaml", "baselines.yaml", "curricula.yaml", "selection.yaml"):
         config = load_config(ROOT / "experiments" / "configs" / name, ("comparison.seeds=1",), BaselinesConfig)
         for arm in config.arms:
-            assert arm.name != "best_fixed" or arm.occupant == "best of train"
+            assert arm.name != "best_fixed" or arm.occupant == BEST_OF_TRAIN
         learning = tuple(arm for arm in config.arms if arm.occupant is None)
         jobs = plan_jobs(config.model_copy(update={"arms": learning}))
         assert {job.arm.name for job in jobs} == {arm.name for arm in learning}
@@ -157,7 +157,7 @@ def test_dry_run(tmp_path, capsys):
     config = settings(tmp_path, arms=[{"name": "pool", "config": written(tmp_path, "league.yaml", LEAGUE)}])
     assert command("--config", config, "--dry-run") == 0
     shown = capsys.readouterr().out
-    assert re.search(r"pool +2 +2 +2 +[23]\d,\d{3} +\d", shown) and "of one idle core" in shown
+    assert re.search(r"pool +2 +2 +2 +[23]\d,\d{3} +\d", shown)
     assert not (tmp_path / "runs").exists()
 
 
@@ -203,7 +203,7 @@ def test_results_are_appended_once(tmp_path):
     assert [(row["submission"]["name"], row["submission"]["seed"]) for row in read([path])] == [
         ("pool", 1), ("nobody", None), ("pool", 2),
     ]  # fmt: skip
-    assert messages.count("1 of 3 are finished and measured already") == 1
+    assert sum(message.startswith("1 of 3 ") for message in messages) == 1
     again = list(run_jobs(jobs, [opponents_of(["heuristic"])], path, 1, messages.append))
     assert again == done and len(read([path])) == 3
     older = [{**row, "benchmark": {**row["benchmark"], "version": 0}} for row in read([path])]
@@ -250,15 +250,15 @@ def test_invalid_arms_are_refused(tmp_path, changes, why):
 def test_invalid_options(tmp_path, capsys):
     config = settings(tmp_path)
     assert command("--config", config, "--only", "self_play") == 2
-    assert "unknown arm; the arms are pool, league, nobody" in capsys.readouterr().err
+    assert "pool, league, nobody" in capsys.readouterr().err
     assert command("--config", config, "--set", "comparison.acts=500") == 2
-    assert "matches and choice take about" in capsys.readouterr().err
+    assert "league.block_size" in capsys.readouterr().err
     cloning = [{"name": "pool", "config": str(ROOT / "configs" / "bc_config.yaml")}]
     assert command("--config", settings(tmp_path, arms=cloning)) == 2
     assert "clones people" in capsys.readouterr().err
     scripted = [{"name": "pool", "config": written(tmp_path, "still.yaml", {"members": ["heuristic"]})}]
     assert command("--config", settings(tmp_path, arms=scripted)) == 2
-    assert "has no learners" in capsys.readouterr().err
+    assert "learners" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -271,9 +271,9 @@ def test_command(tmp_path, capsys):
     config = settings(tmp_path)
     assert command("--config", config, "--seeds", 1) == 0
     shown = capsys.readouterr().out
-    assert "Against the roster dev" in shown and "Against the arm pool" in shown and "Each arm was allowed" in shown
     text = (tmp_path / "runs" / "table_dev.md").read_text()
-    assert "pool" in text and "for the choice" in text
-    assert "Against the arm pool" in (tmp_path / "runs" / "table_dev.html").read_text()
+    for name in ("pool", "league", "nobody"):
+        assert re.search(rf"^{name} +\d", shown, re.MULTILINE) and f"| {name} |" in text
+    assert "<td" in (tmp_path / "runs" / "table_dev.html").read_text()
     assert command("--config", config, "--seeds", 1, "--only", "nobody") == 0
-    assert "1 of 1 are finished and measured already" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("1 of 1 ") == 1

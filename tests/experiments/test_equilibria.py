@@ -13,6 +13,7 @@ from experiments.equilibria import (
     LENGTH,
     NASH,
     PEOPLE,
+    ULTIMATUM,
     comparison_section,
     equilibria_lines,
     lengths_section,
@@ -39,8 +40,8 @@ def test_values_round_trip():
     by_name = {worth.player: worth for worth in found}
     assert by_name["heuristic"].turns == LENGTH
     assert by_name[PEOPLE].deals < by_name[NASH].deals == 1
-    last_seat = by_name["with all values known, an ultimatum of seat_1"]
-    assert last_seat.points == by_name["with all values known, an ultimatum of seat_0"].points[::-1]
+    last_seat = by_name[f"{ULTIMATUM} seat_1"]
+    assert last_seat.points == by_name[f"{ULTIMATUM} seat_0"].points[::-1]
 
 
 def test_member_equals_player():

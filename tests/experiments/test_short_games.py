@@ -115,7 +115,7 @@ def test_command_resumes(tmp_path, capsys):
     words = ["experiment", "short-games", "--config", tmp_path / "short_games.yaml"]
     assert dond(*words, "--results", tmp_path / "found.jsonl") == 0
     shown = capsys.readouterr().out
-    assert "2/2 2 turns, williams, seed 0: " in shown and "the equilibrium has 9.06 and 3.19" in shown
+    assert "2/2 2 turns, williams, seed 0: " in shown and "9.06 and 3.19" in shown
     rows = [json.loads(line) for line in (tmp_path / "found.jsonl").read_text().splitlines()]
     assert rows[0]["arms"]["williams"] == {"algo": "reinforce", "lr": 0.01}
     assert [row.get("arm") for row in rows[1:]] == [None, "plain", "williams"]

