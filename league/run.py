@@ -230,7 +230,7 @@ def train(
     directory = new_run(Path(options.logging.output_dir).expanduser())
     with (TrainWatcher if progress else QuietTrainWatcher)(_error_console()) as watcher:
         training, _ = train_in(options, directory, watcher, watcher.on_closing)
-    checkpoint = max(checkpoints_in(directory.path), key=lambda path: path.stem)
+    checkpoint = checkpoints_in(directory.path)[0]
     return Trained(directory.path, checkpoint, text=render(lambda to: print_score(to, training, directory.path)))
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.files import atomic_replace, write_atomically
@@ -30,67 +32,45 @@ from partners.rosters import DEV, roster
 LICENCES = {
     "mit": "MIT License",
     "cc-by-nc-4.0": "CC BY-NC 4.0, https://creativecommons.org/licenses/by-nc/4.0/legalcode",
+    "cc0-1.0": "CC0 1.0 Universal, https://creativecommons.org/publicdomain/zero/1.0/legalcode",
 }
-FILES = ("LICENSE", "README.md", "model.json", "model.safetensors", "scores.json")
-CARD = """---
-license: {licence}
-library_name: dond-marl
-pipeline_tag: reinforcement-learning
-tags: [reinforcement-learning, multi-agent, negotiation, deal-or-no-deal, self-play]
-model-index:
-- name: {name}
-  results:
-{results}---
-
-# {name}
-
-A policy for *Deal or No Deal* (Lewis et al. 2017) over dialogue acts, as `dond-marl`
-plays it: {shape}. {taught}
-
-## Scores
-
-Points of ten (tenths of the whole pool's worth to the seat, no deal being 0) on {scenarios},
-in both seats, default rules, its likeliest act every time; the interval is 95 %, over scenarios.
-
-| partner | points of ten | deals | games |
-|---|---|---|---|
-{rows}
-Scores against partners of its training overstate those against new partners. Its training partners: {met}.
-
-## Use
-
-```sh
-dond evaluate --member "checkpoint(path='model.json', greedy=True)" --against heuristic
-```
-
-`model.safetensors` holds the weights, `model.json` the network's shape and provenance, with checksums of both; nothing
-is unpickled.
-
-## Limits
-
-It negotiates over three types of items by five acts, not in sentences. It was not measured against people.
-"""
+SOURCE = "facebookresearch/end-to-end-negotiator (Lewis et al. 2017)"
+MODEL_FILES = ("LICENSE", "README.md", "model.json", "model.safetensors", "scores.json")
+TRANSCRIPTS = "data/transcripts.jsonl"
+DATA_FILES = ("LICENSE", "README.md", TRANSCRIPTS)
+SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}  # by the number below it
+PUBLISHED = ("self_play", "dialogues")  # sources of scenarios that are published files
 
 
 def write_model(checkpoint: Path, folder: Path, name: str, sample: int | None = None) -> None:
     """Write the folder of a model called ``name``; scores are over ``sample`` held-out scenarios, by default all.
 
-    Raises :class:`partners.network.checkpoint_files.CheckpointError`, and what :func:`ours` raises.
+    Raises :class:`partners.network.checkpoint_files.CheckpointError`, and what :func:`check_folder` raises.
     """
     weights = load_checkpoint(checkpoint)
     network, about = weights.network(), weights.about
     _check_note(checkpoint, about)
-    taught = _from_people(about)
-    licence = "cc-by-nc-4.0" if taught else "mit"
-    check_folder(folder, FILES)
+    from_people = _from_people(about)
+    licence = "cc-by-nc-4.0" if from_people else "mit"
+    check_folder(folder, MODEL_FILES)
     scores, label = _scores(seated(str(checkpoint), greedy=True), sample)
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {key: value for key, value in weights.tensors.items() if key.startswith(NETWORK)}
     note = {key: about[key] for key in about.keys() - {"format", "sha256", "note_sha256", "counters", "past"}}
     save_checkpoint(folder / "model.json", tensors, {**note, **network_note(network)})
     write_atomically(folder / "scores.json", json.dumps({"on": label, "against": scores}, indent=1) + "\n")
-    write_atomically(folder / "LICENSE", _licence(licence))
-    write_atomically(folder / "README.md", _card(name, licence, taught, about, scores, label))
+    given = "\nThe weights in this folder are given under this licence.\n"
+    source = f"They were trained on data of {SOURCE}.\n" if from_people else ""
+    write_atomically(folder / "LICENSE", f"{LICENCES[licence]}\n{given}{source}")
+    facts = {"from_people": from_people, "about": about, "opponents": about.get(MET, [])}
+    _write_card(folder, "model_card.md.j2", name=name, licence=licence, scores=scores, scenarios=label, **facts)
+
+
+def _write_card(folder: Path, template: str, **facts: Any) -> None:
+    loader = FileSystemLoader(Path(__file__).parent)
+    engine = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    engine.filters["quoted"] = json.dumps
+    write_atomically(folder / "README.md", engine.get_template(template).render(facts) + "\n")
 
 
 def _check_note(checkpoint: Path, about: dict[str, Any]) -> None:
@@ -113,103 +93,21 @@ def _from_people(about: dict[str, Any]) -> bool:
 def _scores(player: Partner, sample: int | None) -> tuple[dict[str, dict[str, Any]], str]:
     terms = heldout_terms()
     terms = terms._replace(scenarios=scenarios_of(terms.source, sample, terms.seed))
-    found = {name: score(player, seat_occupant(name), terms) for name in ("heuristic", *roster(DEV))}
-    figures = {
-        name: {
-            "points": round(result.points.mean, 4),
-            "low": round(result.points.low, 4),
-            "high": round(result.points.high, 4),
-            "deals": round(result.deals, 4),
-            "games": result.points.n,
-        }
-        for name, result in found.items()
-    }
+    figures = {}
+    for name in ("heuristic", *roster(DEV)):
+        result = score(player, seat_occupant(name), terms)
+        points, low, high, deals = (
+            round(x, 4) for x in (result.points.mean, result.points.low, result.points.high, result.deals)
+        )
+        figures[name] = {"points": points, "low": low, "high": high, "deals": deals, "games": result.points.n}
     return figures, f"{terms.scenarios.size:,} scenarios of {terms.source.label}"
-
-
-def _card(
-    name: str, licence: str, taught: bool, about: dict[str, Any], scores: dict[str, dict[str, Any]], label: str
-) -> str:
-    results = "".join(
-        f"  - task: {{type: reinforcement-learning, name: negotiation}}\n"
-        f"    dataset: {{type: deal-or-no-deal, name: {json.dumps(f'{label}, against {partner}')}}}\n"
-        f"    metrics: [{{type: points_of_ten, value: {score['points']}, name: points of ten}}]\n"
-        for partner, score in scores.items()
-    )
-    rows = "".join(
-        f"| `{partner}` | {score['points']:.2f} [{score['low']:.2f}, {score['high']:.2f}] "
-        f"| {score['deals']:.1%} | {score['games']:,} |\n"
-        for partner, score in scores.items()
-    )
-    opponents = about.get(MET, [])
-    taught_by = (
-        "It was trained on the published human dialogues, whose licence, CC BY-NC 4.0, applies to it."
-        if taught
-        else f"Its reward was `{about['reward']}`."
-        if "reward" in about
-        else "Its reward is not recorded."
-    )
-    return CARD.format(
-        name=name,
-        licence=licence,
-        results=results,
-        shape=f"a network with hidden layers of {', '.join(map(str, about['network']['hidden']))}",
-        taught=taught_by,
-        scenarios=label,
-        rows=rows,
-        met=", ".join(f"`{each}`" for each in opponents) or "none recorded",
-    )
-
-
-def _licence(licence: str) -> str:
-    return f"{LICENCES[licence]}\n\nThe weights in this folder are given under this licence.\n" + (
-        "They were trained on data of facebookresearch/end-to-end-negotiator (Lewis et al. 2017).\n"
-        * (licence != "mit")
-    )
-
-
-TRANSCRIPTS = "data/transcripts.jsonl"
-DATA_CARD = """---
-license: {licence}
-pretty_name: {name}
-language: [en]
-size_categories: [{size}]
-task_categories: [reinforcement-learning, text-generation]
-tags: [negotiation, multi-agent, self-play, deal-or-no-deal]
-configs:
-- config_name: default
-  data_files: [{{split: train, path: data/transcripts.jsonl}}]
----
-
-# {name}
-
-{games:,} negotiations of {members} members of a league of `dond-marl`: *Deal or No
-Deal* (Lewis et al. 2017) over dialogue acts. All players are programs: every sentence is made from an act.
-
-| field | content |
-|---|---|
-| `round` | of the league, 1 for the first |
-| `seat_0`, `seat_1` | the players; seat_0 opens |
-| `transcript` | the table, both seats' values, every act as a sentence, and the outcome |
-| `record` | the same as one JSON value that dond-marl replays and verifies (`dond_marl.records.record.from_json`) |
-
-Scenarios: {source}. Members: {names}.
-{left_out}"""
-SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-DATA_FILES = ("LICENSE", "README.md", TRANSCRIPTS)
-DATA_LICENCES = {
-    "cc0-1.0": "CC0 1.0 Universal, https://creativecommons.org/publicdomain/zero/1.0/legalcode\n",
-    "cc-by-nc-4.0": "CC BY-NC 4.0, https://creativecommons.org/licenses/by-nc/4.0/legalcode\n\n"
-    "The scenarios are those of facebookresearch/end-to-end-negotiator (Lewis et al. 2017), whose licence this is.\n",
-}
-PUBLISHED = ("self_play", "dialogues")  # sources of scenarios that are published files
 
 
 def write_transcripts(run: Path, folder: Path, name: str, notify: Callable[[str], None]) -> int:
     """Write the folder of the data set ``name``; returns its number of games.
 
     ``notify`` receives a sentence on games that cannot be replayed and are left out: those of language models and
-    people. Raises :class:`league.ledger.ledger.LedgerError`, and what :func:`ours` raises.
+    people. Raises :class:`league.ledger.ledger.LedgerError`, and what :func:`check_folder` raises.
     """
     check_folder(folder, DATA_FILES)
     count, missing, members = 0, 0, set[str]()
@@ -233,23 +131,12 @@ def write_transcripts(run: Path, folder: Path, name: str, notify: Callable[[str]
                         line = {**row, "transcript": transcript(record), "record": json.loads(to_line(record))}
                         file.write(json.dumps(line, ensure_ascii=False) + "\n")
                         count += 1
-    size = next((words for most, words in SIZES if count < most), "n>1M")
-    named = ", ".join(f"`{member}`" for member in sorted(members))
-    gone = f"{missing:,} games are left out: they cannot be replayed.\n" if missing else ""
-    source = f"`{config.env.scenarios}`, split `{config.env.split or 'all'}`"
     licence = "cc-by-nc-4.0" if config.env.scenarios in PUBLISHED else "cc0-1.0"
-    text = DATA_CARD.format(
-        licence=licence,
-        name=name,
-        size=size,
-        games=count,
-        members=len(members),
-        source=source,
-        names=named,
-        left_out=gone,
-    )
-    write_atomically(folder / "README.md", text)
-    write_atomically(folder / "LICENSE", DATA_LICENCES[licence])
+    source = f"\nThe scenarios are those of {SOURCE}, whose licence this is.\n" if licence != "cc0-1.0" else ""
+    write_atomically(folder / "LICENSE", f"{LICENCES[licence]}\n{source}")
+    size = next((words for most, words in SIZES.items() if count < most), "n>1M")
+    facts = {"games": count, "members": sorted(members), "env": config.env, "missing": missing}
+    _write_card(folder, "data_card.md.j2", name=name, licence=licence, size=size, **facts)
     return count
 
 

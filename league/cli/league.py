@@ -19,35 +19,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 from pydantic import ValidationError
 
 from dond_marl.errors import RunFailure
 from dond_marl.occupants import parse_spec
-from league.cli.shell import (
-    FILE,
-    SEED,
-    Command,
-    Group,
-    as_called,
-    config_option,
-    output_console,
-    print_line,
-    print_next,
-    quiet_option,
-    quote_for_shell,
-    resume_option,
-    set_option,
-)
+from league.cli.runs import RunOptions, resume_command, run_options
+from league.cli.shell import FILE, Command, Group, output_console, print_next
 from league.cli.stops import NOT_BEGUN, STOPS
 from league.display.league import LiveWatcher, PlainWatcher, QuietWatcher, explain_round, print_results
-from league.ledger.run_directory import LEDGER, RUNS, RunDirectory, has_begun, new_run, run_to_resume
+from league.ledger.run_directory import LEDGER, RunDirectory, has_begun
 from league.rounds.runner import LeagueOutcome, run_league
 from league.run import check_league
-from league.settings.layers import Complaint, Place, preset
-from league.settings.read import Config, ConfigError, load_config
+from league.settings.layers import Complaint, Place
+from league.settings.read import Config, ConfigError
 from league.settings.sections import BackendConfig, BackendName
 from league.tables.summaries import practice_warning
 
@@ -55,64 +42,42 @@ PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes
 
 
 @click.group(cls=Group, help=__doc__, invoke_without_command=True)
-@config_option("league.yaml")
-@set_option
-@resume_option
-@click.option("--dry-run", is_flag=True, help="check the settings, print the plan and its cost, stop")
+@run_options("league.yaml", "a YAML file, such as configs/league.yaml", "league.seed")
 @click.option("--workers", type=int, metavar="N", help="tasks run in parallel; changes no result")
 @click.option(
     "--backend", type=click.Choice(get_args(BackendName)), help="where tasks run (local; process if workers are set)"
 )
 @click.option("--ray-address", metavar="ADDRESS", help="HOST:PORT of a running Ray cluster, or auto")
-@click.option("--seed", type=SEED, metavar="N", help="random seed; overrides league.seed")
-@quiet_option
 @click.pass_context
 def command(
-    context: click.Context,
-    config_path: Path | None,
-    overrides: tuple[str, ...],
-    resume: Path | None,
-    dry_run: bool,
-    workers: int | None,
-    backend: str | None,
-    ray_address: str | None,
-    seed: int | None,
-    quiet: bool,
+    context: click.Context, /, workers: int | None, backend: str | None, ray_address: str | None, **options: Any
 ) -> None:
-    """Run or resume a league; ``resume`` is an empty path for the newest run."""
+    """Run or resume a league."""
     if context.invoked_subcommand is not None:
         return
-    overrides = (*overrides, *([f"league.seed={seed}"] if seed is not None else []))
-    if config_path is None and resume is None:
-        config_path = preset(Path("configs/league.yaml"))
-        print_line(f"without --config: the settings of {config_path}")
-    if config_path is None and (overrides or dry_run):
-        raise click.UsageError("a run is resumed with its own settings: give --resume by itself, or with --config FILE")
-    config = None if config_path is None else load_config(config_path, overrides, dry_run=dry_run)
-    options = {"kind": backend, "workers": workers, "ray_address": ray_address}
-    named = {key: value for key, value in options.items() if value is not None}
+    start = RunOptions(**options)
+    config: Config | None = start.load(Config, "league.yaml", {"league.seed": start.seed})
+    backend_options = {"kind": backend, "workers": workers, "ray_address": ray_address}
+    named = {key: value for key, value in backend_options.items() if value is not None}
     backend_config = _backend_of(named) if named else None
     if config is not None:
-        check_league(config, resume=resume is not None, backend=backend_config)
-        if dry_run:
+        check_league(config, resume=start.resume is not None, backend=backend_config)
+        if start.dry_run:
             from league.rounds.dry_run import dry_run as print_plan  # loads PyTorch
 
             print_plan(output_console(), config)
             return
-    output_dir = RUNS if config is None else Path(config.logging.output_dir).expanduser()
-    directory = new_run(output_dir) if resume is None else run_to_resume(resume, output_dir, notify=print_line)
-    STOPS.message = lambda: _stop_message(directory.path, as_called(context))
-    without = _run(config, directory, backend_config, quiet).without_practice
+    directory = start.open_folder(config, LEDGER)
+    STOPS.message = lambda: _stop_message(directory.path, resume_command(context, directory.path))
+    without = _run(config, directory, backend_config, start.quiet).without_practice
     print_next(context, "report", "--run", directory.path)
     if (warning := practice_warning(without)) is not None:
         raise RunFailure(f"{warning} The reasons are among the warnings above")
 
 
-def _stop_message(folder: Path, command_line: str) -> str:
-    """The state that a stop leaves of the league in ``folder``."""
+def _stop_message(folder: Path, go_on: str) -> str:
     if not has_begun(folder, LEDGER):  # there is nothing to resume
         return NOT_BEGUN
-    go_on = f"{command_line} --resume {quote_for_shell(str(folder))}"
     return f"stopped: the round in flight is dropped, the others are safe; go on with: {go_on}"
 
 

@@ -25,13 +25,11 @@ import click
 from rich.console import Console
 
 from dond_marl.errors import InputError
-from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, Triple, as_seat, rest
+from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, as_seat
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.record import GameRecord, RecordError, add_typed_words, from_json, replay, to_line
-from dond_marl.scenarios.sources import SourceName, open_source, pack
+from dond_marl.scenarios.sources import SourceName, open_source
 from dond_marl.seats import Cause
-from dond_marl.splits import grid
-from dond_marl.yardsticks.solve import solve
 from league.cli.shell import FILE, SEED, Command, game_options, integer
 from league.cli.stops import STOPS
 from league.display.game import (
@@ -131,7 +129,6 @@ def _writable(record: Path | None) -> Path:
 
 
 def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecord]) -> None:
-    """Play the games; each is added to ``played`` once it is recorded."""
     screen.write(f"scenarios: {sitting.source.label}, seed {sitting.seed}")
     if sitting.rules.secret_claims:
         screen.write(protocol(sitting.rules))
@@ -162,7 +159,6 @@ def _save_record(record: GameRecord, book: Path) -> None:
 
 
 def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
-    """Print the last acts, the outcome, and the Pareto frontier."""
     state = replay(record)
     last_mover = (len(state.history) - 1) % 2
     unseen = 1 if last_mover == seat and not state.rules.secret_claims else 2
@@ -172,18 +168,10 @@ def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
         number, reason = record.causes.count(cause), Cause(cause).name
         screen.write(f"{number} of their acts were fallbacks ({reason})", "yellow")
     screen.show(values_table(state, seat), "", "The Pareto frontier:")
-    screen.show(frontier_table(_frontier(record, seat), state, seat))
-
-
-def _frontier(record: GameRecord, seat: int) -> list[Triple]:
-    """The share of ``seat`` in each Pareto-optimal split."""
-    solved = solve(pack([record.scenario]))
-    firsts: list[Triple] = [(a, b, c) for a, b, c in grid(solved.max_count)[solved.pareto.splits[0]].tolist()]
-    return firsts if seat == 0 else [rest(record.scenario.counts, first) for first in firsts]
+    screen.show(frontier_table(state, seat))
 
 
 def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> None:
-    """Print the best response's points in the same game, if it is known exactly."""
     record = best_response_game(sitting, seat, number)
     if record is None:
         return
@@ -195,7 +183,6 @@ def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> No
 
 
 def _farewell(played: list[GameRecord], book: Path) -> str:
-    """The message when the person leaves: the games that are recorded."""
     if not played:
         return "left the table: no game was finished"
     return f"left the table: {len(played)} finished game{'s are' if len(played) > 1 else ' is'} in {book}"

@@ -212,17 +212,6 @@ set_option = click.option(
     metavar="KEY=VALUE",
     help="set one key, as league.rounds=5; may be repeated",
 )
-resume_option = click.option(
-    "--resume",
-    type=FILE,
-    is_flag=False,
-    flag_value="",
-    metavar="[RUN]",
-    help="continue a run, or the newest one",
-)
-
-
-quiet_option = click.option("--quiet", is_flag=True, help="show no progress, only problems and the outcome")
 
 
 def output_console() -> Console:
@@ -246,15 +235,12 @@ def as_called(context: click.Context) -> str:
 
 def print_next(context: click.Context, *words: object) -> None:
     """Print a suggested next command of ``dond``, started in the same way as this one."""
-    program, *more = (context.find_root().info_name or "dond").split(" ")
-    installed = Path(sys.executable).with_name("dond")
-    if not program.endswith(".py"):
-        start = [_near(sys.executable if program == "python" else sys.argv[0]), *more]
-    elif installed.is_file():
-        start = [_near(str(installed))]
-    else:
-        start = [_near(sys.executable), "-m", "league"]
-    print_line(f"next: {' '.join([*start, *(quote_for_shell(str(word)) for word in words)])}")
+    root = context.find_root()
+    program = as_called(root)
+    if str(root.info_name).endswith(".py"):
+        installed = Path(sys.executable).with_name("dond")
+        program = _near(str(installed)) if installed.is_file() else f"{_near(sys.executable)} -m league"
+    print_line(f"next: {' '.join([program, *(quote_for_shell(str(word)) for word in words)])}")
 
 
 def quote_for_shell(word: str) -> str:

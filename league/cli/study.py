@@ -43,60 +43,27 @@ POSITIVE = Number(float, lambda number: 0 < number <= 10, "a number of points ab
 SHARE = Number(float, lambda number: 0 <= number < 1, "a number of at least 0, below 1")
 INSIDE = Number(float, lambda number: 0.5 < number < 1, "a number between 0.5 and 1")
 ICC = (0.0, 0.1, 0.3)
-
-SERVE = """Serve a study to participants: consent, instructions and check, games, questionnaire, completion code.
-
-It is reached from this machine alone, by every user who is logged in here. With --host others reach it: then it
-requires a password, which is taken from DOND_STUDY_PASSWORD or typed, and all texts must have been written. There is no
-TLS: everything is readable on the network between, the password and the cookies too, unless a proxy or a tunnel
-encrypts it. The same command continues a study that was stopped; an act is on disk before it is answered.
-
-examples:
-  dond study serve                               # with configs/study.yaml
-  dond study serve --config configs/study.yaml --set output_dir=runs/pilot --port 9000
-  dond study serve --config configs/study.yaml --host 0.0.0.0
-"""
-EXPORT = """Write files of a study without names, addresses, dates and free text: CSV, JSON lines and a codebook.
-
-Participants get new numbers, drawn by the seed; those who stopped taking part are left out. The study may be running.
-With --codes no file is written: each line of that file is checked to be a completion code of this study. The codes
-themselves are nowhere on disk, only their SHA-256.
-
-examples:
-  dond study export runs/study
-  dond study export runs/study --to shared/study --seed 7
-  dond study export runs/study --codes handed_in.txt
-"""
-ANALYSE = """Print the table of Li et al. 2023 for a study or its export: points to human, agent, joint, Nash product.
-
-Every figure has a 95 % interval over clusters of participants with common games; points of ten.
-
-examples:
-  dond study analyse runs/study
-  dond study analyse shared/study     # an export's folder
-"""
-POWER = """Print how many participants a study needs to detect a difference of two conditions: by formula and simulated.
-
-The standard deviation of points is that of people in the published dialogues (Lewis et al. 2017), or --sd. The
-correlation of a participant's games (--icc) is not in the published data, which do not identify people: use a pilot's,
-or plan for several.
-
-examples:
-  dond study power                                  # 0.3 points, 5 games, two-sided 95 %, power 80 %
-  dond study power --difference 0.5 --games 10 --icc 0.2
-  dond study power --sd 3.1 --design within
-"""
-
 STUDY_CONFIG = config_option("study.yaml", default="configs/study.yaml", help="a YAML file (study.yaml)")
 
 
-@click.command("serve", cls=Command, help=SERVE, interrupted=STOPPED)
+@click.command("serve", cls=Command, interrupted=STOPPED)
 @STUDY_CONFIG
 @set_option
 @click.option("--port", type=integer(0, 65535), metavar="N", help="0 for any free port (8080 if it is free, else any)")
 @click.option("--host", default=HOST, metavar="ADDRESS", help=f"address to serve ({HOST}: from this machine alone)")
 def serve(config_path: Path, overrides: tuple[str, ...], port: int | None, host: str) -> None:
-    """Serve until stopped."""
+    """Serve a study to participants: consent, instructions and check, games, questionnaire, completion code.
+
+    It is reached from this machine alone, by every user who is logged in here. With --host others reach it: then it
+    requires a password, taken from DOND_STUDY_PASSWORD or typed, and all texts must have been written. There is no
+    TLS: everything is readable on the network between, the password and the cookies too, unless a proxy or a tunnel
+    encrypts it. The same command continues a study that was stopped; an act is on disk before it is answered.
+
+    examples:
+      dond study serve                               # with configs/study.yaml
+      dond study serve --config configs/study.yaml --set output_dir=runs/pilot --port 9000
+      dond study serve --config configs/study.yaml --host 0.0.0.0
+    """
     from league.settings.read import load_config
     from league.web.study.pages import serve_study
     from league.web.study.settings import StudyConfig
@@ -114,13 +81,23 @@ def serve(config_path: Path, overrides: tuple[str, ...], port: int | None, host:
     serve_study(config, host, free_port(port, host), password, print_line)
 
 
-@click.command("export", cls=Command, help=EXPORT)
+@click.command("export", cls=Command)
 @click.argument("folder", type=FILE, metavar="DIR")
 @click.option("--to", "target", type=FILE, metavar="FOLDER", help="folder of the files (export in DIR)")
 @click.option("--seed", type=SEED, default=0, metavar="N", help="of the participants' new numbers (0)")
 @click.option("--codes", type=FILE, metavar="FILE", help="check these codes, one a line")
 def export(folder: Path, target: Path | None, seed: int, codes: Path | None) -> None:
-    """Export, or check codes."""
+    """Write files of a study without names, addresses, dates and free text: CSV, JSON lines and a codebook.
+
+    Participants get new numbers, drawn by the seed; those who stopped are left out. The study may be running.
+    With --codes no file is written: each line of that file is checked to be a completion code of this study. The codes
+    themselves are nowhere on disk, only their SHA-256.
+
+    examples:
+      dond study export runs/study
+      dond study export runs/study --to shared/study --seed 7
+      dond study export runs/study --codes handed_in.txt
+    """
     from league.web.study.export import export_study
     from league.web.study.progress import open_study
 
@@ -134,7 +111,6 @@ def export(folder: Path, target: Path | None, seed: int, codes: Path | None) -> 
 
 
 def _check_codes(folder: Path, codes: Path) -> None:
-    """Print for each completion code of a file whether the study gave it out."""
     from league.web.study.journal import read_journal
     from league.web.study.running_study import digest
 
@@ -153,10 +129,17 @@ def _check_codes(folder: Path, codes: Path) -> None:
         print_line(f"{code}: {'given out here' if digest(code) in known else 'not given out here'}{again}")
 
 
-@click.command("analyse", cls=Command, help=ANALYSE)
+@click.command("analyse", cls=Command)
 @click.argument("folder", type=FILE, metavar="DIR")
 def analyse(folder: Path) -> None:
-    """Analyse."""
+    """Print the table of Li et al. 2023 for a study or its export: points to human, agent, joint, Nash product.
+
+    Every figure has a 95 % interval over clusters of participants with common games; points of ten.
+
+    examples:
+      dond study analyse runs/study
+      dond study analyse shared/study     # an export's folder
+    """
     from league.web.study.analysis import analysis_table, finished_games, read_games, summarise
     from league.web.study.export import anonymise
     from league.web.study.journal import is_study
@@ -169,7 +152,7 @@ def analyse(folder: Path) -> None:
     print_line("Points of ten; 95 % intervals over clusters; the Nash product is that of the means (docs/STUDY.md).")
 
 
-@click.command("power", cls=Command, help=POWER)
+@click.command("power", cls=Command)
 @click.option("--difference", type=POSITIVE, default=0.3, metavar="X", help="difference in points of ten (0.3)")
 @click.option(
     "--games", type=integer(1, 100), default=5, metavar="N", help="games of a participant in each condition (5)"
@@ -201,7 +184,17 @@ def power(
     data_dir: Path | None,
     seed: int,
 ) -> None:
-    """Print the table."""
+    """Print how many participants a study needs to detect a difference of two conditions: by formula and simulated.
+
+    The standard deviation of points is that of people in the published dialogues (Lewis et al. 2017), or --sd. The
+    correlation of a participant's games (--icc) is not in the published data, which do not identify people: use a
+    pilot's, or plan for several.
+
+    examples:
+      dond study power                                  # 0.3 points, 5 games, two-sided 95 %, power 80 %
+      dond study power --difference 0.5 --games 10 --icc 0.2
+      dond study power --sd 3.1 --design within
+    """
     from league.web.study.power import (
         LARGEST,
         STUDIES,

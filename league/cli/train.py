@@ -14,30 +14,18 @@ examples:
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from dond_marl.game import Rules
 from dond_marl.rollout import OccupantError
 from hints import HinterError
-from league.cli.shell import (
-    SEED,
-    Command,
-    as_called,
-    config_option,
-    output_console,
-    print_line,
-    print_next,
-    quiet_option,
-    quote_for_shell,
-    resume_option,
-    set_option,
-)
+from league.cli.runs import RunOptions, resume_command, run_options
+from league.cli.shell import Command, output_console, print_line, print_next
 from league.cli.stops import NOT_BEGUN, STOPS
-from league.ledger.run_directory import RUNS, SETTINGS, new_run, run_to_resume
+from league.ledger.run_directory import SETTINGS
 from league.run import check_training, clone_people, plan_training
-from league.settings.layers import preset
-from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from partners.network.checkpoint_files import CheckpointError
 
@@ -49,57 +37,36 @@ from partners.network.checkpoint_files import CheckpointError
 @click.option(
     "--hint", type=click.Choice(["none", "random", "expert", "llm"]), help="source of hints; overrides hints.mode"
 )
-@config_option("ppo_config.yaml", help="a YAML file (by default the one for --algo: configs/ppo_config.yaml etc.)")
-@set_option
-@click.option("--seed", type=SEED, metavar="N", help="random seed (0); overrides training.seed")
-@resume_option
-@click.option("--dry-run", is_flag=True, help="check the settings, print the plan and its cost, stop")
-@quiet_option
+@run_options(
+    "ppo_config.yaml", "a YAML file (by default the one for --algo: configs/ppo_config.yaml etc.)", "training.seed"
+)
 @click.pass_context
-def command(
-    context: click.Context,
-    algo: str | None,
-    hint: str | None,
-    config_path: Path | None,
-    overrides: tuple[str, ...],
-    seed: int | None,
-    resume: Path | None,
-    dry_run: bool,
-    quiet: bool,
-) -> None:
-    """Train or resume; ``resume`` is an empty path for the newest run."""
-    short = {"training.algo": algo, "hints.mode": hint, "training.seed": seed}
-    overrides = (*overrides, *(f"{key}={value}" for key, value in short.items() if value is not None))
-    if config_path is None and resume is None and algo is not None:
-        config_path = preset(Path("configs") / f"{algo}_config.yaml")
-        print_line(f"without --config: the settings of {config_path}")
-    if config_path is None and (resume is None or overrides):
-        raise click.UsageError(
-            "--config FILE or --algo ppo, reinforce or bc is needed; only --resume RUN, by itself, takes the run's own "
-            "settings"
-        )
-    config = None if config_path is None else load_config(config_path, overrides, TrainConfig, dry_run=dry_run)
-    if config is not None and dry_run:
+def command(context: click.Context, /, algo: str | None, hint: str | None, **options: Any) -> None:
+    """Train or resume."""
+    start = RunOptions(**options)
+    shipped = None if algo is None else f"{algo}_config.yaml"
+    short = {"training.algo": algo, "hints.mode": hint, "training.seed": start.seed}
+    config: TrainConfig | None = start.load(TrainConfig, shipped, short)
+    if config is not None and start.dry_run:
         for line in plan_training(config):
             print_line(line)
         return
     if config is not None:
-        config = check_training(config, resume=resume is not None)
-        if config.training.algo == "bc" and resume is None:
+        config = check_training(config, resume=start.resume is not None)
+        if config.training.algo == "bc" and start.resume is None:
             _clone(config)
             return
-    _train(context, config, resume, quiet)
+    _train(context, config, start)
 
 
-def _train(context: click.Context, config: TrainConfig | None, resume: Path | None, quiet: bool) -> None:
+def _train(context: click.Context, config: TrainConfig | None, start: RunOptions) -> None:
     from league.display.training import QuietTrainWatcher, TrainWatcher, print_score  # loads PyTorch
     from league.training.training import train
 
-    output_dir = RUNS if config is None else Path(config.logging.output_dir).expanduser()
-    directory = new_run(output_dir) if resume is None else run_to_resume(resume, output_dir, SETTINGS, print_line)
-    go_on = f"{as_called(context)} --resume {quote_for_shell(str(directory.path))}"
+    directory = start.open_folder(config, SETTINGS)
+    go_on = resume_command(context, directory.path)
     console = output_console()
-    watcher = (QuietTrainWatcher if quiet else TrainWatcher)(console)
+    watcher = (QuietTrainWatcher if start.quiet else TrainWatcher)(console)
     STOPS.message = lambda: _stop_message(directory.path, go_on, closing=watcher.closing)
     try:
         with watcher:
@@ -128,7 +95,6 @@ def _print_next(context: click.Context, config: TrainConfig, folder: Path) -> No
 
 
 def _stop_message(folder: Path, go_on: str, *, closing: bool) -> str:
-    """The state that a stop leaves of the training in ``folder``; ``closing``: while its score was measured."""
     if closing:
         return f"stopped: the training is saved, its score is not measured; measure it with: {go_on}"
     if not (folder / SETTINGS).is_file():  # there is nothing to resume
@@ -141,8 +107,8 @@ def _stop_message(folder: Path, go_on: str, *, closing: bool) -> str:
 
 
 def _clone(config: TrainConfig) -> None:
-    """Clone people's acts and print the report."""
-    from league.display.training import epoch_status, print_clone_report
+    from league.display.tables import print_section
+    from league.display.training import clone_section, epoch_status
 
     console = output_console()
     with console.status("") as status_line:  # shown on a terminal only
@@ -155,5 +121,5 @@ def _clone(config: TrainConfig) -> None:
             lambda epoch: print_line(epoch_status(epoch)),
             status_line.update,
         )
-    print_clone_report(console, report, data)
+    print_section(console, clone_section(report, data))
     print_line(f"the expert: {path}, which expert(kind=supervised) reads")

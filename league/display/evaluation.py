@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 
@@ -30,9 +30,18 @@ from league.evaluation.evaluate import (
 from league.evaluation.exploitability import Probe
 from league.evaluation.final import FinalEvaluation
 from league.evaluation.outcomes import UNITS, Figures
-from league.tables.blocks import Figure, Section, Table, TableRow, Unit, number_cell, replace_names, with_short_names
+from league.tables.blocks import (
+    Cell,
+    Figure,
+    Section,
+    Table,
+    TableRow,
+    Unit,
+    number_cell,
+    replace_names,
+    with_short_names,
+)
 from league.tables.evaluation import final_evaluation, names_in
-from league.tables.figures import with_margin
 from league.tables.summaries import evaluation_summary, pair_summary
 
 ROWS: dict[str, tuple[str, bool]] = {  # by figure: its label, and whether it is shown for each seat too
@@ -100,12 +109,8 @@ def print_probe(console: Console, probed: Probe) -> None:
     rows[f"  {probed.member} against itself"] = [(each.self_play, each.self_play) for each in probed.exploited]
     rows["  exploitability"] = [each.gain for each in probed.exploited]
     rows |= _equilibrium_rows(probed)
-    table = Table(
-        "expected points of ten",
-        tuple(f"as {seat}" for seat in SEATS),
-        tuple(TableRow(label, tuple(_range_figure(*bounds) for bounds in cells)) for label, cells in rows.items()),
-        label="",
-    )
+    cells = {label: [_range_figure(*bounds) for bounds in seats] for label, seats in rows.items()}
+    table = _table("expected points of ten", [f"as {seat}" for seat in SEATS], cells.items())
     safety = (
         f"safety: {probed.member} scores least against {probed.safety.responder} of the zoo: "
         f"{probed.safety.points:.2f} points of ten, mean of both seats"
@@ -117,7 +122,6 @@ def print_probe(console: Console, probed: Probe) -> None:
 
 
 def _equilibrium_rows(probed: Probe) -> dict[str, list[tuple[float, float]]]:
-    """Rows by label: the parts of the exploitability, and the scores of the member and an equilibrium."""
     equilibrium, parted = probed.compared, probed.split_gains
     if equilibrium is None or parted is None:
         return {}
@@ -135,7 +139,6 @@ def _equilibrium_rows(probed: Probe) -> dict[str, list[tuple[float, float]]]:
 
 
 def _of_equilibria(probed: Probe) -> Iterator[str]:
-    """Notes on the rows of an equilibrium."""
     if probed.compared is not None:
         yield (
             "conceded: the seat's gain against any rational partner (an equilibrium) by demanding it; weak: the "
@@ -148,22 +151,17 @@ def _of_equilibria(probed: Probe) -> Iterator[str]:
 def main_table(evaluation: Evaluation) -> Table:
     """By seat: the member's score, its shares of the best response and of the Nash point, and the partner's score."""
     played, best = evaluation.played.figures, evaluation.best
-    rows = [TableRow(evaluation.member, tuple(Figure(played[view].points) for view in VIEWS))]
+    rows = {evaluation.member: [Figure(played[view].points) for view in VIEWS]}
     for name, shares in evaluation.shares.items():
         label = f"  share of the {f'{name} point' if name == NASH else name}"
-        rows.append(TableRow(label, tuple(Figure(shares[view], "share") for view in VIEWS)))
+        rows[label] = [Figure(shares[view], "share") for view in VIEWS]
     if best is not None:
-        rows.append(
-            TableRow(f"{best.name}, in these games", tuple(Figure(best.figures[view].points) for view in VIEWS))
-        )
+        rows[f"{best.name}, in these games"] = [Figure(best.figures[view].points) for view in VIEWS]
     if evaluation.values is not None:
         values = (mean_of_seats(evaluation.values), *evaluation.values)
-        rows.append(
-            TableRow("best response, expected", tuple(_range_figure(value.low, value.high) for value in values))
-        )
-    rows.append(TableRow("the partner's points", tuple(Figure(played[view].left) for view in VIEWS)))
-    caption = f"points of ten from {evaluation.against}"
-    return Table(caption, (BOTH, *(f"as {seat}" for seat in SEATS)), tuple(rows), label="")
+        rows["best response, expected"] = [_range_figure(value.low, value.high) for value in values]
+    rows["the partner's points"] = [Figure(played[view].left) for view in VIEWS]
+    return _table(f"points of ten from {evaluation.against}", [BOTH, *(f"as {seat}" for seat in SEATS)], rows.items())
 
 
 def view_table(evaluation: Evaluation, human: Mapping[str, Figures], view: str) -> Table:
@@ -171,18 +169,21 @@ def view_table(evaluation: Evaluation, human: Mapping[str, Figures], view: str) 
     lines = {line.name if line is not evaluation.played else evaluation.member: line for line in evaluation.lines}
     columns = [*(line.figures[view] for line in lines.values()), human[view]]
     rows = [
-        TableRow(label, tuple(Figure(getattr(figures, name), _unit(name)) for figures in columns))
+        (label, [Figure(getattr(figures, name), _unit(name)) for figures in columns])
         for name, (label, in_seats) in ROWS.items()
         if in_seats or view == BOTH
     ]
     for label, name in (("n games", "points"), ("n deals", "points_agreed")):
-        rows.append(TableRow(label, tuple(number_cell(getattr(figures, name).n, "count") for figures in columns)))
-    heads = tuple(HEADINGS.get(name, name) for name in (*lines, HUMANS))
-    return Table(view if view == BOTH else f"{evaluation.member} as {view}", heads, tuple(rows), label="")
+        rows.append((label, [number_cell(getattr(figures, name).n, "count") for figures in columns]))
+    heads = [HEADINGS.get(name, name) for name in (*lines, HUMANS)]
+    return _table(view if view == BOTH else f"{evaluation.member} as {view}", heads, rows)
+
+
+def _table(caption: str, heads: Sequence[str], rows: Iterable[tuple[str, Sequence[Cell]]]) -> Table:
+    return Table(caption, tuple(heads), tuple(TableRow(label, tuple(cells)) for label, cells in rows), label="")
 
 
 def _range_figure(low: float, high: float) -> Figure:
-    """A figure that is known exactly or as a range."""
     return number_cell(low) if math.isclose(low, high, abs_tol=5e-7) else Figure(Estimate(math.nan, 0, low, high))
 
 
@@ -191,7 +192,6 @@ def _unit(name: str) -> Unit:
 
 
 def _describe_games(evaluation: Evaluation) -> str:
-    """The pair, scenarios and rules, in one line."""
     rules, scenarios = evaluation.rules, evaluation.scenarios.size
     return (
         f"{evaluation.member} against {evaluation.against} on {evaluation.source.label}: {scenarios:,} scenarios, each "
@@ -250,57 +250,46 @@ def _notes_of_details(evaluation: Evaluation, human: HumanLine) -> Iterator[str]
 
 def diagnosis_section(found: Diagnosis) -> Section:
     """A diagnosis as tables with notes."""
-    blocks = [
-        _diagnosis_table("in all", ("",), _diagnosis_totals(found)),
-        _diagnosis_table("by act", ("said", "regret of each"), _diagnosis_by_act(found)),
+    by_act = {name: (number_cell(number, "count"), number_cell(lost)) for name, (number, lost) in found.by_act.items()}
+    tables = [
+        _table("in all", ("value",), [(name, (cell,)) for name, cell in _diagnosis_totals(found).items()]),
+        _table("by act", ("said", "regret of each"), by_act.items()),
     ]
     if found.demanded:
-        offers = [
-            (f"own turn {number + 1}", f"{of.n:,}", with_margin(of)) for number, of in found.demanded if of.n
-        ]  # fmt: skip
-        blocks.append(_diagnosis_table("what its offers keep", ("offers", "share of its own points"), offers))
+        offers = {
+            f"own turn {turn + 1}": (number_cell(of.n, "count"), Figure(of)) for turn, of in found.demanded if of.n
+        }
+        tables.append(_table("what its offers keep", ("offers", "share of its own points"), offers.items()))
     if found.believed is not None and found.believed.answered:
-        bins = [(f"{stated:.2f}", f"{number:,}", f"{true:.2f}") for number, stated, true in found.believed.calibration]
-        blocks.append(_diagnosis_table("stated probability", ("times", "true"), bins))
-    return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(found)), tuple(blocks))
+        bins = {
+            f"{stated:.2f}": (number_cell(number, "count"), number_cell(true))
+            for stated, number, true in found.believed.calibration
+        }
+        tables.append(_table("stated probability", ("times", "true"), bins.items()))
+    return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(found)), tuple(tables))
 
 
-def _diagnosis_table(caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
-    return Table(caption, heads, tuple(TableRow(label, tuple(cells)) for label, *cells in rows), label="")
-
-
-def _diagnosis_totals(found: Diagnosis) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("own points of ten, a game", with_margin(found.points))]
+def _diagnosis_totals(found: Diagnosis) -> dict[str, Cell]:
+    rows: dict[str, Cell] = {"own points of ten, a game": Figure(found.points)}
     if found.lost is not None:
-        rows += [("regret of its acts, a game", with_margin(found.lost))]
-        rows += [("of the exact best response", f"{found.share:.1%}")]
-    rows += [("a second copy, more or less", with_margin(found.noise))]
-    of = found.answers
-    if of:
-        rows += [
-            ("legal decisions of its own", f"{of['legal']:.1%}"),
-            ("re-asks, a game", f"{of['re_asks']:.2f}"),
-            ("tokens read and written, a game", _tokens(of)),
-            ("dollars, a game", "not known" if math.isnan(of["dollars"]) else f"{of['dollars']:.5f}"),
-        ]
-    if found.believed is not None:
-        believed = found.believed
-        rows += [("stated beliefs, of those queried", f"{believed.answered:,} of {believed.queried:,}")]
+        rows["regret of its acts, a game"] = Figure(found.lost)
+        rows["of the exact best response"] = number_cell(found.share, "share")
+    rows["a second copy, more or less"] = Figure(found.noise)
+    if of := found.answers:
+        tokens = f"{of['prompt_tokens']:,.0f} and {of['completion_tokens']:,.0f}"
+        rows["legal decisions of its own"] = number_cell(of["legal"], "share")
+        rows["re-asks, a game"] = number_cell(of["re_asks"])
+        rows["tokens read and written, a game"] = (
+            "not known: a cache answered" if math.isnan(of["prompt_tokens"]) else tokens
+        )
+        rows["dollars, a game"] = "not known" if math.isnan(of["dollars"]) else f"{of['dollars']:.5f}"
+    if (believed := found.believed) is not None:
+        rows["stated beliefs, of those queried"] = f"{believed.answered:,} of {believed.queried:,}"
         if believed.answered:
-            rows += [("Brier score", with_margin(believed.brier))]
-            rows += [("  of the exact posterior", with_margin(believed.floor))]
-            rows += [("  of the prior", with_margin(believed.before))]
+            rows["Brier score"] = Figure(believed.brier)
+            rows["  of the exact posterior"] = Figure(believed.floor)
+            rows["  of the prior"] = Figure(believed.before)
     return rows
-
-
-def _tokens(of: Mapping[str, float]) -> str:
-    if math.isnan(of["prompt_tokens"]):
-        return "not known: a cache answered"
-    return f"{of['prompt_tokens']:,.0f} and {of['completion_tokens']:,.0f}"
-
-
-def _diagnosis_by_act(found: Diagnosis) -> list[tuple[str, ...]]:
-    return [(name, f"{number:,}", f"{lost:.2f}") for name, (number, lost) in found.by_act.items()]
 
 
 def _diagnosis_notes(found: Diagnosis) -> Iterator[str]:

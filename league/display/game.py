@@ -30,6 +30,7 @@ from dond_marl.game import (
 )
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.records.transcript import describe_items, describe_secret_act, phrase_act
+from league.display.frontier import plane_of
 from league.display.sentences import AmbiguousLine, Misread
 from league.display.typed_lines import ReadAct, TableCommand, help_line, read_line
 from league.tables.figures import points
@@ -263,25 +264,22 @@ def values_table(state: State, seat: int) -> Table:
     return _items(rows, "points")
 
 
-def frontier_table(splits: Sequence[Triple], state: State, seat: int) -> Table:
-    """The Pareto-optimal splits by the person's share, and the game's outcome among them."""
-    counts, utilities, outcome = state.scenario.counts, state.scenario.utilities, state.outcome
+def frontier_table(state: State, seat: int) -> Table:
+    """The Pareto-optimal splits by the person's share, and the outcome of the finished game among them."""
+    plane, outcome = plane_of(state, seat), state.outcome
     assert outcome is not None
-    landed = outcome.scores[seat], outcome.scores[1 - seat]
-    lines = {(worth(utilities[seat], s), worth(utilities[1 - seat], rest(counts, s))): s for s in splits}
-    note = "<- this game" if outcome.deal else "<- this game: no deal"
-    if outcome.deal and landed not in lines:
+    share = None if outcome.allocation is None else outcome.allocation[seat]
+    lines = {(spot.mine, spot.theirs): spot.items for spot in plane.frontier}
+    note = "<- this game" if plane.deal else "<- this game: no deal"
+    if plane.deal and plane.landed not in lines:
         note = "<- this game: more was possible"
-    style = "bold green" if outcome.deal else "bold red"
-    lines[landed] = (0, 0, 0) if outcome.allocation is None else outcome.allocation[seat]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in (*ITEMS, "you", "they"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    for scores, share in sorted(lines.items(), reverse=True):
-        here = scores == landed
-        cells = ["-"] * 3 if here and not outcome.deal else [str(number) for number in share]
-        table.add_row(*cells, *map(str, scores), note if here else "", style=style if here else "")
+    lines[plane.landed] = share or (0, 0, 0)
+    table = _plain_table(*ITEMS, "you", "they", "")
+    for scores, items in sorted(lines.items(), reverse=True):
+        here = scores == plane.landed
+        cells = ["-"] * 3 if here and share is None else [str(number) for number in items]
+        style = ("bold green" if plane.deal else "bold red") if here else ""
+        table.add_row(*cells, *map(str, scores), note if here else "", style=style)
     return table
 
 
@@ -301,14 +299,18 @@ def _urgency(state: State) -> str:
     return " · your last act" if state.turns_remaining == 2 else ""
 
 
-def _items(rows: Sequence[Row], heading: str) -> Table:
+def _plain_table(*heads: str) -> Table:
+    """A table without lines; its columns are numbers, aligned right, but for one without a heading."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    for title in (*ITEMS, heading):
-        table.add_column(title, justify="right", no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify="right" if head else "left", no_wrap=True)
+    return table
+
+
+def _items(rows: Sequence[Row], heading: str) -> Table:
+    table = _plain_table("", *ITEMS, heading)
     for label, items, note in rows:
-        cells = ["-"] * len(ITEMS) if items is None else map(str, items)
-        table.add_row(label, *cells, note)
+        table.add_row(label, *(["-"] * len(ITEMS) if items is None else map(str, items)), note)
     return table
 
 

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import ScenarioSource
-from league.display.tables import fitting, line, on_screen, print_in_short, print_section, prose
+from league.display.tables import line, on_screen, print_in_short, print_section, prose
 from league.ledger.ledger import Ledger, ReadLedger
 from league.ledger.run_directory import LEDGER, RunNotFound, find_run
 from league.rounds.curriculum import describe
@@ -33,7 +33,6 @@ from league.tables.summaries import league_summary, practice_warning
 from league.tasks.values import MatchResult, TrainResult
 from partners.learning.rewards import OWN
 
-WHOLE = 10_000  # columns: no text is shortened
 LINES_AROUND = 7  # of the live view, besides the ladder's rows
 
 
@@ -140,7 +139,7 @@ class LiveWatcher(PlainWatcher):
         self._bars.update(self._rounds, completed=done, total=progress.schedule.rounds)
         self._bars.update(self._matches, completed=progress.matches, total=progress.matches_in_round)
         curves = [Text(f"{name}: {curve(points)} {points[-1]:.2f}") for name, points in self._practiced.items()]
-        parts: list[RenderableType] = [self._bars, Text(status(progress, self._console.width)), *curves]
+        parts: list[RenderableType] = [self._bars, Text(status(progress), no_wrap=True, overflow="ellipsis"), *curves]
         self._live.update(Group(*parts, self._ladder) if self._ladder.columns else Group(*parts))
 
 
@@ -156,25 +155,20 @@ def opening(config: Config, source: ScenarioSource, progress: LeagueProgress) ->
     )
 
 
-def status(progress: LeagueProgress, width: int = WHOLE) -> str:
-    """Round, stage, games, how fast, and time left, in one line of ``width``, in fewer words where it is narrow."""
+def status(progress: LeagueProgress) -> str:
+    """Round, time left, speed and games in one line, what matters most first."""
     number = progress.rounds + (progress.matches > 0)  # the round in flight, or the last finished one
     where = (
         f"round {number}/{progress.schedule.rounds}" if number <= progress.schedule.rounds else "closing measurement"
     )
     stage = f" ({progress.stage})" if progress.stage else ""
-    matches = f"{progress.games - progress.practice_games:,} games of matches"
-    practice = f" and {progress.practice_games:,} of practice" if progress.practice_games else ""
     over = progress.rounds == progress.schedule.total
-    pace = f"{progress.games_per_second:,.0f} games/s"
     left = "evaluation" if over else f"{duration(progress.seconds_left)} left"
     learning = f" · {progress.decisions_per_second:,.0f} decisions/s" if progress.decisions else ""
-    return fitting(
-        width,
-        f"{where}{stage} · {matches}{practice} · {pace}{learning} · {left}",
-        f"{where}{stage} · {progress.games:,} games, practice too · {pace}{learning} · {left}",
-        f"{where} · {progress.games:,} games · {pace}{learning} · {left}",
-        f"{where} · {pace} · {left}",
+    practice = f" and {progress.practice_games:,} of practice" if progress.practice_games else ""
+    return (
+        f"{where}{stage} · {left} · {progress.games_per_second:,.0f} games/s{learning} · "
+        f"{progress.games - progress.practice_games:,} games of matches{practice}"
     )
 
 

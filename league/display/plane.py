@@ -160,7 +160,6 @@ def _marks(evaluation: Evaluation, human: Mapping[str, Figures]) -> Iterator[tup
 
 
 def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
-    """A mean point with the intervals of both coordinates."""
     own, left = figures.points, figures.left
     axes.errorbar(
         own.mean,
@@ -180,7 +179,6 @@ def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
 
 
 def _circles(axes: Axes, evaluation: Evaluation) -> None:
-    """Draw where games landed."""
     outcomes = join_seats(evaluation.played.seats)
     places, number = score_pairs(outcomes)
     if len(places) > MOST_PLACES:
@@ -201,6 +199,5 @@ def _close_edge(edge: Doubles) -> Doubles:
 
 
 def _short_name(evaluation: Evaluation, name: str) -> str:
-    """The short name of a member, cut to the room in the figure."""
     short = short_names((evaluation.member, evaluation.against)).get(name, name)
     return short if len(short) <= LONGEST_NAME else f"{short[: LONGEST_NAME - 1]}…"

@@ -30,11 +30,6 @@ def prose(console: Console, text: str, style: str = "") -> None:
     console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
 
 
-def fitting(width: int, *lines: str) -> str:
-    """The first of ``lines``, which say the same in fewer and fewer words, that fits ``width``; otherwise the last."""
-    return next((text for text in lines if len(text) <= width), lines[-1])
-
-
 def print_in_short(console: Console, sentences: Iterable[str]) -> None:
     """Print what an output opens with: its outcome, broken between words."""
     text = " ".join(printable(Section("in short", "", tuple(sentences))).notes)

@@ -8,14 +8,15 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
 from dond_marl.statistics import Estimate
-from league.display.league import WHOLE, duration
-from league.display.tables import fitting, line, print_in_short, prose
+from league.display.league import duration
+from league.display.tables import line, print_in_short, prose
 from league.evaluation.evaluate import BEST, GREEDY, SAMPLED
 from league.evaluation.matches import PARTNER
+from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
 from league.tables.figures import with_margin
 from league.tasks.hinters import describe_hints, hint_queries, hint_summary
 from league.training.clone import CloneReport, HumanPositions
@@ -75,8 +76,8 @@ class TrainWatcher:
     def on_update(self, training: Training) -> bool:
         total = training.config.training.num_train_steps
         if self._live is not None:
-            width = self._console.width
-            self._live.update(with_bar(status(training, width), training.learner.decisions / total, width))
+            done = training.learner.decisions / total
+            self._live.update(with_bar(status(training), done, self._console.width))
         elif training.learner.decisions - self._printed >= total / LINES or training.is_complete:
             self._printed = training.learner.decisions
             line(self._console, status(training))
@@ -109,32 +110,24 @@ def with_bar(text: str, done: float, width: int) -> RenderableType:
     Assumes characters of one column.
     """
     room = min(width - len(text) - 1, LONGEST_BAR)
-    row = Table.grid(padding=(0, 1, 0, 0))
+    row = Grid.grid(padding=(0, 1, 0, 0))
     bar = [ProgressBar(total=1.0, completed=min(done, 1.0), width=room)] if room >= LEAST_BAR else []
     row.add_row(Text(text, no_wrap=True, overflow="ellipsis"), *bar)
     return row
 
 
-def status(training: Training, width: int = WHOLE) -> str:
-    """Decisions, score and agreement of the latest practice, pace and time left, in one line of ``width`` columns."""
-    score, total, made = training.score, training.config.training.num_train_steps, training.learner.decisions
-    pace, left = f"{training.decisions_per_second:,.0f}", f"{duration(_seconds_left(training))} left"
-    shown = brief = least = ""
+def status(training: Training) -> str:
+    """Decisions, time left, score and agreement of the latest practice, and speed in one line, most important first."""
+    score, settings, made = training.score, training.config.training, training.learner.decisions
+    parts = [f"{made:,}/{settings.num_train_steps:,} decisions", f"{duration(_seconds_left(training))} left"]
     if score is not None:
         response = training.references.response  # points of the best response, nan where it is not known at once
         share = "" if math.isnan(response) else f" ({score.points / response:.1%} of a best response)"
-        shown = f"{score.points:.2f} points of ten{share}, {score.deals:.1%} deals · "
-        of_best = "" if math.isnan(response) else f" ({score.points / response:.1%})"
-        brief, least = (f"{score.points:.2f} points{part} · {score.deals:.1%} deals · " for part in (of_best, ""))
-        if training.config.training.reward != OWN:
-            shown = f"paid {score.paid:.2f} by {training.config.training.reward} · {shown}"
-    return fitting(
-        width,
-        f"{made:,}/{total:,} decisions · {shown}{pace} decisions/s · {left}",
-        f"{made:,}/{total:,} · {brief}{pace}/s · {left}",
-        f"{made / total:.0%} of {total:,} · {least}{pace}/s · {left}",
-        f"{made / total:.0%} · {left}",
-    )
+        parts += [f"{score.points:.2f} points of ten{share}", f"{score.deals:.1%} deals"]
+    parts.append(f"{training.decisions_per_second:,.0f} decisions/s")
+    if score is not None and settings.reward != OWN:
+        parts.append(f"paid {score.paid:.2f} by {settings.reward}")
+    return " · ".join(parts)
 
 
 def _seconds_left(training: Training) -> float:
@@ -201,7 +194,6 @@ def _in_short(training: Training, directory: Path, closing: ClosingScore) -> tup
 
 
 def _announce_hints(coming: ClosingHints, training: Training) -> str:
-    """The announced queries of the final score to a model."""
     hints = training.config.hints
     about = "" if math.isnan(coming.seconds) else f", about {duration(coming.seconds)} at the pace of the practice"
     return (
@@ -224,64 +216,59 @@ def epoch_status(epoch: Epoch) -> str:
     )
 
 
-def print_clone_report(console: Console, report: CloneReport, lessons: HumanPositions) -> None:
-    """What the expert is worth, as tables; ``lessons``: what it was taught and examined on."""
-    unseen, likeness = lessons.test, report.likeness
-    line(
-        console,
-        f"\nbeside people, at {unseen.size:,} positions of test that nothing was taught from, "
-        f"{int(unseen.replies.sum()):,} of them replies; 95 % intervals over scenarios",
-    )
-    table = _table("says", "the same act", "in replies", "the same split, of offers")
-    rows = {
+def clone_section(report: CloneReport, positions: HumanPositions) -> Section:
+    """The likeness to people and the strength of a cloned expert; ``positions``: the data that it is tested on."""
+    test, likeness, greedy, sampled = positions.test, report.likeness, report.greedy.zoo, report.sampled.zoo
+    accuracy = {
         "supervised expert": likeness.accuracy,
-        "what people say most": report.majority,
+        "people's most frequent act": report.majority,
         "heuristic": report.heuristic,
     }
-    for name, row in rows.items():
-        table.add_row(name, *(with_margin(share, "share") for share in row))
-    console.print(table)
-    everywhere, replies = report.more_than_majority
-    line(
-        console,
-        f"more than the majority: {_points(everywhere)} points of accuracy, in replies {_points(replies)}; "
-        f"cross-entropy {with_margin(likeness.act_nats)} nats of an act, "
-        f"{with_margin(likeness.oA_nats)} of an offer's split",
-    )
-    table = _table("act", "said", "expected", "of said, expected", "of expected, said")
-    for act in likeness.acts:
-        table.add_row(
-            act.act, f"{act.said:,}", f"{act.expected:,}", _share(act.both, act.said), _share(act.both, act.expected)
+    agreement = [TableRow(name, tuple(Figure(x, "share") for x in shares)) for name, shares in accuracy.items()]
+    gains = (Figure(gain, "difference of shares") for gain in report.more_than_majority)
+    agreement.append(TableRow("expert - most frequent act", (*gains, None)))
+    nats = (Figure(likeness.act_nats, "nats"), Figure(likeness.oA_nats, "nats"))
+    acts = (
+        TableRow(
+            act.act,
+            (_count(act.said), _count(act.expected), _share(act.both, act.said), _share(act.both, act.expected)),
         )
-    console.print(table)
-    line(console, f"calibration of the act: expected error {likeness.calibration_error:.1%}")
-    table = _table("probability", "positions", "mean", "said")
-    for bucket in filter(lambda bucket: bucket.n, likeness.reliability):
-        span = f"{bucket.low:.1f} to {bucket.high:.1f}"
-        table.add_row(span, f"{bucket.n:,}", f"{bucket.confidence:.1%}", f"{bucket.accuracy:.1%}")
-    console.print(table)
-    line(console, "play on the held-out scenarios, where DISAGREE ends the game: own points of ten")
-    table = _table("against", "greedy", "sampled")
-    table.add_row("zoo", with_margin(report.greedy.zoo.points), with_margin(report.sampled.zoo.points))
-    for name, points in report.greedy.zoo.against.items():
-        table.add_row(name, with_margin(points), with_margin(report.sampled.zoo.against[name]))
-    table.add_row("deals with the zoo", f"{report.greedy.zoo.deals:.1%}", f"{report.sampled.zoo.deals:.1%}")
-    console.print(table)
-    for name, share in report.greedy.shares.items():
-        line(console, share_line(name, share, "against the heuristic greedy play"))
+        for act in likeness.acts
+    )
+    buckets = (
+        TableRow(
+            f"{bucket.low:.1f} to {bucket.high:.1f}",
+            (_count(bucket.n), number_cell(bucket.confidence, "share"), number_cell(bucket.accuracy, "share")),
+        )
+        for bucket in likeness.reliability
+        if bucket.n
+    )
+    play = [("zoo", greedy.points, sampled.points)]
+    play += [(name, points, sampled.against[name]) for name, points in greedy.against.items()]
+    points = (TableRow(name, (Figure(first), Figure(second))) for name, first, second in play)
+    deals = TableRow("deals with the zoo", (number_cell(greedy.deals, "share"), number_cell(sampled.deals, "share")))
+    calibration = f"Calibration of the act: expected error {likeness.calibration_error:.1%}"
+    tables = (
+        Table("Agreement", ("the same act", "in replies", "the same split, of offers"), tuple(agreement), "policy"),
+        Table("Cross-entropy", ("act", "split of an offer"), (TableRow("supervised expert", nats),), "policy"),
+        Table("Acts", ("people", "expected", "of people's, expected", "of expected, people's"), tuple(acts), "act"),
+        Table(calibration, ("positions", "mean", "people"), tuple(buckets), "probability"),
+        Table("Own points of ten, where DISAGREE ends the game", ("greedy", "sampled"), (*points, deals), "against"),
+    )
+    notes = (
+        f"{test.size:,} positions of the split test, {int(test.replies.sum()):,} of them replies, none of them used in "
+        "training; 95% intervals over scenarios. Play is on the held-out scenarios.",
+        *(
+            f"{share_line(name, share, 'against the heuristic greedy play')}."
+            for name, share in report.greedy.shares.items()
+        ),
+    )
+    return Section("clone", "The cloned expert and people", notes, tables)
 
 
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column(first)
-    for name in others:
-        table.add_column(name, justify="right")
-    return table
+def _count(number: float) -> Figure:
+    return number_cell(number, "count")
 
 
-def _points(estimate: Estimate) -> str:
-    return f"{100 * estimate.mean:+.1f} ±{100 * estimate.margin:.1f}"
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}" if whole else "-"
+def _share(part: int, whole: int) -> Figure | None:
+    return number_cell(part / whole, "share") if whole else None

@@ -16,7 +16,6 @@ from dond_marl.occupants import OccupantNameError, parse_spec
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
-from dond_marl.seats import Partner
 from dond_marl.trust import refuse_hazards
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
@@ -35,30 +34,23 @@ def legs_with_order(ledger: Ledger, number: int, *, failed: bool = False) -> Ite
 
 
 def replay_leg(
-    config: Config,
-    ledger: Ledger,
-    blobs: Path,
-    number: int,
-    order: int,
-    leg: SeatOrderResult,
-    instead: Mapping[str, Partner] | None = None,
+    config: Config, ledger: Ledger, blobs: Path, number: int, order: int, leg: SeatOrderResult
 ) -> Games | str:
     """Replay the games of a leg and check them against its facts; returns the games, or the reason why it failed.
 
-    ``instead``: partners that replace some of the members. Other members that are expensive to query are not replayed.
+    Members that are expensive to query are not replayed.
     """
     members, before = {member.name: member for member in ledger.members()}, ledger.states(number - 1)
     try:
         players = []
         for name in leg.seats:
             blob = before[name].blob if name in before else members[name].blob
-            partner = (instead or {}).get(name)
             spec = members[name].spec
-            if partner is None and spec is not None and refuse_hazards(*parse_spec(spec)) is not None:
+            if spec is not None and refuse_hazards(*parse_spec(spec)) is not None:
                 return f"cannot be replayed: {name} is not trusted, so it is not run"
-            if partner is None and members[name].costly:
+            if members[name].costly:
                 return f"cannot be replayed: {name} would be queried"
-            players.append(SEATING.partner(Entrant(members[name], blob), Place(blobs)) if partner is None else partner)
+            players.append(SEATING.partner(Entrant(members[name], blob), Place(blobs)))
         games = rollout(
             (players[0], players[1]),
             ledger.scenarios(number),

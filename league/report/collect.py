@@ -11,13 +11,11 @@ import csv
 import hashlib
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from dond_marl.dialogues.human_line import HumanLine, stored_human_line
-from dond_marl.files import read_bytes
-from dond_marl.scenarios.data import DEFAULT_DATA_DIR, MAX_BYTES, checksum
+from dond_marl.dialogues.human_line import stored_human_line
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunNotFound, find_run
@@ -29,7 +27,7 @@ from league.settings.read import Config
 from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, unescape_formula
 from league.standings.crossplay import CrossPlay
 from league.standings.history import history_of, learning_curves
-from league.standings.ladder import Standing, ladder_of
+from league.standings.ladder import ladder_of
 from league.standings.references import responses_of
 from league.tables import evaluation
 from league.tables.blocks import Report, Section
@@ -37,6 +35,7 @@ from league.tables.standings import META_GAME_KEY, META_GAME_TITLE, crossplay, l
 from league.tables.summaries import evaluation_summary, league_summary, practice_warning
 
 INCOMPLETE = (AttributeError, KeyError, TypeError, ValueError)  # raised by a section whose document lacks a field
+Made = TypeVar("Made")
 LARGEST = 64 * 2**20  # bytes of one file that are read
 
 
@@ -102,73 +101,49 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
             ladder(cross, standings, members, confidence, len(responses), models, learns=bool(learners)),
             crossplay(cross, standings, confidence),
             _meta_game(files, cross),
-            _trust(files, standings, mains),
-            _evaluation(files, config.env.data_dir),
+            _unless_damaged(lambda: trust(standings, files.meta_game, mains), trust(standings, None, mains)),
+            _evaluation(files),
             learning(curves, learners, confidence),
             curriculum(config, history.stages, decisions),
             lineage(members, states, standings, decisions),
             diversity(novelty_over_time(cross.payoffs(), history.members)),
-            language_models(config, ledger, blobs),
+            language_models(config, ledger),
             games(config, ledger, blobs),
             provenance(config, ledger, blobs, files.sha256, damage),
         ),
         abstract=(
             *filter(None, [practice_warning(ledger.rounds_without_practice())]),
-            *_abstract(files, league_summary(cross, standings, confidence, mains)),
+            league_summary(cross, standings, confidence, mains),
+            *_unless_damaged(lambda: evaluation_summary(files.evaluation or {"members": {}}), tuple[str, ...]()),
         ),
     )
 
 
-def _abstract(files: RunFiles, league: str) -> tuple[str, ...]:
-    """The outcome of the league, and of the final evaluation if there is a sound one."""
+def _unless_damaged(make: Callable[[], Made], otherwise: Made) -> Made:
+    """The value of ``make``, or ``otherwise`` where a document that it reads lacks a field."""
     try:
-        return (league, *(evaluation_summary(files.evaluation) if files.evaluation is not None else ()))
-    except INCOMPLETE:  # reported by its own section
-        return (league,)
+        return make()
+    except INCOMPLETE:
+        return otherwise
 
 
 def _meta_game(files: RunFiles, cross: CrossPlay) -> Section:
-    """The meta-game section from the run's files, or the reason why there is none."""
-    section = Section(META_GAME_KEY, META_GAME_TITLE)
-    if files.ratings is None or files.meta_game is None:
+    section, ratings, document = Section(META_GAME_KEY, META_GAME_TITLE), files.ratings, files.meta_game
+    if ratings is None or document is None:
         missing = (name for name in (RATINGS_FILE, META_GAME_FILE) if name in files.why)
         return section._replace(notes=tuple(dict.fromkeys(files.why[name] for name in missing)))
-    try:
-        return meta_game(files.ratings, files.meta_game, cross)
-    except INCOMPLETE:
-        return section._replace(notes=(f"{META_GAME_FILE} or {RATINGS_FILE} is damaged: fields are missing.",))
+    damaged = section._replace(notes=(f"{META_GAME_FILE} or {RATINGS_FILE} is damaged: fields are missing.",))
+    return _unless_damaged(lambda: meta_game(ratings, document, cross), damaged)
 
 
-def _trust(files: RunFiles, standings: Sequence[Standing], mains: Sequence[str]) -> Section:
-    """The comparison of ladder and meta-game; without its table if the run's files lack a field."""
-    try:
-        return trust(standings, files.meta_game, mains)
-    except INCOMPLETE:  # reported by the meta-game's own section
-        return trust(standings, None, mains)
-
-
-def _evaluation(files: RunFiles, data_dir: str | None) -> Section:
+def _evaluation(files: RunFiles) -> Section:
     """The final evaluation from the run's file, or the reason why there is none, with the figures of people."""
-    section, human = Section(evaluation.KEY, evaluation.TITLE), stored_human_line()
-    data = _human_data(human, data_dir)
-    if files.evaluation is None:
-        notes = (files.why[FINAL_FILE], evaluation.about_people(human), data)
+    section, human, document = Section(evaluation.KEY, evaluation.TITLE), stored_human_line(), files.evaluation
+    if document is None:
+        notes = (files.why[FINAL_FILE], evaluation.about_people(human))
         return section._replace(notes=notes, blocks=(evaluation.people(human),))
-    try:
-        section = evaluation.final_evaluation(files.evaluation, human)
-    except INCOMPLETE:
-        return section._replace(notes=(f"{FINAL_FILE} is damaged: fields are missing.",))
-    return section._replace(notes=(*section.notes, data))
-
-
-def _human_data(human: HumanLine, data_dir: str | None) -> str:
-    """Whether the data files at hand are those that the stored figures of people come from, as a sentence."""
-    folder = DEFAULT_DATA_DIR if data_dir is None else Path(data_dir).expanduser()
-    try:
-        same = all(checksum(read_bytes(folder / name, MAX_BYTES)) == digest for name, digest in human.files.items())
-    except OSError:
-        return "The data of these people is not here: the figures are those stored in the package."
-    return f"The data files at hand {'are' if same else 'are not'} the ones that these people's figures come from."
+    damaged = section._replace(notes=(f"{FINAL_FILE} is damaged: fields are missing.",))
+    return _unless_damaged(lambda: evaluation.final_evaluation(document, human), damaged)
 
 
 def read_run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> RunFiles:
@@ -221,7 +196,6 @@ def _parse_document(text: str) -> dict[str, Any]:
 
 
 def _command(folder: Path, name: str, evaluates: bool) -> str:
-    """The command that makes a file of a run."""
     run = shlex.quote(str(folder))
     if name == FINAL_FILE:
         return f"dond evaluate --run {run} --json {shlex.quote(str(folder / name))}"

@@ -18,8 +18,8 @@ from dond_marl.records.record import GameRecord, records_of
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.statistics import GROUPS, rate, sums_by_group
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
+from league.display.frontier import plane_of, verdict
 from league.display.game import act_in_words, act_sentence, steps
-from league.display.svg.frontier import plane_of, verdict
 from league.ledger.ledger import Ledger
 from league.ledger.verify import legs_with_order, replay_leg
 from league.settings.read import Config

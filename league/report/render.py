@@ -18,9 +18,10 @@ from markupsafe import Markup
 from dond_marl.game import ITEMS
 from dond_marl.records.record import to_json
 from dond_marl.statistics import TEN, Estimate
+from league.display.frontier import plane_of
 from league.display.svg.axes import whisker, whole_range
 from league.display.svg.curves import curve_chart
-from league.display.svg.frontier import drawing, legend, plane_of
+from league.display.svg.frontier import drawing, legend
 from league.standings.as_csv import interval_json
 from league.tables.blocks import (
     UNITS,
@@ -140,7 +141,6 @@ def _first_points(row: TableRow) -> Estimate:
 
 
 def _whisker_ends(table: Table) -> tuple[int, int]:
-    """Points of ten at both ends of the axis of a table's whiskers."""
     return whole_range(map(_first_points, table.rows))
 
 
@@ -150,7 +150,6 @@ def _heat(cell: Cell) -> str:
 
 
 def _chart(curves: Curves) -> Markup:
-    """Learning curves as SVG."""
     return curve_chart(curves.points, curves.yardstick, curves.confidence)
 
 

@@ -154,7 +154,6 @@ def provenance(
 
 
 def _weights(ledger: ReadLedger, blobs: Path) -> str:
-    """The number of weight files that match the hashes in the ledger, as a sentence."""
     named = {state.blob for state in ledger.states().values()}
     named |= {member.blob for member in ledger.members() if member.blob is not None}
     lost = 0
@@ -181,7 +180,6 @@ def _versions(then: str) -> Iterator[tuple[str, str]]:
 
 
 def _start(note: str) -> Iterator[tuple[str, str]]:
-    """When and how the run was started, from the ledger's note."""
     try:
         origin = json.loads(note)
     except ValueError:  # notes are not covered by a seal

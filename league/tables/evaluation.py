@@ -83,7 +83,6 @@ def _notes(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _exploitability_note(document: Mapping[str, Any]) -> Iterator[str]:
-    """The note on the parts of exploitability, if a member has them."""
     if any(member.get("exploitability_parted") for member in document["members"].values()):
         yield (
             "Conceded: what a best response to an equilibrium gets in that seat, minus what the member takes there "
@@ -149,7 +148,6 @@ def _opponents_table(name: str, member: Mapping[str, Any], scenarios: int) -> Ta
 
 
 def _reference_cell(reference: Mapping[str, Any]) -> Cell:
-    """A best response's points in one seat: a number, or ``at most`` an upper bound."""
     if reference["points"] is None:
         return None
     points = float(reference["points"])
@@ -201,7 +199,6 @@ def _exploiters_table(name: str, member: Mapping[str, Any], scenarios: int) -> T
 
 
 def _bound_cells(bounds: Mapping[str, Mapping[str, float]]) -> Iterator[Cell]:
-    """One cell per seat: an exact number, or a range."""
     for seat in SEATS:
         low, high = bounds[seat]["low"], bounds[seat]["high"]
         exact = math.isclose(low, high, abs_tol=1e-9)

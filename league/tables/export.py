@@ -187,7 +187,6 @@ def _messages(games: Games, game: Rows, turn: Rows) -> list[str | None]:
 
 
 def _key(number: int, leg: SeatOrderResult) -> dict[str, list[Any]]:
-    """The key columns of every game of a leg."""
     size = len(leg.facts)
     return {
         "round": [number + 1] * size,

@@ -270,7 +270,6 @@ def trust(standings: Sequence[Standing], document: Mapping[str, Any] | None, mai
 
 
 def _comparison(first: Standing, solutions: Mapping[str, Mapping[str, Any]]) -> str:
-    """The ladder's first in the Nash-bargaining mixture, as a sentence."""
     nash = solutions[NASH]
     pays = " and ".join(f"{float(nash['values'][seat]['value']):.2f} as {seat}" for seat in SEATS)
     plays = " and ".join(f"{float(nash['shares'][seat][first.member]['value']):.0%} of {seat}'s" for seat in SEATS)

@@ -35,7 +35,6 @@ def pair_summary(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def _loss_sentence(played: PlayerLine, best: PlayerLine) -> str:
-    """How many points the member loses to the best response: by games without a deal, and by worse deals."""
     own, most = played.figures[BOTH], best.figures[BOTH]
     gap = most.points.mean - own.points.mean
     if gap < SMALL_GAP:

@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 from dond_marl.game import State, Triple
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause, Partner
+from league.display.frontier import plane_of, verdict
 from league.display.session import tally
-from league.display.svg.frontier import drawing, frontier_table, legend, plane_of, scores, verdict
+from league.display.svg.frontier import drawing, frontier_table, legend, scores
 from league.display.svg.markup import Markup, count_noun, points
 from league.evaluation.analysis import BEST, GOOD, Analysis, JudgedAct, ValuedAct, analyse_acts, judgement
 from league.web.bargaining_table import describe_act

@@ -14,8 +14,9 @@ from dond_marl.game import Action
 from dond_marl.records.record import GameRecord
 from dond_marl.scenarios.sources import pack
 from dond_marl.seats import Partner
+from league.display.frontier import plane_of, verdict
 from league.display.game import Step, steps
-from league.display.svg.frontier import drawing, legend, plane_of, scores, verdict
+from league.display.svg.frontier import drawing, legend, scores
 from league.display.svg.markup import Markup
 from league.web.after_game import GameAddress
 from league.web.frame import one_sentence, render

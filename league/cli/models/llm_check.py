@@ -142,7 +142,6 @@ def _check(
 
 
 def _print_server(client: RemoteClient) -> None:
-    """Print the server's address and its modes of structured output."""
     settings = client.settings
     print_line(f"{settings.name} at {settings.url}, structure {settings.structure}")
     best = client.probe_structures()
@@ -191,7 +190,6 @@ def _summary_line(total: CheckSummary) -> str:
 def _league_cost(
     path: Path | None, config: Config, total: CheckSummary, settings: ServiceSettings, in_flight: int
 ) -> str:
-    """A league's queries, tokens, time and money at this model's speed."""
     from league.rounds.dry_run import estimate  # loads PyTorch
 
     queries = [questions for questions in estimate(config)[0].queries if questions.to_model]
@@ -212,7 +210,6 @@ def _league_cost(
 
 @contextmanager
 def _warnings_as_lines() -> Iterator[None]:
-    """Print the warnings of a client as lines of the output."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", RuntimeWarning)
         warnings.showwarning = lambda message, *_, **__: print_line(f"  {message}", style="yellow")

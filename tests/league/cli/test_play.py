@@ -345,7 +345,7 @@ def test_any_width_shows_every_number_and_names_are_inert(columns, color):
     terminal = Terminal(Console(file=screen, width=columns, color_system=color, force_terminal=color is not None))
     state = apply(apply(State(SCENARIO), Action(Act.PROPOSE, (1, 0, 2))), Action(Act.AGREE))
     terminal.write(opening("[red]evil[/red]\x1b]0;title\x07\x1b[2J", 1, Rules(), 1, 1))
-    terminal.show(values_table(state, 1), frontier_table([(0, 2, 0)], state, 1))
+    terminal.show(values_table(state, 1), frontier_table(state, 1))
     seen = screen.getvalue()
     assert "[red]evil[/red]?]0;title??[2J" in "".join(seen.split("\n"))
     plain = re.sub(r"\x1b\[[0-9;]*m", "", seen)

@@ -189,7 +189,7 @@ def test_the_command_teaches_an_expert_that_meets_its_bars(data_dir, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "more than the majority" in done.stdout and str(supervised_path()) in done.stdout
+    assert str(supervised_path()) in done.stdout
     run = tmp_path / "runs" / "0001"
     report = json.loads((run / "report.json").read_text())
     assert report["more_than_majority"][1]["mean"] >= 0.15 and report["more_than_majority"][0]["mean"] >= 0.1

@@ -33,9 +33,10 @@ from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.best_response import OutOfReach
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
+from league.display.frontier import plane_of, verdict
 from league.display.game import ending_text, steps
 from league.display.session import Sitting
-from league.display.svg.frontier import drawing, plane_of, verdict
+from league.display.svg.frontier import drawing
 from league.display.svg.markup import Markup, element, join
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger, LedgerError

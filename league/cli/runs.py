@@ -1,0 +1,76 @@
+"""Common start of ``dond league`` and ``dond train``: options, settings, the run folder, and how to resume."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from league.cli.shell import FILE, SEED, as_called, config_option, print_line, quote_for_shell, set_option
+from league.ledger.run_directory import RUNS, RunDirectory, new_run, run_to_resume
+from league.settings.layers import preset
+from league.settings.read import Config, load_config
+from league.settings.training import TrainConfig
+
+
+class RunOptions(NamedTuple):
+    """Options of a command that starts or resumes a run; an empty path in ``resume`` stands for the newest run."""
+
+    config_path: Path | None
+    overrides: tuple[str, ...]
+    resume: Path | None
+    seed: int | None
+    dry_run: bool
+    quiet: bool
+
+    def load(self, schema: type[Any], shipped: str | None, short: Mapping[str, object]) -> Any:
+        """The settings, of type ``schema``; ``None`` for a resumed run with its own.
+
+        ``shipped``: the shipped config of a new run without --config; ``short``: values of options that set one key.
+        """
+        path, values = self.config_path, {key: value for key, value in short.items() if value is not None}
+        overrides = (*self.overrides, *(f"{key}={value}" for key, value in values.items()))
+        if path is None and self.resume is None and shipped is not None:
+            path = preset(Path("configs") / shipped)
+            print_line(f"without --config: the settings of {path}")
+        if path is None and (self.resume is None or overrides or self.dry_run):
+            raise click.UsageError(
+                "--config FILE is needed (or, for dond train, --algo); only --resume RUN, by itself, goes on with the "
+                "run's own settings"
+            )
+        return None if path is None else load_config(path, overrides, schema, dry_run=self.dry_run)
+
+    def open_folder(self, config: Config | TrainConfig | None, mark: str) -> RunDirectory:
+        """The folder of the new or resumed run; ``mark``: the first file of such a run."""
+        output_dir = RUNS if config is None else Path(config.logging.output_dir).expanduser()
+        if self.resume is None:
+            return new_run(output_dir)
+        return run_to_resume(self.resume, output_dir, mark, print_line)
+
+
+def run_options(config: str, config_help: str, seed_key: str) -> Callable[[Any], Any]:
+    """The options of :class:`RunOptions`; ``config``: an example; ``seed_key``: the key that --seed sets."""
+    options = (
+        config_option(config, help=config_help),
+        set_option,
+        click.option(
+            "--resume",
+            type=FILE,
+            is_flag=False,
+            flag_value="",
+            metavar="[RUN]",
+            help="continue a run, or the newest one",
+        ),
+        click.option("--dry-run", is_flag=True, help="check the settings, print the plan and its cost, stop"),
+        click.option("--seed", type=SEED, metavar="N", help=f"random seed; overrides {seed_key}"),
+        click.option("--quiet", is_flag=True, help="show no progress, only problems and the outcome"),
+    )
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
+def resume_command(context: click.Context, folder: Path) -> str:
+    """The command that continues the run in ``folder``, to be copied."""
+    return f"{as_called(context)} --resume {quote_for_shell(str(folder))}"
