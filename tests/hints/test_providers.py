@@ -16,7 +16,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Cause, Decisions, Hinter, Hints, HintSource, Traits, decide
-from hints import ExpertHinter, HintAdapter, HintSchedule, LayoutError, RandomHinter
+from hints import ExpertHinter, HintAdapter, HinterError, HintSchedule, LayoutError, RandomHinter
 from hints.schedule import hint_features
 
 SCENARIOS = open_source("lewis").draw(np.random.default_rng(0), 40)
@@ -167,6 +167,12 @@ def test_a_partner_that_raises_gives_no_hints_and_is_shown():
     with pytest.warns(RuntimeWarning, match="ConnectionError: no route"):
         assert not schedule.hint_features(opening(3)).any()
     assert schedule.tally == Counter(asked=3, unreachable=3)
+
+    def misconfigured(turns):
+        raise HinterError("mend me")
+
+    with pytest.raises(HinterError, match="mend me"):  # which ends the run
+        ExpertHinter(Says(misconfigured)).advise(opening(3))
 
 
 def test_hinter_without_causes_stays_in_range():

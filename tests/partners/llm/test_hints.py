@@ -17,7 +17,7 @@ from dond_marl.game import Act
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Traits, Turns, decide
-from hints import ExpertHinter, HinterError, HintInjectorEnv, HintSchedule, RandomHinter
+from hints import ExpertHinter, HintInjectorEnv, HintSchedule, RandomHinter
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hinters import (
@@ -30,7 +30,6 @@ from league.tasks.hinters import (
     no_hint_warning,
 )
 from league.training.training import begin
-from partners.llm.client import SetupError
 from partners.llm.distill import distill
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import load_template
@@ -301,20 +300,3 @@ def test_practices_in_one_process_share_model_and_budget():
     assert asked[0].hinter is asked[1].hinter, "an expert that is a language model has a budget too"
     free = [league_hint_schedule(HintsConfig(mode="random")) for _ in range(2)]
     assert free[0].hinter is not free[1].hinter and league_hint_schedule(HintsConfig()) is None
-
-
-# ---------------------------------------------------------------- errors
-
-
-def test_hinter_passes_setup_errors_only():
-    def refuse(error):
-        def answer(ask):
-            raise error
-
-        return ExpertHinter(LLMPartner(Model(answer)))
-
-    turns = GameBatch(SCENARIOS).turns()
-    with pytest.raises(HinterError, match="mend me"):
-        refuse(SetupError("mend me")).advise(turns)
-    with pytest.warns(RuntimeWarning, match="unreachable"):
-        assert not refuse(OSError("it happens")).advise(turns).hints.available.any()
