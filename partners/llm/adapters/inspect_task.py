@@ -49,7 +49,8 @@ def negotiate(
     manner = Manner(max_turns, disagree, prompt, re_asks, reading)
     seated = None if opponent is None else seat_occupant(opponent, one_game=True)
     drawn = rows(games, scenarios=scenarios, split=split, seed=seed)
-    act_values = None if seated is None else _act_values(seated, manner, drawn[0])
+    example = SpokenGame(drawn[0], manner).state.scenario
+    act_values = None if seated is None else act_values_against(seated, manner.rules, drawn[0]["prior"], example)
     return Task(
         dataset=MemoryDataset([_sample(row) for row in drawn], name=f"Deal or No Deal, {drawn[0]['prior']}"),
         solver=bargain(manner, seated, act_values),
@@ -104,10 +105,6 @@ def own_points(*more: str) -> Any:
         return score
 
     return score_games()
-
-
-def _act_values(seated: Partner, manner: Manner, row: GameRow) -> ActValues | None:
-    return act_values_against(seated, manner.rules, row["prior"], SpokenGame(row, manner).state.scenario)
 
 
 def _sample(row: GameRow) -> Sample:

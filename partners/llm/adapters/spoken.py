@@ -44,10 +44,6 @@ class GameRow(TypedDict):
     prior: str  # name of the scenario distribution, part of both seats' view
 
 
-class RowError(InputError):
-    """A row without a valid game."""
-
-
 def rows(
     games: int, *, scenarios: SourceName = "lewis", split: str | None = None, seed: int = 0, start: int = 0
 ) -> list[GameRow]:
@@ -59,11 +55,8 @@ def rows(
     check_whole_number("start", start, 0, 2**31)
     source = open_source(scenarios, split=split)
     first, last = start // 2, (start + games - 1) // 2
-    if source.table is None:  # a draw depends on its block's start: one block each
-        drawn = [source.block(seed, place, 1).scenario(0) for place in range(first, last + 1)]
-    else:
-        block = source.block(seed, first, last + 1 - first)
-        drawn = [block.scenario(place) for place in range(block.size)]
+    # A draw depends on its block's start: one block each.
+    drawn = [source.block(seed, place, 1).scenario(0) for place in range(first, last + 1)]
     games_rows: list[GameRow] = []
     for number in range(start, start + games):
         scenario = drawn[number // 2 - first]
@@ -109,7 +102,7 @@ AS_SHIPPED = Manner()
 class SpokenGame:
     """The game of ``row``. With an ``opponent`` only the row's seat is prompted; without, both seats in turn.
 
-    Raises :class:`RowError`, and the opponent's exceptions.
+    Raises ``InputError`` for an invalid row, and the opponent's exceptions.
     """
 
     def __init__(self, row: Mapping[str, Any], manner: Manner = AS_SHIPPED, opponent: Partner | None = None) -> None:
@@ -118,9 +111,9 @@ class SpokenGame:
             self.seat, seed = as_seat(row.get("seat", 0)), as_integer(row.get("seed", 0))
         except (KeyError, ValueError) as error:
             wrong = f"has no {error}" if isinstance(error, KeyError) else str(error)
-            raise RowError(f"a row needs counts, utilities, and may have seat, seed and prior: {wrong}") from None
+            raise InputError(f"a row needs counts, utilities, and may have seat, seed and prior: {wrong}") from None
         if seed is None or seed < 0:
-            raise RowError(f"the seed of a row is a whole number from 0 up; got {quote(row['seed'])}")
+            raise InputError(f"the seed of a row is a whole number from 0 up; got {quote(row['seed'])}")
         self.manner, self.opponent, self.seed = manner, opponent, seed
         self.prior = str(row.get("prior", DEFAULT_PRIOR))
         self.state = State(scenario, manner.rules)

@@ -24,6 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from dond_marl.errors import error_line
 from dond_marl.files import open_regular
 from partners.llm.client import SetupError
 
@@ -152,8 +153,7 @@ def convert_gguf(file: Path) -> Path:
         except (MemoryError, OSError):
             raise
         except Exception as error:  # noqa: BLE001  # libraries raise errors of every kind for damaged files
-            reason = " ".join(str(error).split())[:300] or type(error).__name__
-            raise SetupError(f"the model {file} cannot be used: {reason}") from None
+            raise SetupError(f"the model {file} cannot be used: {error_line(error)}") from None
 
     return build_once(cache_folder() / "gguf" / digest[:32], "config.json", unpack)
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dond_marl.errors import error_line
 from partners.llm.client import SetupError
 from partners.llm.local.files import PACKED, Dtype, convert_gguf, find_gguf, locate_model
 from partners.llm.prompt import SYSTEM
@@ -139,7 +140,7 @@ def load_model(
         raise
     except Exception as error:  # noqa: BLE001  # libraries raise errors of every kind for damaged files
         more = "" if folder.is_dir() or download else " (it is searched on this machine only: see download)"
-        raise SetupError(f"the model {source} cannot be used{more}: {_reason(error)}") from None
+        raise SetupError(f"the model {source} cannot be used{more}: {error_line(error)}") from None
     if adapter is not None:
         model = with_adapter(model, adapter)  # type: ignore[assignment]  # with a wider type
     model.eval()  # type: ignore[no-untyped-call]
@@ -161,7 +162,7 @@ def with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001  # the library raises errors of every kind for an adapter of another model
-        raise SetupError(f"the adapter {adapter} does not fit the model: {_reason(error)}") from None
+        raise SetupError(f"the adapter {adapter} does not fit the model: {error_line(error)}") from None
     return merged  # type: ignore[no-any-return]  # typed as a module
 
 
@@ -185,11 +186,6 @@ def common_beginning(texts: Sequence[list[int]]) -> list[int]:
     first, last = min(texts), max(texts)  # tokens that these two share, all share
     differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
     return first[: next(differ, len(first))]
-
-
-def _reason(error: Exception) -> str:
-    """The first 300 characters of a library's message, on one line."""
-    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 @contextmanager
