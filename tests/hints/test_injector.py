@@ -161,10 +161,8 @@ def test_the_other_seats_values_change_no_hint(hinter):
 
 def hints_at_one_table(games: int) -> list[list[float]]:
     """The first random hints of games of one scenario, one after the other."""
-    env, table = (
-        HintInjectorEnv(deal_or_no_dialog_v0.env(), "random"),
-        {"counts": (4, 4, 4), "utilities": [(1, 1, 1)] * 2},
-    )
+    env = HintInjectorEnv(deal_or_no_dialog_v0.env(), "random")
+    table = {"counts": (4, 4, 4), "utilities": [(1, 1, 1)] * 2}
     hints = []
     for game in range(games):
         env.reset(seed=1 if game == 0 else None, options={"scenario": table})

@@ -92,7 +92,7 @@ def test_hinted_run_is_deterministic_and_resumable(tmp_path, model):
     more = ("hints.provider=hf", f"hints.models.hf={model}", "hints.dropout=0.3", "hints.cadence_k=2")
     weights = []
     for _ in range(2):
-        assert train(tmp_path, *more, "logging.save_every=100") == 0
+        assert train(tmp_path, *more, "logging.save_every=60", "training.num_train_steps=120") == 0
     runs = [sorted((tmp_path / "runs" / name / "checkpoints").glob("*.safetensors")) for name in ("0001", "0002")]
     weights = [[path.read_bytes() for path in run] for run in runs]
     assert len(weights[0]) > 1 and weights[0] == weights[1]
@@ -239,7 +239,16 @@ def test_privileged_hints_in_an_environment():
 
 
 def test_reports_of_privileged_runs_are_marked(tmp_path, model, capsys):
-    assert train(tmp_path, "hints.provider=hf", f"hints.models.hf={model}", "hints.privileged=true") == 0
+    assert (
+        train(
+            tmp_path,
+            "hints.provider=hf",
+            f"hints.models.hf={model}",
+            "hints.privileged=true",
+            "training.num_train_steps=40",
+        )
+        == 0
+    )
     lines = capsys.readouterr().out.splitlines()
     reports = [
         line
