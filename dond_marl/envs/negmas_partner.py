@@ -64,19 +64,15 @@ class NegMASWorker:
     def load(self, agent: NegMASAgent) -> dict[str, str]:
         """The versions of NegMAS and of the agent's package. Raises :class:`InputError` if it does not load."""
         request = {"do": "load", "agent": agent.path, "parameters": json.loads(agent.parameters)}
-        return dict(self._request(request, agent.path)["versions"])
-
-    def _request(self, request: dict[str, Any], name: str) -> dict[str, Any]:
-        """The worker's answer to a request to load ``name``. Raises :class:`InputError`."""
         with self._turn():
             try:
                 self._send(request)
                 answer: dict[str, Any] = self._line(READY)
             except WorkerDied as error:
-                raise InputError(f"{name} cannot be loaded with {self.python}: {error}") from error
+                raise InputError(f"{agent.path} cannot be loaded with {self.python}: {error}") from error
         if "error" in answer:
-            raise InputError(f"{name} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
-        return answer
+            raise InputError(f"{agent.path} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
+        return dict(answer["versions"])
 
     def act(
         self, agent: NegMASAgent, max_turns: int, limit: float, rows: Sequence[dict[str, Any]]

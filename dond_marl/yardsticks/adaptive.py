@@ -96,10 +96,10 @@ class SolvedLevel(NamedTuple):
     value: Doubles  # [J]
 
 
-class PoolGame:
-    """One seat's games over one pool: its views ``own`` [C], ``chances[C, M]`` of every policy in each."""
+class Pool:
+    """One seat's games over one pool, solved: its views ``own`` [C], ``chances[C, M]`` of every policy in each."""
 
-    def __init__(self, automaton: Automaton, own: Views, chances: Doubles) -> None:
+    def __init__(self, automaton: Automaton, own: Views, chances: Doubles, effort: int = EFFORT) -> None:
         self.automaton, self.own, self.chances = automaton, own, chances
         counts = np.broadcast_to(automaton.views.counts[:1], own.counts.shape)
         whole = np.maximum(np.einsum("ci,ci->c", counts, own.utilities, dtype=np.int64), 1)
@@ -109,6 +109,9 @@ class PoolGame:
         self._revealed: dict[int, Doubles] = {}
         for left in sorted(automaton.levels):
             self._revealed[left] = self._revealed_values(automaton.levels[left], left)
+        self.effort, self.exact = effort, True
+        self._solved: dict[int, SolvedLevel] = {}
+        self.values: Doubles = self._solve()  # [C] of the best response, or an upper bound
 
     @property
     def first_left(self) -> int:
@@ -222,16 +225,6 @@ class PoolGame:
         """The members' ``worth[E]`` times their probability, summed by belief, ``[J]``."""
         weighted = worth * self.probabilities(belief, left)
         return np.bincount(belief.row, weighted, belief.size).astype(np.float64, copy=False)
-
-
-class Pool(PoolGame):
-    """A pool's games, solved: values, best acts and what the best response earns."""
-
-    def __init__(self, automaton: Automaton, own: Views, chances: Doubles, effort: int = EFFORT) -> None:
-        super().__init__(automaton, own, chances)
-        self.effort, self.exact = effort, True
-        self._solved: dict[int, SolvedLevel] = {}
-        self.values: Doubles = self._solve()  # [C] of the best response, or an upper bound
 
     # Solving
 

@@ -21,7 +21,7 @@ from dond_marl.scenarios.sources import numbers_of
 from dond_marl.seats import Doubles, Int8s, Partner, Turns, turns_after
 from dond_marl.splits import action_index
 from dond_marl.yardsticks.automata import HasPersonas, Persona
-from dond_marl.yardsticks.beliefs import Beliefs, partner_beliefs
+from dond_marl.yardsticks.beliefs import partner_beliefs
 from dond_marl.yardsticks.contexts import Index
 from dond_marl.yardsticks.replies import Probable
 
@@ -64,7 +64,9 @@ class Recognition:
     @cached_property
     def values(self) -> Doubles:
         """The probability of each value of each item, ``[B, 3, 11]``."""
-        return value_marginals(Beliefs(self.types, self.chances.sum(axis=1)))[self.node]
+        weights = self.chances.sum(axis=1)  # [J, K]
+        levels = [(weights[:, :, None] * (self.types == level)).sum(axis=1) for level in range(LEVELS)]
+        return np.stack(levels, axis=2)[self.node]
 
 
 def recognizable_personas(partner: Partner) -> list[Persona] | None:
@@ -123,18 +125,6 @@ def recognize(members: Sequence[Partner], turns: Turns, weights: Sequence[float]
         np.concatenate([np.zeros((0, width, 3), np.int8), *(_wider(each, 1, width) for each in types)]),
         np.concatenate([np.zeros((0, len(members), width)), *(_wider(each, 2, width) for each in chances)]),
     )
-
-
-def value_marginals(held: Beliefs) -> Doubles:
-    """The marginal of each item's value, ``[B, 3, 11]``, of beliefs about value vectors."""
-    levels = [(held.weights[:, :, None] * (held.types == level)).sum(axis=1) for level in range(LEVELS)]
-    return np.stack(levels, axis=2)
-
-
-def one_hot_values(utilities: Int8s) -> Doubles:
-    """Values ``[B, 3]`` as one-hot distributions, ``[B, 3, 11]``."""
-    sure: Doubles = (utilities[:, :, None] == np.arange(LEVELS)).astype(np.float64)
-    return sure
 
 
 def _wider(array: NDArray[np.generic], axis: int, width: int) -> NDArray[np.generic]:

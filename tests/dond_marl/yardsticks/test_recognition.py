@@ -16,7 +16,7 @@ from dond_marl.scenarios.sources import lewis_space
 from dond_marl.seats import Traits
 from dond_marl.splits import action_index
 from dond_marl.yardsticks.beliefs import beliefs
-from dond_marl.yardsticks.recognition import one_hot_values, recognizable_personas, recognize
+from dond_marl.yardsticks.recognition import recognizable_personas, recognize
 from partners.mixture import Mixture
 from partners.rosters import roster
 
@@ -157,7 +157,7 @@ def test_unexplained_history_restores_the_prior():
     np.testing.assert_array_equal(lost.identity, first.identity)
     np.testing.assert_allclose(lost.values, first.values)
     shown = recognize(members, turn_of(State(state.scenario, Rules()), prior="lewis", reveal_partner_utilities=True))
-    np.testing.assert_array_equal(shown.values[0], one_hot_values(np.array([(2, 1, 2)]))[0])
+    np.testing.assert_array_equal(shown.values[0], np.array([2, 1, 2])[:, None] == np.arange(11))
 
 
 def test_unknown_probabilities_are_refused():
