@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-import pickle
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +22,7 @@ from dond_marl.envs.views import view
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, Spec, catalogue, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source, pack
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
@@ -143,19 +141,6 @@ def test_the_same_seed_gives_the_same_episodes_whatever_was_played_before():
     env = against(Wild())
     first = episodes(env, 3)
     assert first == episodes(env, 3) == episodes(against(Wild()), 3) != episodes(env, 4)
-
-
-def test_a_copy_or_a_pickle_of_an_episode_plays_on_alike():
-    env = against(Wild())
-    _, info = env.reset(seed=2)
-    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
-        original = copy.deepcopy(env)
-        for _ in range(3):
-            steps = [e.step({"act_type": 0, "oA": info["oA_max"]}) for e in (original, twin)]
-            assert str(steps[0]) == str(steps[1])
-            if steps[0][2]:
-                break
-        assert str(original.reset()) == str(twin.reset())
 
 
 def test_noise_is_fresh_each_turn_constant_in_a_game_and_absent_for_the_deterministic():
@@ -402,11 +387,3 @@ def test_infos_are_the_callers_to_change():
     *_, info = env.step(END)
     info["outcome"]["ending"] = "?"
     assert env.game.infos["seat_0"]["outcome"]["ending"] == "END"
-
-
-def test_scenarios_of_a_block_can_be_set_one_by_one():
-    scenarios = pack([TABLE, TABLE.swap_seats()])
-    env = against("heuristic", seat=0)
-    for row in range(2):
-        seen, _ = env.reset(options={"scenario": scenarios.scenario(row)})
-        assert seen["my_utilities"].tolist() == scenarios.utilities[row, 0].tolist()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
 import gymnasium
 import numpy as np
 import pytest
@@ -193,25 +190,6 @@ def test_there_are_action_masks_while_a_game_goes_on(form):
         step(env)
         with pytest.raises(OrderError, match=r"the game is over, .* call reset\(\) for a new one"):
             env.action_masks()
-
-
-@pytest.mark.parametrize("make", [deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.parallel_env])
-def test_an_agent_that_is_not_at_the_table_is_refused_with_the_two_that_are(make):
-    env = view(make())
-    env.reset()
-    for call in (env.action_masks, env.action_space, env.observation_space):
-        with pytest.raises(ValueError, match="the agents are 'seat_0' and 'seat_1'; got 'seat_2'"):
-            call("seat_2")
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("make", [deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.parallel_env])
-def test_a_view_can_be_copied_and_pickled_in_the_middle_of_a_game(make, form):
-    env = view(make(), form)
-    env.reset(seed=1)
-    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
-        assert (twin.action_masks() == env.action_masks()).all()
-        twin.reset(seed=3)
 
 
 def test_masked_observations_hold_the_box_and_the_mask_as_pettingzoos_classic_games_do():

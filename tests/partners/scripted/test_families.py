@@ -12,7 +12,7 @@ from dond_marl.conformance import check_partner, positions
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import catalogue, seat_occupant, spec_name
 from dond_marl.randomness import generator
-from dond_marl.seats import NO_ACT_YET, History, Turns, no_hints
+from dond_marl.seats import turns_after
 from partners.catalogue import scripted
 from partners.rosters import load_rosters
 
@@ -77,25 +77,8 @@ def histories(turns_before, games, rng):
 
 def seen(pool, mine, acts, offers, length=8):
     """What the seat to move sees after this talk."""
-    games, taken = acts.shape[1], len(acts)
-    mask = np.ones((games, 5), dtype=bool)
-    mask[:, Act.AGREE] = taken > 0
-    noise = np.full((games, 8), np.nan)
-    return Turns(
-        rules=Rules(length),
-        prior="lewis",
-        counts=np.tile(pool, (games, 1)),
-        my_utilities=np.tile(mine, (games, 1)),
-        partner_utilities=np.zeros((games, 3), dtype=np.int8),
-        history=History(acts, offers, taken),
-        last_partner_act=acts[-1] if taken else np.full(games, NO_ACT_YET, dtype=np.int8),
-        last_partner_offer_for_me=pool - offers[-1].T if taken else np.zeros((games, 3), dtype=np.int8),
-        turns_remaining=np.full(games, length - taken, dtype=np.int8),
-        act_mask=mask,
-        hint_features=no_hints(games),
-        noise=noise,
-        game_noise=noise,
-    )
+    counts, values = (np.tile(row, (acts.shape[1], 1)) for row in (pool, mine))
+    return turns_after(Rules(length), "lewis", counts, values, acts, offers, pool - offers[-1].T)
 
 
 def members(of):
