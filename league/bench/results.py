@@ -49,7 +49,7 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
     with FileLock(_lock_of(path)):
         content = _whole_lines(path)
         for number, text in enumerate(content.splitlines(), start=1):
-            _checked(text, path, number)
+            _check_line(text, path, number)
         with path.open("r+b" if path.exists() else "xb") as file:
             file.truncate(len(content))
             file.seek(len(content))
@@ -70,7 +70,7 @@ def read(paths: Iterable[Path]) -> list[Row]:
                 f"{path}: no such results file; `dond bench WHO --against dev --results {path}` writes it"
             )
         lines = _whole_lines(path).splitlines()
-        rows += [_checked(text, path, number) for number, text in enumerate(lines, start=1)]
+        rows += [_check_line(text, path, number) for number, text in enumerate(lines, start=1)]
     return rows
 
 
@@ -98,7 +98,7 @@ def _whole_lines(path: Path) -> bytes:
     return content if finished else content[:end]
 
 
-def _checked(text: bytes, path: Path, number: int) -> Row:
+def _check_line(text: bytes, path: Path, number: int) -> Row:
     """A line as plain values. Raises :class:`ResultsError`."""
     where = f"{path}, line {number}"
     try:

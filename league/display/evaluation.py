@@ -127,9 +127,9 @@ def _equilibrium_rows(probed: Probe) -> dict[str, list[tuple[float, float]]]:
         return {}
     points = {
         f"{probed.member} against an equilibrium": equilibrium.member,
-        "  less than an equilibrium there": equilibrium.fewer,
+        "  less than an equilibrium there": equilibrium.shortfall,
         f"an equilibrium against {probed.member}": equilibrium.equilibrium,
-        "  more than against itself": equilibrium.more,
+        "  more than against itself": equilibrium.advantage,
     }
     return {
         "    conceded": list(parted.conceded),

@@ -16,7 +16,7 @@ import numpy as np
 
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.errors import NotComputable
-from dond_marl.game import Act, Action, Rules, State, Triple, apply, worth
+from dond_marl.game import Act, Action, State, Triple, apply, worth
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import is_enumerable
@@ -69,14 +69,14 @@ def analyse_acts(record: GameRecord, seat: int, partner: Partner | None, expert:
     """
     prior, name = (record.source or "").split(",")[0], record.occupants[1 - seat]
     states = _states_of_seat(record, seat)
-    best, compared = _best_response(partner, states[0], name, prior) if states else (None, "")
     values: list[dict[Action, float]] = []
-    if best is not None:
+    compared, acts = "", []
+    if states:
         try:
+            best, compared = _best_response(partner, states[0], name, prior)
             values = [best.worth_of_acts(state, prior) for state in states]
-        except (NotComputable, OutOfReach) as error:
-            compared = f"No act has an exact value here: {error}. {_EXPERT}"
-    acts = []
+        except (NotComputable, OutOfReach) as why:
+            compared = f"No act has an exact value here: {why}. The expert's acts are shown next to yours."
     for number, state in enumerate(states):
         played, act_values = record.actions[len(state.history)], values[number] if values else {}
         advised = None if expert is None else only_action(expert.act(turn_of(state, prior=prior)))
@@ -103,17 +103,20 @@ def judgement(judged: JudgedAct) -> str:
     return f"gave away {points} point{'' if points == '1' else 's'}"
 
 
-_EXPERT = "The expert's acts are shown next to yours."
-
-
-def _best_response(partner: Partner | None, state: State, name: str, prior: str) -> tuple[BestResponse | None, str]:
-    """The best response that acts are compared with, and a sentence on it."""
+def _best_response(partner: Partner | None, state: State, name: str, prior: str) -> tuple[BestResponse, str]:
+    """The best response that acts are compared with, and a sentence on it. Raises ``NotComputable`` with a reason."""
     if partner is None:
-        return None, f"No act has an exact value here: the answers of {name} cannot be computed. {_EXPERT}"
-    if state.rules.secret_claims:
-        return None, f"No act has an exact value here: nothing binds before the secret claims. {_EXPERT}"
-    if (why := _why_unknown(partner, state.rules)) is not None:
-        return None, f"No act has an exact value here: {name} {why}. {_EXPERT}"
+        raise NotComputable(f"the answers of {name} cannot be computed")
+    rules, traits, by_answers = state.rules, partner.traits, exact_by_answers(partner, state.rules)
+    if rules.secret_claims:
+        raise NotComputable("nothing binds before the secret claims")
+    if traits.costly or traits.remote:
+        raise NotComputable(f"{name} is slow to query")
+    if not by_answers and not (traits.deterministic and is_enumerable(partner, rules)):
+        talks = traits.deterministic and rules.message_length
+        raise NotComputable(f"{name} {'may react to messages' if talks else 'is stochastic, or has too much memory'}")
+    if not by_answers and rules.max_turns > LONGEST:
+        raise NotComputable(f"{name} has memory, and games of more than {LONGEST} acts are too long")
     basis = f"Expected is what the best response to {name} gets on average from that act on, knowing how {name} answers"
     if prior != "uniform":
         try:
@@ -123,22 +126,9 @@ def _best_response(partner: Partner | None, state: State, name: str, prior: str)
             pass
         else:
             return response, f"{basis}, but not what it values. One game may end with more or less."
-    if not exact_by_answers(partner, state.rules):  # with so many splits it takes minutes
-        return None, f"No act has an exact value here: {name} has memory, and there are too many splits. {_EXPERT}"
+    if not by_answers:  # with so many splits it takes minutes
+        raise NotComputable(f"{name} has memory, and there are too many splits")
     return BestResponse(partner, _certain(state)), f"{basis} and, as the game is over, what it values."
-
-
-def _why_unknown(partner: Partner, rules: Rules) -> str | None:
-    """The reason for not computing the best response to ``partner``, ``None`` without one."""
-    if partner.traits.costly or partner.traits.remote:
-        return "is slow to query"
-    if exact_by_answers(partner, rules):
-        return None
-    if not (partner.traits.deterministic and is_enumerable(partner, rules)):
-        if partner.traits.deterministic and rules.message_length:
-            return "may react to messages"
-        return "is stochastic, or has too much memory"
-    return f"has memory, and games of more than {LONGEST} acts are too long" if rules.max_turns > LONGEST else None
 
 
 def _certain(state: State) -> Contexts:

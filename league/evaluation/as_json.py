@@ -82,9 +82,9 @@ def probe_document(probed: Probe) -> Document:
             "against_itself": list(compared.values),
             "value_of_a_response": [list(bounds) for bounds in compared.responses],
             "member_against_it": list(compared.member),
-            "less_than_it": list(compared.fewer),
+            "less_than_it": list(compared.shortfall),
             "it_against_member": list(compared.equilibrium),
-            "more_than_against_itself": list(compared.more),
+            "more_than_against_itself": list(compared.advantage),
             "exact": compared.exact,
         },
     }

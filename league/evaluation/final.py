@@ -24,14 +24,14 @@ from dond_marl.seats import Doubles, Partner, expensive_to_query
 from dond_marl.statistics import Estimate, Estimates, mean_over_scenarios
 from dond_marl.yardsticks.adaptive import is_enumerable
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
-from dond_marl.yardsticks.values import Exploitability, self_play_values
+from dond_marl.yardsticks.values import Exploitability
 from league.evaluation.evaluate import FOUND, PlayerLine, line_of, points_of_reference, scenarios_of
-from league.evaluation.exploitability import SplitGains, best_known_response, known_response_value, split_gains
+from league.evaluation.exploitability import SplitGains, best_known_response, exploitability_by_seat, split_gains
 from league.evaluation.matches import PlayError, Terms, play_seats
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, over_cells, proximity
 from league.settings.rosters import zoo
-from league.standings.references import PRIOR, Reference, Side, reference_of, stored_references
+from league.standings.references import PRIOR, Side, reference_of, stored_references
 from partners.provenance import identity
 
 EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"
@@ -187,15 +187,25 @@ def _reference_and_best_known(
 
     Read where they are stored. Otherwise one response is computed and played for both, or none where that is slow.
     """
+    nothing = ReferenceMark(NONE, np.full(terms.scenarios.size, np.nan))
     ordinary = terms.source.prior == PRIOR and terms.rules == Rules() and not terms.revealed
     found = reference_of(spec) if ordinary and spec is not None else None
     if found is not None:
-        first, second = (_mark_of_side(terms, seat, side) for seat, side in enumerate(found.seats))
+        # In each game the stored mean points over the games of its part.
+        first, second = (
+            nothing
+            if side is None
+            else ReferenceMark(
+                EXACT if side.exact else BOUND, np.array(side.high_in)[view_parts(terms.scenarios, seat)]
+            )
+            for seat, side in enumerate(found.seats)
+        )
         if found.exact:
             return (first, second), None
-        if None in found.seats:
+        opens, answers = found.seats
+        if opens is None or answers is None:
             return (first, second), _best_of_zoo(terms, opponent, partner, None)
-        return (first, second), (_stored_response(terms, 0, found), _stored_response(terms, 1, found))
+        return (first, second), (_stored_response(terms, 0, opens), _stored_response(terms, 1, answers))
     response = None
     if _affordable(partner, spec, terms.rules):
         report(f"a response to {opponent}: none is stored for these rules and scenarios")
@@ -205,11 +215,12 @@ def _reference_and_best_known(
             f"no reference is computed for {opponent}: with its memory that takes minutes, and none is stored for it "
             f"with these rules and scenarios (`dond ship references` stores those of lewis under the default rules)"
         )
-    if response is not None and response[1]:
-        games = response[0]
-        return (ReferenceMark(EXACT, games[0].own), ReferenceMark(EXACT, games[1].own)), None
-    nothing = ReferenceMark(NONE, np.full(terms.scenarios.size, np.nan))
-    return (nothing, nothing), _best_of_zoo(terms, opponent, partner, None if response is None else response[0])
+    if response is None:
+        return (nothing, nothing), _best_of_zoo(terms, opponent, partner, None)
+    (opens_games, answers_games), exact = response
+    if exact:
+        return (ReferenceMark(EXACT, opens_games.own), ReferenceMark(EXACT, answers_games.own)), None
+    return (nothing, nothing), _best_of_zoo(terms, opponent, partner, response[0])
 
 
 def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
@@ -239,18 +250,9 @@ def _played_response(terms: Terms, opponent: str, partner: Partner) -> tuple[Gam
         return None
 
 
-def _stored_response(terms: Terms, seat: int, found: Reference) -> BestKnown:
+def _stored_response(terms: Terms, seat: int, side: Side) -> BestKnown:
     """What the stored response of ``seat`` earns: in each game its mean over the games of that part."""
-    side = found.seats[seat]
-    assert side is not None
     return BestKnown(ON_FILE, float(np.array(side.low_in)[view_parts(terms.scenarios, seat)].mean()))
-
-
-def _mark_of_side(terms: Terms, seat: int, side: Side | None) -> ReferenceMark:
-    if side is None:
-        return ReferenceMark(NONE, np.full(terms.scenarios.size, np.nan))
-    # In each game the reference's mean points over the games of its part.
-    return ReferenceMark(EXACT if side.exact else BOUND, np.array(side.high_in)[view_parts(terms.scenarios, seat)])
 
 
 def _best_of_zoo(terms: Terms, opponent: str, partner: Partner, by_odds: Games | None) -> tuple[BestKnown, BestKnown]:
@@ -317,14 +319,12 @@ def _exploiter_result(
 
 
 def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Exploitability] | None:
-    """The gain of a best response in each seat over the member against itself, under the source's prior."""
+    """The member's exploitability by each seat; ``None`` where it is unknown or costly."""
     if terms.revealed or expensive_to_query(player.traits):
         return None
     try:
         reply = best_known_response(player, terms.source, terms.rules)
-        alone = self_play_values(player, terms.source, terms.rules)
-        tried = [{"itself": player, FOUND: found} for found in reply.players]
-        values = [known_response_value(reply, player, terms.source, terms.rules, seat, tried[seat]) for seat in (0, 1)]
+        candidates = [{FOUND: found} for found in reply.players]
+        return exploitability_by_seat(player, terms.source, terms.rules, reply, candidates)
     except NotComputable:
         return None
-    return Exploitability(values[0], alone[0]), Exploitability(values[1], alone[1])

@@ -56,12 +56,12 @@ def proximity(
 
     ``reference``: its points of ten in each of the member's games, ``nan`` where it is unknown; ``exact[W, 2]``.
     """
-    draws = _weights(seed)
+    draws = scenario_weights(generator(seed, "final evaluation"), REPLICATES)
     theirs = [
-        tuple(games._replace(own=points) for games, points in zip(seats, marks, strict=True))
-        for seats, marks in zip(own, reference, strict=True)
+        (first._replace(own=opens), second._replace(own=answers))
+        for (first, second), (opens, answers) in zip(own, reference, strict=True)
     ]
-    mine, marks = _sums(own, "own")[0], _sums([(first, second) for first, second in theirs], "own")[0]
+    mine, marks = _sums(own, "own")[0], _sums(theirs, "own")[0]
     everywhere = np.ones(GROUPS)
     value, drawn = _shares(mine @ everywhere, marks @ everywhere), _shares(mine @ draws.T, marks @ draws.T)
     enough = _enough(own)
@@ -70,16 +70,16 @@ def proximity(
     fixed = np.moveaxis(drawn, -1, 0)
     worst = _worst_weights(value)
 
-    def rated(value: Table, drawn: Table) -> Estimates:
+    def estimates(value: Table, drawn: Table) -> Estimates:
         return with_interval(value, drawn, confidence, enough=enough)
 
     mean, only = _over_cells(value[None])[0], np.where(exact, 1.0, np.nan)
     return Proximity(
-        rated(value, fixed),
-        rated(mean, _over_cells(fixed)),
-        rated(mean, _over_cells(again)),
-        rated(_over_cells((value * only)[None])[0], _over_cells(fixed * only)),
-        rated(np.array(np.nansum(value * worst) if worst.any() else np.nan), np.nansum(fixed * worst, axis=(1, 2))),
+        estimates(value, fixed),
+        estimates(mean, _over_cells(fixed)),
+        estimates(mean, _over_cells(again)),
+        estimates(_over_cells((value * only)[None])[0], _over_cells(fixed * only)),
+        estimates(np.array(np.nansum(value * worst) if worst.any() else np.nan), np.nansum(fixed * worst, axis=(1, 2))),
     )
 
 
@@ -88,7 +88,7 @@ def over_cells(figure: str, own: Sequence[tuple[Outcomes, Outcomes]], *, seed: i
 
     ``figure`` names a field of :class:`~league.evaluation.outcomes.Outcomes`.
     """
-    draws = _weights(seed)
+    draws = scenario_weights(generator(seed, "final evaluation"), REPLICATES)
     sums, counts = _sums(own, figure)
     value = _mean(sums @ np.ones(GROUPS), counts @ np.ones(GROUPS))
     return with_interval(value, _mean(sums @ draws.T, counts @ draws.T), confidence, enough=_enough(own))
@@ -141,10 +141,6 @@ def _mean(sums: Table, counts: Table) -> Table:
     with np.errstate(invalid="ignore"):
         mean: NDArray[np.float64] = np.array(np.nanmean(sums / counts, axis=(0, 1)))
     return mean
-
-
-def _weights(seed: int) -> Table:
-    return scenario_weights(generator(seed, "final evaluation"), REPLICATES)
 
 
 def _enough(games: Sequence[tuple[Outcomes, Outcomes]]) -> bool:

@@ -404,10 +404,10 @@ def test_no_comparison_without_a_table():
 
 def test_equilibrium_equals_itself():
     itself = compare_with_equilibrium(seat_occupant("equilibrium"), open_source("lewis"), Rules(2))
-    assert itself.exact and itself.fewer == pytest.approx((0, 0), abs=1e-5) == itself.more
+    assert itself.exact and itself.shortfall == pytest.approx((0, 0), abs=1e-5) == itself.advantage
     nash_seeker = compare_with_equilibrium(seat_occupant("nash_seeker"), open_source("lewis"), Rules(2))
     assert not nash_seeker.exact
-    assert nash_seeker.fewer[0] > 1  # it opens with a fair offer where it could make an ultimatum
+    assert nash_seeker.shortfall[0] > 1  # it opens with a fair offer where it could make an ultimatum
 
 
 def test_rejects_uses_the_same_table():
