@@ -219,10 +219,9 @@ def test_the_report_fits_the_screen_and_shortens_no_figure(small, width):
     text = printed(small, width, details=True)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text and all(name in text for name in ("humans", "utilitarian", "ultimatum"))
-    figures = small.played.figures[BOTH]
-    assert f"{figures.points.mean:.2f} ±{figures.points.margin:.2f}" in text and "77.9%" in text
-    short = printed(small, width)
-    assert "77.9%" in short and not any(name in short for name in ("humans", "utilitarian", "ultimatum"))
+    points, short = small.played.figures[BOTH].points, printed(small, width)
+    assert all(f"{points.mean:.2f} ±{points.margin:.2f}" in shown for shown in (text, short)) and "77.9%" in text
+    assert not any(name in short for name in ("humans", "utilitarian", "ultimatum"))
 
 
 def test_human_figures_are_by_speaker():

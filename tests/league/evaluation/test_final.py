@@ -141,14 +141,12 @@ def test_stored_references_need_their_rules():
     assert [mark.kind for mark in second.marks] == [BOUND, BOUND]
     for met, seat in ((first, 0), (second, 1)):
         side = reference_of(boulware if met is first else quantal).seats[seat]
-        assert met.marks[seat].points.mean() == pytest.approx(side.values_over(seat, (1, 2))[1])
+        most = side.values_over(seat, (1, 2))[1]
+        assert met.marks[seat].points.mean() == pytest.approx(most)
         played = met.played.seats[seat].own.mean()
-        assert found.members[0].proximity.cells.value[0 if met is first else 1, seat] == pytest.approx(
-            played / met.marks[seat].points.mean()
-        )
-        assert (
-            met.known is None or met.known[seat].points <= side.values_over(seat, (1, 2))[1] + 0.05
-        )  # chance in the games
+        share = found.members[0].proximity.cells.value[0 if met is first else 1, seat]
+        assert share == pytest.approx(played / most)
+        assert met.known is None or met.known[seat].points <= most + 0.05  # chance in the games
     played = final_evaluation({"main": "linear"}, {"a": boulware}, source, Rules(9), sample=50)
     assert [mark.kind for mark in played.members[0].matchups[0].marks] == [EXACT, EXACT]  # computed for these rules
 
