@@ -25,25 +25,9 @@ from dond_marl.scenarios.data import load_dialogues
 
 POOL: Triple = (1, 2, 3)  # a book, two hats, three balls
 VOCABULARY = (
-    *(
-        "i",
-        "you",
-        "me",
-        "we",
-        "give",
-        "take",
-        "keep",
-        "the",
-        "a",
-        "all",
-        "both",
-        "rest",
-        "everything",
-        "nothing",
-        "else",
-    ),
-    *("hats", "hat", "book", "balls", "2", "three", "no", "not", "or", "for", "to", "each", "split", "half", "other"),
-    *("deal", "ok", ",", ".", "?", "but", "and", "except", "how", "about", "insist"),
+    *("i", "you", "me", "we", "give", "take", "keep", "the", "a", "all", "both", "rest", "everything", "nothing"),
+    *("else", "hats", "hat", "book", "balls", "2", "three", "no", "not", "or", "for", "to", "each", "split", "half"),
+    *("other", "deal", "ok", ",", ".", "?", "but", "and", "except", "how", "about", "insist"),
 )
 ANSWERS = [Action(Act.AGREE), Action(Act.DISAGREE), Action(Act.END)]
 
@@ -195,18 +179,11 @@ def test_whatever_is_said_gives_an_act_within_the_pool_or_a_mark(text):
 # --- Acts to words and back -----------------------------------------------------------------------------------------
 
 
-def test_an_act_in_english():
-    """In each of its wordings."""
-    offer = Action(Act.PROPOSE, (0, 2, 1))
-    assert [phrase_act(offer, POOL, variant=v) for v in range(VARIANTS)] == [
-        "I'd like the two hats and one ball; you can have the rest.",
-        "How about I take the two hats and one ball and you get the book and two balls?",
-        "You can have the book and two balls if I get the two hats and one ball.",
-    ]
-    assert phrase_act(Action(Act.INSIST, POOL), POOL) == "I insist: I'd like everything; you can have nothing."
-    assert phrase_act(Action(Act.AGREE), POOL) == "Deal."
-    assert phrase_act(Action(Act.DISAGREE), POOL, final=True) == "No deal. I walk away."
-    assert phrase_act(Action(Act.DISAGREE), POOL, variant=VARIANTS) == phrase_act(Action(Act.DISAGREE), POOL)
+def test_every_variant_of_an_act_is_a_wording_of_its_own():
+    for action in (Action(Act.PROPOSE, (0, 2, 1)), Action(Act.INSIST, POOL), *ANSWERS):
+        lines = [phrase_act(action, POOL, variant=v) for v in range(VARIANTS + 1)]
+        assert len(set(lines)) == VARIANTS and lines[-1] == lines[0]
+    assert phrase_act(Action(Act.DISAGREE), POOL, final=True) != phrase_act(Action(Act.DISAGREE), POOL)
 
 
 def wordings(action: Action, counts: Triple) -> set[str]:

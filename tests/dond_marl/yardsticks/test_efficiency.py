@@ -13,18 +13,16 @@ from hypothesis import strategies as st
 from dond_marl.game import Rules, Scenario, rest, worth
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.data import DIALOGUE_SPLITS, load_dialogue_scenarios, load_dialogues
 from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
 from dond_marl.splits import grid
-from dond_marl.statistics import GROUPS, mean_of_cells, scenario_groups
+from dond_marl.statistics import scenario_groups
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, check_joint, efficiency, efficiency_of
-from dond_marl.yardsticks.solve import solve
+from dond_marl.yardsticks.solve import Concept, solve
 from league.evaluation.outcomes import Figures, figures, outcomes_from
 
 # 1 book, 1 hat, 3 balls. On the Pareto frontier seat_0 has all balls (test_solve.py draws it):
 # 3, 10 (largest sum)   5, 6 (largest smaller share)   8, 4 (largest product, 32)   10, 0
 THREE_OPINIONS = Scenario((1, 1, 3), ((2, 5, 1), (4, 6, 0)))
-SHARES = ("deals", "pareto", "hits_nash", "hits_utilitarian", "envy_free")
 
 
 def played(scenarios: list[Scenario], scores: list[tuple[int, int] | None]) -> Efficiency:
@@ -170,14 +168,18 @@ def test_swapping_seats_swaps_points():
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
+def scores_of(concept: Concept, scenarios: Scenarios, max_count: int) -> np.ndarray:
+    """Points of both seats in the first split that a concept selects, ``[N, 2]``."""
+    share = grid(max_count)[concept.splits.argmax(axis=1)]
+    both = np.stack([share, scenarios.counts - share], axis=1)
+    return np.einsum("nsi,nsi->ns", both, scenarios.utilities, dtype=np.int16)
+
+
 def test_blocks_of_scenarios_are_measured_alike():
     # Pools of up to 10 items of each type: 1,331 splits, some 780 scenarios at a time.
     scenarios = open_source("uniform", max_count=10).draw(np.random.default_rng(2), 1000)
     solved = solve(scenarios, 10)
-    place = solved.nash.splits.argmax(axis=1)
-    share = grid(10)[place]
-    both = np.stack([share, scenarios.counts - share], axis=1)
-    scores = np.einsum("nsi,nsi->ns", both, scenarios.utilities, dtype=np.int16)
+    scores = scores_of(solved.nash, scenarios, 10)
     order = np.random.default_rng(3).integers(1000, size=2500)
     games = efficiency(scenarios.rows(order), scores[order], np.ones(2500, dtype=bool))
     assert games.hits_nash.all() and games.pareto.all() and (games.nash == 1).all()
@@ -216,15 +218,6 @@ def test_no_deal_counts_as_nothing_reached_and_not_as_a_deal():
         assert (after.mean, after.n) == (pytest.approx(before.mean / 2), 4), name
     assert games.best_joint.tolist() == [13] * 4
     assert alone.gap.mean == 3.5 and [alone.points.mean, alone.left.mean] == [6.5, 6]
-
-
-def test_means_over_games_are_those_of_the_cells_of_the_league():
-    games = random_games(4000)
-    found = efficiency_of(games)
-    groups = scenario_groups(games.scenarios)
-    sums = np.bincount(groups, weights=found.points[:, 1], minlength=GROUPS)
-    counted = np.bincount(groups, minlength=GROUPS).astype(float)
-    assert means_of(found, 0.9).left == mean_of_cells(sums[None], counted[None], 0.9)
 
 
 def test_no_games_or_deals_give_nan():
@@ -270,42 +263,7 @@ def test_a_mean_joint_score_above_the_utilitarian_maximum_is_a_bug():
 
 def test_the_best_splits_of_mixed_scales_are_no_bug_by_rounding():
     scenarios = open_source("uniform").draw(np.random.default_rng(4), 2000)
-    solved = solve(scenarios, 4)
-    share = grid(4)[solved.utilitarian.splits.argmax(axis=1)]
-    both = np.stack([share, scenarios.counts - share], axis=1)
-    scores = np.einsum("nsi,nsi->ns", both, scenarios.utilities, dtype=np.int16)
+    scores = scores_of(solve(scenarios, 4).utilitarian, scenarios, 4)
     games = efficiency(scenarios, scores, np.ones(2000, dtype=bool))
     assert (games.welfare == 1).all() and games.hits_utilitarian.all()
     check_joint(means_of(games).joint.mean, scenarios)
-
-
-# --- Human games -----------------------------------------------------------------------------------------------------
-
-
-def test_human_games_have_their_published_efficiency(data_dir):
-    # All 12,234 perspectives of the published dialogues; a deal is a selection that divides the pool.
-    dialogues = [row for split in DIALOGUE_SPLITS for row in load_dialogues(split, data_dir)]
-    tables = [load_dialogue_scenarios(split, data_dir) for split in DIALOGUE_SPLITS]
-    scenarios = Scenarios(*(np.concatenate(arrays) for arrays in zip(*tables, strict=True)))
-    taken = np.zeros((len(dialogues), 2, 3), dtype=np.int8)
-    for row, dialogue in enumerate(dialogues):
-        if all(word.startswith("item") for word in dialogue.output):
-            taken[row] = np.array([int(word.split("=")[1]) for word in dialogue.output]).reshape(2, 3)
-    deal = (taken.sum(axis=1) == scenarios.counts).all(axis=1)
-    scores = np.einsum("nsi,nsi->ns", taken, scenarios.utilities, dtype=np.int16) * deal[:, None]
-    games = efficiency(scenarios, scores.astype(np.int16), deal)
-    means = means_of(games)
-    percent = {name: round(100 * getattr(means, name).mean, 1) for name in SHARES}
-    assert percent == {
-        "deals": 77.9,
-        "pareto": 77.0,
-        "hits_nash": 55.2,
-        "hits_utilitarian": 58.1,
-        "envy_free": 93.8,
-    }
-    # "Hits max-min", 71.4 %, asks for the largest smaller share only, whatever the other seat got.
-    assert round(100 * means.hits_max_min.mean, 1) == round(100 * (games.egalitarian[deal] == 1).mean(), 1) == 71.4
-    assert round(100 * games.hits_egalitarian[deal].mean(), 1) == 57.8
-    assert round(means.points.mean, 2) == 5.82 and round(means.joint_agreed.mean, 2) == 14.94
-    assert means.pareto.low < 0.77 < means.pareto.high and means.pareto.n == deal.sum()
-    check_joint(means.joint.mean, scenarios)
