@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from dond_marl.game import State, Triple
+from dond_marl.game import State
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause, Partner
 from league.display.frontier import plane_of, verdict
 from league.display.session import tally
 from league.display.svg.frontier import drawing, frontier_table, legend, scores
-from league.display.svg.markup import Markup, count_noun, points
+from league.display.svg.markup import Markup, points
 from league.evaluation.analysis import BEST, GOOD, Analysis, JudgedAct, ValuedAct, analyse_acts, judgement
 from league.web.bargaining_table import describe_act
 from league.web.frame import render
@@ -38,58 +38,17 @@ class GameAddress(NamedTuple):
 def result(played: Sequence[tuple[GameRecord, int]], partner: str) -> Markup:
     """Scores, verdict and picture of the last game of ``played``, each a record and the person's seat."""
     record, seat = played[-1]
+    causes = [Cause(cause) for cause in record.causes[1 - seat :: 2]]
+    fallbacks = {cause.name.lower(): causes.count(cause) for cause in sorted(set(causes) - {Cause.FREE})}
     at = plane_of(record, seat)
-    return render(
-        "play",
-        "result",
-        scores(at),
-        verdict(at),
-        _fallback_acts(record, seat, partner),
-        _shares(record, seat),
-        drawing(at),
-        legend(at),
-        frontier_table(at),
-        _tally(played),
-    )
-
-
-def _shares(record: GameRecord, seat: int) -> list[tuple[str, Triple, str]]:
-    """The items and values of both sides and what each got: label, numbers by item, and side."""
-    values, allocation = record.scenario.utilities, record.outcome.allocation or ((0, 0, 0), (0, 0, 0))
-    return [
-        ("on the table", record.scenario.counts, ""),
-        ("worth to you, each", values[seat], "me"),
-        ("you got", allocation[seat], "me got"),
-        ("worth to them, each", values[1 - seat], "they"),
-        ("they got", allocation[1 - seat], "they got"),
-    ]
-
-
-def _tally(played: Sequence[tuple[GameRecord, int]]) -> str:
-    """Deals and mean points of the sitting, from its second game on."""
-    if len(played) < 2:
-        return ""
-    deals, mine, theirs = tally(played)
-    total = f"{len(played)} games together, {count_noun(deals, 'deal')}"
-    return f"{total}: you {mine:.1f}, they {theirs:.1f} points of ten on average."
-
-
-def _fallback_acts(record: GameRecord, seat: int, partner: str) -> list[str]:
-    """Counts of the partner's acts that a fallback policy played, by cause."""
-    causes = record.causes[1 - seat :: 2]
-    return [
-        f"{causes.count(cause)} of {partner}'s acts were played by its fallback ({Cause(cause).name.lower()})."
-        for cause in sorted(set(causes) - {Cause.FREE})
-    ]
+    drawn = scores(at), verdict(at), drawing(at), legend(at), frontier_table(at)
+    means = tally(played) if len(played) > 1 else None
+    return render("play", "result", record, seat, partner, fallbacks, drawn, means, len(played))
 
 
 def best_response_line(partner: str, score: int) -> Markup:
     """The score of the best response in the person's seat, in words."""
-    text = (
-        f"In your place the best response to {partner} gets {points(score)} in this game. It knows how {partner} "
-        f"answers, but not what it values. What it could expect beforehand is in the analysis, act by act."
-    )
-    return render("forms", "quiet", text)
+    return render("play", "best_response", partner, score)
 
 
 def analysis_panel(

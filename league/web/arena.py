@@ -18,7 +18,6 @@ from league.display.svg.axes import Axes
 from league.display.svg.markup import Markup, element, svg
 from league.evaluation.matches import Terms
 from league.evaluation.outcomes import Figures, Outcomes, figures, join_seats, outcomes_of, score_pairs
-from league.tables.figures import with_margin
 from league.web.background import MATCH_SECONDS, WithDeadline
 from league.web.frame import render
 from league.web.occupants import (
@@ -35,7 +34,7 @@ CONFIDENCE = 0.95
 SIZES = (100, 500, 2_000)  # scenarios, each played twice
 MAX_REMOTE = 20  # scenarios of a partner that is queried over a network
 SHOWN = 4  # games of each kind that are listed
-DEFAULT_PAIR = ("expert", "heuristic")
+DEFAULT_PAIR = {"one": "expert", "other": "heuristic"}
 
 
 class Match(NamedTuple):
@@ -93,33 +92,14 @@ def play_match(
     )
 
 
-def figures_table(match: Match) -> Markup:
-    """Table of a match: points of each occupant, then figures of the pair."""
-    player, partner = match.both
-    rows = [
-        ("points of ten", with_margin(player.points), with_margin(partner.points)),
-        ("as the opener", *map(with_margin, match.opening)),
-        ("as the responder", *map(with_margin, match.answering)),
-        ("points where a deal closed", with_margin(player.points_agreed), with_margin(partner.points_agreed)),
-    ]
-    shared = [
-        ("deals", with_margin(player.deals, "share")),
-        ("deals on the Pareto frontier", with_margin(player.pareto, "share")),
-        ("of the largest joint score", with_margin(player.welfare, "share")),
-        ("of the largest Nash product", with_margin(player.nash, "share")),
-        ("deals without envy", with_margin(player.envy_free, "share")),
-        ("gap between the two, per deal", with_margin(player.gap)),
-        ("acts per game", with_margin(player.turns)),
-    ]
-    return render("arena", "figures", match, rows, shared)
-
-
 def landing_chart(match: Match) -> Markup:
     """Scatter of the games' ends in points of ten; the area of a circle is the number of games."""
+    # Places are rounded to half a point of ten, so that circles do not overlap.
+    places, which = np.unique(np.round(match.places * 2) / 2, axis=0, return_inverse=True)
+    number = np.bincount(which.reshape(-1), weights=match.games_at).astype(np.int64)
     # 18 of each margin are room for circles at the edges.
     axes = Axes(360, 360, TEN, TEN, left=58, top=26, right=26, bottom=58, from_left=23, from_below=33)
     x, y = axes.x, axes.y
-    places, number = _bin_places(match.places, match.games_at)
     most = max(int(number.max(initial=1)), 1)
     first, second = (name if len(name) <= 24 else f"{name[:23]}…" for name in match.names)
     frame = (
@@ -145,12 +125,6 @@ def landing_chart(match: Match) -> Markup:
     return svg(axes.width, axes.height, label, *frame, *circles, class_="chart landing")
 
 
-def _bin_places(places: Doubles, number: Rows) -> tuple[Doubles, Rows]:
-    """Round the places to half a point of ten, so that circles do not overlap."""
-    near, which = np.unique(np.round(places * 2) / 2, axis=0, return_inverse=True)
-    return near, np.bincount(which.reshape(-1), weights=number).astype(np.int64)
-
-
 def arena_page(
     menu: OccupantMenu,
     values: Mapping[str, str],
@@ -160,15 +134,18 @@ def arena_page(
     link: Callable[[GameRecord], str] = str,
 ) -> Markup:
     """The page: the form with ``values`` by field, and the match, whose games are linked by ``link``."""
-    choosers = []
-    for field, label, usual in zip(("one", "other"), ("One", "The other"), DEFAULT_PAIR, strict=True):
-        key = values.get(field, usual)
-        chosen = key if key in menu.candidates else usual
-        choosers.append((label, field, menu.groups, chosen, values.get(f"{field}_typed", "")))
+    chosen = {field: values.get(field, usual) for field, usual in DEFAULT_PAIR.items()}
+    chosen |= {field: DEFAULT_PAIR[field] for field, key in chosen.items() if key not in menu.candidates}
     sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
-    values = {"source": "lewis/train", "size": str(SIZES[1]), "seed": "0", **values}
-    played = Markup("") if match is None else _match_panels(match, link)
-    return render("arena", "page", choosers, source_choices(data_dir), sizes, values, why, played)
+    values = {"source": "lewis/train", "size": str(SIZES[1]), "seed": "0", **values, **chosen}
+    page = render("arena", "page", menu.groups, source_choices(data_dir), sizes, values, why)
+    if match is None:
+        return page
+    games = {
+        heading: [(title(record), link(record)) for record in records]
+        for heading, records in (("Most of the joint score", match.best), ("Least of it", match.worst))
+    }
+    return page + render("arena", "match", match, landing_chart(match), games)
 
 
 def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | None) -> Match:
@@ -192,11 +169,3 @@ def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | Non
         scenarios=size,
         seed=parse_whole_number("seed", values.get("seed", ""), 0, 2**63 - 1),
     )
-
-
-def _match_panels(match: Match, link: Callable[[GameRecord], str]) -> Markup:
-    lists = {
-        heading: [(title(record), link(record)) for record in games]
-        for heading, games in (("Most of the joint score", match.best), ("Least of it", match.worst))
-    }
-    return render("arena", "match", figures_table(match), landing_chart(match), lists)

@@ -14,7 +14,7 @@ from dond_marl.scenarios.sources import pack
 from dond_marl.statistics import TEN, Estimate, mean_over_scenarios, scenario_groups
 from league.display.session import points_of_ten
 from league.display.svg.axes import Axes
-from league.display.svg.markup import Markup, count_noun, element, svg
+from league.display.svg.markup import Markup, element, svg
 from league.tables.figures import with_margin
 from league.web.frame import render
 from league.web.recorded import display_names, is_person, read_records
@@ -90,11 +90,4 @@ def scores_page(book: Path) -> Markup:
 
 def score_overview(records: Sequence[GameRecord]) -> Markup:
     """A card for each partner, with mean figures and the curve of the running mean; a sentence for no game."""
-    scores = scores_of(records)
-    games = sum(score.mine.n for score in scores)
-    about = (
-        f"{count_noun(games, 'game')} against {count_noun(len(scores), 'partner')}. Points of ten: what you got, as "
-        f"tenths of what everything was worth to you. ± and band: {CONFIDENCE:.0%} interval over scenarios; the line "
-        "is the mean of all games until then."
-    )
-    return render("scores", "overview", about, [(score, _curve(score)) for score in scores])
+    return render("scores", "overview", [(score, _curve(score)) for score in scores_of(records)], CONFIDENCE)

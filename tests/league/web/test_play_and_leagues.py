@@ -42,7 +42,7 @@ from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger, LedgerError
 from league.standings.history import learning_curves
 from league.web.after_game import result
-from league.web.arena import figures_table, landing_chart, play_match
+from league.web.arena import landing_chart, play_match
 from league.web.bargaining_table import (
     act_choices,
     describe_reading,
@@ -620,7 +620,7 @@ def test_match_equals_single_games():
     assert match.both[0].deals.mean == pytest.approx(deals / 2)
     assert match.games_at.sum() == match.games == 200
     assert min(sum(record.outcome.scores) for record in match.best) > 0
-    assert "200 games" in figures_table(match)
+    assert "200 games" in render("arena", "figures", match)
     assert "nan" not in landing_chart(match)
 
 
