@@ -187,8 +187,7 @@ class _Pages:
         if game.token:
             record, trusted = self._store.get(game.token)
             return record, self._menu(trusted)
-        files = replay_files(self._desk.book, self._desk.games)
-        record = game_of(files, game.file, whole_number(game.game, 8) or 0)
+        record = game_of(replay_files(self._desk.book, self._desk.games), game.file, whole_number(game.game, 8) or 0)
         return record, self._menu(game.file == str(self._desk.book))
 
     def _menu(self, trusted: bool) -> OccupantMenu:
@@ -198,43 +197,39 @@ class _Pages:
 
     def _replay(self, view: ReplayView, plays: bool, why: str = "") -> Markup:
         """The content of the replay page; slow for large files."""
-        notes = [why] if why else []
+        notes, asked = [why] if why else [], view.game
         files = replay_files(self._desk.book, self._desk.games)
-        names = {str(path): path for path in files}
         listed: dict[str, str] = {}
-        file = "" if view.game.token else view.game.file if view.game.file in names else next(iter(names), "")
-        about, number, linked, shown = "", 0, None, Markup("")
+        file = "" if asked.token else asked.file or next(iter(files), "")
+        shown = Markup("") if files or asked.token else render("replay", "nothing")
+        about, number = "", 0
         try:
-            if view.game.token:
-                record, trusted = self._store.get(view.game.token)
+            if asked.token:
+                record, trusted = self._store.get(asked.token)
                 about = f"{title(record)}.{'' if trusted else ' From a file of yours; it is not stored here.'}"
                 shown = stepper(record, self._menu(trusted), view, plays=plays)
-            elif view.game.file not in ("", *names):
+            elif file and file not in files:
+                notes.append(f"There is no file {quote(file)} here.")
                 file = ""
-                notes.append(f"There is no file {quote(view.game.file)} here.")
-            elif not file:
-                shown = render("replay", "nothing")
-            else:
-                exact, inexact = read_records(names[file])
+            elif file:
+                exact, inexact = read_records(files[file])
                 if inexact:
                     notes.append(f"{inexact} games of this file cannot be replayed exactly: left out.")
-                first = max(len(exact) - MAX_LISTED, 0) + 1
-                listed = {str(at): f"{at}. {title(exact[at - 1])}" for at in range(len(exact), first - 1, -1)}
-                number = int(view.game.game) if view.game.game in listed else len(exact)
+                newest = range(len(exact), max(len(exact) - MAX_LISTED, 0), -1)
+                listed = {str(at): f"{at}. {title(exact[at - 1])}" for at in newest}
+                number = int(asked.game) if asked.game in listed else len(exact)
                 if not exact:
                     notes.append(f"{file} holds no game that can be replayed.")
-                elif view.game.game not in ("", str(number)):
-                    missing = view.game.game[:20]
+                elif asked.game not in ("", str(number)):
+                    missing = asked.game[:20]
                     notes.append(f"{file} has no game {missing} that can be replayed; this is its newest.")
                 if exact:
-                    linked = GameAddress(file, str(number))
-                    menu = self._menu(file == str(self._desk.book))
-                    shown = stepper(exact[number - 1], menu, view._replace(game=linked), plays=plays)
+                    view = view._replace(game=GameAddress(file, str(number)))
+                    shown = stepper(exact[number - 1], self._menu(file == str(self._desk.book)), view, plays=plays)
         except CHOICE_ERRORS as error:
             notes.append(one_sentence(error))
-        return render(
-            "replay", "page", {name: name for name in names}, file, listed, str(number), notes, about, linked, shown
-        )
+        linked = view.game if number else None
+        return render("replay", "page", list(files), file, listed, str(number), notes, about, linked, shown)
 
 
 def _page(headline: str, content: Markup) -> Response:

@@ -81,21 +81,14 @@ def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: P
 def setup_page(menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, why: str = "") -> Markup:
     """The first page: an introduction and the form; ``why``: what was wrong with it."""
     cards = {name: sentence for name, sentence in FEATURED.items() if name in menu.candidates}
-    other = choice.other or ("" if choice.partner in cards else choice.partner)
-    return render(
-        "play",
-        "setup",
-        choice,
-        cards,
-        "" if other else choice.partner,
-        {"": "—", **menu.groups},
-        {key: each.sentence for key, each in menu.candidates.items()},
-        other,
-        source_choices(data_dir),
-        {mode: HINT_LABELS[mode] for mode in HINT_MODES},
-        seats=SEATS,
-        binding=BINDING,
-        disagree=DISAGREE,
-        messages=MESSAGES,
-        why=why,
-    )
+    if choice.partner not in cards and not choice.other:
+        choice = choice._replace(other=choice.partner)
+    options = {
+        "seat": SEATS,
+        "source": source_choices(data_dir),
+        "hints": {mode: HINT_LABELS[mode] for mode in HINT_MODES},
+        "binding": BINDING,
+        "disagree": DISAGREE,
+        "messages": MESSAGES,
+    }
+    return render("play", "setup", choice, menu, cards, options, why)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,21 +88,20 @@ def read_records(path: Path) -> tuple[list[GameRecord], int]:
     return exact, len(games) - len(exact)
 
 
-def replay_files(book: Path, folder: Path) -> list[Path]:
-    """Files that may be replayed: the person's own games, then the files of records under ``folder``, newest first."""
+def replay_files(book: Path, folder: Path) -> dict[str, Path]:
+    """Files of games by name: the person's own, then the files of records under ``folder``, newest first."""
     files = [path for path in folder.rglob("*.jsonl") if path.is_file()] if folder.is_dir() else []
     files.sort(key=lambda path: (-path.stat().st_mtime, str(path)))
-    return list(dict.fromkeys([*([book] if book.is_file() else []), *files]))
+    return {str(path): path for path in [*([book] if book.is_file() else []), *files]}
 
 
-def game_of(files: Sequence[Path], name: str, number: int) -> GameRecord:
+def game_of(files: Mapping[str, Path], name: str, number: int) -> GameRecord:
     """Exact game ``number``, from 1, of the file ``name`` among ``files``. Raises :class:`RecordError`, ``OSError``."""
-    path = next((path for path in files if str(path) == name), None)
-    if path is None:
+    if name not in files:
         raise RecordError("no file of that name can be replayed here")
-    exact = read_records(path)[0]
+    exact = read_records(files[name])[0]
     if not 1 <= number <= len(exact):
-        raise RecordError(f"{path} has no game {number}: it holds {len(exact)}")
+        raise RecordError(f"{name} has no game {number}: it holds {len(exact)}")
     return exact[number - 1]
 
 

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from dond_marl.errors import InputError
 from dond_marl.files import read_text
 from dond_marl.statistics import TEN, Estimate, mean_of_cells
-from league.web.study.export import GAMES, ExportedStudy
+from league.tables.figures import with_interval
+from league.tables.markdown import grid_markdown
+from league.web.study.export import COLUMNS, GAMES, ExportedStudy, game_cells
 
 MEASURES = ("to the human", "to the agent", "joint", "Nash product", "product of a game")
 CONFIDENCE = 0.95
@@ -81,52 +83,42 @@ def clustered_mean(values: NDArray[np.float64], clusters: Sequence[int], confide
 
 def finished_games(exported: ExportedStudy) -> list[StudyGame]:
     """The finished games of a study."""
-    rows = []
-    for row in exported.games:
-        outcome, scenario = row.table.state.outcome, row.table.state.scenario
-        if row.table.end == "finished" and outcome is not None:
-            human, agent = (
-                outcome.scores[seat] * TEN / max(scenario.pool_value(seat), 1) for seat in (row.seat, 1 - row.seat)
-            )
-            rows.append(StudyGame(row.cluster, row.participant, row.condition, human, agent, outcome.deal))
-    return rows
+    rows = (map(str, game_cells(row, exported)) for row in exported.games)
+    return _study_games(dict(zip(COLUMNS[GAMES], row, strict=True)) for row in rows)
 
 
 def read_games(folder: Path) -> list[StudyGame]:
     """The finished games of an export. Raises :class:`InputError`."""
     path = folder / GAMES
     try:
-        rows = list(csv.DictReader(io.StringIO(read_text(path), newline="")))
-        return [
-            StudyGame(
-                int(row["cluster"]),
-                int(row["participant"]),
-                row["condition"],
-                int(row["points"]) * TEN / max(int(row["whole"]), 1),
-                int(row["points_other"]) * TEN / max(int(row["whole_other"]), 1),
-                row["deal"] == "1",
-            )
-            for row in rows
-            if row["ended"] == "finished"
-        ]
+        return _study_games(csv.DictReader(io.StringIO(read_text(path), newline="")))
     except FileNotFoundError:
         raise InputError(f"{folder} holds neither a study nor an export: there is no {GAMES}") from None
     except (OSError, KeyError, TypeError, ValueError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read as the games of an export ({error})") from None
 
 
+def _study_games(rows: Iterable[Mapping[str, str]]) -> list[StudyGame]:
+    """The finished games among the rows of an export's table of games."""
+    return [
+        StudyGame(
+            int(row["cluster"]),
+            int(row["participant"]),
+            row["condition"],
+            int(row["points"]) * TEN / max(int(row["whole"]), 1),
+            int(row["points_other"]) * TEN / max(int(row["whole_other"]), 1),
+            row["deal"] == "1",
+        )
+        for row in rows
+        if row["ended"] == "finished"
+    ]
+
+
 def analysis_table(lines: Mapping[str, ConditionSummary]) -> str:
     """The analysis as a Markdown table."""
     heads = ("condition", "people", "clusters", "games", "deals", *MEASURES)
-    rows = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    rows = []
     for name, each in lines.items():
         counts = (name, str(each.participants), str(each.clusters), str(each.games), f"{each.deals.mean:.0%}")
-        rows.append(f"| {' | '.join((*counts, *(_with_interval(each.figures[measure]) for measure in MEASURES)))} |")
-    return "\n".join(rows)
-
-
-def _with_interval(figure: Estimate) -> str:
-    """``6.12 [5.80, 6.44]``; without an interval for fewer than two clusters."""
-    return (
-        f"{figure.mean:.2f} [{figure.low:.2f}, {figure.high:.2f}]" if figure.low == figure.low else f"{figure.mean:.2f}"
-    )
+        rows.append((*counts, *(with_interval(each.figures[measure]) for measure in MEASURES)))
+    return grid_markdown(heads, rows)

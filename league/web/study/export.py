@@ -155,7 +155,7 @@ def export_study(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
     people = exported.people.items()
     rows: dict[str, list[list[object]]] = {
         "participants.csv": [_participant(number, person, exported) for number, person in people],
-        GAMES: [_game(row, exported) for row in exported.games],
+        GAMES: [game_cells(row, exported) for row in exported.games],
         "acts.csv": [line for row in _tables(exported) for line in _acts(row, exported)],
         "answers.csv": [line for number, person in people for line in _answers(number, person, config)],
     }
@@ -222,7 +222,8 @@ def _participant(number: int, participant: Participant, exported: ExportedStudy)
     return [number, status, "+".join(participant.plan.conditions), participant.attempts, finished, seconds]
 
 
-def _game(row: ExportedGame, exported: ExportedStudy) -> list[object]:
+def game_cells(row: ExportedGame, exported: ExportedStudy) -> list[object]:
+    """The cells of a game, by the columns of ``games.csv``."""
     table, seat = row.table, row.seat
     scenario, outcome, other = table.state.scenario, table.state.outcome, row.other_person
     result: list[object] = [""] * 4

@@ -88,25 +88,19 @@ def simulated_power(
     ``difference`` more. The test is Student's of the participants' means (Welch's between, paired within).
     """
     _check(question)
-    from scipy.special import stdtrit  # as above
+    from scipy.stats import ttest_ind, ttest_rel  # as above
 
     latent = _latent(question.icc, points)
-    n, games = participants, question.games
-    found, at_once = 0, max(1, AT_ONCE // (2 * n * games))
+    found, at_once = 0, max(1, AT_ONCE // (2 * participants * question.games))
     for start in range(0, studies, at_once):
-        number = min(at_once, studies - start)
         rng = generator(seed, "study power", start)
-        means = _means(rng, number, n, question, latent, points)
+        means = _means(rng, min(at_once, studies - start), participants, question, latent, points)
         means[1] += question.difference
         if question.design == "within":
-            gap = means[1] - means[0]
-            error, freedom = gap.std(axis=1, ddof=1) / math.sqrt(n), np.full(number, n - 1.0)
-            shift = gap.mean(axis=1)
+            test = ttest_rel(means[1], means[0], axis=1)
         else:
-            each = means.var(axis=2, ddof=1) / n
-            error, shift = np.sqrt(each.sum(axis=0)), means[1].mean(axis=1) - means[0].mean(axis=1)
-            freedom = each.sum(axis=0) ** 2 / ((each**2).sum(axis=0) / (n - 1))
-        found += int((np.abs(shift) > stdtrit(freedom, 0.5 + question.confidence / 2) * error).sum())
+            test = ttest_ind(means[1], means[0], axis=1, equal_var=False)
+        found += int((test.pvalue < 1 - question.confidence).sum())
     return found / studies
 
 
@@ -155,22 +149,20 @@ def _cuts(points: PointsDistribution) -> NDArray[np.float64]:
 
 
 def _latent(icc: float, points: PointsDistribution) -> float:
-    """The correlation of the normal draws that gives the points the correlation ``icc``, by bisection."""
+    """The correlation of the normal draws that gives the points the correlation ``icc``."""
     if points.values is None or icc == 0:
         return icc
+    from scipy.optimize import brentq
     from scipy.special import ndtr
 
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     weights = weights / weights.sum()
     cuts, steps = _cuts(points), np.diff(points.values)
 
-    def correlation(latent: float) -> float:
+    def excess(latent: float) -> float:
+        """The correlation of the points, less ``icc``."""
         beyond = ndtr((math.sqrt(latent) * nodes[:, None] - cuts) / math.sqrt(1 - latent))  # [nodes, cuts]
         mean = beyond @ steps
-        return float(weights @ mean**2 - (weights @ mean) ** 2) / points.sd**2
+        return float(weights @ mean**2 - (weights @ mean) ** 2) / points.sd**2 - icc
 
-    low, high = 0.0, 1 - 1e-9
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if correlation(middle) < icc else (low, middle)
-    return (low + high) / 2
+    return float(brentq(excess, 0.0, 1 - 1e-9))

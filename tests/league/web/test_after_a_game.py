@@ -85,7 +85,7 @@ def test_record_number_finds_the_game(tmp_path):
     assert write_down(other, book) == 2
     for number, record in ((1, WASTEFUL), (2, other)):
         asked = parse_qs(urlsplit(GameAddress(str(book), str(number)).url("/replay/game.json")).query)
-        assert game_of([book], asked["file"][0], int(asked["game"][0])) == record
+        assert game_of({str(book): book}, asked["file"][0], int(asked["game"][0])) == record
 
 
 # Scores

@@ -576,14 +576,14 @@ def test_record_files(tmp_path):
     good.parent.mkdir()
     unknown = InexactGame(SCENARIO, ("a", "b"), (None,), None, "nothing was understood")
     good.write_text(f"{to_line(record_of(DEAL, ('a', 'b')))}\n{to_line(unknown)}\n")
-    assert replay_files(tmp_path / "none", tmp_path) == [good]
+    assert replay_files(tmp_path / "none", tmp_path) == {str(good): good}
     exact, others = read_records(good)
     assert ([game.occupants for game in exact], others) == ([("a", "b")], 1)
     bad = tmp_path / "bad.jsonl"
     bad.write_text(good.read_text() + "{}\n")
     with pytest.raises(RecordError, match=r"bad\.jsonl:3: "):
         read_records(bad)
-    assert replay_files(good, tmp_path / "nowhere") == [good]
+    assert replay_files(good, tmp_path / "nowhere") == {str(good): good}
 
 
 def test_game_of_allowed_files(tmp_path):
@@ -592,7 +592,7 @@ def test_game_of_allowed_files(tmp_path):
     book.write_text("".join(f"{to_line(record_of(DEAL, ('human', name)))}\n" for name in ("a", "b")))
     other.write_text(book.read_text())
     files = replay_files(book, book.parent)
-    assert files == [book]
+    assert files == {str(book): book}
     assert game_of(files, str(book), 2).occupants == ("human", "b")
     for name, number in ((str(other), 1), (str(book), 0), (str(book), 3), ("", 1)):
         with pytest.raises(RecordError):
