@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
 from dond_marl.records.transcript import describe_items, describe_secret_act, phrase_act
 from league.display.game import protocol, talk_would_end, warning
-from league.display.svg.markup import Markup, join, points
+from league.display.svg.markup import Markup, count_noun, points
 from league.web.frame import render
 from partners.human import View
 
@@ -69,20 +69,27 @@ def initial_split(view: View) -> Triple:
 
 def headline(view: View) -> str:
     """The state of the negotiation in one line, on the person's turn."""
-    history = view.state.history
-    if view.state.rules.secret_claims:
-        return _headline_of_talk(view)
-    if not history:
-        return "You open. Tap items to sort them, then propose."
-    if view.theirs is not None and history[-1].act_type.is_offer:
-        left = rest(view.counts, view.theirs)
+    state, secret = view.state, view.state.rules.secret_claims
+    sort = f"Tap items to sort them, then {'suggest' if secret else 'propose'}."
+    last = state.history[-1].act_type if state.history else None
+    left = None if view.theirs is None else rest(view.counts, view.theirs)
+    share = "" if left is None else f"{describe_items(left)}, worth {points(worth(view.values, left))} to you"
+    if state.claiming:
+        return "Claim in secret." if left is None else f"Claim in secret. They last left you {share}."
+    if last is None:
+        return f"You open. {sort}"
+    if left is not None and last.is_offer:
+        if secret:
+            return f"They {'insist: you get' if last is Act.INSIST else 'would leave you'} {share}."
         if not any(left):
             return "They want everything: you would get nothing."
-        how = "insist: you get" if history[-1].act_type is Act.INSIST else "offer you"
-        return f"They {how} {describe_items(left)}, worth {points(worth(view.values, left))} to you."
-    if history[-1].act_type is Act.DISAGREE:
+        return f"They {'insist: you get' if last is Act.INSIST else 'offer you'} {share}."
+    if secret:
+        answers = {Act.AGREE: "They would agree to that.", Act.DISAGREE: "They said no to that."}
+        return f"{answers.get(last, 'They suggest nothing.')} {sort}"
+    if last is Act.DISAGREE:
         return "They turned your offer down. Make another one."
-    return "Your turn. Tap items to sort them, then propose."
+    return f"Your turn. {sort}"
 
 
 def act_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
@@ -90,58 +97,39 @@ def act_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
 
     Where the game ends with secret claims, INSIST equals PROPOSE in the claim and is left out there.
     """
-    if view.state.rules.secret_claims:
-        return _nonbinding_choices(view, split)
-    ends = view.state.rules.disagree == "ends"
-    offered = None if view.theirs is None else worth(view.values, rest(view.counts, view.theirs))
-    mine = points(worth(view.values, split))
-    texts = {
-        Act.PROPOSE: ("Propose", f"this split, {mine} for you"),
-        Act.INSIST: ("Insist", "the same, with more weight"),
-        Act.AGREE: ("Accept", "nothing is on offer" if offered is None else f"their offer, {points(offered)} for you"),
-        Act.DISAGREE: ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on"),
-        Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),
-    }
-    return tuple(ActChoice(act, *texts[act], rule_against(view, act, split) is None) for act in Act)
-
-
-def _headline_of_talk(view: View) -> str:
-    """The headline of a game that ends with secret claims, whose talk does not bind."""
-    state = view.state
-    theirs = None if view.theirs is None else rest(view.counts, view.theirs)
-    left = "" if theirs is None else f"{describe_items(theirs)}, worth {points(worth(view.values, theirs))} to you"
-    if state.claiming:
-        return "Claim in secret." if theirs is None else f"Claim in secret. They last left you {left}."
-    if not state.history:
-        return "You open. Tap items to sort them, then suggest."
-    last = state.history[-1].act_type
-    if theirs is not None and last.is_offer:
-        return f"They {'insist: you get' if last is Act.INSIST else 'would leave you'} {left}."
-    answers = {Act.AGREE: "They would agree to that.", Act.DISAGREE: "They said no to that."}
-    return f"{answers.get(last, 'They suggest nothing.')} Tap items to sort them, then suggest."
-
-
-def _nonbinding_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
-    """The buttons of talk that does not bind, or of the secret claim after it."""
-    claiming, mine = view.state.claiming, points(worth(view.values, split))
-    theirs, own = (selection(view.state, view.seat, Action(act)) for act in (Act.AGREE, Act.END))
-    offered = None if theirs is None else points(worth(view.values, theirs))
-    texts = {
-        Act.PROPOSE: ("Suggest", f"this split, {mine} for you"),
-        Act.INSIST: ("Insist", "the same, with more weight"),
-        Act.AGREE: ("Say yes", "nothing is suggested" if offered is None else f"to {offered} for you; not binding"),
-        Act.DISAGREE: ("Say no", "to what they suggest"),
-        Act.END: ("Suggest nothing", "the talk goes on"),
-    }
-    if claiming:
-        left = "nothing was left you" if offered is None else f"that they left you, {offered}"
+    mine = f"this split, {points(worth(view.values, split))} for you"
+    offered = None if view.theirs is None else points(worth(view.values, rest(view.counts, view.theirs)))
+    if view.state.claiming:
+        own = selection(view.state, view.seat, Action(Act.END))
         texts = {
-            Act.PROPOSE: ("Claim this", f"this split, {mine} for you"),
-            Act.AGREE: ("Claim the rest", left),
+            Act.PROPOSE: ("Claim this", mine),
+            Act.AGREE: ("Claim the rest", f"that they left you, {offered}" if offered else "nothing was left you"),
             Act.DISAGREE: ("Claim nothing", "no deal, no points"),
-            Act.END: ("Claim as before", "nothing" if own is None else f"your last, {points(worth(view.values, own))}"),
+            Act.END: ("Claim as before", f"your last, {points(worth(view.values, own))}" if own else "nothing"),
         }
-    return tuple(ActChoice(act, *texts[act], rule_against(view, act, split) is None) for act in Act if act in texts)
+    elif view.state.rules.secret_claims:
+        texts = {
+            Act.PROPOSE: ("Suggest", mine),
+            Act.INSIST: ("Insist", "the same, with more weight"),
+            Act.AGREE: ("Say yes", f"to {offered} for you; not binding" if offered else "nothing is suggested"),
+            Act.DISAGREE: ("Say no", "to what they suggest"),
+            Act.END: ("Suggest nothing", "the talk goes on"),
+        }
+    else:
+        ends = view.state.rules.disagree == "ends"
+        no = ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on")
+        texts = {
+            Act.PROPOSE: ("Propose", mine),
+            Act.INSIST: ("Insist", "the same, with more weight"),
+            Act.AGREE: ("Accept", f"their offer, {offered} for you" if offered else "nothing is on offer"),
+            Act.DISAGREE: ("Walk away", "no deal, no points")
+            if ends
+            else ("Turn down", "their offer; the talk goes on"),
+            Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),
+        }
+    return tuple(
+        ActChoice(act, *texts[act], view.rule_against(action_of(act, split)) is None) for act in Act if act in texts
+    )
 
 
 def action_of(act: Act, split: Triple) -> Action:
@@ -149,14 +137,9 @@ def action_of(act: Act, split: Triple) -> Action:
     return Action(act, split) if act.is_offer else Action(act)
 
 
-def rule_against(view: View, act: Act, split: Triple) -> str | None:
-    """The rule that forbids the act now, in words; ``None`` if it is legal."""
-    return view.rule_against(action_of(act, split))
-
-
 def main_act(view: View, split: Triple) -> Act:
     """The act of the highlighted button: AGREE to an offer worth at least the split on the table, else PROPOSE."""
-    if view.theirs is None or rule_against(view, Act.AGREE, split) is not None:
+    if view.theirs is None or view.rule_against(Action(Act.AGREE)) is not None:
         return Act.PROPOSE
     offered = worth(view.values, rest(view.counts, view.theirs))
     return Act.AGREE if offered and offered >= worth(view.values, split) else Act.PROPOSE
@@ -180,14 +163,13 @@ def describe_reading(action: Action, view: View) -> str:
 def describe_unread(line: str, why: str, times: int) -> str:
     """The answer to a line that was not understood, the ``times``-th in a row; each answer helps further."""
     quoted = line if len(line) <= 60 else f"{line[:59]}…"
-    answer = f"“{quoted}” was not understood: {why}."
     if times == 1:
-        answer += " Understood are splits, such as “I take the hats”, yes, no, “50/50”, “same as before” and “bye”."
+        help_ = "Understood are splits, such as “I take the hats”, yes, no, “50/50”, “same as before” and “bye”."
     else:
-        answer += " Try it like this: “I take the hats, you get the rest.”"
+        help_ = "Try it like this: “I take the hats, you get the rest.”"
     if times > 2:
-        answer += f" That was line {times}; you can also tap the items and press Propose."
-    return answer
+        help_ += f" That was line {times}; you can also tap the items and press Propose."
+    return f"“{quoted}” was not understood: {why}. {help_}"
 
 
 def turns_left(state: State) -> str:
@@ -198,7 +180,7 @@ def turns_left(state: State) -> str:
     if state.claiming:
         return "One secret claim of each of you" if left == 2 else "The last secret claim"
     if state.rules.secret_claims:
-        return f"{left - 2} act{'s' if left > 3 else ''} of talk left, then a secret claim of each of you"
+        return f"{count_noun(left - 2, 'act')} of talk left, then a secret claim of each of you"
     if left == 1:
         return "Last act of all: accept, or claim exactly what they leave you"
     return f"{left} acts left" + (", this is your last one" if left == 2 else "")
@@ -287,7 +269,8 @@ class Question(NamedTuple):
 def game_section(
     state: State,
     seat: int,
-    *hand: Markup,
+    hand: Markup,
+    *,
     partner: str,
     heading: str,
     facts: Sequence[object],
@@ -311,7 +294,7 @@ def game_section(
     taken = ["me" if turn % 2 == seat else "they" for turn in range(len(state.history))]
     pips = [*taken, *[None] * (rules.max_turns - len(taken))] if rules.max_turns <= MAX_PIPS else []
     spoken = conversation(state, seat, partner, typed, thinking)
-    return render("table", "game", heading, facts, protocol(rules), pips, working, spoken, join(hand), data)
+    return render("table", "game", heading, facts, protocol(rules), pips, working, spoken, hand, data)
 
 
 def conversation(

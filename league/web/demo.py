@@ -73,7 +73,7 @@ def table_template() -> Markup:
     view = View(State(Scenario((1, 1, 1), ((1, 1, 1), (0, 0, 0)))))
     turn, below = turn_form(view, view.counts, "#", {}), render("demo", "below")
     facts = ("", "", "", render("demo", "leave"))
-    return game_section(view.state, 0, turn, below, partner="", heading="", facts=facts)
+    return game_section(view.state, 0, turn + below, partner="", heading="", facts=facts)
 
 
 def partners() -> dict[str, dict[str, Any]]:

@@ -388,8 +388,7 @@ def game_page(
     return game_section(
         state,
         seat,
-        render("table", "confirmation", confirmation, None),
-        turn,
+        render("table", "confirmation", confirmation, None) + turn,
         partner=PARTNER,
         heading=game_headline(table, seat),
         facts=facts,

@@ -286,7 +286,7 @@ def test_result_and_tally():
     both = result([(record, 0), (record_of(told(Action(Act.DISAGREE)), ("human", "x")), 0)], "x")
     assert "2 games together, 1 deal: you 4.0, they 4.0 points of ten on average." in both
     for state, marks in ((DEAL, 1), (State(SCENARIO, Rules(100)), 0)):
-        assert game_section(state, 0, partner="x", heading="", facts=()).count('<i class="me">') == marks
+        assert game_section(state, 0, Markup(""), partner="x", heading="", facts=()).count('<i class="me">') == marks
 
 
 def test_drawing_of_a_worthless_pool():
