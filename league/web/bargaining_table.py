@@ -122,9 +122,7 @@ def act_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
             Act.PROPOSE: ("Propose", mine),
             Act.INSIST: ("Insist", "the same, with more weight"),
             Act.AGREE: ("Accept", f"their offer, {offered} for you" if offered else "nothing is on offer"),
-            Act.DISAGREE: ("Walk away", "no deal, no points")
-            if ends
-            else ("Turn down", "their offer; the talk goes on"),
+            Act.DISAGREE: no,
             Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),
         }
     return tuple(

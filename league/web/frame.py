@@ -112,20 +112,8 @@ def document(
     follow
         Address that waits for a change of this page; without scripts the page reloads every five seconds.
     """
-    return (
-        _templates()
-        .get_template("frame")
-        .render(
-            title=title,
-            headline=headline,
-            content=content,
-            scripts=("pages.js", *scripts),
-            navigation=navigation,
-            where=where,
-            foot=foot,
-            follow=follow,
-        )
-    )
+    scripts = ("pages.js", *scripts)
+    return render("frame", "document", title, headline, content, scripts, navigation, where, foot, follow)
 
 
 def one_sentence(error: Exception) -> str:

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -50,7 +51,7 @@ from league.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fiel
 from league.web.server import HOST, address_of, is_loopback, serve
 from league.web.study.journal import JOURNAL, Journal, JournalError, is_study, read_journal
 from league.web.study.progress import FINAL_PHASES, Participant, StudyTable
-from league.web.study.running_study import OutOfPlace, RunningStudy, Unanswered, completion_code
+from league.web.study.running_study import NotAccepted, OutOfPlace, RunningStudy, completion_code
 from league.web.study.settings import PERSON, StudyConfig
 from partners.human import View
 
@@ -59,7 +60,19 @@ COOKIE_SECONDS = 60 * 60 * 24 * 30  # for which a browser keeps a participant's 
 NOT_STORED = "The study cannot go on just now. What you did before is stored: load this page again in a minute.\n"
 SCRIPTS = ("items.js", "table.js")
 PARTNER = "Your partner"  # name of the other side, which reveals nothing
-Handler = Callable[[Request, FormData, Participant], Response]
+HEADLINES = {  # of the pages of all phases but the games
+    "consent": "Consent",
+    "instructions": "How it works",
+    "check": "A few questions",
+    "ready": "Ready",
+    "waiting": "Waiting",
+    "questions": "Last questions",
+    "done": "Done",
+    "excluded": "The end",
+    "withdrawn": "The end",
+}
+Answer = TypeVar("Answer", Response, Response | None)
+Handler = Callable[[Request, FormData, Participant], Response | None]  # None: lead to the current page
 
 
 def serve_study(config: StudyConfig, host: str, port: int, password: str | None, report: Callable[[str], None]) -> None:
@@ -174,16 +187,17 @@ class _StudyPages:
                 self._study.report(error_line(error))
 
     def handler(self, serve: Handler) -> Callable[[Request], object]:
-        """The handler of a participant's form; a form that fits no longer leads to the current page."""
+        """The handler of a participant's form; it leads to the current page, or shows why the form was not accepted."""
 
         async def handle(request: Request) -> Response:
             values, participant = await form_fields(request), self._participant(request)
             try:
-                if participant is not None:
-                    return await self._serve_or_503(serve, request, values, participant)
-            except InputError:
-                pass
-            return _see_root()
+                answer = participant and await self._serve_or_503(serve, request, values, participant)
+            except NotAccepted as error:
+                return await self._serve_or_503(self._page, request, values, as_sentence(str(error)))
+            except OutOfPlace:  # a form that fits no longer
+                answer = None
+            return answer or _see_root()
 
         return handle
 
@@ -191,7 +205,7 @@ class _StudyPages:
         """The page of the participant's phase."""
         return await self._serve_or_503(self._page, request)
 
-    async def _serve_or_503(self, serve: Callable[..., Response], *args: object) -> Response:
+    async def _serve_or_503(self, serve: Callable[..., Answer], *args: object) -> Answer | Response:
         """The response of ``serve``; 503 if the journal cannot be written, with the reason in the terminal."""
         try:
             return await run_in_threadpool(serve, *args)
@@ -223,56 +237,40 @@ class _StudyPages:
         answer.set_cookie(_cookie(request), token, max_age=COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
         return answer
 
-    def step(self, step: Callable[[Participant], None], _: Request, __: FormData, participant: Participant) -> Response:
+    def step(self, step: Callable[[Participant], None], _: Request, __: FormData, participant: Participant) -> None:
         """Take a step without further fields."""
         step(participant)
-        return _see_root()
 
-    def check(self, request: Request, values: FormData, participant: Participant) -> Response:
-        answers = [whole_number(values.get(f"q{place}")) or 0 for place in range(len(self._study.config.check))]
-        try:
-            self._study.check(participant, answers)
-        except Unanswered:
-            return self._page(request, values, "Please answer every question.")
-        return _see_root()
+    def check(self, _: Request, values: FormData, participant: Participant) -> None:
+        questions = range(len(self._study.config.check))
+        self._study.check(participant, [whole_number(values.get(f"q{place}")) or 0 for place in questions])
 
-    def act(self, request: Request, values: FormData, participant: Participant) -> Response:
+    def act(self, _: Request, values: FormData, participant: Participant) -> Response | None:
         """Play an act; a second question first if it may leave the participant with nothing."""
         table, posted = self._study.look(participant), (values.get("table"), values.get("turn"))
         if table is None or posted != (str(table.number), str(len(table.acts))):
-            return _see_root()  # played already, in another window or by a second press
+            return None  # played already, in another window or by a second press
         seat, counts = table.seat_of(participant.number), table.state.scenario.counts
         action = posted_action(values, counts)
         if action is None:
-            return self._page(request, values, "Please sort the items, then press a button.")
-        if table.to_move != participant.number:
-            return _see_root()
-        if "sure" not in values and warning(action, person_view(table, seat)):
+            raise NotAccepted("please sort the items, then press a button")
+        if table.to_move == participant.number and "sure" not in values and warning(action, person_view(table, seat)):
             content = game_page(self._study.config, table, seat, posted_split(values, counts), question=action)
             return self._show(game_headline(table, seat), content, participant)
-        try:
-            milliseconds = whole_number(values.get("browser"), 9)
-            browser = None if milliseconds is None else milliseconds / 1000
-            self._study.act(participant, table.number, int(str(values["turn"])), action, browser)
-        except OutOfPlace as error:
-            return self._page(request, values, as_sentence(str(error)))
+        milliseconds = whole_number(values.get("browser"), 9)
+        browser = None if milliseconds is None else milliseconds / 1000
+        self._study.act(participant, table.number, len(table.acts), action, browser)
         self._study.answer_for_partner(table)
-        return _see_root()
+        return None
 
-    def answers(self, request: Request, values: FormData, participant: Participant) -> Response:
-        try:
-            self._study.answer(participant, values, request.cookies[_cookie(request)])
-        except Unanswered:
-            return self._page(request, values, "Please answer every question.")
-        return _see_root()
+    def answers(self, request: Request, values: FormData, participant: Participant) -> None:
+        self._study.answer(participant, values, request.cookies[_cookie(request)])
 
-    def leave(self, _: Request, values: FormData, participant: Participant) -> Response:
-        if participant.phase in FINAL_PHASES:
-            return _see_root()
-        if "sure" not in values:
+    def leave(self, _: Request, values: FormData, participant: Participant) -> Response | None:
+        if "sure" not in values and participant.phase not in FINAL_PHASES:
             return self._show("Stop taking part?", render("study", "leave"))
         self._study.withdraw(participant)
-        return _see_root()
+        return None
 
     def _participant(self, request: Request) -> Participant | None:
         token = request.cookies.get(_cookie(request))
@@ -286,52 +284,33 @@ class _StudyPages:
         table = self._study.look(participant)
         if participant.phase == "table" and table is not None:
             self._study.answer_for_partner(table)  # if a restart, or the opening, left the turn to it
-        version = participant.version  # read first, so that later changes are followed
+        version, phase = participant.version, participant.phase  # read first, so that later changes are followed
         table = self._study.look(participant)
-        if table is not None and participant.phase in ("table", "result"):
-            seat = table.seat_of(participant.number)
-            if participant.phase == "result":
-                content = result_page(config, table, seat, participant.number)
-                return self._show("The result", content, participant)
-            mine = table.to_move == participant.number
-            split = posted_split(given, table.state.scenario.counts) if KEEP in given else None
-            content = game_page(config, table, seat, split if mine else None, why=why)
-            follow = version if not mine or table.partner == PERSON else None
-            return self._show(game_headline(table, seat), content, participant, follow)
-        answers: defaultdict[str, str] = defaultdict(str, {name: str(value) for name, value in given.items()})
-        match participant.phase:
-            case "instructions":
-                return self._show("How it works", render("study", "instructions", config), participant)
-            case "check":
-                content = render("study", "check", config, participant.attempts, answers, why)
-                return self._show("A few questions", content, participant)
-            case "ready":
-                return self._show("Ready", render("study", "ready", config.games_each, participant.game), participant)
-            case "waiting":
-                return self._show("Waiting", render("study", "waiting", config.study), participant, version)
-            case "questions":
-                content = render("study", "questions", config.questionnaire, answers, why)
-                return self._show("Last questions", content, participant)
-            case "done":
-                code = completion_code(request.cookies[_cookie(request)])
-                return self._show("Done", render("study", "done", config.texts.thanks, code))
-            case "excluded":
-                return self._show("The end", render("study", "over", config.texts.excluded))
-            case "withdrawn":
-                return self._show("The end", render("study", "over", config.texts.withdrawn))
-            case "consent":
-                return self._consent()
-        return _see_root()  # seated a moment ago
+        if phase not in ("table", "result"):
+            answers = defaultdict(str, {name: str(value) for name, value in given.items()})
+            code = completion_code(request.cookies[_cookie(request)])
+            content = render("study", phase, config, participant, answers, code, why)
+            return self._show(HEADLINES[phase], content, participant, version if phase == "waiting" else None)
+        if table is None:  # the last game was left a moment ago
+            return _see_root()
+        seat = table.seat_of(participant.number)
+        if phase == "result":
+            return self._show("The result", result_page(config, table, seat, participant.number), participant)
+        mine = table.to_move == participant.number
+        split = posted_split(given, table.state.scenario.counts) if mine and KEEP in given else None
+        content = game_page(config, table, seat, split, why=why)
+        follow = version if not mine or table.partner == PERSON else None
+        return self._show(game_headline(table, seat), content, participant, follow)
 
     def _consent(self, why: str = "") -> Response:
-        return self._show("Consent", render("study", "consent", self._study.config, why))
+        return self._show(HEADLINES["consent"], render("study", "consent", self._study.config, None, {}, "", why))
 
     def _show(
         self, headline: str, content: Markup, participant: Participant | None = None, version: int | None = None
     ) -> Response:
         """A page; ``version``: the state from which a change is followed."""
         config, where, foot = self._study.config, "", None
-        if participant is not None:
+        if participant is not None and participant.phase not in FINAL_PHASES:
             foot = render("study", "foot")
             if participant.phase in ("ready", "waiting", "table", "result"):
                 completed = participant.game - (participant.phase == "result")

@@ -33,8 +33,8 @@ class OutOfPlace(InputError):
     """A step that does not fit the participant's phase, such as a button that was pressed twice."""
 
 
-class Unanswered(InputError):
-    """A required answer is missing, or is none of the options."""
+class NotAccepted(InputError):
+    """A form that cannot be taken: a required answer is missing or none of the options, or an act is not legal."""
 
 
 def utc() -> datetime:
@@ -106,14 +106,14 @@ class RunningStudy:
                 self.check(participant, ())
 
     def check(self, participant: Participant, answers: Sequence[int]) -> bool:
-        """Whether all answers, option numbers from 1, are right. Raises :class:`Unanswered`."""
+        """Whether all answers, option numbers from 1, are right. Raises :class:`NotAccepted`."""
         with self._lock:
             self._expect(participant, "check")
             questions = self.config.check
             if len(answers) != len(questions) or any(
                 not 1 <= answer <= len(each.options) for answer, each in zip(answers, questions, strict=False)
             ):
-                raise Unanswered("please answer every question")
+                raise NotAccepted("please answer every question")
             passed = all(answer == each.answer for answer, each in zip(answers, questions, strict=True))
             self._write(participant.number, "checked", {"answers": list(answers), "passed": passed})
             return passed
@@ -143,7 +143,7 @@ class RunningStudy:
     ) -> None:
         """Play ``action`` at turn ``turn`` of a table, both from 0; ``browser``: seconds by the browser's clock.
 
-        Raises :class:`OutOfPlace`, also for an illegal action.
+        Raises :class:`OutOfPlace`, and :class:`NotAccepted` for an illegal action.
         """
         with self._lock:
             self._expect(participant, "table")
@@ -152,7 +152,7 @@ class RunningStudy:
                 raise OutOfPlace("it is not your turn")
             rule = rule_against(current.state, action)
             if rule is not None:
-                raise OutOfPlace(f"not legal: {rule}")
+                raise NotAccepted(f"not legal: {rule}")
             self._act(current, participant.number, action, 0, browser)
 
     def answer_for_partner(self, table: StudyTable) -> None:
@@ -185,7 +185,7 @@ class RunningStudy:
                     self._act(table, STUDY, action, int(decisions.cause[0]), None)
 
     def answer(self, participant: Participant, answers: Mapping[str, Any], token: str) -> None:
-        """Hand in the questionnaire. Raises :class:`Unanswered`."""
+        """Hand in the questionnaire. Raises :class:`NotAccepted`."""
         with self._lock:
             self._expect(participant, "questions")
             given = {each.name: _parse_answer(each, answers.get(each.name)) for each in self.config.questionnaire}
@@ -292,11 +292,11 @@ class RunningStudy:
 
 
 def _parse_answer(question: QuestionConfig, given: object) -> str | int:
-    """The answer to a question: a text, or the number of a level or option. Raises :class:`Unanswered`."""
+    """The answer to a question: a text, or the number of a level or option. Raises :class:`NotAccepted`."""
     text = str(given or "").strip()
     if question.kind == "text":
         return text[:MAX_TEXT]
     most = question.points if question.kind == "scale" else len(question.options)
     if not (text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= most):
-        raise Unanswered("please answer every question")
+        raise NotAccepted("please answer every question")
     return int(text)

@@ -9,11 +9,10 @@ from itertools import pairwise
 import pytest
 
 from dond_marl.game import Act, Action
-from league.web.study.assignment import assignment, williams
 from league.web.study.export import STAND_IN, anonymise
 from league.web.study.journal import Journal, JournalError
-from league.web.study.progress import Progress
-from league.web.study.running_study import OutOfPlace, RunningStudy, Unanswered
+from league.web.study.progress import Progress, assignment, williams
+from league.web.study.running_study import NotAccepted, OutOfPlace, RunningStudy
 from tests.league.web.study.visitors import config
 
 
@@ -139,7 +138,7 @@ def test_check_failures_exclude():
     study = study_of(Clock())
     person = study.arrive("one")
     study.agree(person), study.finish_instructions(person)
-    with pytest.raises(Unanswered):
+    with pytest.raises(NotAccepted):
         study.check(person, [0])
     assert [study.check(person, [1]), study.check(person, [1])] == [False, False]
     assert person.phase == "excluded"
