@@ -27,7 +27,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.records.record import InexactGame, RecordError, add_typed_words, from_json, record_of, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import DataError
-from dond_marl.scenarios.sources import open_source, pack
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import HINT_WIDTH
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.best_response import OutOfReach
@@ -73,7 +73,6 @@ from league.web.occupants import (
     Candidate,
     OccupantMenu,
     built_in,
-    make_adviser,
     make_partner,
     make_source,
     parse_whole_number,
@@ -92,7 +91,6 @@ from league.web.recorded import (
     title,
 )
 from league.web.replay_page import result_or_reason
-from partners.equilibrium import has_table
 from partners.human import View
 from tests.command import dond, run_dond
 from tests.league.web.browser import HOSTILE, as_after, small_league
@@ -106,126 +104,76 @@ OFFERED = View(apply(State(SCENARIO), Action(Act.PROPOSE, (1, 1, 2))))  # seat_1
 PATIENCE = 600  # seconds until a game in the background says something
 
 
-def told(*actions: Action) -> State:
-    state = State(SCENARIO)
+def after(*actions: Action, scenario: Scenario = SCENARIO, rules: Rules = Rules()) -> State:  # frozen
+    state = State(scenario, rules)
     for action in actions:
         state = apply(state, action)
     return state
 
 
-DEAL = told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.AGREE))  # 8 to 8, the Nash point
+def propose(*share: int) -> Action:
+    return Action(Act.PROPOSE, share)
 
 
-# Markup
-
-
-@given(st.text(), st.text())
-def test_text_is_escaped(text, value):
-    """Whatever stands in a name: read back by an HTML parser it is one element with that text and that attribute."""
-    from html.parser import HTMLParser
-
-    found = []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag, attributes):
-            found.append((tag, dict(attributes)))
-
-        def handle_data(self, data):
-            found.append(data)
-
-    clean = text.replace("\r", "").replace("\0", ""), value.replace("\r", "").replace("\0", "")
-    reader = Reader()
-    reader.feed(element("b", clean[0], title=clean[1]))
-    reader.close()
-    assert found[0] == ("b", {"title": clean[1]})
-    assert "".join(found[1:]) == clean[0]
-
-
-def test_markup_is_nested():
-    inner = element("i", "<")
-    assert element("p", inner, None, 3, hidden=True, title=None) == "<p hidden><i>&lt;</i>3</p>"
-    assert join(["<b>", Markup("<br>")]) == "&lt;b&gt;<br>"
-    assert element("line", x1=1.5) == '<line x1="1.5"/>'
+AGREE, DISAGREE, END = Action(Act.AGREE), Action(Act.DISAGREE), Action(Act.END)
+DEAL = after(propose(1, 0, 2), AGREE)  # 8 to 8, the Nash point
+FITS = (propose(1, 0, 2), propose(0, 2, 0))
 
 
 # The table
 
 
-def test_initial_split_and_headline():
-    assert initial_split(OPENING) == (1, 2, 2)
-    assert initial_split(OFFERED) == (0, 2, 2)  # the book is worth nothing to seat_1
-    back = View(told(Action(Act.PROPOSE, (1, 0, 1)), Action(Act.PROPOSE, (0, 2, 2))))
-    assert initial_split(back) == (1, 0, 1)
-    assert headline(OFFERED) == "They offer you 1 hat, worth 4 points to you."
-    assert headline(OPENING).startswith("You open.")
-    greedy = View(told(Action(Act.PROPOSE, (1, 2, 2))))
-    assert headline(greedy) == "They want everything: you would get nothing."
+def test_elements_are_nested_and_escaped():
+    text = "<i>\"'&"
+    assert element("b", text, title=text) == '<b title="&lt;i&gt;&#34;&#39;&amp;">&lt;i&gt;&#34;&#39;&amp;</b>'
+    assert element("p", element("i"), None, 3, hidden=True, title=None) == "<p hidden><i></i>3</p>"
+    assert join(["<b>", Markup("<br>")]) == "&lt;b&gt;<br>"
+    assert element("line", x1=1.5) == '<line x1="1.5"/>'
+
+
+def test_split_headline_and_main_act():
+    everything = View(after(propose(1, 2, 2)))
+    back = View(after(propose(1, 0, 1), propose(0, 2, 2)))
+    # The book is worth nothing to seat_1.
+    assert [initial_split(view) for view in (OPENING, OFFERED, back)] == [(1, 2, 2), (0, 2, 2), (1, 0, 1)]
+    assert "1 hat" in headline(OFFERED) and "4 points" in headline(OFFERED)
+    assert len({headline(view) for view in (OPENING, OFFERED, back, everything)}) == 4
+    cases = ((OPENING, (1, 2, 2)), (OFFERED, (0, 2, 2)), (OFFERED, (0, 1, 0)), (everything, (0, 0, 0)))
+    assert [main_act(*case) for case in cases] == [Act.PROPOSE, Act.PROPOSE, Act.AGREE, Act.PROPOSE]
 
 
 def test_view_before_turn_hides_partner_values():
     view = view_before_turn(SCENARIO, 1, Rules(disagree="rejects"))
     assert (view.counts, view.values, view.revealed) == ((1, 2, 2), (0, 4, 1), False)
     assert view.state.scenario.utilities[1] == (0, 0, 0)
-    assert act_choices(view, (0, 0, 0))[Act.DISAGREE].label == "Turn down"
 
 
-def test_main_act():
-    assert main_act(OPENING, (1, 2, 2)) is Act.PROPOSE
-    assert main_act(OFFERED, (0, 2, 2)) is Act.PROPOSE
-    assert main_act(OFFERED, (0, 1, 0)) is Act.AGREE
-    nothing = View(told(Action(Act.PROPOSE, (1, 2, 2))))
-    assert main_act(nothing, (0, 0, 0)) is Act.PROPOSE
+def test_readings_and_unread_lines():
+    readings = [describe_reading(action, OFFERED) for action in (propose(0, 2, 0), AGREE, DISAGREE)]
+    assert [reading.split(":")[0] for reading in readings] == ["Propose", "Accept", "Walk away"]
+    assert "2 hats (8 points)" in readings[0] and "1 hat (4 points)" in readings[1]
+    answers = [describe_unread("hm?", "it is not clear", times) for times in range(1, 5)]
+    assert len(set(answers)) == 4 and all("hm?" in answer for answer in answers)
 
 
-def test_describe_reading():
-    offer = Action(Act.PROPOSE, (0, 2, 0))
-    assert describe_reading(offer, OFFERED) == "Propose: you keep 2 hats (8 points), they get 1 book, 2 balls"
-    assert describe_reading(Action(Act.AGREE), OFFERED) == "Accept: you get 1 hat (4 points)"
-    assert describe_reading(Action(Act.DISAGREE), OFFERED) == "Walk away"
-
-
-def test_describe_unread_changes():
-    told_ = [describe_unread("hm?", "it is not clear", times) for times in range(1, 5)]
-    assert len(set(told_)) == 4
-    assert all(each.startswith("“hm?” was not understood: it is not clear.") for each in told_)
-    assert "press Propose" in told_[-1]
-
-
-def test_choices_are_legal_acts():
+def test_choices_of_acts():
     for view in (OPENING, OFFERED):
         legal = {action.act_type for action in legal_actions(view.state)}
         assert {choice.act for choice in act_choices(view, initial_split(view)) if choice.legal} == legal
-    accept = act_choices(OFFERED, (0, 1, 0))[Act.AGREE]
-    assert (accept.label, accept.detail) == ("Accept", "their offer, 4 points for you")
-
-
-def test_label_of_disagree():
-    rejecting = View(apply(State(SCENARIO, Rules(disagree="rejects")), Action(Act.PROPOSE, (1, 1, 2))))
-    assert act_choices(rejecting, (0, 0, 0))[Act.DISAGREE].label == "Turn down"
-    assert act_choices(OFFERED, (0, 0, 0))[Act.DISAGREE].label == "Walk away"
-
-
-def test_detail_of_end():
-    fits = View(told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 0))))
-    clash = View(told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 1))))
-    assert [act_choices(view, (0, 0, 0))[Act.END].detail for view in (OPENING, fits, clash)] == [
-        "now: no deal, as not both have made an offer", "now: a deal, as both last offers fit",
-        "now: no deal, as the last offers do not fit",
-    ]  # fmt: skip
+    rejecting = View(after(propose(1, 1, 2), rules=Rules(disagree="rejects")))
+    labels = [act_choices(view, (0, 1, 0))[Act.DISAGREE].label for view in (OFFERED, rejecting)]
+    assert labels == ["Walk away", "Turn down"]
+    assert "4 points" in act_choices(OFFERED, (0, 1, 0))[Act.AGREE].detail
+    views = (OPENING, View(after(*FITS)), View(after(propose(1, 0, 2), propose(0, 2, 1))))
+    ends = [act_choices(view, (0, 0, 0))[Act.END].detail for view in views]
+    assert len(set(ends)) == 3 and ["no deal" in end for end in ends] == [True, False, True]
 
 
 def test_talk_lines():
-    lines = talk_lines(told(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (0, 2, 0))), 1)
-    assert [(line.mine, line.note) for line in lines] == [(False, "4 points for you"), (True, "8 points for you")]
-
-
-def test_talk_lines_with_typed_words():
-    state = told(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 0)))
-    own = talk_lines(state, 1, {1: "gimme the hats lol"})[1]
-    assert own.text == "gimme the hats lol"
-    assert (
-        own.note == "read as: How about I take the two hats and you get the book and the two balls? · 8 points for you"
-    )
+    lines = talk_lines(after(propose(1, 1, 2), Action(Act.INSIST, (0, 2, 0))), 1, {1: "gimme the hats lol"})
+    assert [line.mine for line in lines] == [False, True]
+    assert "4 points" in lines[0].note and "8 points" in lines[1].note and lines[1].note.startswith("read as:")
+    assert lines[1].text == "gimme the hats lol"
 
 
 # Where a game landed
@@ -237,62 +185,49 @@ def test_plane_of_scores():
         (worth((4, 1, 2), (a, b, c)), worth((0, 4, 1), rest((1, 2, 2), (a, b, c))))
         for a in range(2) for b in range(3) for c in range(3)
     }  # fmt: skip
-    assert {(spot.mine, spot.theirs) for spot in at.spots} == pairs
-    assert len(at.spots) == len(pairs)
+    assert sorted((spot.mine, spot.theirs) for spot in at.spots) == sorted(pairs)
     assert [(s.mine, s.theirs) for s in at.frontier] == [(10, 0), (9, 4), (8, 8), (6, 9), (4, 10)]
-    assert [(s.mine, s.theirs) for s in at.spots if s.nash] == [(8, 8)]
-    assert at.landed == (8, 8)
-    assert "the largest product of both seats' points" in verdict(at)
-
-
-def test_plane_is_mirrored():
-    own, other = (plane_of(DEAL, seat) for seat in (0, 1))
-    assert {(s.mine, s.theirs, s.best, s.nash) for s in own.spots} == {
-        (s.theirs, s.mine, s.best, s.nash) for s in other.spots
+    assert [(s.mine, s.theirs) for s in at.spots if s.nash] == [(8, 8)] == [at.landed]
+    assert {(s.mine, s.theirs, s.best, s.nash) for s in at.spots} == {
+        (s.theirs, s.mine, s.best, s.nash) for s in plane_of(DEAL, 1).spots
     }
 
 
-def test_verdict_on_waste():
-    waste = told(Action(Act.PROPOSE, (1, 1, 1)), Action(Act.AGREE))  # 7 to 5
-    assert verdict(plane_of(waste, 0)) == ("Points were left on the table: 8 for you and 8 for them was possible.")
-    nothing = told(Action(Act.DISAGREE))
-    assert "A fair deal was there: 1 book, 2 balls for you" in verdict(plane_of(nothing, 0))
+WORTHLESS = Scenario((1, 0, 0), ((1, 0, 0), (1, 0, 0)))
 
 
-def test_verdict_on_one_sided_deals():
-    given_away = told(Action(Act.PROPOSE, (0, 0, 0)), Action(Act.AGREE))  # 0 to 10
-    fair = "A fair one was there: 1 book, 2 balls for you, 8 points to 8."
-    assert verdict(plane_of(given_away, 0)) == f"You got nothing from this deal. {fair}"
-    assert "They got nothing from this deal." in verdict(plane_of(given_away, 1))
-    poor = Scenario((1, 0, 0), ((1, 0, 0), (1, 0, 0)))
-    alone = apply(apply(State(poor), Action(Act.PROPOSE, (1, 0, 0))), Action(Act.AGREE))
-    assert verdict(plane_of(alone, 1)).endswith("No split would have given both sides something.")
+@pytest.mark.parametrize(
+    ("state", "seat", "tokens"),
+    [
+        (DEAL, 0, ["efficient", "Nash"]),
+        (after(propose(1, 1, 1), AGREE), 0, ["8 for you", "8 for them"]),  # 7 to 5
+        (after(DISAGREE), 0, ["1 book, 2 balls", "8 points"]),
+        (after(propose(0, 0, 0), AGREE), 0, ["You got", "1 book, 2 balls"]),  # 0 to 10
+        (after(propose(0, 0, 0), AGREE), 1, ["They got", "2 hats"]),
+        (after(propose(1, 0, 0), AGREE, scenario=WORTHLESS), 1, ["You got", "No split"]),
+    ],
+)
+def test_verdict(state, seat, tokens):
+    said = verdict(plane_of(state, seat))
+    assert [token for token in tokens if token not in said] == []
+    assert "nan" not in drawing(plane_of(state, seat))
 
 
 def test_ending_text():
-    assert ending_text(DEAL, 0) == ("Deal!", "They accepted.")
-    assert ending_text(DEAL, 1) == ("Deal!", "You accepted.")
-    assert ending_text(told(Action(Act.END)), 0) == ("No deal.", "You stopped the talk, and not both had claimed.")
-    fits = told(Action(Act.PROPOSE, (1, 0, 2)), Action(Act.PROPOSE, (0, 2, 0)), Action(Act.END))
-    assert ending_text(fits, 1) == ("Deal!", "They stopped the talk, and the claims fit.")
+    ends = [(DEAL, 0), (DEAL, 1), (after(END), 0), (after(*FITS, END), 1)]
+    assert [ending_text(*end)[0] for end in ends] == ["Deal!", "Deal!", "No deal.", "Deal!"]
+    assert [ending_text(*end)[1].split()[0] for end in ends] == ["They", "You", "You", "They"]
 
 
 def test_result_and_tally():
     record = record_of(DEAL, ("human", HOSTILE[0]))
     first = result([(record, 0)], HOSTILE[0])
-    assert first.count('class="spot best"') == 5
-    assert 'class="landed deal"' in first
-    assert "games together" not in first
-    both = result([(record, 0), (record_of(told(Action(Act.DISAGREE)), ("human", "x")), 0)], "x")
-    assert "2 games together, 1 deal: you 4.0, they 4.0 points of ten on average." in both
+    assert first.count('class="spot best"') == 5 and 'class="landed deal"' in first and "tally" not in first
+    both = result([(record, 0), (record_of(after(DISAGREE), ("human", "x")), 0)], "x")
+    assert "2 games together, 1 deal: you 4.0, they 4.0" in both
     for state, marks in ((DEAL, 1), (State(SCENARIO, Rules(100)), 0)):
-        assert game_section(state, 0, Markup(""), partner="x", heading="", facts=()).count('<i class="me">') == marks
-
-
-def test_drawing_of_a_worthless_pool():
-    poor = Scenario((1, 1, 1), ((0, 0, 0), (1, 1, 1)))
-    state = apply(State(poor), Action(Act.DISAGREE))
-    assert "nan" not in drawing(plane_of(state, 0))
+        shown = game_section(state, 0, Markup(""), partner="x", heading="", facts=())
+        assert shown.count('<i class="me">') == marks
 
 
 # A game in the background
@@ -303,53 +238,41 @@ def sitting(tmp_path, partner="pushover", **given) -> Sitting:
     return Sitting(seat_occupant(partner), partner, open_source("lewis"), **wanted)
 
 
-def begun(sat, seat=0):
-    heard = queue.Queue()
-    game = LiveGame(sat, 0, seat, heard.put)
-    game.start()
-    return game, heard
+class Table:
+    """A game in the background, its events, and the first turn of the person."""
+
+    def __init__(self, sat, seat=0):
+        self.events = queue.Queue()
+        self.game = LiveGame(sat, 0, seat, self.events.put)
+        self.game.start()
+        self.turn = self.next()
+        assert isinstance(self.turn, PersonsTurn)
+
+    def next(self):
+        return self.events.get(timeout=PATIENCE)
+
+    def play(self, action, words=None):
+        self.game.play(action, words)
+        return self.next()
 
 
 def test_live_game_is_recorded(tmp_path):
-    game, heard = begun(sitting(tmp_path))
-    asked = heard.get(timeout=PATIENCE)
-    assert isinstance(asked, PersonsTurn)
-    assert asked.hint is None
-    game.play(Action(Act.PROPOSE, asked.view.counts))  # a pushover takes it
-    ended = heard.get(timeout=PATIENCE)
-    assert isinstance(ended, GameEnded)
-    assert ended.write_error is None
-    assert ended.record.occupants == ("human", "pushover")
-    assert ended.record.outcome.ending is Ending.AGREE
+    table = Table(sitting(tmp_path, "tough"))
+    # The first game of seed 3 is the one of `dond play`.
+    assert (table.turn.view.counts, table.turn.view.values, table.turn.hint) == ((1, 3, 1), (1, 1, 6), None)
+    table.play(propose(1, 3, 1), "gimme everything lol")
+    ended = table.play(DISAGREE)
+    assert isinstance(ended, GameEnded) and ended.write_error is None
+    assert (ended.record.occupants, ended.record.outcome.ending) == (("human", "tough"), Ending.DISAGREE)
+    assert ended.record.words == ("gimme everything lol", None, None)
     assert (tmp_path / "deep" / "games.jsonl").read_text() == to_line(ended.record) + "\n"
 
 
-def test_seed_deals_the_terminals_game(tmp_path):
-    """The first game of seed 3 is the one of dond play: 1 book, 3 hats, 1 ball, worth 1, 1, 6."""
-    game, heard = begun(sitting(tmp_path))
-    view = heard.get(timeout=PATIENCE).view
-    assert (view.counts, view.values) == ((1, 3, 1), (1, 1, 6))
-    game.leave()
-
-
 def test_leaving_records_nothing(tmp_path):
-    game, heard = begun(sitting(tmp_path))
-    heard.get(timeout=PATIENCE)
-    game.leave()
-    game._thread.join(timeout=PATIENCE)
-    assert heard.empty()
-    assert not (tmp_path / "deep").exists()
-
-
-def test_typed_words_are_recorded(tmp_path):
-    game, heard = begun(sitting(tmp_path, "tough"))
-    asked = heard.get(timeout=PATIENCE)
-    game.play(Action(Act.PROPOSE, asked.view.counts), "gimme everything lol")
-    heard.get(timeout=PATIENCE)
-    game.play(Action(Act.DISAGREE))
-    ended = heard.get(timeout=PATIENCE)
-    assert ended.record.words == ("gimme everything lol", None, None)
-    assert from_json((tmp_path / "deep" / "games.jsonl").read_text()) == ended.record
+    table = Table(sitting(tmp_path))
+    table.game.leave()
+    table.game._thread.join(timeout=PATIENCE)
+    assert table.events.empty() and not (tmp_path / "deep").exists()
 
 
 def test_partner_log_reaches_its_own_game(tmp_path):
@@ -362,61 +285,38 @@ def test_partner_log_reaches_its_own_game(tmp_path):
             logging.getLogger("dond_marl.local_model").warning("making a model: two minutes; kept in /some/folder")
             return seat_occupant("pushover").act(turns)
 
-    own, other = queue.Queue(), queue.Queue()
-    waiting = LiveGame(sitting(tmp_path), 0, 0, other.put)
-    waiting.start()
-    assert isinstance(other.get(timeout=PATIENCE), PersonsTurn)
+    own, waiting = queue.Queue(), Table(sitting(tmp_path))
     LiveGame(replace(sitting(tmp_path), partner=Making()), 0, 1, own.put).start()
     assert own.get(timeout=PATIENCE) == PartnerWorking("making a model: two minutes")
-    assert isinstance(own.get(timeout=PATIENCE), PersonsTurn)
-    assert other.empty()
+    assert isinstance(own.get(timeout=PATIENCE), PersonsTurn) and waiting.events.empty()
 
 
-def test_illegal_act_breaks_the_game(tmp_path):
-    game, heard = begun(sitting(tmp_path))
-    heard.get(timeout=PATIENCE)
-    game.play(Action(Act.AGREE))  # the page would not have let it pass
-    broken = heard.get(timeout=PATIENCE)
-    assert isinstance(broken, GameBroken)
-    assert "AGREE needs the partner's last act" in broken.reason
-
-
-def test_hints_of_training_reach_the_person(tmp_path):
-    whisper_ = HintSchedule(ExpertHinter(seat_occupant("tough")))  # asks for all that it values, every time
-    game, heard = begun(sitting(tmp_path, hint_source=whisper_, hints="expert"))
-    asked = heard.get(timeout=PATIENCE)
-    assert asked.hint.action == Action(Act.PROPOSE, (1, 3, 1))
-    assert asked.hint.confidence == 1.0
-    game.play(Action(Act.DISAGREE))
-    assert heard.get(timeout=PATIENCE).record.occupants[0] == "human(hints=expert)"
-    assert whisper_.tally["asked"] == 1
-    assert decode_hint(np.zeros(HINT_WIDTH, dtype=np.float32), (1, 2, 3)) is None
-
-
-def test_unwritable_book_keeps_the_result(tmp_path):
+def test_errors_break_the_game_or_keep_its_result(tmp_path):
+    broken = Table(sitting(tmp_path)).play(AGREE)  # illegal: the page would not have let it pass
+    assert isinstance(broken, GameBroken) and "AGREE" in broken.reason
+    broken = Table(sitting(tmp_path, book=tmp_path / "no\0file")).play(DISAGREE)  # no error of the system
+    assert isinstance(broken, GameBroken) and broken.reason.startswith("ValueError: ")
     (tmp_path / "file").write_text("")
-    game, heard = begun(sitting(tmp_path, book=tmp_path / "file" / "games.jsonl"))
-    heard.get(timeout=PATIENCE)
-    game.play(Action(Act.DISAGREE))
-    ended = heard.get(timeout=PATIENCE)
-    assert ended.record.outcome.ending is Ending.DISAGREE
-    assert "the game is not recorded" in ended.write_error
+    ended = Table(sitting(tmp_path, book=tmp_path / "file" / "games.jsonl")).play(DISAGREE)
+    assert ended.record.outcome.ending is Ending.DISAGREE and str(tmp_path / "file") in ended.write_error
 
 
-def test_other_errors_break_the_game(tmp_path):
-    game, heard = begun(sitting(tmp_path, book=tmp_path / "no\0file"))  # no error of the system, but of Python
-    heard.get(timeout=PATIENCE)
-    game.play(Action(Act.DISAGREE))
-    broken = heard.get(timeout=PATIENCE)
-    assert isinstance(broken, GameBroken)
-    assert broken.reason.startswith("ValueError: ")
+def test_hints_reach_the_person(tmp_path):
+    schedule = HintSchedule(ExpertHinter(seat_occupant("tough")))  # asks for all that it values, every time
+    table = Table(sitting(tmp_path, hint_source=schedule, hints="expert"))
+    assert table.turn.hint.action == propose(1, 3, 1) and table.turn.hint.confidence == 1.0
+    assert table.play(DISAGREE).record.occupants[0] == "human(hints=expert)" and schedule.tally["asked"] == 1
+    assert decode_hint(np.zeros(HINT_WIDTH, dtype=np.float32), (1, 2, 3)) is None
+    choice = GameChoice(hints="equilibrium", max_turns="2", seat="1", seed="3")
+    last = Table(sitting_of(choice, Candidate("pushover", ""), tmp_path / "games.jsonl", None), seat=1)
+    assert last.turn.hint.action == AGREE and last.turn.hint.confidence > 0.9  # it takes what is worth something
+    assert last.play(AGREE).record.occupants[1] == "human(hints=equilibrium)"
 
 
 def test_best_response_score(tmp_path):
-    game, heard = begun(sitting(tmp_path))
-    heard.get(timeout=PATIENCE)
-    game.leave()
-    assert best_response_score(game) == 10  # as the terminal says of this very game
+    table = Table(sitting(tmp_path))
+    table.game.leave()
+    assert best_response_score(table.game) == 10  # as the terminal says of this very game
     assert best_response_score(LiveGame(sitting(tmp_path, "random"), 0, 0, print)) is None
 
 
@@ -427,28 +327,19 @@ def test_built_in_candidates():
     names = [candidate.name for candidate in built_in()]
     assert names[: len(FEATURED)] == list(FEATURED)
     assert not {"human", "checkpoint", "best_response"} & set(names)
-    assert all(candidate.sentence for candidate in built_in())
+    assert all(candidate.sentence for candidate in built_in()) and set(HINT_MODES) == set(HINT_LABELS)
     for key in source_choices():
         if key.split("/")[0] in ("lewis", "uniform"):
             assert make_source(key, None).block(0, 0, 1).size == 1
 
 
 def test_missing_published_scenarios(tmp_path):
-    assert source_choices(tmp_path)["self_play"] == "Published games of programs (to be fetched)"
-    assert source_choices(tmp_path)["lewis/train"] == "Worth 10 to each of you"
-    assert not set(source_choices(tmp_path).values()) & set(source_choices(tmp_path))  # no bare name
-    assert set(HINT_MODES) == set(HINT_LABELS)
+    labels = source_choices(tmp_path)
+    assert "(to be fetched)" in labels["self_play"] and "(to be fetched)" not in labels["lewis/train"]
+    assert not set(labels.values()) & set(labels)  # no bare name
     with pytest.raises(DataError) as missing:
         make_source("dialogues/train", tmp_path)
-    command = f"dond data fetch --data-dir {tmp_path}"
-    assert one_sentence(missing.value).endswith(f"fetch them once with {command}.")
-
-
-def test_one_sentence():
-    assert one_sentence(ValueError("no such file.\nFetch it.")) == "no such file. Fetch it."
-    with pytest.raises(OccupantNameError) as unknown:
-        OccupantMenu([]).resolve("nobody")
-    assert one_sentence(unknown.value) == "no occupant is called 'nobody'."
+    assert one_sentence(missing.value).endswith(f"--data-dir {tmp_path}.")
 
 
 def test_published_scenarios(data_dir):
@@ -457,32 +348,32 @@ def test_published_scenarios(data_dir):
 
 
 @pytest.mark.parametrize(
-    ("wish", "told_"),
+    ("choice", "why"),
     [
-        (GameChoice(max_turns="0"), "acts must be a whole number in 1..100"),
-        (GameChoice(max_turns="ten"), "acts must be a whole number"),
-        (GameChoice(seed="-1"), "seed must be a whole number"),
-        (GameChoice(source="nowhere"), "scenarios must be one of"),
-        (GameChoice(hints="oracle"), "hints must be one of"),
-        (GameChoice(hints="equilibrium", max_turns="11"), "no table of an equilibrium has turns=11"),
-        (
-            GameChoice(hints="equilibrium", source="uniform"),
-            "scenarios of 'lewis' only; got uniform",
-        ),
-        (GameChoice(source="self_play"), "fetch them once with dond data fetch"),
+        (GameChoice(max_turns="0"), "1..100"),
+        (GameChoice(max_turns="ten"), "'ten'"),
+        (GameChoice(seed="-1"), "seed"),
+        (GameChoice(source="nowhere"), "scenarios"),
+        (GameChoice(hints="oracle"), "hints"),
+        (GameChoice(hints="equilibrium", max_turns="11"), "turns=11"),
+        (GameChoice(hints="equilibrium", source="uniform"), "uniform"),
+        (GameChoice(source="self_play"), "dond data fetch"),
     ],
 )
-def test_choice_errors(tmp_path, wish, told_):
-    with pytest.raises(CHOICE_ERRORS, match=told_) as mistake:
-        sitting_of(wish, Candidate("pushover", ""), tmp_path / "g.jsonl", tmp_path)
-    assert str(mistake.value)
+def test_choice_errors(tmp_path, choice, why):
+    with pytest.raises(CHOICE_ERRORS, match=re.escape(why)):
+        sitting_of(choice, Candidate("pushover", ""), tmp_path / "g.jsonl", tmp_path)
 
 
-def test_parse_whole_number():
+def test_typed_numbers_and_error_sentences():
     assert parse_whole_number("n", " 12 ", 1, 100) == 12
     for wrong in ("", "1.0", "²", "9" * 30, "1_000"):
-        with pytest.raises(ValueError, match="must be a whole number"):
+        with pytest.raises(ValueError, match=r"1\.\.100"):
             parse_whole_number("n", wrong, 1, 100)
+    assert one_sentence(ValueError("no file.\nFetch it.")) == "no file. Fetch it."
+    with pytest.raises(OccupantNameError) as unknown:
+        OccupantMenu([]).resolve("nobody")
+    assert one_sentence(unknown.value).endswith("'nobody'."), "without the list of known names"
 
 
 # Replay
@@ -810,26 +701,3 @@ def test_starlette_is_imported_lazily():
     code += "print('starlette' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "False"
-
-
-def test_advisers():
-    assert make_adviser("none") is None
-    assert isinstance(make_adviser("random"), HintSchedule)
-
-
-def test_equilibrium_hints(tmp_path):
-    wish = GameChoice(hints="equilibrium", max_turns="2", seat="1", seed="3")
-    game, heard = begun(sitting_of(wish, Candidate("pushover", ""), tmp_path / "games.jsonl", None), seat=1)
-    asked = heard.get(timeout=PATIENCE)
-    assert asked.hint.action == Action(Act.AGREE)  # on the last turn it takes what is worth something
-    assert asked.hint.confidence > 0.9
-    game.play(Action(Act.AGREE))
-    assert heard.get(timeout=PATIENCE).record.occupants[1] == "human(hints=equilibrium)"
-
-
-def test_equilibrium_tables():
-    scenario = record_of(DEAL, ("heuristic", "pushover")).scenario
-    assert has_table(Rules(4), pack([scenario]))
-    assert has_table(Rules(4, "rejects"), pack([scenario]))
-    assert not has_table(Rules(11), pack([scenario]))
-    assert not has_table(Rules(4), pack([Scenario((1, 1, 1), ((1, 1, 1), (1, 1, 1)))]))
