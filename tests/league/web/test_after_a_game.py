@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import parse_qs, urlsplit
 
 from dond_marl.game import Act, Action, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import InexactGame, record_of, to_line
 from league.display.session import write_down
-from league.evaluation.analysis import analyse_acts
+from league.evaluation.analysis import analyse_acts, judgement
 from league.web.after_game import GameAddress, render_analysis, summary
 from league.web.bargaining_table import describe_act
 from league.web.recorded import game_of
@@ -30,50 +29,37 @@ def game(*actions, names=("human", "pushover")):
 WASTEFUL = game(Action(Act.PROPOSE, (1, 1, 1)), Action(Act.AGREE))  # 7 points, where all 10 were to be had
 
 
-def words(markup):
-    return " ".join(re.sub("<[^>]*>", " ", markup).split())
-
-
 def looked_at(record, seat=0, partner="pushover"):
     return analyse_acts(record, seat, seat_occupant(partner) if partner else None, seat_occupant("tough"))
 
 
 def test_analysis_of_a_wasteful_act():
     found = looked_at(WASTEFUL)
-    assert summary(found) == "Act 1 was the costliest: it gave away 3 points of what could be expected."
-    told = words(render_analysis(found))
-    assert "propose to keep 1 book, 1 hat, 1 ball (7 points) gave away 3 points 7 points expected" in told
-    assert "Better propose to keep 1 book, 2 hats, 2 balls (10 points) 10 points expected" in told
-    assert "Expert propose to keep 1 book, 2 hats, 2 balls (10 points) 10 points expected" in told
-    assert told.endswith("but not what it values. One game may end with more or less.")
+    (act,) = found.acts
+    everything = Action(Act.PROPOSE, (1, 2, 2))
+    assert (act.played.points, act.cost, act.best[0].action, act.expert.action) == (7, 3, everything, everything)
+    assert "Act 1" in summary(found) and judgement(act) in summary(found)
+    shown = render_analysis(found).striptags()
+    assert f"{judgement(act)}7 points" in shown and "10 points" in shown
+    assert [term in shown for term in ("Better", "As good", "Worse", "Expert")] == [True, False, False, True]
 
 
 def test_analysis_of_good_and_unknown_acts():
     best = looked_at(game(Action(Act.PROPOSE, (1, 2, 2)), Action(Act.AGREE)))
-    assert summary(best) == "Every one of your acts was a good one."
     (act,) = best.acts
-    a_little = act._replace(played=act.played._replace(points=act.best[0].points - 0.4))
-    nearly_best = summary(best._replace(acts=(a_little,)))
-    assert "0.4" in nearly_best and "gave away" not in nearly_best
-    told = words(render_analysis(best))
-    assert "best 10 points expected As good" in told
-    assert "Worse propose to keep" in told and "Better" not in told
-    assert "Expert the same" in told
-    unknown = render_analysis(looked_at(WASTEFUL, partner=None))
-    assert "gave away" not in unknown
-    assert "No act has an exact value" in unknown and "pushover" in unknown
-    assert "There is no act to analyse" in render_analysis(looked_at(game(Action(Act.END)), seat=1))
-
-
-def test_analysis_is_escaped():
-    named = game(Action(Act.PROPOSE, (1, 1, 1)), Action(Act.AGREE), names=("human", HOSTILE[0]))
-    assert "<img" not in render_analysis(looked_at(named))
+    nearly = best._replace(acts=(act._replace(played=act.played._replace(points=act.best[0].points - 0.4)),))
+    assert "0.4" in summary(nearly) and "0.4" not in summary(best)
+    shown = render_analysis(best).striptags()
+    assert [term in shown for term in ("best", "As good", "Worse", "Better")] == [True, True, True, False]
+    unknown = looked_at(WASTEFUL, partner=None)
+    assert not unknown.exact and 'class="judgement' not in render_analysis(unknown)
+    assert "<li>" not in render_analysis(looked_at(game(Action(Act.END)), seat=1)), "it was over before an act"
 
 
 def test_describe_act():
     state = apply(State(SCENARIO), Action(Act.PROPOSE, (1, 1, 2)))
-    assert describe_act(Action(Act.INSIST, (0, 2, 0)), state) == "insist on keeping 2 hats (8 points)"
-    assert describe_act(Action(Act.AGREE), state) == "accept their offer"
+    assert "2 hats (8 points)" in describe_act(Action(Act.INSIST, (0, 2, 0)), state)
+    assert describe_act(Action(Act.AGREE), state).startswith("accept")
 
 
 def test_record_number_finds_the_game(tmp_path):
@@ -119,7 +105,7 @@ def test_score_interval_and_curve():
     assert 'class="band hue0"' in score_overview(records)
 
 
-def test_scores_are_escaped_and_may_be_empty():
-    named = game(Action(Act.DISAGREE), names=("human", HOSTILE[0]))
-    assert "<img" not in score_overview([named])
-    assert "No game of yours is recorded yet" in score_overview([])
+def test_names_are_escaped_and_scores_may_be_empty():
+    named = game(Action(Act.PROPOSE, (1, 1, 1)), Action(Act.AGREE), names=("human", HOSTILE[0]))
+    assert "<img" not in score_overview([named]) and "<img" not in render_analysis(looked_at(named))
+    assert 'class="empty"' in score_overview([])

@@ -30,7 +30,7 @@ from league.web.occupants import MAX_CHECKPOINT, AllowedNames, Desk, OccupantMen
 from league.web.pages import application  # noqa: E402
 from league.web.protocol import PatientProtocol  # noqa: E402
 from league.web.server import is_loopback  # noqa: E402
-from tests.command import run_dond  # noqa: E402
+from tests.command import dond  # noqa: E402
 from tests.league.web.browser import serving  # noqa: E402
 
 HERE = "http://127.0.0.1"
@@ -190,10 +190,16 @@ def _wait(address: str) -> None:
         return
 
 
-def test_unusable_address_is_one_line():
-    done = run_dond("web", "--host", "203.0.113.1", "--no-browser")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "--host 203.0.113.1" in done.stderr
+def test_command_errors(tmp_path, capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        wrong = [("port", 70_000), ("pause", 99.0), ("record", tmp_path), ("port", port), ("run", tmp_path)]
+        for key, value in [*wrong, ("host", "203.0.113.1")]:
+            assert dond("web", "--no-browser", "--runs", tmp_path, "--port", 0, f"--{key}", value) == 2
+            line = capsys.readouterr().err
+            assert line.startswith(f"--{key} ") and line.count("\n") == 1
 
 
 def test_slow_ledgers_do_not_block_other_pages(tmp_path):

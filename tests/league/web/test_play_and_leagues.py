@@ -8,7 +8,6 @@ import math
 import os
 import queue
 import re
-import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -27,14 +26,15 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.records.record import InexactGame, RecordError, add_typed_words, from_json, record_of, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import DataError
-from dond_marl.scenarios.sources import open_source
-from dond_marl.seats import HINT_WIDTH
+from dond_marl.scenarios.sources import open_source, pack
+from dond_marl.seats import HINT_WIDTH, Traits
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.best_response import OutOfReach
+from dond_marl.yardsticks.recognition import Guess
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.display.frontier import plane_of, verdict
-from league.display.game import ending_text, steps
+from league.display.game import act_sentence, ending_text, steps
 from league.display.session import Sitting
 from league.display.svg.frontier import drawing
 from league.display.svg.markup import Markup, element, join
@@ -81,6 +81,7 @@ from league.web.occupants import (
 from league.web.play_setup import GameChoice, sitting_of
 from league.web.recorded import (
     advice,
+    beliefs,
     best_answer,
     game_of,
     is_person,
@@ -91,8 +92,8 @@ from league.web.recorded import (
     title,
 )
 from league.web.replay_page import result_or_reason
+from partners.equilibrium import has_table
 from partners.human import View
-from tests.command import dond, run_dond
 from tests.league.web.browser import HOSTILE, as_after, small_league
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -311,6 +312,8 @@ def test_hints_reach_the_person(tmp_path):
     last = Table(sitting_of(choice, Candidate("pushover", ""), tmp_path / "games.jsonl", None), seat=1)
     assert last.turn.hint.action == AGREE and last.turn.hint.confidence > 0.9  # it takes what is worth something
     assert last.play(AGREE).record.occupants[1] == "human(hints=equilibrium)"
+    assert has_table(Rules(4), pack([SCENARIO])) and has_table(Rules(4, "rejects"), pack([SCENARIO]))
+    assert not has_table(Rules(11), pack([SCENARIO])) and not has_table(Rules(4), pack([WORTHLESS]))
 
 
 def test_best_response_score(tmp_path):
@@ -404,12 +407,12 @@ def test_policy_at_a_step():
 def test_advice_and_best_response():
     first, second, _ = steps(record_of(DEAL, ("heuristic", "pushover"), source="lewis"))
     hint = advice(HintSchedule(ExpertHinter(seat_occupant("tough"))), first, "lewis")
-    everything = Action(Act.PROPOSE, (1, 2, 2))
+    everything = propose(1, 2, 2)
     assert hint.action == best_answer(seat_occupant("pushover"), first, "lewis") == everything  # it agrees to all
     for partner, step, prior in (("random", second, "lewis"), ("pushover", first, "uniform")):
         with pytest.raises((NotComputable, OutOfReach)):
             best_answer(seat_occupant(partner), step, prior)
-    assert "as played" in render("replay", "best_text", Action(Act.PROPOSE, (1, 0, 2)), first)
+    assert "as played" in render("replay", "best_text", propose(1, 0, 2), first)
 
 
 def test_errors_of_foreign_policies():
@@ -433,63 +436,71 @@ def test_errors_of_foreign_policies():
         assert reason in render("replay", "evaluated", first, "b", reason, None, None, reason).unescape()
 
 
-def test_private_views_are_escaped():
-    first, second, last = steps(record_of(DEAL, HOSTILE[:2], source="lewis"))
+def test_views_and_talk_are_escaped():
+    record = record_of(DEAL, HOSTILE[:2], source="lewis")
+    words = add_typed_words(record, 0, ["<b>gimme</b> the book"])
+    first, second, last = steps(words)
     shown = render("replay", "private_views", second.state, HOSTILE[:2])
-    assert "4 points each" in shown  # the book's worth to seat_0, and the hat's to seat_1
+    assert "4 points" in shown  # the book's worth to seat_0, and the hat's to seat_1
     assert "2 hats (8 points)" in shown  # what seat_1 is offered
-    assert "seat_1, to move" in shown
+    assert "seat_1, to" in shown
     talk = render("replay", "talk", (first, second, last), 1, HOSTILE[:2])
-    assert talk.count("<li") == 2
-    for drawn in (shown, talk):
-        assert "<img" not in drawn
-        assert "<script" not in drawn
+    assert talk.count("<li") == 2 and first.words in talk.unescape() and act_sentence(first) in talk.unescape()
+    assert not any(tag in part for part in (shown, talk) for tag in ("<img", "<script", "<b>gimme"))
 
 
 @given(st.text() | st.text(min_size=81, max_size=300))
 def test_display_names_are_short(name):
     record = record_of(DEAL, (name, "x" * 10_000))
-    for shown in (title(record), *seat_names(record)):
-        assert shown.isprintable()
-        assert len(shown) < 250
+    assert all(shown.isprintable() and len(shown) < 250 for shown in (title(record), *seat_names(record)))
 
 
-def test_typed_words_in_replay():
-    record = add_typed_words(record_of(DEAL, ("human", "b")), 0, ["<b>gimme</b> the book"])
-    talk = render("replay", "talk", steps(record), 1, record.occupants)
-    assert "&lt;b&gt;gimme&lt;/b&gt; the book" in talk
-    assert "like the book and the two balls; you can have the rest." in talk
-    assert [step.words for step in steps(record)] == ["<b>gimme</b> the book", None, None]
+class Believer:
+    """Plays as ``heuristic`` with constant beliefs."""
+
+    traits = Traits(deterministic=True)
+
+    def act(self, turns):
+        return seat_occupant("heuristic").act(turns)
+
+    def beliefs(self, turns):
+        values = np.zeros((turns.size, 3, 11))
+        values[:, :, 2], values[:, :, 7] = 0.75, 0.25
+        return Guess(values, ("tough", "<b>linear", "random"), np.full((turns.size, 3), (0.2, 0.798, 0.002)))
 
 
-def test_record_files(tmp_path):
-    good = tmp_path / "a" / "good.jsonl"
-    good.parent.mkdir()
-    unknown = InexactGame(SCENARIO, ("a", "b"), (None,), None, "nothing was understood")
-    good.write_text(f"{to_line(record_of(DEAL, ('a', 'b')))}\n{to_line(unknown)}\n")
-    assert replay_files(tmp_path / "none", tmp_path) == {str(good): good}
-    exact, others = read_records(good)
-    assert ([game.occupants for game in exact], others) == ([("a", "b")], 1)
-    bad = tmp_path / "bad.jsonl"
-    bad.write_text(good.read_text() + "{}\n")
-    with pytest.raises(RecordError, match=r"bad\.jsonl:3: "):
-        read_records(bad)
-    assert replay_files(good, tmp_path / "nowhere") == {str(good): good}
+def test_belief_bars_mark_the_truth():
+    first, second, _ = steps(record_of(DEAL, ("heuristic", "tough"), source="lewis"))
+    found = beliefs(Believer(), first, "lewis")
+    assert found.values[0][2] == 0.75 and found.members[0][0] == "<b>linear"
+    drawn = render("replay", "beliefs", first, "tough", found)
+    assert drawn.count('class="true"') == 3 and "<b>linear" not in drawn
+    for value in first.state.scenario.utilities[1]:
+        assert (f"{value} points, as it is" if value == 2 else f"75%; its {value}: ") in drawn
+    assert "tough, as" in drawn and "&lt;1%" in drawn and "80%" in drawn
+    assert beliefs(seat_occupant("linear"), second, "lewis") is None
+    assert render("replay", "beliefs", first, "tough", None) == ""
 
 
-def test_game_of_allowed_files(tmp_path):
+def test_files_of_records(tmp_path):
     book, other = tmp_path / "human" / "games.jsonl", tmp_path / "secret.jsonl"
     book.parent.mkdir()
-    book.write_text("".join(f"{to_line(record_of(DEAL, ('human', name)))}\n" for name in ("a", "b")))
-    other.write_text(book.read_text())
+    unknown = InexactGame(SCENARIO, ("a", "b"), (None,), None, "nothing was understood")
+    lines = [*(to_line(record_of(DEAL, ("human", name))) for name in ("a", "b")), to_line(unknown)]
+    other.write_text("".join(f"{line}\n" for line in lines) + "{}\n")
+    book.write_text("".join(f"{line}\n" for line in lines))
     files = replay_files(book, book.parent)
+    assert files == replay_files(tmp_path / "none", book.parent) == replay_files(book, tmp_path / "nowhere")
     assert files == {str(book): book}
+    exact, inexact = read_records(book)
+    assert ([game.occupants[1] for game in exact], inexact) == (["a", "b"], 1)
     assert game_of(files, str(book), 2).occupants == ("human", "b")
     for name, number in ((str(other), 1), (str(book), 0), (str(book), 3), ("", 1)):
         with pytest.raises(RecordError):
             game_of(files, name, number)
-    assert is_person("human(hints=expert)")
-    assert not is_person("humanlike")
+    with pytest.raises(RecordError, match=r"secret\.jsonl:4: "):
+        read_records(other)
+    assert is_person("human(hints=expert)") and not is_person("humanlike")
 
 
 # Arena
@@ -646,7 +657,7 @@ def test_members_have_current_weights(run, tmp_path):
     menu = OccupantMenu([run])
     members = {one.name: one for one in menu.candidates.values() if one.run == run}
     assert {"main", "main@2", *HOSTILE} <= set(members)
-    assert "own decisions so far" in members["main"].sentence
+    assert members["main"].sentence
     learner, name = make_partner(members["main"])
     assert name == "main"
     assert learner.traits.learned
@@ -679,21 +690,6 @@ def test_leagues_by_latest_write(run, tmp_path):
     assert found[:2] == ["quick/0001", "quick/0002"]
     assert sorted(found) == ["0007", "quick/0001", "quick/0002"]
     assert Leagues(tmp_path / "nowhere", None).runs() == []
-
-
-def test_command_errors(tmp_path, capsys):
-    done = run_dond("web", "--port", "70000", "--no-browser", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "--port must be an integer in 0..65535; got 70000\n"
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        wrong = {"pause": 99.0, "record": tmp_path, "port": taken.getsockname()[1], "run": tmp_path}
-        for key, value in wrong.items():
-            assert dond("web", "--no-browser", "--runs", tmp_path, "--port", 0, f"--{key}", value) == 2
-            line = capsys.readouterr().err
-            assert line.startswith(f"--{key} ")
-            assert line.count("\n") == 1
 
 
 def test_starlette_is_imported_lazily():
