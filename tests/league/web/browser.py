@@ -8,7 +8,6 @@ import socket
 import sqlite3
 import subprocess
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -97,30 +96,67 @@ def missing() -> str | None:
     return None
 
 
+class Server:
+    """A command that serves pages, in a process of its own: ``words`` without ``--port``."""
+
+    def __init__(self, folder: Path, *words: str, host: str = "127.0.0.1") -> None:
+        with socket.socket() as probe:
+            probe.bind((host, 0))
+            port = probe.getsockname()[1]
+        self.address, self.log, self._folder = f"http://{host}:{port}", folder / "server.log", folder
+        self._command = [*PROGRAM, *words, "--port", str(port)]
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        with self.log.open("a") as file:
+            self.process = subprocess.Popen(
+                self._command, cwd=self._folder, stdout=file, stderr=subprocess.STDOUT,
+                env={**HERE, "OMP_NUM_THREADS": "1"},
+            )  # fmt: skip
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and self.process.poll() is None:
+            try:
+                urllib.request.urlopen(f"{self.address}/static/style.css", timeout=5).close()
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError(f"the pages are not served: {self.log.read_text()[-2000:]}")
+
+    def end(self, stop: str, code: int) -> None:
+        """Stop it by a signal. Whatever went wrong in the server fails here."""
+        self.process.send_signal(signal.Signals[stop])
+        ended = self.process.wait()
+        assert "Traceback" not in self.log.read_text(), self.log.read_text()
+        assert ended == code, self.log.read_text()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
 @contextmanager
 def serving(
     folder: Path, *arguments: str, host: str = "127.0.0.1", stop: str = "SIGINT", code: int = 130
 ) -> Iterator[str]:
-    """The pages over the files in ``folder``; their address. Whatever goes wrong in the server fails at the end."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        port = probe.getsockname()[1]
-    command = [*PROGRAM, "web", "--port", str(port), "--no-browser", *arguments]
-    log = folder / "server.log"
-    with log.open("w") as file:
-        server = subprocess.Popen(
-            command, cwd=folder, stdout=file, stderr=subprocess.STDOUT, env={**HERE, "OMP_NUM_THREADS": "1"}
-        )
-        try:
-            address = f"http://{host}:{port}"
-            _wait_for(address, server, log)
-            yield address
-        finally:
-            server.send_signal(signal.Signals[stop])  # SIGINT: as Ctrl-C does
-            ended = server.wait()
-    told = log.read_text()
-    assert "Traceback" not in told, told
-    assert ended == code, told
+    """The pages over the files in ``folder``; their address."""
+    (folder / "server.log").unlink(missing_ok=True)
+    server = Server(folder, "web", "--no-browser", *arguments, host=host)
+    try:
+        yield server.address
+    finally:
+        server.end(stop, code)
+
+
+def found_by_axe(page: Any) -> list[tuple[str, list[object]]]:
+    """What axe finds that keeps people out, by rule and place, and whether the page can be scrolled sideways."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = [
+        (each["id"], [node["target"] for node in each["nodes"]]) for each in Axe().run(page).response["violations"]
+    ]
+    fits = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    return found if fits else [*found, ("it can be scrolled sideways", [])]
 
 
 @contextmanager
@@ -133,19 +169,6 @@ def browsing() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
-
-
-def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and server.poll() is None:
-        try:
-            urllib.request.urlopen(f"{address}/static/style.css", timeout=5).close()
-            return
-        except urllib.error.HTTPError:  # it is served, to somebody with a key
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError(f"the pages are not served: {log.read_text()[-2000:]}")
 
 
 def begin(page, partner, seat="0", seed="1030", **fields):

@@ -17,7 +17,7 @@ from dond_marl.scenarios.sources import open_source
 from league.cli.main import main
 from league.web.demo import GAME_SCRIPTS, NAMES, defaults, page
 from league.web.frame import STATIC
-from tests.league.web.browser import NARROW, WIDE, browsing, missing
+from tests.league.web.browser import NARROW, WIDE, browsing, found_by_axe, missing
 
 NODE = shutil.which("node")
 # Plays the games on standard input: each a scenario, rules, two names, and the noise of every turn.
@@ -154,8 +154,6 @@ def test_demo_command(tmp_path, capsys):
     ("size", "scheme"), [pytest.param(WIDE, "light", marks=pytest.mark.slow), (NARROW, "dark")], ids=["wide", "narrow"]
 )
 def test_game_by_keys_in_a_file(tmp_path, size, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
     (tmp_path / "index.html").write_text(page(), encoding="utf-8")
     problems: list[str] = []
     asked: set[str] = set()
@@ -167,7 +165,7 @@ def test_game_by_keys_in_a_file(tmp_path, size, scheme):
         window.on("console", lambda line: problems.append(line.text))
         window.on("request", lambda request: asked.add(request.url.split(":")[0]))
         window.goto((tmp_path / "index.html").as_uri())
-        accessible(Axe(), window)
+        assert found_by_axe(window) == []
         window.get_by_text("Stubborn", exact=True).click()
         window.get_by_label("Who opens").select_option("0")
         window.get_by_role("button", name="Deal the items").click()
@@ -175,22 +173,16 @@ def test_game_by_keys_in_a_file(tmp_path, size, scheme):
         window.get_by_text("They insist").or_(window.get_by_text("They offer")).or_(
             window.get_by_text("They want everything")
         ).wait_for()
-        accessible(Axe(), window)
+        assert found_by_axe(window) == []
         window.keyboard.press("d")
         window.get_by_text("Really?").wait_for()
-        accessible(Axe(), window)
+        assert found_by_axe(window) == []
         window.get_by_role("button", name="Yes").click()
         window.get_by_role("heading", name="No deal. You walked away.").wait_for()
         window.get_by_text("Both get nothing. A fair deal was there").wait_for()
-        accessible(Axe(), window)
+        assert found_by_axe(window) == []
         window.get_by_role("button", name="Swap sides").click()
         window.get_by_text("they open").wait_for()
         context.close()
     assert problems == []
     assert asked <= {"file", "data"}
-
-
-def accessible(axe, window):
-    """Nothing that axe finds is wrong, and nothing hangs over the edge."""
-    assert [found["id"] for found in axe.run(window).response["violations"]] == []
-    assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -17,7 +17,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[0] = str(ROOT)
 
-from tests.league.web.browser import NARROW, WIDE, browsing, serving  # noqa: E402  # the path is set above
+from tests.league.web.browser import NARROW, WIDE, begin, browsing, serving  # noqa: E402  # the path is set above
 
 TOURED = "localStorage.setItem('toured', 'yes')"  # no tour of the table on top of what is looked at
 
@@ -31,18 +31,6 @@ def main() -> None:
         given.pictures.mkdir(exist_ok=True)
         for size, scheme in ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")):
             tour(browser, address, given.pictures, size, scheme)
-
-
-def begin(page: object, partner: str, **fields: str) -> None:
-    page.get_by_text("Another partner", exact=True).click()
-    page.get_by_label("Name and parameters").fill(partner)
-    page.get_by_text("Rules and chance").click()
-    page.get_by_label("Seed").fill("7")
-    page.get_by_label("Who opens").select_option("0")
-    for label, value in fields.items():
-        page.get_by_label(label).select_option(value)
-    page.get_by_role("button", name="Deal the items").click()
-    page.locator(".token").first.wait_for()
 
 
 def tour(browser: object, address: str, folder: Path, size: dict[str, int], scheme: str) -> None:
@@ -62,7 +50,7 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     page.goto(address)
     page.get_by_role("button", name="Deal the items").wait_for()
     picture("choose", whole=size == WIDE)
-    begin(page, "prosocial", Hints="expert")
+    begin(page, "prosocial", seed="7", Hints="expert")
     page.get_by_role("checkbox", name="book 1 of").click()
     page.get_by_role("button", name="Propose").click()
     page.locator(".log li").nth(1).wait_for()
@@ -92,7 +80,7 @@ def tour(browser: object, address: str, folder: Path, size: dict[str, int], sche
     untoured = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
     newcomer = untoured.new_page()
     newcomer.goto(address)
-    begin(newcomer, "prosocial")
+    begin(newcomer, "prosocial", seed="7")
     newcomer.locator(".tour").wait_for()
     picture("tour", of=newcomer, whole=False)
     untoured.close()

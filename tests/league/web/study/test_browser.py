@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.league.web.browser import NARROW, WIDE, browsing, missing
+from tests.league.web.browser import NARROW, WIDE, browsing, found_by_axe, missing
 from tests.league.web.study.test_whole_study import server as server  # a fixture
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
@@ -21,13 +21,8 @@ def browser():
 
 
 def looked_at(page, name, size, scheme):
-    """Nothing that axe calls serious, nothing that sticks out sideways."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
-    kept_out = [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found]
-    assert kept_out == [], name
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+    """Nothing that axe finds, nothing that sticks out sideways."""
+    assert found_by_axe(page) == [], name
     if PICTURES:
         page.screenshot(path=Path(PICTURES) / f"study_{name}_{size['width']}_{scheme}.png", full_page=True)
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from contextlib import ExitStack
 
 import httpx
@@ -18,8 +15,8 @@ from league.web.study.analysis import MEASURES
 from league.web.study.export import anonymise
 from league.web.study.progress import open_study
 from league.web.study.settings import StudyConfig
-from tests.command import HERE, PROGRAM, ROOT, run_dond
-from tests.league.web.browser import NARROW, PATIENCE, WIDE, browsing, missing
+from tests.command import HERE, ROOT, run_dond
+from tests.league.web.browser import NARROW, WIDE, Server, browsing, missing
 from tests.league.web.study.visitors import Browser, Forms, Visitor, kind_of, scores_by_rollout
 
 PARTICIPANTS = 129  # as many as played in Li et al. 2023
@@ -29,47 +26,12 @@ OVERRIDES = ("output_dir=study", "study.waiting=25")
 SETS = [word for override in OVERRIDES for word in ("--set", override)]
 
 
-class Server:
-    """``dond study serve`` in a process of its own."""
-
-    def __init__(self, folder, *arguments):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.address, self._folder, self._arguments = f"http://127.0.0.1:{self.port}", folder, arguments
-        self.log = folder / "server.log"
-        self.start()
-
-    def start(self):
-        command = [*PROGRAM, "study", "serve", "--port", str(self.port), *SETS, *self._arguments]
-        with self.log.open("a") as file:
-            self.process = subprocess.Popen(
-                command, cwd=self._folder, stdout=file, stderr=subprocess.STDOUT, env={**HERE, "OMP_NUM_THREADS": "1"}
-            )
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until and self.process.poll() is None:
-            try:
-                urllib.request.urlopen(self.address, timeout=5).close()
-                return
-            except urllib.error.HTTPError:
-                return
-            except OSError:
-                time.sleep(0.1)
-        raise RuntimeError(f"the study is not served: {self.log.read_text()[-2000:]}")
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-
 @pytest.fixture
 def server(tmp_path):
     (tmp_path / "configs").symlink_to(ROOT / "configs")
-    running = Server(tmp_path)
+    running = Server(tmp_path, "study", "serve", *SETS)
     yield running
-    running.process.terminate()
-    assert running.process.wait() == 143
-    assert "Traceback" not in running.log.read_text(), running.log.read_text()
+    running.end("SIGTERM", 143)
 
 
 @pytest.mark.slow
