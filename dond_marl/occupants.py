@@ -363,7 +363,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 def _short(name: str, *, steps: bool) -> str | None:
     """The spec with each path shortened, with a checkpoint's step if ``steps``; ``None`` for a spec without paths."""
     try:
-        kind, parameters = parse_spec(name)
+        kind, parameters = parse_plain_spec(name)  # of a record: nothing is looked up
     except OccupantNameError:  # a free name, no spec
         return None
     path = parameters.pop("path", None)

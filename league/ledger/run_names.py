@@ -22,7 +22,10 @@ def occupant_of(text: str) -> tuple[str, dict[str, Any]] | None:
     run without a checkpoint, a league without that member, and a name that can be nothing else and does not exist.
     """
     place, _, member = text.partition(":")
-    path = next((each for each in (Path(place).expanduser(), RUNS / place) if each.exists()), None)
+    try:
+        path = next((each for each in (Path(place).expanduser(), RUNS / place) if each.exists()), None)
+    except OSError:  # the text is too long to be a path
+        return None
     if path is None and (place.endswith(".json") or RUNS in Path(place).parents):
         raise OccupantNameError(f"{quote(text)}: there is no such {'file' if place.endswith('.json') else 'run'}")
     if path is None or not (path.is_dir() or path.suffix == ".json"):
