@@ -142,15 +142,11 @@ class Service:
 class FakeClock:
     """Time that passes when somebody sleeps, and at once; sleeps that overlap pass together."""
 
-    def __init__(self, wall: float = 1_790_000_000.0) -> None:
+    def __init__(self) -> None:
         self.time, self.slept = 1000.0, list[float]()
-        self._wall = wall
 
     def monotonic(self) -> float:
         return self.time
-
-    def wall(self) -> float:
-        return self._wall + self.time - 1000.0
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

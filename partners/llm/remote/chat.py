@@ -13,8 +13,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -118,10 +116,8 @@ def max_prompt_tokens(body: Mapping[str, Any]) -> int:
     return len(json.dumps(body).encode()) + _TEMPLATE_TOKENS
 
 
-def read_answer(
-    answer: httpx.Response, settings: ServiceSettings, *, secret: str, wall_s: float
-) -> ModelReply | RequestFailure:
-    """The meaning of ``answer``, received at ``wall_s`` (seconds since 1970). Raises :class:`SetupError`.
+def read_answer(answer: httpx.Response, settings: ServiceSettings, *, secret: str) -> ModelReply | RequestFailure:
+    """The meaning of ``answer``. Raises :class:`SetupError`.
 
     ``secret`` is the key, which is removed from the text of errors.
     """
@@ -140,38 +136,19 @@ def read_answer(
     is_bad_request = status == 500 and any(word in words.lower() for word in _SCHEMA_WORDS)
     if (status in _TRANSIENT or status == 429 or status >= 500) and not is_bad_request:
         failure = Failure.RATE_LIMIT if status == 429 else Failure.SERVER
-        return RequestFailure(failure, wait_s=retry_after(answer.headers, wall_s), status=status, words=words)
+        return RequestFailure(failure, wait_s=retry_after(answer.headers), status=status, words=words)
     if 300 <= status < 400:
         words = f"it redirects to {one_line(answer.headers.get('location', ''), secret)}, which is not followed"
     return RequestFailure(Failure.REFUSED, retry=False, status=status, words=words)
 
 
-def retry_after(headers: Mapping[str, str], wall_s: float) -> float | None:
-    """Seconds to wait that a service demands, given in milliseconds, seconds or as a date; ``None`` without a demand.
-
-    Source: RFC 9110, section 10.2.3. A date is compared with the answer's own Date, so that clocks need not agree.
-    """
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers[name]) * unit
-        except (KeyError, ValueError):
-            continue
-        if math.isfinite(seconds):
-            return max(0.0, seconds)
-    until = _date(headers.get("retry-after"))
-    if until is None:
-        return None
-    sent = _date(headers.get("date"))
-    return max(0.0, until - (wall_s if sent is None else sent))
-
-
-def _date(text: str | None) -> float | None:
-    """An HTTP date as seconds since 1970."""
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait that a service demands (RFC 9110, section 10.2.3); ``None`` without a demand, or for a date."""
     try:
-        date = parsedate_to_datetime(text or "")
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
+        seconds = float(headers["retry-after"])
+    except (KeyError, ValueError):
         return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _completion(body: str) -> ModelReply | RequestFailure:

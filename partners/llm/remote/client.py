@@ -230,7 +230,7 @@ class RemoteClient:
         if isinstance(response, RequestFailure):
             return response, worst if response.sent else _UNUSED
         self.last_status, secret = response.status_code, session.wire.secret
-        answer = read_answer(response, self.settings, secret=secret, wall_s=self._clock.wall())
+        answer = read_answer(response, self.settings, secret=secret)
         if isinstance(answer, ModelReply):
             spent = self.settings.price.cost(*answer.usage) if any(answer.usage) else worst
             # Some services repeat the key.

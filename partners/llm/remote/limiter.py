@@ -22,10 +22,6 @@ class Clock:
         """Seconds since some fixed moment; never goes back."""
         return time.monotonic()
 
-    def wall(self) -> float:
-        """Seconds since 1970, as HTTP dates count."""
-        return time.time()
-
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 

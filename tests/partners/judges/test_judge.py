@@ -73,7 +73,7 @@ def test_episode_description():
         *("Pool", "Alice's values", "Bob's values", "Alice", "Bob", "Alice", "Bob", "Outcome"),
         *("Alice earns 0 of 10 points.", "Bob earns 0 of 10 points."),
     ]
-    assert first[-3] == "Outcome: no agreement (time is up)."
+    assert "time is up" in first[-3]
     assert first[3].startswith("Alice: propose: I keep ") and "; you get " in first[3]
     swapped = [line.replace("Alice", "?").replace("Bob", "Alice").replace("?", "Bob") for line in second]
     assert swapped[3:8] == first[3:8] and swapped[1:3] == first[2:0:-1], "the judged seat is Alice, whichever it was"

@@ -160,7 +160,7 @@ def test_lenient_reading_does_not_guess(text):
 def test_empty_after_thinking():
     assert read_reply(THOUGHT, OPENING, reading="lenient") is Reason.EMPTY
     assert read_reply(THOUGHT, OPENING, reading="lenient", finished=False) is Reason.TRUNCATED
-    assert read_reply("<think>Let me see", OPENING, reading="lenient", finished=False) is Reason.TRUNCATED
+    assert read_reply("<think>Let me", OPENING, reading="lenient", finished=False) is Reason.TRUNCATED
 
 
 @pytest.mark.parametrize(("reason", "line"), LINES, ids=lambda given: ascii(given)[:40])
@@ -181,7 +181,7 @@ def test_oA_is_ignored_unless_an_offer():
 
 def test_truncated_reply():
     assert read_reply("", OPENING, finished=False) is Reason.TRUNCATED
-    assert read_reply("Let me think about the", OPENING, finished=False) is Reason.TRUNCATED
+    assert read_reply("Let me", OPENING, finished=False) is Reason.TRUNCATED
     assert read_reply(GOOD[:20], OPENING, finished=False) is Reason.TRUNCATED
     assert read_reply(GOOD, OPENING, finished=False) == LegalReply(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
     assert read_reply(GOOD.replace("[2", "[3"), OPENING, finished=False) is Reason.ILLEGAL

@@ -192,9 +192,9 @@ def test_distilled_model_and_card(made, tmp_path):
 
 def test_report_compares_equal_games(made):
     player = llm("hf", str(made))
-    source = open_source("lewis", split="test")
+    source = open_source("lewis", split="paper_test")
     seen = measure_imitation(player, seat_occupant("heuristic"), Heuristic(), source, Rules(3), 0)
-    assert seen.decisions > 1977 and 0 <= seen.whole <= seen.acts <= 1
+    assert seen.decisions > 392 and 0 <= seen.whole <= seen.acts <= 1
     assert seen.agreement == pytest.approx(seen.student.deals / seen.teacher.deals)
     itself = measure_imitation(player, player, Heuristic(), source, Rules(3), 0)
     assert (itself.acts, itself.whole, itself.score) == (1, 1, 1)
