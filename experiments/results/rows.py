@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from experiments.baselines.exploited import COMPARED, read_exploited
 from experiments.hint_tables import hint_rows, parse_hints
 from experiments.hints import HintExperiment, HintExperimentConfig
 from experiments.results.files import GAMES, ROOT, bench_rows, document, exists
-from league.bench.table import Arm, arms_by_protocol, leaderboard
+from league.bench.table import COMPARISON, Arm, arms_by_protocol, leaderboard
 from league.settings.read import load_config
 from league.tables.blocks import Cell, Figure, Section, Table
 from league.tables.figures import with_margin
@@ -101,16 +102,26 @@ def every_row(folder: Path) -> list[ShortRow]:
     return [row for name, rows in ROWS.items() if exists(name, folder) for row in rows(name, folder)]
 
 
+@cache
+def read_board(name: str, folder: Path) -> tuple[list[tuple[dict[str, Any], list[Arm]]], tuple[Section, ...]]:
+    """The arms of a results file of the benchmark, and its leaderboard compared with the reference arm, by protocol.
+
+    Read once in a process: the tests of differences take seconds.
+    """
+    rows, reference = bench_rows(name, folder), REFERENCE.get(name)
+    names = {row["submission"]["name"] for row in rows}
+    return arms_by_protocol(rows), leaderboard(rows, reference if reference in names else None).sections
+
+
 def bench_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
     """One row per arm, on the test roster if measured, and differences from the reference arm."""
-    rows = bench_rows(name, folder)
-    groups = arms_by_protocol(rows)
+    groups, sections = read_board(name, folder)
     shown = groups if name in EVERY_ROSTER else groups[:1]
-    for (benchmark, arms), section in zip(shown, leaderboard(rows).sections, strict=False):
+    for (benchmark, arms), section in zip(shown, sections, strict=False):
         for arm, cells in board_rows(arms, section):
             figure = _points(cells, benchmark["partners"])
             yield ShortRow(describe_arm(arm.name), figure, scope(benchmark, arm, format_seeds(arm)), name)
-        yield from _differences(name, benchmark, arms)
+        yield from _differences(name, benchmark, arms, section)
 
 
 def board_rows(arms: Sequence[Arm], section: Section) -> Iterator[tuple[Arm, dict[str, Cell]]]:
@@ -121,16 +132,21 @@ def board_rows(arms: Sequence[Arm], section: Section) -> Iterator[tuple[Arm, dic
         yield arm, dict(zip(main.heads, line.cells, strict=True))
 
 
-def _differences(name: str, benchmark: Mapping[str, Any], arms: list[Arm]) -> Iterator[ShortRow]:
-    reference, scores = REFERENCE.get(name), {arm.name: arm.scores() for arm in arms if len(arm.rows) > 1}
-    if reference not in scores or len(scores) < 2:
+def _differences(name: str, benchmark: Mapping[str, Any], arms: Sequence[Arm], section: Section) -> Iterator[ShortRow]:
+    """Differences from the reference arm, of arms with several seeds."""
+    several = {arm.name: len(arm.rows) for arm in arms if len(arm.rows) > 1}
+    reference, compared = REFERENCE.get(name), section.blocks[-1]
+    if reference not in several or not isinstance(compared, Table) or compared.heads != COMPARISON:
         return
-    for other, found in statistics.compare_arms(scores, reference).items():
-        value, n, low, high = found.difference
-        figure = f"{value:+.2f} [{low:+.2f}, {high:+.2f}] points of ten, p = {found.adjusted:.2g} (Holm)"
-        yield ShortRow(
-            f"{describe_arm(other)} \N{MINUS SIGN} `{reference}`", figure, scope(benchmark, arms[0], _number(n)), name
-        )
+    for row in compared.rows:
+        if row.label in several:
+            difference, _, _, adjusted = row.cells
+            assert isinstance(difference, Figure) and isinstance(adjusted, Figure)
+            value, _, low, high = difference.estimate
+            figure = f"{value:+.2f} [{low:+.2f}, {high:+.2f}] points of ten, p = {adjusted.estimate.mean:.2g} (Holm)"
+            label = f"{describe_arm(row.label)} \N{MINUS SIGN} `{reference}`"
+            seeds = _number(min(several[row.label], several[reference]))
+            yield ShortRow(label, figure, scope(benchmark, arms[0], seeds), name)
 
 
 def describe_arm(arm: str) -> str:

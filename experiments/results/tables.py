@@ -19,12 +19,11 @@ from experiments.equilibria import (
 from experiments.hint_tables import hint_section
 from experiments.kit import table_section
 from experiments.results import language_models, opponents
-from experiments.results.files import bench_rows, document, exists, made_by
+from experiments.results.files import document, exists, made_by
 from experiments.results.headline import headline_table, short_table
-from experiments.results.rows import REFERENCE, format_rate, read_hints, share
+from experiments.results.rows import REFERENCE, format_rate, read_board, read_hints, share
 from experiments.short_games import parse_short_games, short_games_section
 from experiments.style_tables import judges_section, learners_section
-from league.bench.table import leaderboard
 from league.tables.blocks import Section
 from league.tables.markdown import section_markdown
 
@@ -69,13 +68,7 @@ def _of_folder(file: str, section: Callable[[Path], Section]) -> tuple[str, Text
 
 def _of_bench(name: str) -> tuple[str, Text]:
     """The leaderboard of a results file of the benchmark, compared with its reference arm."""
-
-    def text(folder: Path) -> str:
-        rows, reference = bench_rows(name, folder), REFERENCE.get(name)
-        names = {row["submission"]["name"] for row in rows}
-        return render_titled(*leaderboard(rows, reference if reference in names else None).sections)
-
-    return name, text
+    return name, lambda folder: render_titled(*read_board(name, folder)[1])
 
 
 def people_section(report: Any) -> Section:

@@ -38,6 +38,7 @@ COLUMNS: dict[str, tuple[str, Unit]] = {  # heading of the main table: the figur
     "welfare": ("welfare", "share"),
     "left to partner": ("left", "points"),
 }
+COMPARISON = ("more points", "chance of more", "p", "p, Holm")  # headings of the table of differences
 WHAT = {"points": "Points of ten", "share": "Share of the reference"}
 
 
@@ -235,7 +236,7 @@ def _comparison(arms: Sequence[Arm], over: str) -> list[Table]:
         )
         for name, comparison in statistics.compare_arms(named, over).items()
     ]
-    return [Table(f"Against the arm {over}", ("more points", "chance of more", "p", "p, Holm"), tuple(lines), "arm")]
+    return [Table(f"Against the arm {over}", COMPARISON, tuple(lines), "arm")]
 
 
 def _over_seeds(arm: Arm, figure: str, unit: Unit = "points", key: Any = None) -> Figure:
