@@ -1,4 +1,4 @@
-"""The rules, worked by hand, and what they refuse.
+"""The rules: worked by hand, what they refuse, exact counts of histories, legality by brute force, and properties.
 
 The drawings read: who says what, always naming what the *speaker* keeps. The pool of most games is 1 book, 2 hats,
 3 balls; seat_0 values them 4, 3, 0 (10 in all), seat_1 values them 1, 0, 3 (10 in all).
@@ -6,12 +6,16 @@ The drawings read: who says what, always naming what the *speaker* keeps. The po
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from dond_marl.batch import GameBatch
 from dond_marl.game import (
     Act,
     Action,
@@ -23,7 +27,13 @@ from dond_marl.game import (
     apply,
     forfeit,
     legal_actions,
+    rest,
+    rule_against,
+    worth,
 )
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import decide
+from dond_marl.splits import action_at, legal_action_mask
 
 TABLE = Scenario((1, 2, 3), ((4, 3, 0), (1, 0, 3)))
 AGREE, DISAGREE, END = Action(Act.AGREE), Action(Act.DISAGREE), Action(Act.END)
@@ -53,48 +63,50 @@ def result(state: State) -> tuple[Ending, tuple | None, tuple[int, int]]:
 # --- Worked games ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("offer", [propose, insist])
-def test_agree_gives_the_speaker_of_the_offer_what_it_claimed_and_the_rest_to_the_other(offer):
-    #   seat_0: PROPOSE/INSIST  keep 1 book 2 hats 0 balls   -> offers 0 0 3
-    #   seat_1: AGREE           seat_0: 4 + 2*3 = 10         seat_1: 3*3 = 9
-    assert result(played(offer(1, 2, 0), AGREE)) == (Ending.AGREE, ((1, 2, 0), (0, 0, 3)), (10, 9))
+# Each game: the rules, what is said, the ending, and the items and scores of both seats.
+#   keep 1 2 0 by seat_0 is worth 4 + 2*3 = 10 and leaves 0 0 3, 3*3 = 9 to seat_1
+#   keep 1 0 3 by seat_1 is worth 1 + 3*3 = 10 and leaves 0 2 0, 2*3 = 6 to seat_0
+HATS, BALLS = (((0, 2, 0), (1, 0, 3)), (6, 10)), (((1, 2, 0), (0, 0, 3)), (10, 9))
+NO_DEAL, GIFT, ALL = (None, (0, 0)), (((0, 0, 0), (1, 2, 3)), (0, 10)), (((1, 2, 3), (0, 0, 0)), (10, 0))
+WORKED = {
+    "a proposal is agreed to": (Rules(), [propose(1, 2, 0), AGREE], Ending.AGREE, BALLS),
+    "INSIST is an offer": (Rules(), [insist(1, 2, 0), AGREE], Ending.AGREE, BALLS),
+    "seat_0 agrees": (Rules(), [propose(1, 2, 3), propose(1, 0, 3), AGREE], Ending.AGREE, HATS),
+    "latest offer": (Rules(), [propose(1, 2, 3), propose(1, 2, 3), insist(0, 2, 0), AGREE], Ending.AGREE, HATS),
+    "a gift": (Rules(), [propose(0, 0, 0), AGREE], Ending.AGREE, GIFT),
+    "everything": (Rules(), [propose(1, 2, 3), AGREE], Ending.AGREE, ALL),
+    "DISAGREE to a gift": (Rules(), [propose(0, 0, 0), DISAGREE], Ending.DISAGREE, NO_DEAL),
+    "DISAGREE at once": (Rules(), [DISAGREE], Ending.DISAGREE, NO_DEAL),
+    "though claims add up": (Rules(), [propose(1, 2, 0), propose(0, 0, 3), DISAGREE], Ending.DISAGREE, NO_DEAL),
+    "a rejected claim stays its owner's selection": (
+        Rules(disagree="rejects"),
+        [propose(1, 2, 0), DISAGREE, DISAGREE, propose(0, 0, 3), END],
+        Ending.END,
+        BALLS,
+    ),
+    "claims add up": (Rules(), [propose(1, 2, 3), propose(0, 0, 3), insist(1, 2, 0), END], Ending.END, BALLS),
+    "no turn is left": (Rules(2), [propose(1, 2, 0), propose(0, 0, 3)], Ending.TURN_LIMIT, BALLS),
+    "more than the pool": (Rules(2), [propose(1, 2, 0), propose(1, 0, 3)], Ending.TURN_LIMIT, NO_DEAL),
+    "a single turn": (Rules(1), [propose(1, 2, 3)], Ending.TURN_LIMIT, NO_DEAL),
+    "agreeing with the last turn": (Rules(2), [propose(1, 2, 0), AGREE], Ending.AGREE, BALLS),
+    "rejecting with the last turn": (
+        Rules(3, "rejects"),
+        [propose(1, 2, 0), propose(0, 0, 3), DISAGREE],
+        Ending.TURN_LIMIT,
+        BALLS,
+    ),
+}
 
 
-def test_seat_0_may_agree_to_seat_1():
-    #   seat_0: PROPOSE  keep 1 2 3
-    #   seat_1: PROPOSE  keep 1 0 3    -> offers 0 2 0
-    #   seat_0: AGREE    seat_0: 2*3 = 6    seat_1: 1 + 3*3 = 10
-    state = played(propose(1, 2, 3), propose(1, 0, 3), AGREE)
-    assert result(state) == (Ending.AGREE, ((0, 2, 0), (1, 0, 3)), (6, 10))
-
-
-def test_only_the_latest_offer_is_on_the_table():
-    #   seat_0: PROPOSE  keep 1 2 3
-    #   seat_1: PROPOSE  keep 1 2 3
-    #   seat_0: INSIST   keep 0 2 0    replaces keep 1 2 3
-    #   seat_1: AGREE    seat_0: 6    seat_1: 1 + 9 = 10
-    state = played(propose(1, 2, 3), propose(1, 2, 3), insist(0, 2, 0), AGREE)
-    assert result(state) == (Ending.AGREE, ((0, 2, 0), (1, 0, 3)), (6, 10))
+@pytest.mark.parametrize(("rules", "said", "ending", "deal"), WORKED.values(), ids=WORKED)
+def test_a_worked_game_ends_as_worked_by_hand(rules, said, ending, deal):
+    assert result(played(*said, rules=rules)) == (ending, *deal)
 
 
 def test_agree_requires_an_offer():
     #   seat_0: AGREE    nothing was said yet
     with pytest.raises(IllegalAct, match="AGREE needs"):
         played(AGREE)
-
-
-def test_disagree_ends_the_game_without_pay():
-    #   seat_0: PROPOSE  keep 0 0 0    a gift
-    #   seat_1: DISAGREE
-    assert result(played(propose(0, 0, 0), DISAGREE)) == (Ending.DISAGREE, None, (0, 0))
-    assert result(played(DISAGREE)) == (Ending.DISAGREE, None, (0, 0))
-
-
-def test_disagree_ends_the_game_even_with_claims_that_add_up():
-    #   seat_0: PROPOSE  keep 1 2 0
-    #   seat_1: PROPOSE  keep 0 0 3    adds up to the pool
-    #   seat_0: DISAGREE
-    assert result(played(propose(1, 2, 0), propose(0, 0, 3), DISAGREE)) == (Ending.DISAGREE, None, (0, 0))
 
 
 def test_disagree_that_only_rejects_lets_play_go_on_and_withdraws_the_offer():
@@ -113,26 +125,6 @@ def test_disagree_that_only_rejects_lets_play_go_on_and_withdraws_the_offer():
         apply(state, AGREE)
 
 
-def test_a_rejected_claim_stays_its_owners_selection():
-    #   seat_0: PROPOSE   keep 1 2 0
-    #   seat_1: DISAGREE
-    #   seat_0: DISAGREE
-    #   seat_1: PROPOSE   keep 0 0 3
-    #   seat_0: END       1 2 0 + 0 0 3 = the pool: a deal
-    rules = Rules(disagree="rejects")
-    state = played(propose(1, 2, 0), DISAGREE, DISAGREE, propose(0, 0, 3), END, rules=rules)
-    assert result(state) == (Ending.END, ((1, 2, 0), (0, 0, 3)), (10, 9))
-
-
-def test_end_is_a_deal_where_the_latest_claims_add_up_to_the_pool():
-    #   seat_0: PROPOSE  keep 1 2 3
-    #   seat_1: PROPOSE  keep 0 0 3
-    #   seat_0: INSIST   keep 1 2 0    replaces keep 1 2 3
-    #   seat_1: END      1 2 0 + 0 0 3 = 1 2 3
-    state = played(propose(1, 2, 3), propose(0, 0, 3), insist(1, 2, 0), END)
-    assert result(state) == (Ending.END, ((1, 2, 0), (0, 0, 3)), (10, 9))
-
-
 @pytest.mark.parametrize(
     "said",
     [
@@ -148,34 +140,6 @@ def test_end_pays_zero_if_claims_do_not_add_up(said):
     assert result(played(*said)) == (Ending.END, None, (0, 0))
 
 
-def test_the_turn_limit_selects_like_end():
-    #   max_turns 2
-    #   seat_0: PROPOSE  keep 1 2 0
-    #   seat_1: PROPOSE  keep 0 0 3    adds up; no turn is left
-    state = played(propose(1, 2, 0), propose(0, 0, 3), rules=Rules(2))
-    assert result(state) == (Ending.TURN_LIMIT, ((1, 2, 0), (0, 0, 3)), (10, 9))
-    #   seat_1: PROPOSE  keep 1 0 3    does not add up
-    assert result(played(propose(1, 2, 0), propose(1, 0, 3), rules=Rules(2))) == (Ending.TURN_LIMIT, None, (0, 0))
-
-
-def test_a_single_turn_leaves_the_only_offer_unanswered():
-    assert result(played(propose(1, 2, 3), rules=Rules(1))) == (Ending.TURN_LIMIT, None, (0, 0))
-
-
-def test_agreeing_with_the_last_turn_is_a_deal_not_a_time_out():
-    #   max_turns 2:  seat_0: PROPOSE keep 1 2 0;  seat_1: AGREE
-    assert result(played(propose(1, 2, 0), AGREE, rules=Rules(2)))[0] is Ending.AGREE
-
-
-def test_a_rejection_with_the_last_turn_still_selects():
-    #   max_turns 3, disagree rejects
-    #   seat_0: PROPOSE  keep 1 2 0
-    #   seat_1: PROPOSE  keep 0 0 3
-    #   seat_0: DISAGREE    the last turn: the claims add up, so it is a deal
-    state = played(propose(1, 2, 0), propose(0, 0, 3), DISAGREE, rules=Rules(3, "rejects"))
-    assert result(state) == (Ending.TURN_LIMIT, ((1, 2, 0), (0, 0, 3)), (10, 9))
-
-
 def test_the_default_limit_is_ten_acts_of_both_seats_together():
     state = played(*[propose(1, 2, 3)] * 9)
     assert state.turns_remaining == 1 and not state.over
@@ -188,11 +152,6 @@ def test_seat_0_opens_and_seats_alternate():
         assert state.mover == turn % 2 and state.turns_remaining == 10 - turn
         state = apply(state, action)
     assert state.last_act(0) is Act.PROPOSE and state.last_act(1) is Act.INSIST
-
-
-def test_claiming_everything_or_nothing_is_legal():
-    assert result(played(propose(0, 0, 0), AGREE))[2] == (0, 10)
-    assert result(played(propose(1, 2, 3), AGREE))[2] == (10, 0)
 
 
 def test_oA_of_other_acts_is_stored_as_zeros():
@@ -281,3 +240,165 @@ def test_arrays_become_plain_integers_and_states_cannot_be_changed():
     assert state.history == (propose(1, 2, 0),) and hash(state) == hash(played(propose(1, 2, 0)))
     with pytest.raises(FrozenInstanceError):
         state.history = ()
+
+
+# --- Exact counts ---------------------------------------------------------------------------------------------------
+
+
+def enumerated(state: State) -> tuple[int, int, int]:
+    """Open histories, finished games and deals from ``state`` on."""
+    if state.outcome is not None:
+        return 0, 1, int(state.outcome.deal)
+    below = [enumerated(apply(state, action)) for action in legal_actions(state)]
+    return 1 + sum(b[0] for b in below), sum(b[1] for b in below), sum(b[2] for b in below)
+
+
+# One book: 2 shares, so 4 offers (PROPOSE or INSIST of 0 or 1). Where DISAGREE ends, a history is open as long as all
+# of it is offers: 4^t of length t, each of which can be ended by DISAGREE, END and (t >= 1) AGREE, or by the last turn:
+#   open(M) = 1 + 4 + ... + 4^(M-1)              finished(M) = 4^M + 2 + 3 (4 + ... + 4^(M-1)) = 2 * 4^M - 2
+# Deals: AGREE closes every open history of length >= 1; the latest claims of 8 in 16 pairs (2 acts * 2 acts * 2 splits)
+# add up, which END (from length 2 on) and the last turn make a deal:
+#   M=2: 4 + 8     M=3: 4 + 16 + 8 + 8*4     M=4: 4 + 16 + 64 + 8 + 8*4 + 8*16
+ENDS = {1: (1, 6, 0), 2: (5, 30, 12), 3: (21, 126, 60), 4: (85, 510, 252)}
+# Where DISAGREE only rejects, it is a fifth way to go on: 5^t open histories of length t, of which 4 * 5^(t-1) end with
+# an offer and can be agreed to:
+#   open(M) = 1 + 5 + ... + 5^(M-1)              finished(M) = 5^M + sum of 5^t + sum of 4 * 5^(t-1), t = 1..M-1
+REJECTS = {1: (1, 6), 2: (6, 35), 3: (31, 180), 4: (156, 905)}
+
+
+@pytest.mark.parametrize("max_turns", [1, 2, 3, 4])
+def test_the_game_about_one_book_has_exactly_as_many_histories_as_counted_by_hand(max_turns):
+    book = Scenario((1, 0, 0), ((10, 0, 0), (10, 0, 0)))
+    assert enumerated(State(book, Rules(max_turns))) == ENDS[max_turns]
+    assert enumerated(State(book, Rules(max_turns, "rejects")))[:2] == REJECTS[max_turns]
+
+
+@pytest.mark.parametrize(("counts", "max_turns"), [((1, 1, 0), 3), ((0, 2, 1), 3), ((1, 1, 1), 2)])
+@pytest.mark.parametrize("disagree", ["ends", "rejects"])
+def test_number_of_histories_follows_the_formula(counts, max_turns, disagree):
+    offers = 2 * math.prod(n + 1 for n in counts)
+    on = offers if disagree == "ends" else offers + 1  # ways to go on
+    opened = [on**t for t in range(max_turns)]
+    agreeable = [offers * on ** (t - 1) for t in range(1, max_turns)]
+    finished = on**max_turns + sum(opened) * (2 if disagree == "ends" else 1) + sum(agreeable)
+    found = enumerated(State(Scenario(counts, ((1, 1, 1), (1, 1, 1))), Rules(max_turns, disagree)))
+    assert found[:2] == (sum(opened), finished)
+
+
+def test_there_are_two_legal_offers_per_share_of_the_pool():
+    # 1 book, 2 hats, 3 balls: 2 * 3 * 4 = 24 shares, so 48 offers, DISAGREE, END; and AGREE once there is an offer.
+    assert len(legal_actions(State(TABLE))) == 50
+    assert len(legal_actions(played(propose(0, 0, 0)))) == 51
+
+
+# --- Legality by brute force ----------------------------------------------------------------------------------------
+
+
+def random_play(rng: np.random.Generator, scenario: Scenario, rules: Rules, stop: float = 0.0) -> State:
+    """Random legal play to the end, or (with chance ``stop`` per turn) to somewhere in the middle."""
+    state = State(scenario, rules)
+    while not state.over and rng.random() >= stop:
+        actions = legal_actions(state)
+        others = actions[-3:] if actions[-3].act_type is Act.AGREE else actions[-2:]
+        pool = actions if rng.random() < 0.7 else others
+        state = apply(state, pool[rng.integers(len(pool))])
+    return state
+
+
+def is_legal(state: State, action: Action) -> bool:
+    try:
+        apply(state, action)
+    except IllegalAct:
+        return False
+    return True
+
+
+def test_the_mask_the_list_and_the_rules_agree_on_every_act_of_the_whole_space():
+    rng = np.random.default_rng(1)
+    source, cube = open_source("uniform"), list(itertools.product(range(-1, 6), repeat=3))
+    every = [Action(act, oA) for act in Act for oA in (cube if act.is_offer else [(0, 0, 0)])]
+    seen = set()
+    for number in range(60):
+        rules = Rules(int(rng.integers(1, 11)), ("ends", "rejects")[number % 2])
+        state = random_play(rng, source.draw_one(rng), rules, stop=0.3)
+        legal = {action for action in every if is_legal(state, action)}
+        assert legal == set(legal_actions(state)) == {a for a in every if rule_against(state, a) is None}
+        if state.over:
+            assert not legal
+            continue
+        may_agree = AGREE in legal
+        seen.add(may_agree)
+        mask = legal_action_mask(np.array([state.scenario.counts], dtype=np.int8), np.array([may_agree]), 4)[0]
+        act, oA = action_at(np.flatnonzero(mask), 4)
+        assert {Action(Act(int(a)), tuple(o.tolist())) for a, o in zip(act, oA, strict=True)} == legal
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("disagree", ["ends", "rejects"])
+@pytest.mark.parametrize(("source", "max_turns"), [("uniform", 10), ("uniform", 3), ("lewis", 10), ("lewis", 1)])
+def test_a_hundred_thousand_random_games_conserve_items_and_end_in_time(source, max_turns, disagree):
+    games_each = 12_500  # 8 variants: 100,000 games
+    rng = np.random.default_rng([max_turns, source == "lewis", disagree == "ends"])
+    scenarios = open_source(source).draw(rng, games_each)
+    table = GameBatch(scenarios, Rules(max_turns, disagree))
+    while table.open:
+        turns = table.turns()
+        legal = turns.last_partner_act <= Act.INSIST
+        assert (turns.act_mask[:, Act.AGREE] == legal).all() and turns.act_mask[:, [0, 1, 3, 4]].all()
+        act = (rng.random((turns.size, 5)) * turns.act_mask * [8, 4, 1, 1, 1]).argmax(axis=1).astype(np.int8)
+        oA = rng.integers(0, turns.counts + 1, dtype=np.int8)
+        fits = rng.random(turns.size) < 0.2
+        oA[fits] = turns.last_partner_offer_for_me[fits]
+        table.step(decide(act, oA))
+    games = table.games()
+    whole, deal = scenarios.pool_values, games.deal
+    assert (games.turns >= 1).all() and (games.turns <= max_turns).all()
+    assert (games.allocation >= 0).all()
+    assert (games.allocation[deal].sum(axis=1) == scenarios.counts[deal]).all()
+    assert not games.allocation[~deal].any() and not games.scores[~deal].any()
+    assert (games.scores >= 0).all() and (games.scores <= whole).all()
+    assert (games.scores == (games.allocation * scenarios.utilities.astype(int)).sum(axis=2)).all()
+    assert 0 < deal.sum() < games_each or max_turns == 1
+
+
+# --- Properties -----------------------------------------------------------------------------------------------------
+
+triples = st.tuples(*[st.integers(0, 4)] * 3)
+values = st.tuples(*[st.integers(0, 10)] * 3)
+scenarios = st.builds(Scenario, triples.filter(any), st.tuples(values, values))
+rules_of_any_kind = st.builds(Rules, st.integers(1, 10), st.sampled_from(["ends", "rejects"]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(scenarios, rules_of_any_kind, st.integers(0, 2**32))
+def test_a_deal_splits_the_pool_and_no_deal_pays_zero(scenario, rules, seed):
+    state = random_play(np.random.default_rng(seed), scenario, rules)
+    outcome = state.outcome
+    assert outcome is not None and 1 <= len(state.history) <= rules.max_turns
+    if outcome.allocation is None:
+        assert outcome.scores == (0, 0)
+        return
+    first, second = outcome.allocation
+    assert rest(scenario.counts, first) == second and min(first + second) >= 0
+    assert outcome.scores == (worth(scenario.utilities[0], first), worth(scenario.utilities[1], second))
+    assert all(0 <= score <= scenario.pool_value(seat) for seat, score in enumerate(outcome.scores))
+
+
+@settings(max_examples=200, deadline=None)
+@given(scenarios, st.integers(1, 9), st.integers(0, 2**32))
+def test_swapping_the_seats_swaps_the_payoffs(scenario, max_turns, seed):
+    # A DISAGREE that rejects nothing hands the opening to seat_1: the same words then are the other seat's.
+    #   seat_0  seat_1  seat_0 ...          seat_0    seat_1  seat_0  seat_1 ...
+    #   a       b       c           ->      DISAGREE  a       b       c           with the values exchanged
+    state = random_play(np.random.default_rng(seed), scenario, Rules(max_turns, "rejects"))
+    mirrored = played(DISAGREE, *state.history, scenario=scenario.swap_seats(), rules=Rules(max_turns + 1, "rejects"))
+    ending, allocation, scores = result(state)
+    assert result(mirrored) == (ending, allocation and allocation[::-1], scores[::-1])
+
+
+@settings(max_examples=100, deadline=None)
+@given(scenarios, rules_of_any_kind, st.integers(0, 2**32), values)
+def test_what_may_be_said_never_depends_on_anybodys_values(scenario, rules, seed, other):
+    state = random_play(np.random.default_rng(seed), scenario, rules, stop=0.2)
+    elsewhere = played(*state.history, rules=rules, scenario=Scenario(scenario.counts, (other, other[::-1])))
+    assert legal_actions(state) == legal_actions(elsewhere)

@@ -44,21 +44,14 @@ def test_a_partner_is_returned_as_it_is():
         ("heuristic(accept_ratio=1.5)", r"accept_ratio must be a number in 0\.\.1; got 1.5"),
         ("heuristic(demand=True)", "demand must be a number"),
         ("stubborn(late=2.5)", r"late must be a whole number in 0\.\.100; got 2.5"),
-        ("first_acceptable_offer(tau=11)", r"tau must be a number in 0\.\.10; got 11"),
-        ("nash_seeker(rationality=101)", r"rationality must be a number in 0\.\.100; got 101"),
         ("heuristic(0.5)", "is written name or name"),
-        ("heuristic(**{})", "is written name or name"),
         ("heuristic(", "is written name or name"),
         ("__import__('os')", "is written name or name"),
-        ("a.b(c=1)", "is written name or name"),
         ("heuristic(demand=1+1j)", "demand must be a number"),
-        ("heuristic(demand=open('x'))", "demand must be a number"),
         ("(" * 5000, "is written name or name"),
         ("", "is written name or name"),
-        ({"exponent": 4}, "needs a text 'kind'"),
         ({"kind": 3}, "needs a text 'kind'"),
         ("boulware(exponent=1, exponent=2)", "is written name"),
-        ("boulware(**{'exponent': 1})", "is written name"),
         ({"kind": "boulware", 4: 5}, "needs a text 'kind' and named parameters"),
         (7, "is a name, a mapping with 'kind', or a partner; got int: 7"),
         (None, "got NoneType"),
@@ -158,8 +151,3 @@ def test_a_factory_may_take_any_parameters_and_fail_in_its_own_way(installed):
 def test_path_without_quotes_is_refused():
     with pytest.raises(OccupantNameError, match=r"texts go in quotes, as in checkpoint\(path='FILE.json'\)"):
         parse_spec("checkpoint(path=runs/0001/last.json)")
-
-
-def test_a_class_is_no_partner():
-    with pytest.raises(OccupantNameError, match="not its class: give Boulware"):
-        seat_occupant(Boulware)

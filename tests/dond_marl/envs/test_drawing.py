@@ -9,8 +9,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.wrappers import RecordVideo, RenderCollection
-from pettingzoo.utils.wrappers.record_video import RecordVideo as RecordVideoOfBoth
+from gymnasium.wrappers import RenderCollection
 
 from dond_marl import deal_or_no_dialog_v0
 from dond_marl.errors import MissingLibrary
@@ -91,21 +90,3 @@ def test_without_pillow_the_extra_is_named_at_once(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingLibrary, match=r"PIL.*\[plot\]'"):
         deal_or_no_dialog_v0.env(render_mode="rgb_array")
-
-
-@pytest.mark.slow
-def test_the_recorders_of_gymnasium_and_pettingzoo_write_videos(tmp_path):
-    pytest.importorskip("moviepy", reason="RecordVideo needs it: pip install moviepy")
-    env = RecordVideo(gymnasium.make("DealOrNoDialog-v0", render_mode="rgb_array"), str(tmp_path / "one"))
-    _, info = env.reset(seed=0)
-    while not env.step(env.action_space.sample(info["action_mask"]))[2]:
-        pass
-    env.close()
-    both = RecordVideoOfBoth(deal_or_no_dialog_v0.env(render_mode="rgb_array"), str(tmp_path / "both"))
-    both.reset(seed=0)
-    for agent in both.agent_iter():
-        _, _, over, _, info = both.last()
-        both.step(None if over else both.action_space(agent).sample(info["action_mask"]))
-    both.close()
-    for folder in ("one", "both"):
-        assert [path.stat().st_size > 1000 for path in Path(tmp_path / folder).glob("*.mp4")] == [True]
