@@ -168,8 +168,8 @@ def test_revealed_values_do_not_lower_the_value():
     partner, some = seat_occupant("boulware"), Scenarios(*(array[::4] for array in lewis_space()))
     for seat in (0, 1):
         contexts = contexts_in(some, seat)
-        hidden = best_response_value(partner, contexts, seat)
-        told = best_response_value(partner, contexts.certain(), seat)
+        hidden = best_response_value(partner, contexts, seat, Rules(4))
+        told = best_response_value(partner, contexts.certain(), seat, Rules(4))
         assert hidden < told <= 10
 
 
@@ -215,10 +215,10 @@ def test_response_is_solved_per_partner():
 
 def test_revealed_values_are_seen_by_both():
     """Both know all: against a heuristic, which does not look, that is the response told the partner's values."""
-    partner, space = seat_occupant("heuristic"), lewis_space()
-    response = BestResponse(partner)
-    games = rollout((response, partner), space, seed=0, prior="lewis", reveal_partner_utilities=True)
-    told = best_response_value(partner, contexts_in(space, 0).certain(), 0)
+    partner, space, rules = seat_occupant("heuristic"), lewis_space(), Rules(3)
+    pair = BestResponse(partner), partner
+    games = rollout(pair, space, rules, seed=0, prior="lewis", reveal_partner_utilities=True)
+    told = best_response_value(partner, contexts_in(space, 0).certain(), 0, rules)
     assert games.scores[:, 0].mean() == pytest.approx(told, abs=1e-9)
 
 

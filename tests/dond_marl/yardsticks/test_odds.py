@@ -11,7 +11,7 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import lewis_space, open_source, pack
+from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
 from dond_marl.yardsticks.beliefs import beliefs
@@ -161,9 +161,9 @@ def test_deterministic_partner_has_the_same_value(name, turns):
     ],
 )
 def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance(name, turns):
-    partner, rules = seat_occupant(name), Rules(turns)
+    partner, rules, some = seat_occupant(name), Rules(turns), Scenarios(*(array[::6] for array in lewis_space()))
     for seat in (0, 1):
-        contexts = contexts_in(lewis_space(), seat)
+        contexts = contexts_in(some, seat)
         value = best_response_value(partner, contexts, seat, rules)
         told = best_response_value(partner, contexts.certain(), seat, rules)
         assert value - 1e-9 <= upper_bound(Odds(partner, contexts, rules, "lewis"), seat) <= told + 1e-9

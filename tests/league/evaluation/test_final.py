@@ -147,7 +147,7 @@ def test_stored_references_need_their_rules():
         share = found.members[0].proximity.cells.value[0 if met is first else 1, seat]
         assert share == pytest.approx(played / most)
         assert met.known is None or met.known[seat].points <= most + 0.05  # chance in the games
-    played = final_evaluation({"main": "linear"}, {"a": boulware}, source, Rules(9), sample=50)
+    played = final_evaluation({"main": "linear"}, {"a": boulware}, source, Rules(4), sample=50)
     assert [mark.kind for mark in played.members[0].matchups[0].marks] == [EXACT, EXACT]  # computed for these rules
 
 
@@ -197,9 +197,9 @@ def test_no_response_is_computed_where_references_are_stored():
 
 def test_other_rules_compute_quick_responses():
     quick, gambles, slow = "boulware(floor=0.6)", "mixed_thresholds(ask=0.3, high=0.6, low=0.5)", "hybrid(middle=0.9)"
-    found, asked, responses = computed_against((quick, gambles, slow), Rules(8))
+    found, asked, responses = computed_against((quick, gambles, slow), Rules(5))
     assert len(responses) == 2 and not any("hybrid" in line for line in responses)
-    assert asked > 2 * 8 * 3  # a response is found by asking
+    assert asked > 2 * 5 * 3  # a response is found by asking
     kinds = [[mark.kind for mark in met.marks] for met in found.members[0].matchups]
     assert kinds == [[EXACT, EXACT], [NONE, NONE], [NONE, NONE]]
     assert len(found.notes) == 1 and "hybrid(middle=0.9)" in found.notes[0] and "ship references" in found.notes[0]
