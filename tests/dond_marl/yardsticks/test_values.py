@@ -81,7 +81,7 @@ def test_information_has_positive_value():
             told, hidden = (f(partner, LEWIS, Rules(3), seat) for f in (informed_value, response_value))
             assert told.exact and told.low - hidden.low >= least - 1e-9
     gambling = seat_occupant("random")
-    assert informed_value(gambling, LEWIS, Rules(2), 1).low >= response_value(gambling, LEWIS, Rules(2), 1).low
+    assert informed_value(gambling, LEWIS, Rules(3), 1).low >= response_value(gambling, LEWIS, Rules(3), 1).low
     with pytest.raises(NotComputable):
         informed_value(seat_occupant("nash_seeker"), LEWIS, Rules(), 0)
 
