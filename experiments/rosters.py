@@ -38,9 +38,10 @@ from dond_marl.occupants import check_spec, parse_spec, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
-from dond_marl.seats import Bools, Decisions, Partner, Traits, Turns
+from dond_marl.seats import Bools, Decisions, Partner, Traits
 from league.cli.shell import SEED as ANY_SEED
 from league.cli.shell import Command, Group, WritableFile, print_line
+from league.evaluation.matches import Witness
 from partners.mixture import Mixture
 from partners.provenance import programs
 from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, load_rosters, members_hash, plain_name
@@ -118,11 +119,12 @@ class CandidatePlay:
 
     def __init__(self, candidate: Partner, scenarios: Scenarios | None = None, rules: Rules = Rules()) -> None:
         played, probe = scenario_sample() if scenarios is None else scenarios, Mixture(PROBES)
-        self._positions: list[tuple[Turns, Decisions]] = []
-        recorder = _Recorder(candidate, self._positions)
-        pairs: list[tuple[Partner, Partner]] = [(recorder, probe), (probe, recorder)]
+        witness = Witness(candidate)
+        witness.traits = Traits()  # its turns have noise, even if the candidate reads none, for later queries
+        pairs: list[tuple[Partner, Partner]] = [(witness, probe), (probe, witness)]
         for seat, pair in enumerate(pairs):
             rollout(pair, played, rules, seed=PLAY_SEED, index=(seat,), prior="lewis")
+        self._positions = list(zip(witness.turns, witness.decisions, strict=True))
 
     @property
     def decisions(self) -> int:
@@ -147,19 +149,6 @@ def scenario_sample(number: int = SCENARIOS) -> Scenarios:
     table = open_source("lewis", split="all").table
     assert table is not None
     return table.rows(np.arange(0, table.size, max(1, round(table.size / number))))
-
-
-class _Recorder:
-    """A partner that records its positions and decisions; with noise even if it reads none, for later queries."""
-
-    def __init__(self, partner: Partner, positions: list[tuple[Turns, Decisions]]) -> None:
-        self._partner, self._positions = partner, positions
-        self.traits = Traits()
-
-    def act(self, turns: Turns) -> Decisions:
-        decisions = self._partner.act(turns)
-        self._positions.append((turns, decisions))
-        return decisions
 
 
 Role = Literal["shared", "train", "dev", "test"]
@@ -233,17 +222,18 @@ def draw(
     seed: int = SEED,
     sizes: Mapping[str, int] | None = None,
     report: Callable[[Assessment], None] = lambda _: None,
+    scenarios: Scenarios | None = None,
 ) -> RosterDraw:
     """Draw rosters of ``sizes`` (by default :data:`SIZES`), smaller if there are too few different candidates.
 
-    ``report`` is called with each assessment.
+    ``report`` is called with each assessment; ``scenarios``: as in :class:`CandidatePlay`.
     """
     sizes = SIZES if sizes is None else sizes
     roles = roles_of(families, seed)
     order = [sorted(families)[place] for place in generator(seed, "order of families").permutation(len(families))]
     lots = {family: candidates(families, family, seed) for family in families}
     members: dict[str, list[str]] = {name: [] for name in ROSTERS}
-    comparisons, refused = Comparisons(), []
+    comparisons, refused = Comparisons(scenarios), []
 
     def fill(roster: str, most: int, of_roles: Sequence[str], *, defaults: bool = False) -> None:
         """Add members until the roster has ``most``; families with one of these roles take turns."""
@@ -286,9 +276,10 @@ def _unused_candidates(lot: Sequence[str], members: Mapping[str, Sequence[str]])
 
 
 class Comparisons:
-    """Agreements between partners, each played once and cached."""
+    """Agreements between partners, each played once and cached; ``scenarios`` as in :class:`CandidatePlay`."""
 
-    def __init__(self) -> None:
+    def __init__(self, scenarios: Scenarios | None = None) -> None:
+        self._scenarios = scenarios
         self._plays: dict[str, CandidatePlay] = {}
         self._shares: dict[tuple[str, str], float] = {}
 
@@ -327,7 +318,7 @@ class Comparisons:
     def share(self, member: str, other: str) -> float:
         """The agreement of ``member`` with ``other``, 0..1."""
         if member not in self._plays:
-            self._plays[member] = CandidatePlay(seat_occupant(member))
+            self._plays[member] = CandidatePlay(seat_occupant(member), self._scenarios)
         if (member, other) not in self._shares:
             self._shares[member, other] = self._plays[member].share(seat_occupant(other))
         return self._shares[member, other]

@@ -161,18 +161,21 @@ def test_dry_run(tmp_path, capsys):
     assert not (tmp_path / "runs").exists()
 
 
+def short_league(folder: Path) -> Job:
+    """A league of the few decisions in its config."""
+    return small_jobs(folder, comparison={"acts": None, "seeds": 1, "reference": "pool"})[1]
+
+
 def test_killed_run_resumes_to_the_same_result(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
-    jobs = []
     for folder in (first, second):
         folder.mkdir()
-        jobs.append(small_jobs(folder)[1])
-    whole, killed = jobs
+    whole, killed = short_league(first), short_league(second)
     code = (
         "import pathlib, sys, torch; torch.set_num_threads(1)\n"
-        "from tests.experiments.test_baselines import small_jobs\n"
+        "from tests.experiments.test_baselines import short_league\n"
         "from experiments.baselines.runs import run_job\n"
-        "run_job(small_jobs(pathlib.Path(sys.argv[1]))[1])"
+        "run_job(short_league(pathlib.Path(sys.argv[1])))"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(second)], env=HERE, cwd=ROOT)
     while process.poll() is None and not (killed.folder / PRACTICED).is_file():

@@ -196,9 +196,9 @@ def test_a_twin_within_a_roster_is_refused_on_either_of_the_two(compared):
 
 def test_the_same_seed_draws_the_same_rosters_and_another_seed_others():
     heard = []
-    sizes = {"train": 4, "dev": 2, "test": 2}
-    one, again = draw(SMALL, 3, sizes, heard.append), draw(dict(reversed(SMALL.items())), 3, sizes)
-    assert one == again and one.rosters != draw(SMALL, 4, sizes).rosters
+    few = {"sizes": {"train": 4, "dev": 2, "test": 2}, "scenarios": FEW}
+    one, again = draw(SMALL, 3, report=heard.append, **few), draw(dict(reversed(SMALL.items())), 3, **few)
+    assert one == again and one.rosters != draw(SMALL, 4, **few).rosters
     assert not any(row.reason for row in one.admitted) and all(row.reason for row in one.refused)
     assert sum(map(len, one.rosters.members.values())) == len(one.admitted) >= 5
     assert len(heard) == len(one.refused) + len(one.admitted) - 1  # the default partner is in train unasked
@@ -206,7 +206,7 @@ def test_the_same_seed_draws_the_same_rosters_and_another_seed_others():
 
 
 def test_a_roster_stays_short_where_the_families_hold_no_more():
-    drawn = draw({"heuristic": {}, "tough": {}}, 1, {"train": 5, "dev": 5, "test": 5})
+    drawn = draw({"heuristic": {}, "tough": {}}, 1, {"train": 5, "dev": 5, "test": 5}, scenarios=FEW)
     assert sorted(sum(drawn.rosters.members.values(), ())) == ["heuristic", "tough"]
 
 
