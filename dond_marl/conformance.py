@@ -49,7 +49,6 @@ def check_partner(
     *,
     max_count: int = MAX_COUNT,
     games: int = 24,
-    seed: int = 0,
     sources: tuple[str, ...] = SOURCES,
     variants: Sequence[tuple[Rules, bool]] = VARIANTS,
 ) -> None:
@@ -61,8 +60,8 @@ def check_partner(
     _check_kind(partner)
     exempt = partner.traits.remote or partner.traits.human
     copy = partner if exempt else _copy_by_pickling(partner)
-    rng = generator(seed, "conformance")
-    for position in positions(partner, max_count=max_count, games=games, seed=seed, sources=sources, variants=variants):
+    rng = generator(0, "conformance")
+    for position in positions(partner, max_count=max_count, games=games, sources=sources, variants=variants):
         decisions = _ask(partner, position.where, position.turns)
         if not exempt:
             _check_pure(partner, position, decisions, rng)
@@ -74,7 +73,6 @@ def check_in_another_process(
     partners: Mapping[str, Partner],
     *,
     games: int = 8,
-    seed: int = 0,
     sources: tuple[str, ...] = SOURCES,
     variants: Sequence[tuple[Rules, bool]] = VARIANTS,
 ) -> None:
@@ -88,7 +86,7 @@ def check_in_another_process(
         (_copy_by_pickling(partner), [position.turns for position in reached])
         for partner in partners.values()
         if not (partner.traits.remote or partner.traits.human)
-        for reached in [positions(partner, games=games, seed=seed, sources=sources, variants=variants)]
+        for reached in [positions(partner, games=games, sources=sources, variants=variants)]
     ]
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
         for (partner, turns), there in zip(queries, pool.map(_answers, queries), strict=True):

@@ -26,7 +26,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any, cast
@@ -62,7 +62,8 @@ def catalogue() -> dict[str, Factory]:
         try:
             loaded = entry.load()
         except Exception as error:  # noqa: BLE001  # one broken third-party package must not break the others
-            loaded = _unusable(entry, error)
+            reason = f"{entry.value} does not load: {error_line(error)}"
+            loaded = _raising(OccupantNameError(f"{quote(entry.name)} cannot be used: {reason}"))
         new = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
         doubled = sorted(factories.keys() & new.keys())
         if doubled:
@@ -129,7 +130,7 @@ def check_factory(
     """
     for guard in GUARDS:
         if (refused := guard(kind, parameters)) is not None:
-            return _refused_factory(refused)
+            return _raising(refused)
     if names_file(kind):
         factories = {kind: _load_factory(noun, kind, parameters.get(DIGEST))}
         parameters = {name: value for name, value in parameters.items() if name != DIGEST}
@@ -237,20 +238,11 @@ def _run_file(path: str, code: bytes) -> dict[str, Any]:
     return vars(module)
 
 
-def _refused_factory(refused: UntrustedError) -> Factory:
-    """A factory that raises ``refused``."""
+def _raising(error: Exception) -> Factory:
+    """A factory that raises ``error``: the name can be listed, not used."""
 
     def factory(**_: object) -> Partner:
-        raise refused
-
-    return factory
-
-
-def _unusable(entry: EntryPoint, error: Exception) -> Factory:
-    """A factory for an entry that cannot be loaded: it raises the load error when it is called."""
-
-    def factory(**_: object) -> Partner:
-        raise OccupantNameError(f"{quote(entry.name)} cannot be used: {entry.value} does not load: {error_line(error)}")
+        raise error
 
     return factory
 

@@ -114,7 +114,10 @@ def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) 
     counts = scenario.counts
     theirs = scenario.utilities[1 - seat] if reveal_partner_utilities else _NOTHING
     offered = _NOTHING if claim is None else (counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2])
-    talk = {LAST_MESSAGE: _last_message(state, 1 - seat)} if state.rules.message_length else {}
+    talk = {}
+    if state.rules.message_length:
+        messages = state.messages[: len(state.public_history)][1 - seat :: 2]
+        talk = {LAST_MESSAGE: messages[-1] if messages else ""}
     return {
         "counts": read_only_triple(counts).copy(),
         "my_utilities": read_only_triple(scenario.utilities[seat]).copy(),
@@ -124,12 +127,6 @@ def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) 
         "turns_remaining": _INTEGERS[state.rules.max_turns - len(state.history)],
         **talk,
     }
-
-
-def _last_message(state: State, seat: int) -> str:
-    """The latest message of ``seat``, ``""`` before its first."""
-    copy_info = state.messages[: len(state.public_history)][seat::2]
-    return copy_info[-1] if copy_info else ""
 
 
 def inform(state: State, seat: int, max_count: int) -> Info:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Rules
 from dond_marl.seats import Bools, Doubles, Int8s, Partner
-from dond_marl.yardsticks.automata import Automaton, Hashes, Level, Persona, Remembers, mix_hashes, personas_of
+from dond_marl.yardsticks.automata import Automaton, Hashes, Level, Remembers, mix_hashes, personas_of
 from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.contexts import Contexts, Index, Views
 
@@ -407,7 +407,12 @@ class Adaptive:
     def __init__(
         self, partner: Partner, contexts: Contexts, seat: int, rules: Rules, prior: str, *, effort: int = EFFORT
     ) -> None:
-        personas = check_enumerable(partner, rules)
+        personas = personas_of(partner)
+        if personas is None or not is_enumerable(partner, rules):
+            raise NotComputable(
+                f"a Bayes-adaptive response needs a partner that is deterministic, or drawn for each game from such, "
+                f'and declares what it remembers (summary), and disagree="ends"; got {partner!r} under {rules}'
+            )
         self.personas, self.contexts, self.seat, self.rules, self.prior = personas, contexts, seat, rules, prior
         self.effort = effort
         pools, self.pool_of = np.unique(contexts.own.counts, axis=0, return_inverse=True)
@@ -461,17 +466,6 @@ def is_enumerable(partner: Partner, rules: Rules) -> bool:
         return False
     declared = (own or isinstance(each.partner, Remembers) for own, each in zip(memoryless, personas, strict=True))
     return rules.max_turns <= SHORT or all(declared)
-
-
-def check_enumerable(partner: Partner, rules: Rules) -> list[Persona]:
-    """The personas of ``partner``; raises :class:`NotComputable` where its policies cannot be enumerated."""
-    personas = personas_of(partner)
-    if personas is None or not is_enumerable(partner, rules):
-        raise NotComputable(
-            f"a Bayes-adaptive response needs a partner that is deterministic, or is drawn for each game from such "
-            f'partners, and declares what it remembers (summary), and disagree="ends"; got {partner!r} under {rules}'
-        )
-    return personas
 
 
 _NONE = Belief(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))

@@ -20,7 +20,7 @@ from dond_marl.game import MAX_VALUE, Act
 from dond_marl.scenarios.sources import numbers_of
 from dond_marl.seats import Doubles, Int8s, Partner, Turns, turns_after
 from dond_marl.splits import action_index
-from dond_marl.yardsticks.automata import HasPersonas, Persona
+from dond_marl.yardsticks.automata import Persona, drawn_personas
 from dond_marl.yardsticks.beliefs import partner_beliefs
 from dond_marl.yardsticks.contexts import Index
 from dond_marl.yardsticks.replies import Probable
@@ -70,19 +70,10 @@ class Recognition:
 
 
 def recognizable_personas(partner: Partner) -> list[Persona] | None:
-    """The personas of ``partner``, each deterministic or with known probabilities; ``None`` where one is neither.
-
-    A partner that is drawn for each game is resolved into its personas even where it knows mixed probabilities.
-    """
-    if isinstance(partner, HasPersonas):
-        found: list[Persona] = []
-        for chance, persona in partner.personas():
-            inner = recognizable_personas(persona)
-            if inner is None:
-                return None
-            found += [Persona(chance * each.chance, each.partner) for each in inner if chance * each.chance > 0]
-        return found
-    return [Persona(1.0, partner)] if partner.traits.deterministic or isinstance(partner, Probable) else None
+    """The personas of ``partner``, each deterministic or with known probabilities; ``None`` where one is neither."""
+    found = drawn_personas(partner)
+    known = (each.partner.traits.deterministic or isinstance(each.partner, Probable) for each in found)
+    return found if all(known) else None
 
 
 def recognize(members: Sequence[Partner], turns: Turns, weights: Sequence[float] | None = None) -> Recognition:

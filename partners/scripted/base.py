@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dond_marl.seats import Traits
+from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.seats import Partner, Traits
 from partners.parameters import check_fields
 
 
@@ -32,3 +33,18 @@ class RandomPartner(ScriptedPartner):
 
     traits: ClassVar[Traits] = Traits(memoryless=True)
     insist_is_propose: ClassVar[bool] = False
+
+
+class Wrapper:
+    """A partner that plays as another occupant, ``of``, with something changed; it has the traits of that one."""
+
+    def __init__(self, of: Spec | Partner = "heuristic", **parameters: float) -> None:
+        self.of = seat_occupant(of)
+        self._parameters = {"of": of if isinstance(of, str) else repr(of), **parameters}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._parameters.items())})"
+
+    @property
+    def traits(self) -> Traits:
+        return self.of.traits

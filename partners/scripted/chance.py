@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import Spec
 from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Partner, Traits, Turns, constant
 from dond_marl.splits import action_count, action_index, grid, grid_size, one_hot_probabilities
 from partners.parameters import Range, Rationality, Share, check_number, check_order
-from partners.scripted.base import MemorylessPartner, RandomPartner
+from partners.scripted.base import MemorylessPartner, RandomPartner, Wrapper
 from partners.scripted.bayesian import prior_values
 from partners.scripted.menu import (
     WHOLE,
@@ -303,7 +303,7 @@ _TREMBLE_DRAW = -2  # the second but last uniform of a turn decides whether it t
 _BELOW_ONE = np.nextafter(1.0, 0.0)
 
 
-class Trembling:
+class Trembling(Wrapper):
     """Plays as another partner, but now and then any legal act by mistake.
 
     Source: the trembling hand (Selten 1975, *Reexamination of the perfectness concept for equilibrium points in
@@ -318,15 +318,12 @@ class Trembling:
 
     def __init__(self, of: Spec | Partner = "heuristic", rate: float = 0.1) -> None:
         check_number("rate", rate, 0, 1)
-        self.of, self.rate = seat_occupant(of), rate
-        self._name = of if isinstance(of, str) else repr(of)
+        super().__init__(of, rate=rate)
+        self.rate = rate
         if self.of.traits.deterministic or hasattr(self.of, "probs"):
             self.probs = self._probs
         if hasattr(self.of, "summary"):
             self.summary = self.of.summary
-
-    def __repr__(self) -> str:
-        return f"Trembling(of={self._name!r}, rate={self.rate!r})"
 
     @property
     def traits(self) -> Traits:

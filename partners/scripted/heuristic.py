@@ -74,8 +74,6 @@ class FirstAcceptableOffer(MemorylessPartner):
     Source: the First-Acceptable-Offer threshold baseline of public evaluations of language models on this game.
 
     - ``tau``: 0..10, points of ten that an offer must reach.
-
-    - ``demand``: 0..1, share of its whole value that it asks for.
     """
 
     tau: PointsOfTen = 5.0

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import ITEMS, MAX_VALUE, Triple
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import Spec
 from dond_marl.scenarios.sources import value_vectors
-from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Texts, Traits, Turns
+from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Texts, Turns
 from dond_marl.yardsticks.beliefs import beliefs
 from partners.parameters import Share, check_number
-from partners.scripted.base import ScriptedPartner
+from partners.scripted.base import ScriptedPartner, Wrapper
 from partners.scripted.offers import answer, offer_worth, own_turn
 
 _ABOUT = re.compile(r"\b(?:values?|worth)\b", re.IGNORECASE)
@@ -67,24 +67,13 @@ def claimed_values(turns: Turns) -> tuple[Int8s, Bools]:
     return values, known
 
 
-class Announcer:
+class Announcer(Wrapper):
     """Plays as another partner and states its true values with every act, in games with messages.
 
     Source: this project; truthful revelation, as in direct mechanisms (Myerson 1979).
 
     - ``of``: an occupant, which chooses the acts.
     """
-
-    def __init__(self, of: Spec | Partner = "heuristic") -> None:
-        self.of = seat_occupant(of)
-        self._name = of if isinstance(of, str) else repr(of)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(of={self._name!r})"
-
-    @property
-    def traits(self) -> Traits:
-        return self.of.traits
 
     def act(self, turns: Turns) -> Decisions:
         return self.of.act(turns)._replace(messages=sentences(turns, turns.my_utilities))
@@ -209,7 +198,7 @@ def believed_payoffs(counts: Int8s, mine: Int8s, prior: str, claims: Int8s, leav
     return np.rint(payoffs * _EXACT) / _EXACT
 
 
-class Liar:
+class Liar(Wrapper):
     """Plays as another partner and claims, with every act, the values that would pay it best if believed.
 
     Source: this project; strategic misrepresentation (Crawford, Sobel 1982, *Strategic information transmission*). It
@@ -224,15 +213,8 @@ class Liar:
 
     def __init__(self, of: Spec | Partner = "heuristic", leave: float = LEAVE) -> None:
         check_number("leave", leave, 0, 1)
-        self.of, self.leave = seat_occupant(of), leave
-        self._name = of if isinstance(of, str) else repr(of)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(of={self._name!r}, leave={self.leave!r})"
-
-    @property
-    def traits(self) -> Traits:
-        return self.of.traits
+        super().__init__(of, leave=leave)
+        self.leave = leave
 
     def act(self, turns: Turns) -> Decisions:
         decisions = self.of.act(turns)
