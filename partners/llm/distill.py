@@ -96,7 +96,14 @@ def distill(recipe: Recipe, template: Template, folder: Path, report: Callable[[
         report(f"{len(taught):,} lessons from games of {spec_name(recipe.teacher)}")
         tokenizer = prompt_tokenizer(template)
         student = new_student(tokenizer, recipe.student, recipe.seed)
-        train_student(student, tokenizer, taught, recipe.student, recipe.seed, _progress(recipe.student.steps, report))
+        losses: deque[float] = deque(maxlen=_LATEST)
+
+        def step_done(done: int, loss: float) -> None:
+            losses.append(loss)
+            if done % max(recipe.student.steps // 4, 1) == 0 and done < recipe.student.steps:
+                report(f"{done / recipe.student.steps:.0%} trained, loss {sum(losses) / len(losses):.3f}")
+
+        train_student(student, tokenizer, taught, recipe.student, recipe.seed, step_done)
     finally:
         torch.set_num_threads(threads)
     folder.mkdir(parents=True, exist_ok=True)
@@ -171,18 +178,6 @@ class _Recorder:
         act_type, oA = own.act_type.copy(), own.oA.copy()
         act_type[strays], oA[strays] = other.act_type, other.oA
         return own._replace(act_type=act_type, oA=oA)
-
-
-def _progress(steps: int, report: Callable[[str], None]) -> Callable[[int, float], None]:
-    """A callback of :func:`train_student` that reports the loss of the latest steps after each quarter."""
-    losses: deque[float] = deque(maxlen=_LATEST)
-
-    def step_done(done: int, loss: float) -> None:
-        losses.append(loss)
-        if done % max(steps // 4, 1) == 0 and done < steps:
-            report(f"{done / steps:.0%} trained, loss {sum(losses) / len(losses):.3f}")
-
-    return step_done
 
 
 def prompt_tokenizer(template: Template) -> PreTrainedTokenizerFast:

@@ -113,14 +113,6 @@ _Placed = tuple[int, _Path]  # a path with its row of the key-value state
 Pick = Callable[[list[_Path], Doubles], list[Sequence[int]]]  # which branches below each path are walked, [R]
 
 
-class _ReadPrompts(NamedTuple):
-    """Prompts that were read up to their first choice."""
-
-    state: KeyValueState
-    rows: list[int]  # those with a choice; the others need no model
-    logits: Tensor  # [rows, V] of the next token
-
-
 def choose(
     model: PreTrainedModel,
     batch: Batch,
@@ -147,10 +139,8 @@ def choose(
     line, log_prob = np.zeros(len(trees), dtype=np.int64), np.zeros(len(trees))
     for row, tree in enumerate(trees):
         line[row] = tree.line  # -1 where there is a choice
-    read = _read_prompts(model, batch, trees, tally)
-    if read is not None:
-        for row, number, reached in _walk(read, trees, temperature or 1.0, pick, len(trees), tally):
-            line[row], log_prob[row] = number, reached
+    for row, number, reached in _walk(model, batch, trees, temperature or 1.0, pick, len(trees), tally):
+        line[row], log_prob[row] = number, reached
     return ChosenLines(line, np.exp(np.minimum(log_prob, 0.0)))
 
 
@@ -169,14 +159,12 @@ def score(
     """
     trees = [legal.tree for legal in lines]
     scores = [np.ones(1) if legal.tree.line >= 0 else np.zeros(len(legal.actions)) for legal in lines]
-    read = _read_prompts(model, batch, trees, tally)
-    if read is None:
-        return scores
 
     def every(paths: list[_Path], _log_probs: Doubles) -> list[Sequence[int]]:
         return [range(len(path.branch.below)) for path in paths]
 
-    for row, number, reached in _walk(read, trees, temperature, every, max(1, max_tokens // batch.longest), tally):
+    most = max(1, max_tokens // batch.longest)
+    for row, number, reached in _walk(model, batch, trees, temperature, every, most, tally):
         scores[row][number] = np.exp(reached)
     return [probs / probs.sum() for probs in scores]
 
@@ -207,27 +195,19 @@ def generate_text(local: LocalModel, batch: Batch, most: int = MAX_FREE_TOKENS) 
     ]
 
 
-def _read_prompts(
-    model: PreTrainedModel, batch: Batch, trees: Sequence[Branch], tally: Counter[str]
-) -> _ReadPrompts | None:
-    """The prompts read up to the first choice; ``None`` where there is none in any row."""
-    rows = [row for row, tree in enumerate(trees) if tree.line < 0]
-    if not rows:
-        return None
-    state, logits = batch.read(model, [(*batch.rests[row], *trees[row].run) for row in rows])
-    tally["read_tokens"] += state.tokens
-    return _ReadPrompts(state, rows, logits)
-
-
 def _walk(
-    read: _ReadPrompts,
+    model: PreTrainedModel,
+    batch: Batch,
     trees: Sequence[Branch],
     temperature: float,
     pick: Pick,
     most: int,
     tally: Counter[str],
 ) -> Iterator[tuple[int, int, float]]:
-    """Row, line and log-probability of every line that ``pick`` selects; at most ``most`` paths are read at once."""
+    """Row, line and log-probability of every line that ``pick`` selects; at most ``most`` paths are read at once.
+
+    Rows with a single line need no model, and yield nothing.
+    """
     # All paths are walked at once, one row of the key-value state each:
     #
     #     tree of a row       {"act_type": 0, "oA": [ 1 , 0 ...     paths that stand at a branch choose its children;
@@ -258,9 +238,14 @@ def _walk(
                         ahead.append((place, _Path(path.row, branch, branch.run, log_prob)))
         return lines, ahead
 
-    lines, ahead = step(read.logits, [(place, _Path(row, trees[row], (), 0.0)) for place, row in enumerate(read.rows)])
+    rows = [row for row, tree in enumerate(trees) if tree.line < 0]
+    if not rows:
+        return
+    prompts, logits = batch.read(model, [(*batch.rests[row], *trees[row].run) for row in rows])
+    tally["read_tokens"] += prompts.tokens
+    lines, ahead = step(logits, [(place, _Path(row, trees[row], (), 0.0)) for place, row in enumerate(rows)])
     yield from lines
-    parts = [(read.state, ahead)]
+    parts = [(prompts, ahead)]
     while parts:
         parent, ahead = parts.pop()
         if len(ahead) > most:

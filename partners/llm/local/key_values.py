@@ -61,13 +61,15 @@ class KeyValueState:
             own = torch.cat([self._mask, own], dim=1)
         self._mask = own
         mask = self._full_mask()
+        if self._past is None and self._shares:  # otherwise the model makes one of its own type
+            self._past = Cache(layer_class_to_replicate=_SharedLayer)
         # An index, not a slice: its rows are contiguous, and matrix products of a slice are slow.
         last = torch.tensor([width - 1], device=device)
         options = {"position_ids": (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -width:], "logits_to_keep": last}
         output = self._model(
             input_ids=torch.from_numpy(tokens).to(device),
             attention_mask=mask,
-            past_key_values=self._start() if self._past is None else self._past,
+            past_key_values=self._past,
             use_cache=True,
             **{name: value for name, value in options.items() if name in self._parameters},
         )
@@ -75,10 +77,6 @@ class KeyValueState:
         self.tokens += int(read.sum())
         logits: Tensor = output.logits[:, -1].float()
         return logits
-
-    def _start(self) -> Cache | None:
-        """The empty cache, ``None`` for the model's own type."""
-        return Cache(layer_class_to_replicate=_SharedLayer) if self._shares else None
 
     def _select(self, rows: Tensor) -> None:
         """Continue these rows: at the first call those of the parent, later its own."""
