@@ -133,19 +133,13 @@ class PolicyServer(ThreadingHTTPServer):
         if seed is None or seed < 0:
             raise RequestRefused(f"seed must be a whole number from 0 up; got {quote(request['seed'])}")
         line = self.line(self.occupants[name], _last_user_text(request.get("messages")), seed)
+        message = {"role": "assistant", "content": line}
         return {
             "id": f"chatcmpl-{zlib.crc32(line.encode()):08x}",
             "object": "chat.completion",
             "created": 0,
             "model": name,
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": line},
-                    "logprobs": None,
-                    "finish_reason": "stop",
-                }
-            ],
+            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
         }
 

@@ -169,20 +169,20 @@ def score(
     return [probs / probs.sum() for probs in scores]
 
 
-def generate_text(local: LocalModel, batch: Batch, most: int = MAX_FREE_TOKENS) -> list[ModelReply]:
-    """The model's likeliest text after each prompt of ``batch``; not ``finished`` if cut off after ``most`` tokens."""
+def generate_text(local: LocalModel, batch: Batch) -> list[ModelReply]:
+    """The model's likeliest text after each prompt; not ``finished`` if cut off after :data:`MAX_FREE_TOKENS`."""
     stop = getattr(local.model.generation_config, "eos_token_id", None)
     stops = ({stop} if isinstance(stop, int) else set(stop or ())) | {local.tokenizer.eos_token_id} - {None}
     texts = [list[int]() for _ in batch.rows]
     state, logits = batch.read(local.model, batch.rests)
     active = list(range(len(batch.rows)))  # the texts that go on, one row of the state each
-    for length in range(1, most + 1):
+    for length in range(1, MAX_FREE_TOKENS + 1):
         tokens = logits.argmax(dim=1).tolist()
         going = [place for place, token in enumerate(tokens) if token not in stops]
         for place in going:
             texts[active[place]].append(tokens[place])
         active = [active[place] for place in going]
-        if not active or length == most:
+        if not active or length == MAX_FREE_TOKENS:
             break
         logits = state.go_on([[tokens[place]] for place in going], going)
     return [

@@ -135,11 +135,6 @@ def test_dtype(kept, asked, given, tmp_path):
     assert ("dtype" in client.identity) == (asked != "auto")
 
 
-def test_unknown_dtype_is_refused():
-    with pytest.raises(ValueError, match="got 'int8'"):
-        llm("hf", "folder", dtype="int8")
-
-
 # ---------------------------------------------------------------- models packed in a wheel
 
 INSIDE = "holds_tiny/tiny.gguf"
