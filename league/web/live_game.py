@@ -131,7 +131,9 @@ class LiveGame:
 
     def _run(self) -> None:
         try:
-            self._play_to_the_end()
+            with forward_log(lambda line: self._on_event(PartnerWorking(line))):
+                record = play_game(self.sitting, self, self.seat, self.number, self.scenarios)
+            self._on_event(self._write_down(add_typed_words(record, self.seat, self._words)))
         except LeftTheTable:
             return
         except OccupantError as error:
@@ -139,16 +141,11 @@ class LiveGame:
         except Exception as error:  # noqa: BLE001  # any error must reach the waiting page
             self._on_event(GameBroken(error_line(error)))
 
-    def _play_to_the_end(self) -> None:
-        with forward_log(lambda line: self._on_event(PartnerWorking(line))):
-            record = play_game(self.sitting, self, self.seat, self.number, self.scenarios)
-        record = add_typed_words(record, self.seat, self._words)
-        write_error, number = None, 0
+    def _write_down(self, record: GameRecord) -> GameEnded:
         try:
-            number = write_down(record, self.sitting.book)
+            return GameEnded(record, None, write_down(record, self.sitting.book))
         except OSError as error:
-            write_error = f"{self.sitting.book}: {error.strerror}; the game is not recorded"
-        self._on_event(GameEnded(record, write_error, number))
+            return GameEnded(record, f"{self.sitting.book}: {error.strerror}; the game is not recorded")
 
 
 @contextmanager

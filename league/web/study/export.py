@@ -11,13 +11,16 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
+
+from jinja2 import Environment, StrictUndefined
 
 from dond_marl.game import ITEMS
 from dond_marl.records.files import write_atomically
 from dond_marl.records.record import record_of, to_line
 from league.standings.as_csv import write_csv
-from league.web.study.progress import Participant, Progress, StudyTable
+from league.web.frame import TEMPLATES
+from league.web.study.progress import Participant, Phase, Progress, StudyTable
 from league.web.study.settings import PERSON, StudyConfig
 
 GAMES = "games.csv"
@@ -169,38 +172,11 @@ def export_study(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
 
 def codebook(progress: Progress) -> str:
     """Description of the files and of what was left out; without the study's seed, which tells the order of arrival."""
-    config, phases = progress.config, Counter(each.phase for each in progress.participants)
-    left_out = {
-        "stopped taking part": phases["withdrawn"],
-        "failed the check": phases["excluded"],
-        "did not come as far as the games": phases["instructions"] + phases["check"],
-    }
-    lines = [
-        f"# Codebook: {config.study.title}",
-        "",
-        "Participants have new numbers. There are no names, addresses, dates or free "
-        "texts in the files: times are seconds since something that the participant saw. Points are as they were "
-        "played for; everything on the table is worth `whole` to the participant.",
-        "",
-        f"Design {config.study.design}, {config.study.games} games in each condition; {config.env.scenarios}, "
-        f"split {config.env.split}; at most {config.env.max_turns} acts.",
-        "",
-        f"Left out: {'; '.join(f'{number} who {reason}' for reason, number in left_out.items())}. A game whose other "
-        "person stopped taking part is left out with them.",
-        "",
-        "`games.jsonl` holds the finished games as records of `dond_marl.records.record`, a line each, in the order of "
-        "`games.csv`.",
-    ]
-    for name, columns in COLUMNS.items():
-        lines += ["", f"## {name}", "", "| column | what it is |", "|---|---|"]
-        lines += [f"| `{column}` | {meaning} |" for column, meaning in columns.items()]
-    lines += ["", "## Questions", "", "| question | text | answers |", "|---|---|---|"]
-    for each in config.questionnaire:
-        range_ = {"scale": f"1 ({each.low}) to {each.points} ({each.high})", "choice": ", ".join(each.options)}
-        lines.append(
-            f"| `{each.name}` | {_cell(each.question)} | {_cell(range_.get(each.kind, 'free text, left out'))} |"
-        )
-    return "\n".join(lines) + "\n"
+    phases = dict.fromkeys(get_args(Phase), 0) | Counter(each.phase for each in progress.participants)
+    engine = Environment(trim_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True)  # noqa: S701  # text
+    engine.filters["cell"] = _cell
+    template = engine.from_string((TEMPLATES / "codebook.md.j2").read_text("utf-8"))
+    return template.render(config=progress.config, phases=phases, files=COLUMNS)
 
 
 def _cell(text: str) -> str:

@@ -27,7 +27,7 @@ from dond_marl.errors import InputError, error_line
 from dond_marl.game import Action, Triple
 from dond_marl.trust import require_trust
 from league.display.game import ending_text, warning
-from league.display.svg.markup import Markup, points
+from league.display.svg.markup import Markup
 from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.ledger.trusted_names import read_settings, write_settings
 from league.settings.read import dump, parse
@@ -377,27 +377,7 @@ def game_page(
 
 def result_page(config: StudyConfig, table: StudyTable, seat: int, participant: int) -> Markup:
     """The end of a game; whose points are shown is a setting."""
-    feedback = config.study.feedback
-    if table.end != "finished":
-        heading, sentences = "This game is over.", [_interruption(config, table, participant)]
-    else:
-        heading, how = ending_text(table.state, seat)
-        sentences = [how.replace("They", PARTNER)]
-        outcome = table.state.outcome
-        assert outcome is not None
-        if feedback != "none":
-            sentences.append(f"You get {points(outcome.scores[seat])}.")
-        if feedback == "both":
-            sentences.append(f"{PARTNER} gets {points(outcome.scores[1 - seat])}.")
+    ending = ending_text(table.state, seat) if table.end == "finished" else None
     spoken = conversation(hide_partner_values(table.state, seat), seat, PARTNER)
-    return render("study", "result", heading, sentences, spoken)
-
-
-def _interruption(config: StudyConfig, table: StudyTable, participant: int) -> str:
-    """Why a game that does not count ended."""
-    if table.end == "failed":
-        return f"{PARTNER} could not go on. This game does not count."
-    blamed = "You have" if table.blame == participant else f"{PARTNER} has"
-    if table.end == "late":
-        return f"{blamed} not acted for {config.study.turn:.0f} seconds, so this game does not count."
-    return f"{blamed} stopped taking part, so this game does not count."
+    who = "You have" if table.blame == participant else f"{PARTNER} has"
+    return render("study", "result", config.study, table, seat, ending, spoken, PARTNER, who)
