@@ -59,7 +59,7 @@ RULES = (
     Rule(r"dond play", "--max-turns 2", typed="e\n"),
     Rule(r"dond evaluate .*supervised", "--sample 20", needs="data"),
     Rule(r"dond evaluate", "--sample 20 --max-turns 2"),
-    Rule(r"dond bench (table|crowd|beliefs)", slow=True),
+    Rule(r"dond bench table", slow=True),
     Rule(r"dond bench .*(--run|checkpoints)", skip="see tests/league/bench"),
     Rule(r"dond bench", "--sample 20", slow=True),
     Rule(r"dond train --resume"),
