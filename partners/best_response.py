@@ -213,7 +213,7 @@ class _Deterministic:
         """See :meth:`BestResponse.worths`."""
         numbers = self._states(turns, context)
         likely = self._moves.weights(self._moves.unpack(numbers)).sum(axis=1, keepdims=True)
-        worths = self._solver.act_values(numbers, turns.rules.max_turns - turns.turns_taken) / likely
+        worths: Doubles = self._solver.act_values(numbers, turns.rules.max_turns - turns.turns_taken) / likely
         return worths[:, np.isfinite(worths).all(axis=0)]  # columns of splits that only larger pools have are infinite
 
     def _states(self, turns: Turns, context: Index) -> NDArray[np.int64]:

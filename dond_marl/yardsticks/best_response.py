@@ -104,7 +104,8 @@ class Moves:
     def weights(self, states: States) -> Doubles:
         """The prior probability of each type that a state holds possible, ``[S, K]``; 0 for the others."""
         possible = (states.fits[:, None] & self._bits) != 0
-        return possible * self.contexts.weights[states.context]
+        weights: Doubles = possible * self.contexts.weights[states.context]
+        return weights
 
     def opening(self, context: int, seat: int) -> Steps:
         """The states at the seat's first turn: the results of one act, waiting."""
