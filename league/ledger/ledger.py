@@ -146,10 +146,7 @@ class Ledger:
         self._refuse_changes(text, self._admit()[0])
         stored = [digest for (digest,) in self._rows("SELECT value FROM notes WHERE key = ?", SETTINGS_DIGEST)]
         if stored != [_digest(text)]:
-            raise LedgerError(
-                f"{self.path}: the ledger is damaged (its settings do not match their digest); restore a copy or start "
-                "a new run"
-            )
+            raise self._damage_error("its settings do not match their digest")
         return text
 
     def config(self) -> Config:
@@ -200,10 +197,7 @@ class Ledger:
         """The scenarios of a committed round. Raises :class:`LedgerError` if their number is not that of the round."""
         packed, size = next(self._rows("SELECT scenarios, size FROM rounds WHERE round = ?", number))
         if not isinstance(packed, bytes) or len(packed) != 9 * size:
-            raise LedgerError(
-                f"{self.path}: the ledger is damaged (round {number + 1} does not hold the {size} scenarios that it "
-                "names); restore a copy or start a new run"
-            )
+            raise self._damage_error(f"round {number + 1} does not hold the {size} scenarios that it names")
         table = np.frombuffer(packed, dtype=np.int8).reshape(-1, 9)
         return Scenarios(table[:, :3], table[:, 3:].reshape(-1, 2, 3))
 
@@ -222,10 +216,7 @@ class Ledger:
             try:
                 yield _unpack((first, second), packed, size)
             except (TypeError, ValueError):
-                raise LedgerError(
-                    f"{self.path}: the ledger is damaged (a match of round {number + 1} does not hold {size} games); "
-                    "restore a copy or start a new run"
-                ) from None
+                raise self._damage_error(f"a match of round {number + 1} does not hold {size} games") from None
 
     def at_fault(self, number: int) -> list[str]:
         """The member at fault in each failed match of a committed round."""
@@ -357,16 +348,16 @@ class Ledger:
             )
         statements = sorted(sql for (sql,) in self._rows("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
         if statements and statements != _statements():
-            raise LedgerError(
-                f"{self.path}: the ledger is damaged (its tables are not those of schema {SCHEMA_VERSION}); restore a "
-                "copy or start a new run"
-            )
+            raise self._damage_error(f"its tables are not those of schema {SCHEMA_VERSION}")
 
     def _check(self) -> None:
         self._check_schema()
         verdict = self._value("PRAGMA quick_check(1)")
         if verdict != "ok":
-            raise LedgerError(f"{self.path}: the ledger is damaged ({verdict}); restore a copy or start a new run")
+            raise self._damage_error(verdict)
+
+    def _damage_error(self, what: str) -> LedgerError:
+        return LedgerError(f"{self.path}: the ledger is damaged ({what}); restore a copy or start a new run")
 
     def _rows(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
         with self._ledger_errors("read"):

@@ -272,15 +272,14 @@ def source_commit() -> dict[str, Any]:
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return {"commit": None}
+
+    def git(*words: str) -> str:
+        command = ["git", *words]  # the user's own git
+        return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
+
     try:
-        head = subprocess.run(  # constants
-            ["git", "rev-parse", "HEAD"],  # noqa: S607  # the user's own git
-            cwd=root, capture_output=True, text=True, check=True,
-        ).stdout.strip()  # fmt: skip
-        changed = subprocess.run(  # noqa: S603  # constants
-            ["git", "status", "--porcelain", "--untracked-files=no", "--", *SOURCES],  # noqa: S607  # the user's own git
-            cwd=root, capture_output=True, text=True, check=True,
-        ).stdout.strip()  # fmt: skip
+        head = git("rev-parse", "HEAD")
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", *SOURCES)
     except (OSError, subprocess.CalledProcessError):
         return {"commit": None}
     return {"commit": head, "changed_since": bool(changed)}

@@ -21,9 +21,9 @@ from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
 from league.tasks.devices import describe_practice_device
-from league.tasks.hinters import JUDGE, QueryEstimate, hint_queries, hinter_spec
+from league.tasks.hinters import JUDGE, QueryEstimate, cost_lines, hint_queries, hinter_spec
 from league.tasks.match_task import play_match
-from league.tasks.values import MatchTask, Member, Place, TrainTask
+from league.tasks.values import Place, TrainTask
 
 TIMED_MATCHES = 3  # matches played for timing, spread over the first round
 
@@ -43,7 +43,6 @@ def dry_run(console: Console, config: Config) -> LeagueCost:
     """Print the plan of a league and its cost; nothing is stored."""
     source = config.env.open_source()
     cost, first = estimate(config)
-    time_needed = f"{cost.seconds:.0f} seconds" if cost.seconds < 120 else f"{cost.seconds / 60:.0f} minutes"
     of = {split: [m.name for m in members_of(config) if m.split == split] for split in ("train", "gate", "heldout")}
     lines = [
         f"{len(of['train'])} members for practice: {', '.join(of['train'])}",
@@ -55,14 +54,7 @@ def dry_run(console: Console, config: Config) -> LeagueCost:
         *(line for task in first.training for line in _learner_lines(task)),
         f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "
         f"{cost.decisions:,} own decisions, {cost.snapshots} snapshots",
-        f"about {time_needed} on one core of this machine, where nothing else runs"
-        + (", plus queries of expensive members and hints:" if cost.queries else ""),
-        *map(str, cost.queries),
-        *(
-            ["measure a query first: dond llm-check SPEC; the closing evaluation needs no queries"]
-            if cost.queries
-            else []
-        ),
+        *cost_lines(cost.seconds, cost.queries),
     ]
     for line in lines:
         console.print(Text(line), soft_wrap=True)
@@ -80,12 +72,10 @@ def estimate(config: Config) -> tuple[LeagueCost, RoundPlan]:
     snapshots, matches = snapshots_at_most(config), matches_in_all(config, first)
     decisions = sum(learner.decisions * rounds_of_practice(config, learner) for learner in config.learners)
     games = matches * 2 * config.league.block_size
-    timed = {name: practice.seconds for name, practice in practices.items()}
-    seconds = games * per_game + seconds_of_practice(config, timed)
+    seconds = games * per_game + seconds_of_practice(config, {name: timed for name, (timed, _) in practices.items()})
     queries = [*_match_queries(config, first, acts)]
     for learner in config.learners:
-        practice = practices.get(learner.name)
-        queries += _practice_queries(config, learner, acts / 2 if practice is None else practice.decisions_per_game)
+        queries += _practice_queries(config, learner, practices.get(learner.name, (0.0, acts / 2))[1])
     return LeagueCost(matches, games, decisions, snapshots, seconds, tuple(queries)), first
 
 
@@ -115,14 +105,12 @@ def _match_queries(config: Config, first: RoundPlan, acts: float) -> Iterator[Qu
     """Queries of expensive members if every round is like the first; ``acts``: acts of both seats per game."""
     decisions, most = acts / 2, -(-config.env.max_turns // 2)
     for member in members_of(config):
-        seats = [leg.count(member) for task in first.matches for leg in _members_by_leg(task)] if member.costly else []
-        games = sum(seats) * config.league.block_size * config.schedule.total
+        if not member.costly:
+            continue
+        seats = sum(entrant.member == member for task in first.matches for leg in task.legs for entrant in leg)
+        games = seats * config.league.block_size * config.schedule.total
         if games:
             yield QueryEstimate(member.name, "which plays", games, round(games * decisions), games * most, member.spec)
-
-
-def _members_by_leg(task: MatchTask) -> list[list[Member]]:
-    return [[seat.member for seat in leg] for leg in task.legs]
 
 
 def _practice_queries(config: Config, learner: LearnerConfig, per_game: float) -> Iterator[QueryEstimate]:
@@ -156,18 +144,16 @@ def _time_matches(first: RoundPlan, place: Place, max_turns: int) -> tuple[float
     return (spent / games, acts / games) if games else (0.0, float(max_turns))
 
 
-class _Practice(NamedTuple):
-    """Estimates of a learner's practice of a round."""
+def _time_practice(task: TrainTask, place: Place) -> tuple[float, float]:
+    """Seconds of a learner's practice of a round, and its own decisions per game, from the first update.
 
-    seconds: float  # of a processor
-    decisions_per_game: float  # own
-
-
-def _time_practice(task: TrainTask, place: Place) -> _Practice:
-    """Estimates from the first update of a practice; without language models."""
+    Language models that give hints or rewards are left out.
+    """
     from league.tasks.train_task import practice_round
 
-    task = _without_queries(task)
+    hints = HintsConfig() if task.hints.mode == "llm" else task.hints
+    reward = "own" if JUDGE in task.learner.reward else task.learner.reward
+    task = dataclasses.replace(task, hints=hints, learner=task.learner.model_copy(update={"reward": reward}))
     short = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 1}))
     practice_round(short, place)  # loads the members
     began = time.process_time()
@@ -175,14 +161,7 @@ def _time_practice(task: TrainTask, place: Place) -> _Practice:
     seconds = time.process_time() - began
     decisions = max(result.state.decisions - task.state.decisions, 1)
     games = result.state.games - task.state.games
-    return _Practice(seconds * task.learner.decisions / decisions, decisions / max(games, 1))
-
-
-def _without_queries(task: TrainTask) -> TrainTask:
-    """The same practice without language models for hints and rewards."""
-    hints = HintsConfig() if task.hints.mode == "llm" else task.hints
-    reward = "own" if JUDGE in task.learner.reward else task.learner.reward
-    return dataclasses.replace(task, hints=hints, learner=task.learner.model_copy(update={"reward": reward}))
+    return seconds * task.learner.decisions / decisions, decisions / max(games, 1)
 
 
 def _learner_lines(task: TrainTask) -> list[str]:

@@ -46,6 +46,15 @@ class Prospects(NamedTuple):
     families: tuple[str, ...] = ()  # [N] the learner that it is a snapshot of; empty if none
     alone: Floats = np.zeros(0)  # [N] points of ten against itself; nan: unknown
 
+    def select(self, places: NDArray[np.int64]) -> Prospects:
+        """The figures of the opponents at ``places``."""
+        known = {name: value for name, value in self._asdict().items() if name != "rounds" and len(value)}
+        selected = {
+            name: tuple(value[place] for place in places) if isinstance(value, tuple) else value[places]
+            for name, value in known.items()
+        }
+        return self._replace(**selected, rounds=self.rounds[:, places])
+
 
 class Weighed(NamedTuple):
     """Weights of opponents, 0 or more in any unit, with reasons; a rule with all weights 0 abstains."""

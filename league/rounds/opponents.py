@@ -191,20 +191,7 @@ def _branch_shares(branch: Branch, figures: Prospects) -> tuple[NDArray[np.int64
     places = np.array([place for place, kind in enumerate(figures.kinds) if kind in kinds], dtype=np.int64)
     if not len(places):
         return None
-    group = Prospects(
-        kinds=tuple(figures.kinds[place] for place in places),
-        born=figures.born[places],
-        scored=figures.scored[places],
-        reachable=figures.reachable[places],
-        variance=figures.variance[places],
-        games=figures.games[places],
-        rounds=figures.rounds[:, places],
-        mixture=figures.mixture[places],
-        won=figures.won[places],
-        families=tuple(figures.families[place] for place in places) if figures.families else (),
-        alone=figures.alone[places] if figures.families else figures.alone,
-    )
-    weights, reasons = RULES[branch.rule](group)
+    weights, reasons = RULES[branch.rule](figures.select(places))
     largest = weights.max()  # divided by first, so that sums neither overflow nor underflow
     if not largest > NEVER:
         return None

@@ -21,43 +21,28 @@ INSTEAD = {"reward": "own", "ends_when": None}  # of keys that name something el
 def with_stand_ins(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The settings with stand-ins, and the names that they replace."""
     replaced: list[str] = []
-    result = {
-        key: [_member(value, replaced) for value in values]
-        if key in LISTS and isinstance(values, list | tuple)
-        else _setting(key, values, replaced)
-        for key, values in data.items()
-    }
-    return result, replaced
+    return {key: _replace("member" if key in LISTS else key, value, replaced) for key, value in data.items()}, replaced
 
 
-def _member(value: Any, replaced: list[str]) -> Any:
-    """A member of a list of occupants, which keeps its name."""
-    if not _runs(value):
-        return value
-    name = value.get("name") if isinstance(value, Mapping) else None
-    original = {key: part for key, part in value.items() if key != "name"} if isinstance(value, Mapping) else value
-    replaced.append(_spell(original))
-    return {"kind": STAND_IN, "name": name or _spell(original)[:80]}
-
-
-def _setting(key: str, value: Any, replaced: list[str]) -> Any:
-    if isinstance(value, str) or (isinstance(value, Mapping) and "kind" in value):
+def _replace(key: str, value: Any, replaced: list[str]) -> Any:
+    """The value of a key with stand-ins; each item of a list belongs to its key, a ``member`` keeps its name."""
+    if isinstance(value, list | tuple):
+        return [_replace(key, item, replaced) for item in value]
+    names_something = isinstance(value, str) or (isinstance(value, Mapping) and (key == "member" or "kind" in value))
+    if names_something:
         if not _runs(value):
             return value
-        replaced.append(_spell(value))
-        return INSTEAD.get(key, STAND_IN)
-    if isinstance(value, Mapping):
-        result = {inner: _setting(str(inner), part, replaced) for inner, part in value.items()}
-        if (
-            value.get("ends_when") is not None
-            and result["ends_when"] is None
-            and not value.keys() & {"rounds", "until"}
-        ):
-            result["rounds"] = 1  # a stage must be able to end
-        return result
-    if isinstance(value, list | tuple):
-        return [_setting(key, part, replaced) for part in value]
-    return value
+        name = value.get("name") if isinstance(value, Mapping) else None
+        spec = {inner: part for inner, part in value.items() if inner != "name"} if name is not None else value
+        replaced.append(_spell(spec))
+        return {"kind": STAND_IN, "name": name or _spell(spec)[:80]} if key == "member" else INSTEAD.get(key, STAND_IN)
+    if not isinstance(value, Mapping):
+        return value
+    result = {inner: _replace(str(inner), part, replaced) for inner, part in value.items()}
+    endless = value.get("ends_when") is not None and result["ends_when"] is None
+    if endless and not value.keys() & {"rounds", "until"}:
+        result["rounds"] = 1  # a stage must be able to end
+    return result
 
 
 def _runs(value: Any) -> bool:

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.errors import InputError
 from dond_marl.statistics import TEN
 from league.standings.linear_programs import (
     Deviations,
@@ -43,10 +42,6 @@ DETERMINED = 1e-9  # tenths; a gain that varies less over all solutions is deter
 STEEP = 1e3  # largest sum of coefficients with which a gain is derived from others, for their rounding
 UNBOUND = 10.0  # tenths; above every possible gain
 MOST_COMPARED = 2000  # largest number of pairs for that derivation: with more, another program is faster
-
-
-class MetaGameError(InputError):
-    """The payoff tables are invalid: their shapes differ or are not ``[A, B]``, or a cell is not finite."""
 
 
 class MetaGame(NamedTuple):
@@ -87,29 +82,19 @@ class JointMixture(NamedTuple):
 
 
 def game_of(mean: Table) -> MetaGame:
-    """The game of a cross-play table ``mean[member, seat, opponent]``, points of ten.
+    """The game of a table ``mean[member, seat, opponent]``, points of ten; every cell has a value.
 
-    Raises :class:`MetaGameError` if a cell has no games: see :func:`league.standings.ratings.complete`.
+    See :func:`league.standings.ratings.complete` for tables with cells without games.
     """
-    return check_game(MetaGame(mean[:, 0, :], mean[:, 1, :].T))
-
-
-def check_game(game: MetaGame) -> MetaGame:
-    """The game itself, if its tables are valid; raises :class:`MetaGameError`."""
-    first, second = game
-    if first.ndim != 2 or first.shape != second.shape or not first.size:
-        raise MetaGameError(f"two tables [A, B] are needed, got {first.shape} and {second.shape}")
-    if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        empty = int(np.count_nonzero(~(np.isfinite(first) & np.isfinite(second))))
-        raise MetaGameError(f"{empty} of {first.size} pairs of members have no payoff; complete the table first")
-    return game
+    assert np.isfinite(mean).all(), "a cell has no payoff"
+    return MetaGame(mean[:, 0, :], mean[:, 1, :].T)
 
 
 class Equilibria:
     """CCEs of one game; each program starts from the pairs with a chance in earlier ones (``start`` for the first)."""
 
     def __init__(self, game: MetaGame, start: Pairs | None = None) -> None:
-        self.game, self.deviations = check_game(game), Deviations(*game)
+        self.game, self.deviations = game, Deviations(*game)
         self.pairs = self.deviations.likely() if start is None else np.union1d(start, self.deviations.likely())
         self._within: Table | None = None  # bound of the gains of deviations, once feasible pairs are found
         self._best: dict[tuple[float, float], JointMixture] = {}
@@ -144,7 +129,7 @@ def max_welfare_cce(game: MetaGame | Equilibria) -> JointMixture:
     """The CCE with the most points of ten for both seats together.
 
     Source: Marris et al. 2021, *Multi-Agent Training beyond Zero-Sum with Correlated Equilibrium Meta-Solvers*
-    (maximum welfare CCE). Raises :class:`MetaGameError`.
+    (maximum welfare CCE).
     """
     return _equilibria_of(game).best((1.0, 1.0))
 
@@ -153,17 +138,17 @@ def max_gini_cce(game: MetaGame) -> JointMixture:
     """The CCE that is spread most evenly over pairs of members: the greatest Gini impurity, ``1 - sum of squares``.
 
     It is unique; members that are no profitable deviation are in it too.
-    Source: Marris et al. 2021 (maximum Gini coarse correlated equilibrium). Raises :class:`MetaGameError`.
+    Source: Marris et al. 2021 (maximum Gini coarse correlated equilibrium).
     """
-    return _most_even(game, Deviations(*check_game(game)))
+    return _most_even(game, Deviations(*game))
 
 
 def max_gini_ce(game: MetaGame) -> JointMixture:
     """The CE that is spread most evenly over pairs of members, as :func:`max_gini_cce`; its ``gap`` is a CE's.
 
-    Source: Marris et al. 2021 (maximum Gini correlated equilibrium). Raises :class:`MetaGameError`.
+    Source: Marris et al. 2021 (maximum Gini correlated equilibrium).
     """
-    return _most_even(game, Swaps(*check_game(game)))
+    return _most_even(game, Swaps(*game))
 
 
 def _most_even(game: MetaGame, deviations: Deviations | Swaps) -> JointMixture:
@@ -173,31 +158,31 @@ def _most_even(game: MetaGame, deviations: Deviations | Swaps) -> JointMixture:
     return JointMixture(chances.reshape(game.first.shape), values, gap)
 
 
-def nash_bargaining_cce(game: MetaGame | Equilibria, disagreement: tuple[float, float] = (0.0, 0.0)) -> JointMixture:
-    """The CCE with the greatest product of both seats' gains over ``disagreement`` (no deal: 0).
+def nash_bargaining_cce(game: MetaGame | Equilibria) -> JointMixture:
+    """The CCE with the greatest product of both seats' values; without a deal both get 0.
 
     Frank-Wolfe on ``log`` of the product with the linear program as oracle, fully corrective: the product depends on
     the pair of values alone, so that the best point of the hull of all vertices found lies on a segment between two of
     them and has a closed form. Stops when no vertex can multiply the product by more than ``1 + SETTLED``.
-    If no CCE gives both seats more than ``disagreement``, every product is 0: the max-welfare CCE then.
-    Source: Nash 1950; Frank & Wolfe 1956; Jaggi 2013, section 3 (fully corrective). Raises :class:`MetaGameError`.
+    If no CCE gives both seats more than 0, every product is 0: the max-welfare CCE then.
+    Source: Nash 1950; Frank & Wolfe 1956; Jaggi 2013, section 3 (fully corrective).
     """
-    equilibria, floor = _equilibria_of(game), np.array(disagreement)
+    equilibria = _equilibria_of(game)
     widest = best = equilibria.best((1.0, 1.0))
     vertices = [widest]
 
     def better(best: JointMixture, vertex: JointMixture) -> JointMixture:
         """The greatest product in the hull of all vertices so far and one more."""
-        tried = [best, vertex, *(_best_on_segment(vertex, other, floor) for other in vertices)]
+        tried = [best, vertex, *(_best_on_segment(vertex, other) for other in vertices)]
         vertices.append(vertex)
-        return max(tried, key=lambda joint: _product(joint, floor))
+        return max(tried, key=_product)
 
     for weights in ((1.0, 0.0), (0.0, 1.0)):
         best = better(best, equilibria.best(weights))
-    if _product(best, floor) <= NOISE**2:
+    if _product(best) <= NOISE**2:
         return widest
     while len(vertices) < MOST_VERTICES:
-        slope = 1 / (np.array(best.values) - floor)  # of the logarithm of the product
+        slope = 1 / np.array(best.values)  # of the logarithm of the product
         vertex = equilibria.best((float(slope[0]), float(slope[1])))
         if slope @ (np.array(vertex.values) - best.values) <= SETTLED:
             break
@@ -205,11 +190,11 @@ def nash_bargaining_cce(game: MetaGame | Equilibria, disagreement: tuple[float, 
     return best
 
 
-def _best_on_segment(start: JointMixture, end: JointMixture, floor: Table) -> JointMixture:
+def _best_on_segment(start: JointMixture, end: JointMixture) -> JointMixture:
     """The greatest product on the segment between two distributions."""
-    above, step = np.array(start.values) - floor, np.array(end.values) - start.values
+    step = np.array(end.values) - start.values
     curved = float(step.prod())  # along the segment the product is a parabola, concave where the seats disagree
-    share = -float(above @ step[::-1]) / (2 * curved) if curved < 0 else float(step.sum() > 0)
+    share = -float(start.values @ step[::-1]) / (2 * curved) if curved < 0 else float(step.sum() > 0)
     share = min(max(share, 0.0), 1.0)
     first, second = (1 - share) * np.array(start.values) + share * np.array(end.values)
     return JointMixture(
@@ -219,8 +204,8 @@ def _best_on_segment(start: JointMixture, end: JointMixture, floor: Table) -> Jo
     )
 
 
-def _product(joint: JointMixture, floor: Table) -> float:
-    return float(np.maximum(np.array(joint.values) - floor, 0.0).prod())
+def _product(joint: JointMixture) -> float:
+    return max(joint.values[0], 0.0) * max(joint.values[1], 0.0)
 
 
 def deviation_rating(game: MetaGame | Equilibria) -> tuple[Table, Table]:
@@ -232,7 +217,7 @@ def deviation_rating(game: MetaGame | Equilibria) -> tuple[Table, Table]:
     the others is minimised, and so on: unique, and invariant to clones, mixtures of members and constants added to an
     opponent's column. A member that is never a good deviation rates low.
     At most A + B linear programs, of which the first is by far the largest. Source: Marris et al. 2025, *Deviation
-    Ratings: A General, Clone-Invariant Rating Method*, arXiv 2502.11645. Raises :class:`MetaGameError`.
+    Ratings: A General, Clone-Invariant Rating Method*, arXiv 2502.11645.
     """
     equilibria = _equilibria_of(game)
     deviations, allowed = equilibria.deviations, equilibria.deviations.pairs
@@ -277,9 +262,9 @@ def replicator_dynamics(game: MetaGame, floor: float, *, steps: int = 20_000) ->
 
     Shares grow with the payoff above the average, but no share falls below ``floor / members``, 0 <= ``floor`` < 1
     (projected replicator dynamics: Lanctot et al. 2017, section 3.1). In exponential steps of ``STEP`` (Hofbauer &
-    Sigmund 1998, chapter 7), until no single member would gain ``AT_REST``. Raises :class:`MetaGameError`.
+    Sigmund 1998, chapter 7), until no single member would gain ``AT_REST``.
     """
-    first, second = check_game(game)
+    first, second = game
     x, y = (np.full(size, 1.0 / size) for size in first.shape)
     for step in range(steps + 1):
         opening, answering = first @ y, x @ second

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -196,6 +196,14 @@ def hints_per_game(decisions: float, every: int) -> float:
     """
     go_on = 1 - 1 / max(decisions, 1.0)
     return 1 / (1 - go_on**every)
+
+
+def cost_lines(seconds: float, queries: Sequence[QueryEstimate]) -> list[str]:
+    """The lines of a dry run on ``seconds`` of processor time and on expensive queries."""
+    needed = f"about {spelled_duration(seconds)} on one core of this machine, where nothing else runs"
+    if not queries:
+        return [needed]
+    return [f"{needed}, plus the queries of:", *map(str, queries), "measure a query first: dond llm-check SPEC"]
 
 
 def spelled_duration(seconds: float) -> str:

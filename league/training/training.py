@@ -39,12 +39,12 @@ from league.tasks.devices import describe_practice_device, device_of, on_device,
 from league.tasks.hinters import (
     JUDGE,
     QueryEstimate,
+    cost_lines,
     hint_queries,
     hint_schedule,
     hinter_spec,
     hints_per_game,
     no_hint_warning,
-    spelled_duration,
 )
 from league.tasks.provenance import check_training_provenance, training_ancestry
 from league.training.progress_log import ProgressLog, ProgressRow
@@ -440,19 +440,14 @@ def plan_of(config: TrainConfig) -> list[str]:
     """The lines of a training's plan with time and costs. Raises what :func:`begin` raises."""
     training = begin(config)
     settings, steps = config.training, config.training.num_train_steps
-    queries = list(_questions(training))
-    seconds = seconds_of(_free(config, training))
-    lines = [
+    return [
         f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} own decisions",
         *describe_practice_device(settings, [training.partner], config.env),
-        f"about {spelled_duration(seconds)} on one core of this machine, where nothing else runs"
-        + (", plus the queries of costly services:" if queries else ""),
-        *map(str, queries),
+        *cost_lines(seconds_of(_free(config, training)), list(_queries(training))),
     ]
-    return [*lines, "measure a question first: dond llm-check SPEC"] if queries else lines
 
 
-def _questions(training: Training) -> Iterator[QueryEstimate]:
+def _queries(training: Training) -> Iterator[QueryEstimate]:
     config, own = training.config, own_decisions_per_game(training)
     decisions, most = config.training.num_train_steps, -(-config.env.max_turns // 2)
     games, partner = round(decisions / own), config.env.partner

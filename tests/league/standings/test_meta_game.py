@@ -13,7 +13,6 @@ from league.standings.linear_programs import Deviations
 from league.standings.meta_game import (
     Equilibria,
     MetaGame,
-    MetaGameError,
     deviation_rating,
     game_of,
     max_gini_cce,
@@ -81,7 +80,7 @@ def test_battle_of_the_sexes():
 
 
 def test_rock_paper_scissors():
-    for joint in (max_welfare_cce(ROCK), nash_bargaining_cce(ROCK, (-1.0, -1.0))):
+    for joint in (max_welfare_cce(ROCK), nash_bargaining_cce(ROCK)):
         assert joint.values == pytest.approx((0, 0), abs=1e-9)
         for mixture in joint.mixtures:
             assert mixture == pytest.approx([1 / 3] * 3, abs=1e-6)
@@ -95,7 +94,6 @@ def test_ultimatum():
     assert joint.values == pytest.approx((5, 5), abs=1e-6)
     assert joint.mixtures[0] == pytest.approx([0, 1], abs=1e-6)
     assert joint.mixtures[1][0] <= 5 / 8 + 1e-6  # or seat_0 would name 8
-    assert nash_bargaining_cce(ULTIMATUM, (6.0, 0.0)).values[0] > 6  # who has more to fall back on gets more
 
 
 def test_replicator_dynamics():
@@ -156,15 +154,6 @@ def test_game_of_crossplay_orientation():
     mean = np.arange(8.0).reshape(2, 2, 2)  # member, seat, opponent
     first, second = game_of(mean)
     assert first[0, 1] == mean[0, 0, 1] and second[0, 1] == mean[1, 1, 0]
-
-
-def test_incomplete_table_is_refused():
-    mean = np.zeros((2, 2, 2))
-    mean[1, 1, 0] = np.nan
-    with pytest.raises(MetaGameError, match="1 of 4 pairs of members have no payoff; complete the table first"):
-        game_of(mean)
-    with pytest.raises(MetaGameError, match="two tables"):
-        max_welfare_cce(game([[1, 2]], [[1], [2]]))
 
 
 def test_twenty_members():
