@@ -50,41 +50,40 @@ class TensorBoard:
         self._events.close()
 
 
-class Trackio:
-    """A run of trackio's project ``dond-marl``, in its local database (``trackio show`` opens it)."""
+class HostedRun:
+    """A run of trackio or wandb, which have one interface."""
 
-    def __init__(self, folder: Path, _first: int, settings: Settings) -> None:
-        import trackio
-
-        space = os.environ.get("TRACKIO_SPACE_ID")
-        self._run: Any = trackio.init(
-            project=PROJECT, name=run_name(folder), config=dict(settings), space_id=space, embed=False
-        )
-
-    def write(self, figures: Figures, step: int) -> None:
-        self._run.log(dict(figures), step)
-
-    def close(self) -> None:
-        self._run.finish()
-
-
-class Wandb:
-    """A run of wandb's project ``dond-marl``, offline in the run's folder (``wandb sync`` uploads it)."""
-
-    def __init__(self, folder: Path, _first: int, settings: Settings) -> None:
-        import wandb
-
-        mode: Any = os.environ.get("WANDB_MODE", "offline")
-        quiet = wandb.Settings(silent=True, console="off", disable_git=True)
-        self._run = wandb.init(
-            project=PROJECT, name=run_name(folder), config=dict(settings), dir=str(folder), mode=mode, settings=quiet
-        )
+    def __init__(self, run: Any) -> None:
+        self._run = run
 
     def write(self, figures: Figures, step: int) -> None:
         self._run.log(dict(figures), step=step)
 
     def close(self) -> None:
         self._run.finish()
+
+
+def trackio_run(folder: Path, _first: int, settings: Settings) -> HostedRun:
+    """A run of trackio's project ``dond-marl``, in its local database (``trackio show`` opens it)."""
+    import trackio
+
+    space = os.environ.get("TRACKIO_SPACE_ID")
+    return HostedRun(
+        trackio.init(project=PROJECT, name=run_name(folder), config=dict(settings), space_id=space, embed=False)
+    )
+
+
+def wandb_run(folder: Path, _first: int, settings: Settings) -> HostedRun:
+    """A run of wandb's project ``dond-marl``, offline in the run's folder (``wandb sync`` uploads it)."""
+    import wandb
+
+    mode: Any = os.environ.get("WANDB_MODE", "offline")
+    quiet = wandb.Settings(silent=True, console="off", disable_git=True)
+    return HostedRun(
+        wandb.init(
+            project=PROJECT, name=run_name(folder), config=dict(settings), dir=str(folder), mode=mode, settings=quiet
+        )
+    )
 
 
 class MLflow:
@@ -112,8 +111,8 @@ class MLflow:
 TRACKERS: Mapping[str, Callable[[Path, int, Settings], Tracker]] = {
     "mlflow": MLflow,
     "tensorboard": TensorBoard,
-    "trackio": Trackio,
-    "wandb": Wandb,
+    "trackio": trackio_run,
+    "wandb": wandb_run,
 }
 
 

@@ -15,7 +15,7 @@ reachable, so losing to it is no regret. N = opponents, R = rounds so far.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class Prospects(NamedTuple):
     def select(self, places: NDArray[np.int64]) -> Prospects:
         """The figures of the opponents at ``places``."""
         known = {name: value for name, value in self._asdict().items() if name != "rounds" and len(value)}
-        selected = {
+        selected: dict[str, Any] = {
             name: tuple(value[place] for place in places) if isinstance(value, tuple) else value[places]
             for name, value in known.items()
         }

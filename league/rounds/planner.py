@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from league.rounds.curriculum import rounds_of_practice, stage_now
 from league.rounds.opponents import meetings_of
-from league.rounds.repair import Repair, repair_of
+from league.rounds.repair import repair_of
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
@@ -76,12 +76,7 @@ def plan_round(
     """Plan the next round; ``place``: the run's weights, to compute best responses to learners."""
     number = history.round
     seats = {m.name: Entrant(m, states[m.name].blob if m.live else m.blob) for m in history.members}
-    repairs = {
-        learner.name: repair
-        for learner in _practicing_learners(config, history)
-        if (repair := repair_of(config, learner, history, seats, place)) is not None
-    }
-    stage, training = stage_now(config, history), _training_tasks(config, history, seats, states, repairs, place)
+    stage, training = stage_now(config, history), _training_tasks(config, history, seats, states, place)
     block = block_of(config, number)
     matches = tuple(
         MatchTask(
@@ -123,32 +118,30 @@ def _training_tasks(
     history: History,
     seats: Mapping[str, Entrant],
     states: Mapping[str, LearnerState],
-    repairs: Mapping[str, Repair],
     weights: Place | None,
 ) -> tuple[TrainTask, ...]:
     """Practice tasks of the next round, with the settings of its stage."""
-    practicing = _practicing_learners(config, history)
-    if not practicing:
-        return ()
     stage = config.curriculum[stage_now(config, history)]
-    base = {learner.name: learner for learner in config.learners}
-    return tuple(
-        TrainTask(
-            round=history.round,
-            number=place,
-            learner=learner,
-            state=states[learner.name],
-            meetings=meetings_of(config, learner, history, seats, repairs.get(learner.name)),
-            env=stage.env.apply_to(config.env),
-            hints=stage.hints_of(learner.name),
-            seed=config.league.seed,
-            total_decisions=base[learner.name].decisions * rounds_of_practice(config, base[learner.name]),
-            unreached=config.league.unreached,
-            repaired=repairs[learner.name].decision(learner.name) if learner.name in repairs else None,
-            reservoir=_reservoir(learner, states[learner.name], weights),
+    base, tasks = {learner.name: learner for learner in config.learners}, list[TrainTask]()
+    for learner in _practicing_learners(config, history):
+        repair = repair_of(config, learner, history, seats, weights)
+        tasks.append(
+            TrainTask(
+                round=history.round,
+                number=len(tasks),
+                learner=learner,
+                state=states[learner.name],
+                meetings=meetings_of(config, learner, history, seats, repair),
+                env=stage.env.apply_to(config.env),
+                hints=stage.hints_of(learner.name),
+                seed=config.league.seed,
+                total_decisions=base[learner.name].decisions * rounds_of_practice(config, base[learner.name]),
+                unreached=config.league.unreached,
+                repaired=None if repair is None else repair.decision(learner.name),
+                reservoir=_reservoir(learner, states[learner.name], weights),
+            )
         )
-        for place, learner in enumerate(practicing)
-    )
+    return tuple(tasks)
 
 
 def _reservoir(learner: LearnerConfig, state: LearnerState, weights: Place | None) -> str | None:

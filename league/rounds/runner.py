@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.records.files import write_atomically
@@ -32,7 +32,6 @@ from league.tasks.values import (
     MatchResult,
     Place,
     Round,
-    SeatOrderResult,
     TrainResult,
     machine,
 )
@@ -209,25 +208,6 @@ def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:
     return InProcess()
 
 
-class _Results(NamedTuple):
-    """The results of a round's tasks, before the round is concluded."""
-
-    matches: list[MatchResult]
-    trained: list[TrainResult]
-
-    @property
-    def valid_legs(self) -> list[SeatOrderResult]:
-        return [leg for match in self.matches if match.failed is None for leg in match.legs]
-
-    @property
-    def lost_legs(self) -> list[SeatOrderResult]:
-        return [leg for match in self.matches if match.failed is not None for leg in match.legs]
-
-    @property
-    def at_fault(self) -> list[str]:
-        return [match.failed for match in self.matches if match.failed is not None]
-
-
 def _play_round(
     config: Config,
     place: Place,
@@ -243,9 +223,9 @@ def _play_round(
     plan = plan_round(config, history, before, place)
     progress.stage = config.curriculum[plan.stage].name
     started = time.perf_counter()
-    results = _collect(config, place, plan, progress, watcher, backend)
+    matches, trained = _collect(config, place, plan, progress, watcher, backend)
     finished = time.perf_counter()
-    played = _conclude(config, ledger, history, plan, results, before)
+    played = _conclude(config, ledger, history, plan, matches, trained, before)
     now = time.perf_counter()
     ledger.commit_round(played, now - began, (started - began) + (now - finished))
     _delete_old_reservoirs(config, place, before, played.states)
@@ -255,14 +235,14 @@ def _play_round(
 
 def _collect(
     config: Config, place: Place, plan: RoundPlan, progress: LeagueProgress, watcher: Watcher, backend: Backend
-) -> _Results:
+) -> tuple[list[MatchResult], list[TrainResult]]:
     """Run the tasks of a plan; weights are on disk before a row names them."""
-    results = _Results([], [])
+    matches, trained = list[MatchResult](), list[TrainResult]()
     finished = backend.run(plan.tasks, place, deadline=config.backend.deadline, tick=watcher.tick)
     for done, result in enumerate(finished, start=1):
         progress.games += result.games
         if isinstance(result, MatchResult):
-            results.matches.append(result)
+            matches.append(result)
             watcher.on_match(progress.advance(plan.number, done, len(plan.tasks)), result)
             continue
         if result.content is not None:
@@ -271,11 +251,11 @@ def _collect(
             if result.reservoir_content is not None:
                 write_blob(place.blobs, result.reservoir_content)
             write_blob(place.blobs, result.content)
-        results.trained.append(result)
+        trained.append(result)
         progress.practice_games += result.games
         progress.decisions += result.state.decisions - result.task.state.decisions
         watcher.on_practice(progress.advance(plan.number, done, len(plan.tasks)), result)
-    return results
+    return matches, trained
 
 
 def _conclude(
@@ -283,14 +263,18 @@ def _conclude(
     ledger: Ledger,
     history: History,
     plan: RoundPlan,
-    results: _Results,
+    matches: Sequence[MatchResult],
+    trained: Sequence[TrainResult],
     before: Mapping[str, LearnerState],
 ) -> Round:
     """Add the results to the history, and decide on snapshots, fresh starts and the end of the stage."""
     scenarios = SEATING.scenarios(config.env, config.league.seed, plan.block)
-    legs, phase = results.valid_legs, config.schedule.phase(plan.number)
-    history.add_round(plan.stage, scenarios, legs, results.at_fault, phase == "measures", results.lost_legs)
-    after = {**before, **{result.task.learner.name: result.state for result in results.trained}}
+    phase = config.schedule.phase(plan.number)
+    legs = [leg for match in matches if match.failed is None for leg in match.legs]
+    lost = [leg for match in matches if match.failed is not None for leg in match.legs]
+    at_fault = [match.failed for match in matches if match.failed is not None]
+    history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures", lost)
+    after = {**before, **{result.task.learner.name: result.state for result in trained}}
     end = RoundEnd((), after, ())
     if phase == "practice":
         end = end_of_round(config, history, before, after, ledger.states(-1), scenarios, legs)
@@ -302,8 +286,8 @@ def _conclude(
         plan.stage,
         plan.block,
         scenarios,
-        results.matches,
-        results.trained,
+        matches,
+        trained,
         end.states,
         end.born,
         (*repairs, *end.decisions),

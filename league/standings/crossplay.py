@@ -208,13 +208,11 @@ class Cells:
         self.totals = np.concatenate([self.totals, np.zeros(after - before, dtype=TOTALS)])
         if after > len(self._games):
             room = max(after, len(self._games) * 3 // 2)
-            old, most = (self._sums, self._games, self._deals), self._most
-            self._sums = np.zeros((room, 2, GROUPS), dtype=np.float32)  # pages that stay zero take no memory
-            self._games, self._deals = np.zeros((2, room, GROUPS), dtype=np.float32)
-            self._most = np.zeros((room, 2, 2 * GROUPS), dtype=np.uint8)
-            for new_sums, sums in zip((self._sums, self._games, self._deals), old, strict=True):
-                new_sums[:before] = sums[:before]
-            self._most[:before] = most[:before]
+            for name in ("_sums", "_games", "_deals", "_most"):
+                old = getattr(self, name)
+                grown = np.zeros((room, *old.shape[1:]), dtype=old.dtype)  # pages that stay zero take no memory
+                grown[:before] = old[:before]
+                setattr(self, name, grown)
         rows: NDArray[np.int64] = self._row[first, second].astype(np.int64)
         return rows
 

@@ -168,7 +168,7 @@ def test_a_member_that_hangs_past_the_deadline_forfeits(place, broken, how):
     tasks = [match(seat("tough"), seat(member)), *matches(ZOO[:2], first=1)]
     with ProcessBackend(1) as backend:
         hung, *results = backend.run(tasks, place, deadline=1.0)
-    assert hung.failed == member and not hung.legs and "the deadline is 1 s" in hung.cause
+    assert hung.failed == member and not hung.legs and "deadline" in hung.cause
     assert [told(result) for result in results] == in_process(tasks[1:], place)
 
 
@@ -374,7 +374,7 @@ def test_without_ray_its_backend_says_what_to_install():
         "RayBackend(None, None, print)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert "MissingLibrary: the backend ray" in done.stderr and "[ray]'" in done.stderr
+    assert "MissingLibrary" in done.stderr and "[ray]'" in done.stderr
 
 
 @pytest.mark.parametrize("address", ["nowhere", "1.2.3.4", "host:0", "host:port", ":6379"])

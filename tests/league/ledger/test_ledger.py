@@ -217,7 +217,7 @@ def test_full_disk_loses_no_committed_round(path, tmp_path):
     done = child(tmp_path, path, body, limit=40_000)  # SQLite's shared index needs 32 KiB
     committed = [1, *map(int, done.stdout.split())]
     assert 1 <= committed[-1] < 99
-    assert "could not be written" in done.stderr and "disk" in done.stderr and "--resume" in done.stderr
+    assert "disk" in done.stderr and "--resume" in done.stderr
     with Ledger(path) as ledger:
         assert ledger.next_round == committed[-1] + 1
         assert committed[-1] > 1 or ledger.fingerprint() == before

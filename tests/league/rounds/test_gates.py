@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,7 @@ def test_gate_refusals(more, reason):
 def test_time_out_passes():
     block_ = block(np.random.default_rng(1), [0.0] * 3)
     verdict = judge(Gate(timeout=5), *block_, GROUPS_OF_BLOCK, rounds=5)
-    assert verdict.passed and verdict.reason.startswith("time-out after 5 rounds; not surely better")
+    assert verdict.passed and verdict.reason.startswith("time-out")
     assert not judge(Gate(timeout=5), *block_, GROUPS_OF_BLOCK, rounds=4).passed
 
 
@@ -88,7 +90,7 @@ def test_wins_gate_leaves_out_unreached_opponents():
         verdict = judge(gate, *three, GROUPS_OF_BLOCK, rounds=1)
         assert not verdict.passed and verdict.gain.mean == 0.5 and "wins 50% against" in verdict.reason
     unreached = judge(gate, silent, silent, silent, GROUPS_OF_BLOCK, rounds=1)
-    assert not unreached.passed and unreached.reason == "no opponent of its gate was reached in any game"
+    assert not unreached.passed and math.isnan(unreached.gain.mean)
     late = judge(gate, silent, silent, silent, GROUPS_OF_BLOCK, rounds=gate.timeout)
     assert late.passed and late.reason.startswith("time-out after ")
 
@@ -156,4 +158,4 @@ def test_regression_test_is_corrected_for_many_opponents():
     assert judge(Gate(), before + more, theirs, before, GROUPS_OF_BLOCK, rounds=1).passed
     more[7] -= 1.0
     refused = judge(Gate(), before + more, theirs, before, GROUPS_OF_BLOCK, rounds=1)
-    assert not refused.passed and "against one of 1 opponents" in refused.reason
+    assert not refused.passed and "opponents" in refused.reason

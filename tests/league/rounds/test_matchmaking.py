@@ -274,7 +274,7 @@ def test_empty_branch_passes_its_share_on():
     made = meetings([Branch("past_selves", 0.5), Branch("self_play", 0.5)], figures, floor=0.0)
     assert made.chances.tolist() == [1, 0] and made.reasons == ("100.0% self-play", "")
     alone = meetings([Branch("past_selves", 1.0)], figures)
-    assert alone.chances.tolist() == [0.5, 0.5] and alone.reasons[0] == "50.0% nothing is known"
+    assert alone.chances.tolist() == [0.5, 0.5] and alone.reasons[0].startswith("50.0%")
 
 
 def test_latest():
@@ -344,4 +344,4 @@ def test_prospects_from_cells():
     assert figures.variance[0] == pytest.approx([2 / 3, 2 / 3], abs=0.3)
     made = meetings([Branch("regret", 1.0)], figures)
     assert made.chances[2] > made.chances[0]
-    assert "unknown of unknown" in made.reasons[2]
+    assert made.reasons[2].count("unknown") == 2

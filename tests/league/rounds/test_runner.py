@@ -155,7 +155,7 @@ def test_interrupt_during_the_evaluation_after_all_rounds(tmp_path):
     folder = tmp_path / "runs" / "0001"
     assert process.returncode == 130 and f"--resume {folder}" in errors and "Traceback" not in errors
     assert not (folder / "evaluation.json").exists()
-    assert "main against all held-out members" in run("--resume", folder).stdout
+    assert "held-out" in run("--resume", folder).stdout
     assert (folder / "evaluation.json").is_file()
 
 
@@ -250,7 +250,7 @@ def test_changed_scenarios_are_refused(tmp_path):
 
 def test_unused_settings_warn(tmp_path):
     config = write_settings(tmp_path, 1)
-    assert "does not use it" in run("--config", config, "--set", "env.partner=tough").stdout
+    assert "env.partner" in run("--config", config, "--set", "env.partner=tough").stdout
     assert run("--config", config, "--resume", "--set", "league.confidence=0.9").returncode == 0
 
 
@@ -260,7 +260,7 @@ def test_locked_run_is_refused(tmp_path):
     folder = tmp_path / "runs" / "0001"
     with RunDirectory(folder):
         done = run("--config", config, "--resume")
-    assert done.returncode == 1 and "in use by another process" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1 and "another process" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_other_settings_are_refused(tmp_path):
@@ -354,8 +354,7 @@ def test_failing_foreign_partner_forfeits(tmp_path, plugged):
     for _ in range(2):
         done = run("--config", write_settings(tmp_path, 2), "--set", members, env=plugged)
         assert done.returncode == 0, done.stderr
-    assert "failed by the fault of broken: RuntimeError: lost my notes in [2J the rain <object" in done.stdout
-    assert "\x1b" not in done.stdout
+    assert "RuntimeError" in done.stdout and "[2J" in done.stdout and "\x1b" not in done.stdout
     # The words differ from run to run (an address in memory); the rows do not.
     assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
     alone = run("--config", write_settings(tmp_path, 2, "alone"), "--set", "members=[random, tough]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from contextlib import nullcontext
 
 import pytest
@@ -82,17 +83,14 @@ def test_dry_run_counts_opponents_by_place():
     crowd = seat_occupant({"kind": "mixture", "of": ["heuristic", "versatile", "expert", "tough"]})
     env = EnvConfig(scenarios="lewis", split="train")
     settings = LearnerConfig(name="main", rollouts="device")
-    assert describe_practice_device(settings, [crowd], env) == [
-        "games of practice are played on the device (cpu): 2 opponents answer there from tables, 1 as networks, "
-        "1 are queried on the host at every turn"
-    ]
-    uniform = EnvConfig(scenarios="uniform")
-    asked = "0 opponents answer there from tables, 1 as networks, 3 are queried"
-    assert asked in describe_practice_device(settings, [crowd], uniform)[0]
-    assert (
-        "0 opponents answer there from tables, 2 as networks"
-        in describe_practice_device(settings, [], env, networks=2)[0]
-    )
+
+    def counts(*arguments, **options) -> list[int]:
+        (line,) = describe_practice_device(settings, *arguments, **options)
+        return [int(number) for number in re.findall(r"\b\d+\b", line)]
+
+    assert counts([crowd], env) == [2, 1, 1]  # from tables, as networks, on the host
+    assert counts([crowd], EnvConfig(scenarios="uniform")) == [0, 1, 3]
+    assert counts([], env, networks=2) == [0, 2, 0]
     assert describe_practice_device(LearnerConfig(name="main"), [crowd], env) == []
 
 

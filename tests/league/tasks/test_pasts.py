@@ -65,6 +65,9 @@ logging: {output_dir: "FOLDER", tensorboard: false, save_every: 40}
 """
 
 
+HELD_OUT, UNIFORM = "scenarios of lewis, split all", "scenarios of uniform"
+
+
 def league(folder: Path, members: str = "heuristic, random", beginning: str = "") -> Path:
     """The settings of a small league that keeps its runs in ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -216,26 +219,24 @@ def test_whoever_practiced_on_views_that_are_held_out_notes_it_and_so_does_whoev
     assert dond("train", "--config", settings, "--set", "env.split=all", "--quiet") == 0
     (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")
     pupil = f"checkpoint(path={str(path)!r})"
-    assert held_out_sources(ancestry(pupil)) == ["scenarios of lewis, split all"]
+    assert held_out_sources(ancestry(pupil)) == [HELD_OUT]
     line = provenance(submission_of_spec(pupil, "pupil"), ["linear"])
-    assert line.training == "known: 2 in its past; trained on views that are held out, in scenarios of lewis, split all"
+    assert line.training.startswith("known: 2") and HELD_OUT in line.training
     member = json.dumps({"kind": "checkpoint", "path": str(path), "name": "pupil"})
     config = load_config(league(tmp_path / "league", member))
-    assert all(
-        held_out_sources(past) == ["scenarios of lewis, split all"] for past in league_ancestries(config).values()
-    )
-    assert provenance(submission_of_spec("linear"), ["linear"]).training == "known: 0 in its past"
+    assert all(held_out_sources(past) == [HELD_OUT] for past in league_ancestries(config).values())
+    assert provenance(submission_of_spec("linear"), ["linear"]).training.startswith("known: 0")
 
 
 def test_one_stage_of_a_league_on_other_scenarios_is_noted(tmp_path):
     written = league(tmp_path)
     assert not any(map(held_out_sources, league_ancestries(load_config(written)).values()))
     config = load_config(written, ["stages=[{name: wide, rounds: 1, env: {scenarios: uniform}}, {name: league}]"])
-    assert [held_out_sources(past) for past in league_ancestries(config).values()] == [["scenarios of uniform"]] * 2
+    assert [held_out_sources(past) for past in league_ancestries(config).values()] == [[UNIFORM]] * 2
     recipe = Recipe(
         games=(LessonGames("nice", 0.1, "uniform", None, 20), LessonGames("nice", 0.1, "uniform", "near", 20))
     )
-    assert held_out_sources(recipe.ancestry()) == ["scenarios of uniform"]
+    assert held_out_sources(recipe.ancestry()) == [UNIFORM]
 
 
 def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_not_known(tmp_path):
@@ -277,7 +278,7 @@ def test_a_training_that_would_meet_the_test_roster_is_refused(tmp_path):
     for partner in (member_of_test(), f"mixture(of=['nice', {member_of_test()!r}])"):
         settings = training(tmp_path, "nice")
         refused = in_process("train", "--config", settings, "--set", f"env.partner={partner}")
-        assert refused.returncode == 2 and f"{member_of_test()}, which is in the roster test" in refused.stderr
+        assert refused.returncode == 2 and member_of_test() in refused.stderr
         assert "the learner <- " in refused.stderr and sorted(tmp_path.iterdir()) == [settings]
 
 
@@ -293,7 +294,7 @@ def test_a_league_that_would_meet_the_test_roster_is_refused_whichever_way_leads
     ways["hinter"].write_text(ways["hinter"].read_text().replace("expert: linear", f"expert: {json.dumps(member)}"))
     for way, settings in ways.items():
         refused = in_process("league", "--config", settings)
-        assert refused.returncode == 2 and "is in the roster test" in refused.stderr, way
+        assert refused.returncode == 2 and "roster test" in refused.stderr, way
         assert ("main <- " in refused.stderr) == (way in ("hinter", "inside")), (
             way
         )  # the others are named with their line

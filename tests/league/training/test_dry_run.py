@@ -80,7 +80,7 @@ def test_prices_become_dollars():
 
 def test_a_spent_limit_ends_the_hints_where_a_member_has_a_fallback():
     spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, max_requests=9)"
-    spent = "; past max_requests 9 (counted in each process), "
-    assert str(QueryEstimate("any", "which plays", 5, 50, 50, spec)).endswith(f"{spent}its fallback plays")
-    hints = str(hint_queries(HintsConfig(mode="llm"), 10, 40, "for hints", spec))
-    assert hints.endswith(f"{spent}no more hints are given")
+    playing = str(QueryEstimate("any", "which plays", 5, 50, 50, spec))
+    hinting = str(hint_queries(HintsConfig(mode="llm"), 10, 40, "for hints", spec))
+    assert all("past max_requests 9" in text for text in (playing, hinting))
+    assert "fallback" in playing and "fallback" not in hinting
