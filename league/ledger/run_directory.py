@@ -66,8 +66,7 @@ class RunDirectory:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with contextlib.suppress(OSError):  # an unreadable folder is not deleted
-            failed = self._new and kind is not None
-            if failed and _holds_nothing(self.path, stopped=issubclass(kind, KeyboardInterrupt)):
+            if self._new and kind and _holds_nothing(self.path, stopped=issubclass(kind, KeyboardInterrupt)):
                 shutil.rmtree(self.path, ignore_errors=True)
         self._lock.release()
 
