@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -51,6 +52,54 @@ def killed_and_resumed(whole: Path, killed: Path, folder: Path, kills: int, roun
     done = run("--config", killed, *(["--resume", folder] if folder.is_dir() else []))
     assert done.returncode == 0, done.stderr
     assert struck > kills / 2, f"only {struck} of {kills} kills struck a run that was not over"
+
+
+KILLER = """
+import gc, os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import new_run
+from league.rounds.runner import run_league
+from league.settings.read import load_config
+
+where = sys.argv[3]
+MATCHES = {"first match": (0, 1), "mid round": (1, 9), "after the last match": (2, 21)}
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+class Killer:
+    def on_open(self, *_): pass
+    def tick(self): pass
+    def on_analysis(self, *_): pass
+    def warn(self, *_): pass
+    def on_match(self, progress, result):
+        if (progress.rounds, progress.matches) == MATCHES.get(where):
+            die()
+    def on_practice(self, progress, result):
+        if where == "before the ledger" and progress.rounds == 2:
+            die()
+    def on_commit(self, progress, standings):
+        if progress.rounds != 2:
+            return
+        if where == "after a commit":
+            die()
+        if where == "in a blob":  # the audit hook sees the rename that would give the blob its name
+            sys.addaudithook(lambda event, arguments: event == "os.rename" and die())
+        if where == "in the ledger":
+            open_ledger = next(each for each in gc.get_objects() if isinstance(each, Ledger))
+            open_ledger._db.set_trace_callback(lambda sql: sql.startswith("INSERT INTO states") and die())
+
+config = load_config(sys.argv[2])
+run_league(config, new_run(Path(config.logging.output_dir)), Killer())
+"""
+
+
+def kill_at(moment: str, config: Path) -> None:
+    """Play the league of ``config`` in a process that kills itself at a moment of :data:`KILLER`."""
+    arguments = [sys.executable, "-c", KILLER, str(SCRIPT.parents[1]), str(config), moment]
+    assert subprocess.run(arguments, check=False).returncode == -signal.SIGKILL
 
 
 def committed(folder: Path) -> int:

@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import signal
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +20,10 @@ from league.standings.history import history_of
 from league.tasks.blobs import BlobError, name_of, read_blob, write_blob
 from league.tasks.values import Place
 from partners.network.checkpoint import pack
-from tests.killing import killed_and_resumed, run
+from tests.killing import kill_at, killed_and_resumed, run
 from tests.third_party import install
 
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = ROOT / "scripts" / "league.py"
 ROUNDS = 3  # of a run that is killed inside a write
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 4}
@@ -64,7 +59,10 @@ def killed_to_the_same_weights(tmp_path: Path, kills: int, rounds: int) -> None:
     config = {name: write_settings(tmp_path, rounds, name) for name in ("whole", "killed")}
     folder = tmp_path / "killed" / "0001"
     killed_and_resumed(config["whole"], config["killed"], folder, kills, rounds)
-    assert final(folder) == final(tmp_path / "whole" / "0001")
+    whole = tmp_path / "whole" / "0001"
+    assert final(folder) == final(whole)
+    for table in ("ladder.csv", "crossplay.csv", "config.yaml"):
+        assert (folder / table).read_text().replace("/killed", "/whole") == (whole / table).read_text()
 
 
 def test_random_kill_changes_nothing_with_learners(tmp_path):
@@ -87,48 +85,7 @@ def uninterrupted(tmp_path_factory) -> tuple[str, dict[str, bytes]]:
 @pytest.mark.slow  # a kill at random, and one inside a transaction, are among the quick tests
 @pytest.mark.parametrize("where", ["in a blob", "before the ledger", "in the ledger"])
 def test_kill_inside_a_write_loses_one_round(tmp_path, where, uninterrupted):
-    script = tmp_path / "kill.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import os, signal, sys
-            sys.path.insert(0, sys.argv[1])
-            from pathlib import Path
-            from league.settings.read import load_config
-            from league.ledger.ledger import Ledger
-            from league.ledger.run_directory import new_run
-            from league.rounds.runner import run_league
-
-            where, done = sys.argv[3], 0
-            def die(*_):
-                os.kill(os.getpid(), signal.SIGKILL)
-
-            class Killer:
-                def on_open(self, *_): pass
-                def tick(self): pass
-                def on_analysis(self, *_): pass
-                def warn(self, *_): pass
-                def on_match(self, *_): pass
-                def on_practice(self, progress, result):
-                    if where == "before the ledger" and progress.rounds == 2:
-                        die()
-                def on_commit(self, progress, standings):
-                    if progress.rounds != 2:
-                        return
-                    if where == "in a blob":  # the audit hook sees the rename that would give the blob its name
-                        sys.addaudithook(lambda event, arguments: event == "os.rename" and die())
-                    if where == "in the ledger":
-                        open_ledger = next(x for x in __import__("gc").get_objects() if isinstance(x, Ledger))
-                        open_ledger._db.set_trace_callback(lambda sql: sql.startswith("INSERT INTO states") and die())
-
-            config = load_config(sys.argv[2])
-            run_league(config, new_run(Path(config.logging.output_dir)), Killer())
-            """
-        )
-    )
-    config = write_settings(tmp_path, ROUNDS, "killed")
-    done = subprocess.run([sys.executable, str(script), str(ROOT), str(config), where], check=False)
-    assert done.returncode == -signal.SIGKILL
+    kill_at(where, write_settings(tmp_path, ROUNDS, "killed"))
     folder = tmp_path / "killed" / "0001"
     with Ledger(folder / "ledger.sqlite") as ledger:
         assert ledger.next_round == 2

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +13,9 @@ import pytest
 
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
-from tests.killing import command, killed_and_resumed, run
+from tests.killing import command, kill_at, run
 from tests.third_party import install
 
-ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = ROOT / "scripts" / "league.py"
 SETTINGS = """
 env: {scenarios: lewis, split: train}
 league: {seed: 3, rounds: ROUNDS, block_size: 64, evaluate: false}
@@ -38,26 +35,6 @@ def fingerprint(run_folder: Path) -> str:
         return ledger.fingerprint()
 
 
-def killed_to_the_same_ledger(tmp_path: Path, kills: int, rounds: int) -> None:
-    config = {name: write_settings(tmp_path, rounds, name) for name in ("whole", "killed")}
-    folder = tmp_path / "killed" / "0001"
-    killed_and_resumed(config["whole"], config["killed"], folder, kills, rounds)
-    assert fingerprint(folder) == fingerprint(tmp_path / "whole" / "0001")
-    for table in ("ladder.csv", "crossplay.csv", "config.yaml"):
-        text = (folder / table).read_text()
-        assert text.replace("/killed", "/whole") == (tmp_path / "whole" / "0001" / table).read_text()
-
-
-@pytest.mark.slow  # test_learning.py kills a league with learners, and below each moment has its own kill
-def test_two_kills_change_nothing(tmp_path):
-    killed_to_the_same_ledger(tmp_path, kills=2, rounds=20)
-
-
-@pytest.mark.slow
-def test_twenty_kills_change_nothing(tmp_path):
-    killed_to_the_same_ledger(tmp_path, kills=20, rounds=150)
-
-
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory) -> str:
     """The fingerprint of three rounds played at one go."""
@@ -74,44 +51,21 @@ def uninterrupted(tmp_path_factory) -> str:
     ],
 )
 def test_kill_at_each_step_loses_one_round(tmp_path, moment, uninterrupted):
-    config = write_settings(tmp_path, 3, "killed")
-    script = tmp_path / "kill.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import os, signal, sys
-            sys.path.insert(0, sys.argv[1])
-            from pathlib import Path
-            from league.settings.read import load_config
-            from league.ledger.run_directory import new_run
-            from league.rounds.runner import run_league
-
-            class Killer:
-                def on_open(self, *_): pass
-                def tick(self): pass
-                def on_analysis(self, *_): pass
-                def warn(self, *_): pass
-                def on_match(self, progress, result):
-                    at = {"first match": (0, 1), "mid round": (1, 9), "after the last match": (2, 21)}.get(sys.argv[3])
-                    if (progress.rounds, progress.matches) == at:
-                        os.kill(os.getpid(), signal.SIGKILL)
-                def on_practice(self, *_): pass
-                def on_commit(self, progress, standings):
-                    if sys.argv[3] == "after a commit" and progress.rounds == 2:
-                        os.kill(os.getpid(), signal.SIGKILL)
-
-            config = load_config(sys.argv[2])
-            run_league(config, new_run(Path(config.logging.output_dir)), Killer())
-            """
-        )
-    )
-    done = subprocess.run([sys.executable, str(script), str(ROOT), str(config), moment], check=False)
-    assert done.returncode == -signal.SIGKILL
+    kill_at(moment, write_settings(tmp_path, 3, "killed"))
     folder = tmp_path / "killed" / "0001"
     with Ledger(folder / "ledger.sqlite") as ledger:
         assert ledger.next_round == {"first match": 0, "mid round": 1}.get(moment, 2)
     assert run("--resume", folder).returncode == 0
     assert fingerprint(folder) == uninterrupted
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> tuple[Path, Path, str]:
+    """The settings of a league of one round, the folder of its run, and its output."""
+    folder = tmp_path_factory.mktemp("finished")
+    done = run("--config", write_settings(folder, 1), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "runs.yaml", folder / "runs" / "0001", done.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
@@ -133,20 +87,9 @@ def test_interrupt_and_resume(tmp_path, number):
 def test_interrupt_during_the_evaluation_after_all_rounds(tmp_path):
     learner = "[{name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100}]"
     settings = write_settings(tmp_path, 1)
-    words = (
-        "--config",
-        settings,
-        "--set",
-        f"learners={learner}",
-        "--set",
-        "heldout=[conceder]",
-        "--set",
-        "members=[tough, nice]",
-        "--set",
-        "env.max_turns=2",
-        "--set",
-        "league.evaluate=true",
-    )
+    changes = (f"learners={learner}", "heldout=[conceder]", "members=[tough, nice]", "env.max_turns=2")
+    words = ["--config", settings, *(word for change in changes for word in ("--set", change))]
+    words += ["--set", "league.evaluate=true"]
     with subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert any("conceder" in line for line in process.stdout)  # the evaluation has begun
@@ -179,11 +122,11 @@ def test_ledger_is_a_function_of_settings_and_seed(tmp_path):
     assert first == again != other
 
 
-def test_resume_of_a_finished_run(tmp_path):
-    config = write_settings(tmp_path, 1)
-    first, again = run("--config", config), run("--config", config, "--resume")
+def test_resume_of_a_finished_run(finished):
+    config, _, output = finished
+    again = run("--config", config, "--resume")
     assert again.returncode == 0
-    assert again.stdout.split("Ladder", 1)[1] == first.stdout.split("Ladder", 1)[1]
+    assert again.stdout.split("Ladder", 1)[1] == output.split("Ladder", 1)[1]
 
 
 def test_published_scenarios_are_played_evenly(tmp_path, data_dir):
@@ -195,11 +138,6 @@ def test_published_scenarios_are_played_evenly(tmp_path, data_dir):
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
         played = [ledger.scenarios(number).scenario(row) for number in (0, 1) for row in range(2043)]
     assert len(set(played)) == 4086
-
-
-def test_runs_from_another_directory(tmp_path):
-    done = run("--config", write_settings(tmp_path, 1), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
 
 
 def test_rounds_have_independent_noise(tmp_path):
@@ -230,12 +168,12 @@ def test_run_killed_before_its_start(tmp_path):
     assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
 
 
-def test_lost_settings_file_is_rewritten(tmp_path):
-    assert run("--config", write_settings(tmp_path, 1)).returncode == 0
-    settings = tmp_path / "runs" / "0001" / "config.yaml"
+def test_lost_settings_file_is_rewritten(finished):
+    folder = finished[1]
+    settings = folder / "config.yaml"
     before = settings.read_text()
     settings.unlink()
-    assert run("--resume", tmp_path / "runs").returncode == 0  # the folder of runs stands for its newest
+    assert run("--resume", folder.parent).returncode == 0  # the folder of runs stands for its newest
     assert settings.read_text() == before
 
 
@@ -248,29 +186,25 @@ def test_changed_scenarios_are_refused(tmp_path):
     assert done.returncode == 1 and "other scenarios" in done.stderr
 
 
-def test_unused_settings_warn(tmp_path):
-    config = write_settings(tmp_path, 1)
-    assert "env.partner" in run("--config", config, "--set", "env.partner=tough").stdout
-    assert run("--config", config, "--resume", "--set", "league.confidence=0.9").returncode == 0
+def test_unused_settings_warn(tmp_path, finished):
+    assert "env.partner" in run("--config", write_settings(tmp_path, 1), "--set", "env.partner=tough").stdout
+    assert run("--config", finished[0], "--resume", "--set", "league.confidence=0.9").returncode == 0
 
 
-def test_locked_run_is_refused(tmp_path):
-    config = write_settings(tmp_path, 1)
-    assert run("--config", config).returncode == 0
-    folder = tmp_path / "runs" / "0001"
+def test_locked_run_is_refused(finished):
+    config, folder, _ = finished
     with RunDirectory(folder):
         done = run("--config", config, "--resume")
     assert done.returncode == 1 and "another process" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_other_settings_are_refused(tmp_path):
-    config = write_settings(tmp_path, 1)
-    assert run("--config", config).returncode == 0
-    before = fingerprint(tmp_path / "runs" / "0001")
+def test_other_settings_are_refused(finished):
+    config, folder, _ = finished
+    before = fingerprint(folder)
     done = run("--config", config, "--resume", "--set", "env.max_turns=6", "--set", "league.rounds=9")
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "env.max_turns: 10 -> 6" in done.stderr and "league.rounds: 1 -> 9" in done.stderr
-    assert fingerprint(tmp_path / "runs" / "0001") == before
+    assert fingerprint(folder) == before
 
 
 def test_paths_may_change_between_start_and_resume(tmp_path, data_dir):
@@ -310,11 +244,8 @@ def test_errors_and_exit_codes(tmp_path, arguments, code, words):
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())
 
 
-def test_other_machine_warns(tmp_path):
-    import sqlite3
-
-    assert run("--config", write_settings(tmp_path, 1)).returncode == 0
-    folder = tmp_path / "runs" / "0001"
+def test_other_machine_warns(finished):
+    folder = finished[1]
     with sqlite3.connect(folder / "ledger.sqlite") as db:
         db.execute("""UPDATE notes SET value = replace(value, '"numpy": "', '"numpy": "0.') WHERE key = 'machine'""")
     db.close()
