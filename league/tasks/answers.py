@@ -112,8 +112,7 @@ def count_answers(turns: Int8s, fallbacks: Int8s, causes: Int8s | None) -> tuple
     decisions = [int(((acts + 1 - seat) // 2).sum()) for seat in (0, 1)]
     played = fallbacks.sum(axis=0, dtype=np.int64).tolist()
     if causes is None:
-        first, second = (Answers(len(turns), 0, decisions[seat], played[seat]) for seat in (0, 1))
-        return first, second
+        causes = np.zeros((len(turns), 2, len(CAUSES)), dtype=np.int8)
     left_out = unreached_in(causes).sum(axis=0).tolist()
     by_cause = causes.sum(axis=0, dtype=np.int64).tolist()
     first, second = (
