@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,14 @@ OTHERS = {LEDGER: (SETTINGS, "evaluate"), SETTINGS: (LEDGER, "league")}  # the o
 MOST_NAMED = 5  # runs in a message
 BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
-PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # results of a training run
+PROGRESS, CHECKPOINTS = (
+    "progress.csv",
+    "checkpoints",
+)  # results of a training run
+# Files of a start, and the tables of a league without rounds; with any other file a folder is not deleted.
+STARTS = (LOCK, SETTINGS, f".{SETTINGS}", LEDGER, BLOBS, CHECKPOINTS, "events.out.tfevents")
+START_TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossplay.csv", ".learning.csv")
+
 SOURCES = ("dond_marl", "hints", "partners", "league")  # folders with code that can change figures
 
 
@@ -193,14 +200,16 @@ def _has_mark(path: Path, mark: str) -> bool:
 def _has_no_update(path: Path) -> bool:
     """Whether a folder has the start of a training and no result."""
     rows = (path / PROGRESS).read_bytes().count(b"\n") if (path / PROGRESS).is_file() else 0
-    return rows <= 1 and not any((path / CHECKPOINTS).glob("*.json"))
+    return rows <= 1 and not any((path / CHECKPOINTS).glob("*.json")) and _has_only(path, (*STARTS, PROGRESS))
 
 
 def _holds_nothing(path: Path, *, stopped: bool) -> bool:
     """Whether the folder of a new run may be deleted: its start failed, or was stopped before it was written."""
     if stopped:
-        return _is_empty_start(path) or _row_count(path / LEDGER, "meta") == 0
-    return _row_count(path / LEDGER, "rounds") == 0 if (path / LEDGER).exists() else _has_no_update(path)
+        return _is_empty_start(path) or (_row_count(path / LEDGER, "meta") == 0 and _has_only(path, STARTS))
+    if (path / LEDGER).exists():
+        return _row_count(path / LEDGER, "rounds") == 0 and _has_only(path, (*STARTS, *START_TABLES))
+    return _has_no_update(path)
 
 
 def _is_empty_start(path: Path) -> bool:
@@ -217,6 +226,11 @@ def _in_use(path: Path) -> bool:
             return False
     except Timeout:
         return True
+
+
+def _has_only(path: Path, names: Iterable[str]) -> bool:
+    """Whether the names of all entries of a folder start with one of ``names``."""
+    return all(entry.name.startswith(tuple(names)) for entry in path.iterdir())
 
 
 def _row_count(ledger: Path, table: str) -> int | None:
