@@ -31,10 +31,7 @@ OTHERS = {LEDGER: (SETTINGS, "evaluate"), SETTINGS: (LEDGER, "league")}  # the o
 MOST_NAMED = 5  # runs in a message
 BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
-PROGRESS, CHECKPOINTS = (
-    "progress.csv",
-    "checkpoints",
-)  # results of a training run
+PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # results of a training run
 # Files of a start, and the tables of a league without rounds; with any other file a folder is not deleted.
 STARTS = (LOCK, SETTINGS, f".{SETTINGS}", LEDGER, BLOBS, CHECKPOINTS, "events.out.tfevents")
 START_TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossplay.csv", ".learning.csv")

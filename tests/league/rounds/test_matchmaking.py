@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import pack
 from league.rounds.matchmaking import RULES, Prospects, Rule, coverage, learning_progress, regret, variance
-from league.rounds.opponents import GROUPS_OF, Mix, mix_branches, prospects
+from league.rounds.opponents import GROUPS_OF, mix_branches, prospects
 from league.settings.learners import Branch, RuleName
 from league.settings.sections import LeagueConfig
 from league.standings.crossplay import Cells
@@ -59,10 +58,6 @@ def weights(rule: Rule, size: int, **changes: object) -> np.ndarray:
 def by(rule: RuleName, size: int, floor: float = FLOOR, **changes: object) -> np.ndarray:
     """The chances of all opponents under one rule, mixed as the league does."""
     return mix_branches([Branch(rule, 1.0, "all")], known(size, **changes), floor).chances
-
-
-def test_settings_list_every_rule():
-    assert set(RULES) == set(get_args(RuleName))
 
 
 @given(st.lists(st.tuples(points, points), min_size=1, max_size=500))
@@ -200,10 +195,6 @@ def test_probabilities_are_scale_invariant(scale):
 # Branches and reasons.
 
 
-def meetings(branches: list[Branch], figures: Prospects, floor: float = FLOOR) -> Mix:
-    return mix_branches(branches, figures, floor)
-
-
 POPULATIONS = {
     "unseen": lambda size: known(size),
     "all won": lambda size: known(
@@ -220,7 +211,7 @@ POPULATIONS = {
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_gives_weights_and_reasons(rule, population):
     for size, among in itertools.product((1, 2, 500), GROUPS_OF):
-        made = meetings([Branch(rule, 0.7, among)], POPULATIONS[population](size))
+        made = mix_branches([Branch(rule, 0.7, among)], POPULATIONS[population](size), FLOOR)
         assert made.chances.shape == (size,) and made.chances.sum() == pytest.approx(1)
         assert (made.chances >= FLOOR / size - 1e-12).all()
         assert len(made.reasons) == size and all(made.reasons)
@@ -241,7 +232,7 @@ def test_mixtures_of_branches_add_up(data):
         mixture=rng.random(size),
     )
     branch = st.builds(Branch, st.sampled_from(sorted(RULES)), st.floats(0.01, 1), st.sampled_from(sorted(GROUPS_OF)))
-    made = meetings(data.draw(st.lists(branch, min_size=1, max_size=4)), figures)
+    made = mix_branches(data.draw(st.lists(branch, min_size=1, max_size=4)), figures, FLOOR)
     assert made.chances.sum() == pytest.approx(1) and (made.chances >= FLOOR / size - 1e-12).all()
     for chance, reason in zip(made.chances, made.reasons, strict=True):
         parts = reason.split("; ")
@@ -257,7 +248,7 @@ def test_main_agent_branches_by_hand():
         scored=np.array([[5.0, 5], [6, 6], [7, 7], [0, 0]]),
         reachable=np.array([[9.0, 9], [8, 8], [8, 8], [10, 10]]),
     )
-    made = meetings([Branch("self_play", 0.35), Branch("regret", 0.65, "snapshots")], figures)
+    made = mix_branches([Branch("self_play", 0.35), Branch("regret", 0.65, "snapshots")], figures, FLOOR)
     assert made.chances == pytest.approx(
         [0.9 * 0.35 + 0.025, 0.9 * 0.65 * 0.8 + 0.025, 0.9 * 0.65 * 0.2 + 0.025, 0.025]
     )
@@ -271,16 +262,16 @@ def test_main_agent_branches_by_hand():
 
 def test_empty_branch_passes_its_share_on():
     figures = known(2, kinds=("self", "fixed"))
-    made = meetings([Branch("past_selves", 0.5), Branch("self_play", 0.5)], figures, floor=0.0)
+    made = mix_branches([Branch("past_selves", 0.5), Branch("self_play", 0.5)], figures, floor=0.0)
     assert made.chances.tolist() == [1, 0] and made.reasons == ("100.0% self-play", "")
-    alone = meetings([Branch("past_selves", 1.0)], figures)
+    alone = mix_branches([Branch("past_selves", 1.0)], figures, FLOOR)
     assert alone.chances.tolist() == [0.5, 0.5] and alone.reasons[0].startswith("50.0%")
 
 
 def test_latest():
     figures = known(4, kinds=("past_self", "past_self", "snapshot", "self"), born=np.array([3, 9, 12, 20]))
-    assert meetings([Branch("latest", 1.0, "past_selves")], figures, floor=0.0).chances.tolist() == [0, 1, 0, 0]
-    assert meetings([Branch("latest", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
+    assert mix_branches([Branch("latest", 1.0, "past_selves")], figures, floor=0.0).chances.tolist() == [0, 1, 0, 0]
+    assert mix_branches([Branch("latest", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
 
 
 def test_main_exploiter_turns_to_snapshots_of_a_strong_main():
@@ -290,7 +281,7 @@ def test_main_exploiter_turns_to_snapshots_of_a_strong_main():
     def probabilities(points: float) -> list[float]:
         scored, reachable = both([points, 0.0, 0.0]), both([8.0, 8.0, 8.0])
         figures = known(3, kinds=("main", "snapshot", "snapshot"), scored=scored, reachable=reachable)
-        return meetings(branches, figures, floor=0.0).chances.tolist()
+        return mix_branches(branches, figures, floor=0.0).chances.tolist()
 
     assert probabilities(1.6) == probabilities(np.nan) == [0.5, 0.25, 0.25]
     assert probabilities(1.59) == probabilities(0.0) == [0, 0.5, 0.5]
@@ -321,9 +312,9 @@ def test_skill_levels():
 
 def test_past_selves_meta_mixture_and_live():
     figures = known(4, kinds=("past_self", "past_self", "live", "fixed"), mixture=np.array([0.0, 0.25, 0.0, 0.75]))
-    assert meetings([Branch("past_selves", 1.0)], figures, floor=0.0).chances.tolist() == [0.5, 0.5, 0, 0]
-    assert meetings([Branch("meta_mixture", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0.25, 0, 0.75]
-    assert meetings([Branch("uniform", 1.0, "live")], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
+    assert mix_branches([Branch("past_selves", 1.0)], figures, floor=0.0).chances.tolist() == [0.5, 0.5, 0, 0]
+    assert mix_branches([Branch("meta_mixture", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0.25, 0, 0.75]
+    assert mix_branches([Branch("uniform", 1.0, "live")], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
 
 
 def test_prospects_from_cells():
@@ -342,6 +333,6 @@ def test_prospects_from_cells():
     assert np.isnan(figures.scored[1, 0]) and figures.scored[1, 1] == pytest.approx(4, abs=0.6)
     assert figures.games.tolist() == [80, 40, 0]
     assert figures.variance[0] == pytest.approx([2 / 3, 2 / 3], abs=0.3)
-    made = meetings([Branch("regret", 1.0)], figures)
+    made = mix_branches([Branch("regret", 1.0)], figures, FLOOR)
     assert made.chances[2] > made.chances[0]
     assert made.reasons[2].count("unknown") == 2
