@@ -68,28 +68,15 @@ def round_of(place):
     return [*matches([*ZOO, network(first.state)], first=2), first, second]
 
 
-def same_by_workers(tasks, place, workers):
+@pytest.mark.parametrize("workers", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 4))])
+def test_workers_give_the_results_of_this_process_weights_included(place, workers):
+    tasks = round_of(place)
     alone = in_process(tasks, place)
     assert [result[0] for result in alone] == tasks
-    for number in workers:
-        with ProcessBackend(number) as backend:
-            assert [told(result) for result in backend.run(tasks, place, deadline=LONG)] == alone
-            assert len(own_workers()) == number
-        assert not own_workers()
-
-
-def test_two_workers_give_the_results_of_this_process_weights_included(place):
-    same_by_workers(round_of(place), place, workers=(2,))
-
-
-@pytest.mark.slow
-def test_one_worker_and_four_give_the_results_of_this_process(place):
-    same_by_workers(matches(ZOO), place, workers=(1, 4))
-
-
-@pytest.mark.slow
-def test_one_two_and_four_workers_give_the_same_weights(place):
-    same_by_workers(round_of(place), place, workers=(1, 2, 4))
+    with ProcessBackend(workers) as backend:
+        assert [told(result) for result in backend.run(tasks, place, deadline=LONG)] == alone
+        assert len(own_workers()) == workers
+    assert not own_workers()
 
 
 def test_workers_stay_for_the_next_round_and_what_is_left_in_flight_is_dropped(place, broken):
@@ -105,11 +92,10 @@ def test_workers_stay_for_the_next_round_and_what_is_left_in_flight_is_dropped(p
     assert list(backend.run([], place)) == []
 
 
-def killed_at_random(tasks, place, kills):
-    """Play ``tasks`` until so many workers, idle and busy ones alike, were killed; each time the same must come out.
-
-    A worker is killed after one result in six: whether the machine is busy changes nothing.
-    """
+@pytest.mark.parametrize("kills", [2, pytest.param(30, marks=pytest.mark.slow)])
+def test_workers_killed_at_random_cost_a_retry_and_change_nothing(place, kills):
+    """Workers, idle and busy ones alike, are killed after one result in six: a busy machine changes nothing."""
+    tasks = matches(ZOO, size=128) if kills == 2 else round_of(place)
     alone, draw, killed = in_process(tasks, place), random.Random(kills), 0
     with ProcessBackend(2) as backend:
         while killed < kills:
@@ -122,15 +108,6 @@ def killed_at_random(tasks, place, kills):
                     killed += 1
             assert played == alone
     assert not own_workers()
-
-
-def test_workers_killed_at_random_cost_a_retry_and_change_nothing(place):
-    killed_at_random(matches(ZOO, size=128), place, kills=2)
-
-
-@pytest.mark.slow
-def test_thirty_workers_killed_at_random_change_neither_facts_nor_weights(place):
-    killed_at_random(round_of(place), place, kills=30)
 
 
 CAUSES = {
@@ -178,16 +155,6 @@ def test_who_is_slow_is_at_fault_not_who_is_asked_when_the_time_is_over(place, b
         for pair in ((slow, quick), (quick, slow)):
             (result,) = backend.run([match(*map(seat, pair))], place, deadline=1.0)
             assert result.failed == slow
-
-
-@pytest.mark.slow
-def test_practice_goes_on_without_a_member_that_hangs(place, broken):
-    task = practice(place, ["tough", "broken(how=sleep)"])
-    with ProcessBackend(1) as backend:
-        (alone,) = backend.run([practice(place, ["tough"])], place)
-        (result,) = backend.run([task], place, deadline=6.0)
-    assert (result.content, result.state) == (alone.content, alone.state)
-    assert result.failed == "broken(how=sleep)" and alone.failed is None
 
 
 def test_practice_goes_on_without_the_members_at_fault_and_learns_the_same(place, broken):
@@ -275,11 +242,8 @@ def test_a_stop_ends_every_worker_whatever_a_member_does(place, broken):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), ProcessBackend(2) as backend:
-        list(
-            backend.run(
-                [match(seat("tough"), seat(f"broken(how={how})")) for how in ("deaf", "spin")], place, tick=tick
-            )
-        )
+        tasks = [match(seat("tough"), seat(f"broken(how={how})")) for how in ("deaf", "spin")]
+        list(backend.run(tasks, place, tick=tick))
     assert not own_workers()
 
 

@@ -55,23 +55,14 @@ def final(folder: Path) -> tuple[str, dict[str, bytes]]:
         }
 
 
-def killed_to_the_same_weights(tmp_path: Path, kills: int, rounds: int) -> None:
+@pytest.mark.parametrize(("kills", "rounds"), [(1, 5), pytest.param(20, 80, marks=pytest.mark.slow)])
+def test_kills_change_nothing_with_learners(tmp_path, kills, rounds):
     config = {name: write_settings(tmp_path, rounds, name) for name in ("whole", "killed")}
-    folder = tmp_path / "killed" / "0001"
+    folder, whole = tmp_path / "killed" / "0001", tmp_path / "whole" / "0001"
     killed_and_resumed(config["whole"], config["killed"], folder, kills, rounds)
-    whole = tmp_path / "whole" / "0001"
     assert final(folder) == final(whole)
     for table in ("ladder.csv", "crossplay.csv", "config.yaml"):
         assert (folder / table).read_text().replace("/killed", "/whole") == (whole / table).read_text()
-
-
-def test_random_kill_changes_nothing_with_learners(tmp_path):
-    killed_to_the_same_weights(tmp_path, kills=1, rounds=5)
-
-
-@pytest.mark.slow
-def test_twenty_kills_change_nothing_with_learners(tmp_path):
-    killed_to_the_same_weights(tmp_path, kills=20, rounds=80)
 
 
 @pytest.fixture(scope="module")
