@@ -222,7 +222,7 @@ def test_an_evaluation_says_who_answered_above_its_tables_and_in_its_files(absen
     counts = json.loads(files["json"].read_text())["answers"][FEW]
     assert counts["asked"] == counts["answered"] + counts["fallen_back"] and counts["games_left_out"] > 0
     told = f"{counts['answered']:,} of its {counts['asked']:,}"
-    assert told in said and said.index(told) < said.index("best response")
+    assert told in said and said.index(told) < said.index("these games")
     assert f"{counts['games_left_out']} of 400" in said
     (asked,) = (row for row in rows_of(files["csv"]) if row["figure"] == "decisions, asked")
     assert asked["who"] == FEW and asked["mean"] == str(counts["asked"])
