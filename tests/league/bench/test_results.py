@@ -61,12 +61,12 @@ def test_last_line_without_line_end_stays(tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "damaged, it is no JSON"),
-        ("[1]", "no line of this build"),
-        ('{"format": 99}', "no line of this build"),
-        (json.dumps({"format": FORMAT}), "lacks one of"),
-        (json.dumps({**row(points=1.0), "figures": {"points": 9.0}}), "changed since it was written"),
-        ('{"format": ' + "[" * 5000, "damaged, it is no JSON"),
+        ("{", "JSON"),
+        ("[1]", "format"),
+        ('{"format": 99}', "format"),
+        (json.dumps({"format": FORMAT}), "submission"),
+        (json.dumps({**row(points=1.0), "figures": {"points": 9.0}}), "SHA-256"),
+        ('{"format": ' + "[" * 5000, "JSON"),
     ],
 )
 def test_a_damaged_line_is_refused_by_its_number_and_nothing_is_added(tmp_path, line, said):
@@ -80,16 +80,13 @@ def test_a_damaged_line_is_refused_by_its_number_and_nothing_is_added(tmp_path, 
     assert path.read_bytes() == before
 
 
-def test_bytes_that_are_no_text_are_damage(tmp_path):
+def test_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
     path = tmp_path / "bench.jsonl"
+    with pytest.raises(ResultsError, match=str(path)):
+        read([path])
     path.write_bytes(b"\xff\xfe\n")
     with pytest.raises(ResultsError, match="line 1"):
         read([path])
-
-
-def test_missing_file_names_the_command(tmp_path):
-    with pytest.raises(ResultsError):
-        read([tmp_path / "none.jsonl"])
 
 
 def test_several_processes_append_whole_lines(tmp_path):

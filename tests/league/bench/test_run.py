@@ -153,10 +153,8 @@ def test_roster_is_played_whole():
 def test_networks_are_greedy_wherever_they_are_named(tmp_path):
     path = str(network(tmp_path / "net.json"))
     assert parse_spec(submission_of_spec(path).player.spec) == ("checkpoint", {"path": path, "greedy": True})
-    assert (
-        submission_of_spec("expert").player.spec == "expert(greedy=True)"
-        and submission_of_spec("expert").name == "expert"
-    )
+    expert = submission_of_spec("expert")
+    assert (expert.player.spec, expert.name) == ("expert(greedy=True)", "expert")
     inside = greedy_spec({"kind": "mixture", "of": [f"checkpoint(path={path!r})", "heuristic"]})
     assert inside["of"] == [f"checkpoint(greedy=True, path={path!r})", "heuristic"]
     with pytest.raises(InputError):
@@ -176,10 +174,12 @@ def test_checkpoint_identity_is_its_weights(tmp_path):
 
 def test_training_with_the_test_roster_is_refused(tmp_path):
     member = roster(TEST)[0]
-    path = network(tmp_path / "leaked.json", **NO_PAST.add_opponents([provenance_of(member)]).note())
+    past = NO_PAST.add_opponents([provenance_of(member), provenance_of("linear")])
+    leaked = submission_of_spec(str(network(tmp_path / "leaked.json", **past.note())), "leaked")
     with pytest.raises(ProvenanceError):
-        measure(submission_of_spec(str(path), "leaked"), opponents_of([TEST]))
-    assert measure(submission_of_spec(str(path), "leaked"), opponents_of(["linear"]))["figures"]["points"]
+        measure(leaked, opponents_of([TEST]))
+    row = measure(leaked, opponents_of(["linear", "stubborn"]))
+    assert row["figures"]["points"] and row["submission"]["met_here"] == [identity("linear")]
 
 
 def test_unknown_provenance_must_be_declared(tmp_path):
@@ -212,13 +212,6 @@ def test_plugin_partners_have_unknown_provenance(tmp_path, monkeypatch):
         assert not provenance(submission_of_spec("stranger"), ["linear"]).training.startswith("known")
 
 
-def test_opponents_of_training_are_counted(tmp_path):
-    path = network(tmp_path / "net.json", **NO_PAST.add_opponents([provenance_of("linear")]).note())
-    submission = submission_of_spec(str(path), "net")
-    row = measure(submission, opponents_of(["linear", "stubborn"]))
-    assert row["submission"]["met_here"] == [identity("linear")]
-
-
 def test_unreached_games_are_left_out(tmp_path, monkeypatch):
     with on_the_path(install_absent(tmp_path), monkeypatch):
         few, many = (f"absent(costly=False, share={share})" for share in (0.03, 0.5))
@@ -239,9 +232,6 @@ def test_beyond_the_rosters_game_there_are_other_pools_and_no_references():
     points = row["figures"]["points"]
     assert points["low"] < points["value"] < points["high"]  # these are a sample of such scenarios
     assert not any("reference" in cell for cell in row["cells"]) and row["figures"]["points_by_part"] == {}
-
-
-def test_beyond_takes_a_sample():
     row = measure(submission_of_spec("heuristic"), opponents_of(["linear"]), beyond=True, sample=9)
     assert row["benchmark"]["number_of_scenarios"] == 9 and not row["benchmark"]["every_scenario"]
     assert row["benchmark"]["scenarios_sha256"] == beyond_field(9).source.digest()
@@ -258,9 +248,7 @@ def test_shares_are_of_the_stored_references_in_every_cell_and_part():
         _, high = side.values_over(cell["seat"], (1, 2))
         assert cell["reference"][HEADLINE] == pytest.approx(high, abs=1e-5)
         head.append(cell["points"][HEADLINE] / high)
-        assert cell["points"][ALL] <= side.high + cell["margin"].get(ALL, 0) * 2 + 1e-6, (
-            "nobody has more than could be had"
-        )
+        assert cell["points"][ALL] <= side.high + cell["margin"].get(ALL, 0) * 2 + 1e-6
     figures = row["figures"]
     assert figures["share"]["value"] == pytest.approx(np.mean(head), abs=1e-5)
     assert figures["share_worst_cell"]["value"] == pytest.approx(min(head), abs=1e-5)
@@ -319,11 +307,11 @@ def test_a_mistake_is_one_sentence(words, said, capsys, tmp_path):
     assert not (tmp_path / "bench.jsonl").exists()
 
 
-def test_unwritable_file_stops_before_games(tmp_path, capsys):
-    (tmp_path / "file").touch()
-    for results in (tmp_path, tmp_path / "file" / "bench.jsonl"):
+def test_unwritable_or_damaged_file_stops_before_games(tmp_path, capsys):
+    (tmp_path / "file").write_text("{}\n")
+    for results, place in ((tmp_path, ":"), (tmp_path / "file" / "bench.jsonl", ":"), (tmp_path / "file", ", line 1")):
         assert dond("bench", "nobody_at_all", "--against", "linear", "--results", results) == 2
-        assert f"{results}:" in capsys.readouterr().err
+        assert f"{results}{place}" in capsys.readouterr().err
 
 
 def test_the_command_adds_a_line_and_shows_it(tmp_path, capsys):
@@ -335,10 +323,3 @@ def test_the_command_adds_a_line_and_shows_it(tmp_path, capsys):
     assert "arm has" in shown and f"added to: {results}" in shown
     lines = [json.loads(line) for line in results.read_text().splitlines()]
     assert [line["submission"]["seed"] for line in lines] == [1, 2]
-
-
-def test_damaged_file_stops_before_games(tmp_path, capsys):
-    results = tmp_path / "bench.jsonl"
-    results.write_text("{}\n")
-    assert dond("bench", "nobody_at_all", "--against", "linear", "--results", results) == 2
-    assert f"{results}, line 1" in capsys.readouterr().err

@@ -75,17 +75,10 @@ def test_response_without_contexts_has_no_value():
 
 def test_revealed_values_replace_the_prior():
     reply = best_known_response(seat_occupant("linear"), LEWIS, RULES, revealed=True)
-    games = rollout(
-        (reply.players[0], seat_occupant("linear")),
-        LEWIS.table,
-        RULES,
-        seed=0,
-        index=(0,),
-        prior=LEWIS.prior,
-        reveal_partner_utilities=True,
-    )
-    hidden = best_known_response(seat_occupant("linear"), LEWIS, RULES).players[0]
-    blind = rollout((hidden, seat_occupant("linear")), LEWIS.table, RULES, seed=0, index=(0,), prior=LEWIS.prior)
+    hidden, linear = best_known_response(seat_occupant("linear"), LEWIS, RULES), seat_occupant("linear")
+    noise = {"seed": 0, "index": (0,), "prior": LEWIS.prior}
+    games = rollout((reply.players[0], linear), LEWIS.table, RULES, reveal_partner_utilities=True, **noise)
+    blind = rollout((hidden.players[0], linear), LEWIS.table, RULES, **noise)
     assert games.scores[:, 0].mean() > blind.scores[:, 0].mean()
 
 

@@ -204,8 +204,9 @@ def test_intractable_partner_has_no_share():
 
 
 def test_failing_partner_is_named():
-    with pytest.raises(PlayError):
+    with pytest.raises(PlayError) as failed:
         evaluate(Agrees(), Broken(), BY_HAND)
+    assert "Broken" in failed.value.player
 
 
 def printed(told, width, *, details=False):

@@ -206,13 +206,13 @@ def test_other_rules_compute_quick_responses():
 
 
 def test_failing_player_is_noted():
-    players = {"main": Agrees((1, 0, 0)), "broken main": Broken()}
-    found = final_evaluation({"main": players["main"]}, {"usual": Agrees(), "broken": Broken()}, BY_HAND, Rules(2))
+    main = {"main": Agrees((1, 0, 0))}
+    found = final_evaluation({**main, "broken": Broken()}, {"usual": Agrees()}, BY_HAND, Rules(2))
+    assert [one.member for one in found.members] == ["main"] and any("broken failed" in note for note in found.notes)
+    found = final_evaluation(main, {"usual": Agrees(), "broken": Broken()}, BY_HAND, Rules(2))
     assert [met.opponent for met in found.members[0].matchups] == ["usual"]
     assert len(found.notes) == 1 and found.notes[0].startswith("broken ") and "lost my notes" in found.notes[0]
-    found = final_evaluation(
-        {"main": players["main"]}, {"usual": Agrees()}, BY_HAND, Rules(2), exploiters={"thief": Broken()}
-    )
+    found = final_evaluation(main, {"usual": Agrees()}, BY_HAND, Rules(2), exploiters={"thief": Broken()})
     assert not found.members[0].exploiters and "thief" in found.notes[0]
 
 
@@ -226,13 +226,6 @@ def test_costly_opponent_is_not_queried():
     found = final_evaluation({"main": Agrees((1, 0, 0))}, {"usual": Agrees(), "paid": Paid()}, BY_HAND, Rules(2))
     assert [met.opponent for met in found.members[0].matchups] == ["usual"]
     assert len(found.notes) == 1 and found.notes[0].startswith("paid ")
-
-
-def test_failing_member_does_not_affect_others():
-    players = {"main": Agrees((1, 0, 0)), "broken": Broken()}
-    found = final_evaluation(players, {"usual": Agrees()}, BY_HAND, Rules(2))
-    assert [one.member for one in found.members] == ["main"]
-    assert any("broken failed" in note for note in found.notes)
 
 
 def test_revealed_values_are_seen_by_the_references_too():
