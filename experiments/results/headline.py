@@ -97,7 +97,7 @@ def headline_figure(folder: Path = FOLDER) -> str:
 
 def headline_table(folder: Path) -> str:
     """The leaderboard, other figures, and the commands that made the files; empty without files."""
-    others = [row for row in every_row(folder) if row.file in FIRST and re.search(FIRST[row.file], row.what)]
+    others = [row for row in every_row(folder) if row.file in FIRST and re.search(FIRST[row.file], row.label)]
     scope, board = headline_board(folder)
     if not board and not others:
         return ""
@@ -168,7 +168,7 @@ def _answers(folder: Path) -> Iterator[list[str]]:
     last = ""
     for question in QUESTIONS:
         for row in rows:
-            if row.file == question.file and re.search(question.pattern, row.what):
+            if row.file == question.file and re.search(question.pattern, row.label):
                 link = f"[{question.text}](#{question.section})" if question.text != last else ""
                 last = question.text
-                yield [link, row.what, row.figure, row.over]
+                yield [link, row.label, row.figure, row.scope]

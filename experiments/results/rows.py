@@ -91,9 +91,9 @@ SPEED = ("batched engine, uniform-legal", "AEC env()", "PPO training")  # rows o
 class ShortRow(NamedTuple):
     """A row of a short table."""
 
-    what: str
+    label: str
     figure: str
-    over: str  # its scope: seeds, roster, scenarios or utterances
+    scope: str  # seeds, roster, scenarios or utterances
     file: str  # under docs/results
 
 

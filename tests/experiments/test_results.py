@@ -138,13 +138,13 @@ def test_bench_rows_and_differences(tmp_path):
         for seed, demand in enumerate(demands):
             row = measure(submission_of_spec(f"heuristic(demand={demand})", name)._replace(seed=seed), opponents)
             append(tmp_path / "baselines.jsonl", seal_row(row))
-    rows = {row.what: row for row in every_row(tmp_path)}
+    rows = {row.label: row for row in every_row(tmp_path)}
     league = describe_arm("league")
     difference = f"{league} \N{MINUS SIGN} `pool_ppo`"
     assert set(rows) == {describe_arm("pool_ppo"), league, difference}
     assert re.match(r"\d\.\d\d.*; \d\d\.\d%", rows[league].figure)
     assert re.match(r"[+-]\d\.\d\d \[[+-].*\] .* p = ", rows[difference].figure)
-    assert "`linear`, `stubborn`" in rows[league].over
+    assert "`linear`, `stubborn`" in rows[league].scope
     board = block("headline", tmp_path)
     assert f"| {league} | " in board and "| nothing learned |" in board and f"| {difference} |" in board
     table = block("baselines", tmp_path)
@@ -154,7 +154,7 @@ def test_bench_rows_and_differences(tmp_path):
 def test_every_question_has_an_answer():
     rows, text = every_row(FOLDER), RESULTS.read_text(encoding="utf-8")
     for question in QUESTIONS:
-        assert any(row.file == question.file and re.search(question.pattern, row.what) for row in rows), question
+        assert any(row.file == question.file and re.search(question.pattern, row.label) for row in rows), question
         assert f"[{question.text}](#{question.section})" in text
 
 
@@ -171,7 +171,7 @@ def test_hint_block(tmp_path):
     (tmp_path / "hints.jsonl").write_text(hint_lines(experiment))
     shown = block("hints", tmp_path)
     assert "2 seeds" in shown and "(7.70 " in shown and "| random | 20.0% |" in shown
-    assert "| never hinted | " in block("headline", tmp_path) and "hints: random" in every_row(tmp_path)[-1].what
+    assert "| never hinted | " in block("headline", tmp_path) and "hints: random" in every_row(tmp_path)[-1].label
     assert "71.5% ±" in shown  # without any: .5 + .2 + the mean of .01 and .02
 
 
