@@ -237,7 +237,7 @@ class State:
         return self.rules.max_turns - len(self.history)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the game has ended."""
         return self.outcome is not None
 
@@ -323,7 +323,7 @@ def selection(state: State, seat: int, claim: Action) -> Triple | None:
 
 def legal_actions(state: State) -> tuple[Action, ...]:
     """Every legal action of the seat to move, in the order of the act numbers, each ``oA`` counting up from zeros."""
-    if state.over:
+    if state.is_over:
         return ()
     n0, n1, n2 = state.scenario.counts
     shares = [(a, b, c) for a in range(n0 + 1) for b in range(n1 + 1) for c in range(n2 + 1)]

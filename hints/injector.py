@@ -135,7 +135,7 @@ class _Prompter:
         if agent not in self._agents:
             return {KEY: np.zeros(HINT_WIDTH, dtype=np.float32), **info}
         state = self._game.negotiation
-        to_move = not state.over and SEATS[state.mover] == agent
+        to_move = not state.is_over and SEATS[state.mover] == agent
         return {**info, KEY: self._features() if to_move else np.zeros(HINT_WIDTH, dtype=np.float32)}
 
     def _features(self) -> Floats:

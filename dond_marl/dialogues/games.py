@@ -64,7 +64,7 @@ def game_of(negotiation: Negotiation, source: str | None = None) -> GameRecord |
     state = State(negotiation.scenario, HUMAN_RULES)
     why = ""
     for turn, reading in enumerate(readings, start=1):
-        if state.over:
+        if state.is_over:
             confirms = reading.action is not None and reading.action.act_type in (Act.AGREE, Act.END)
             why = "" if confirms else f"utterance {turn} goes on after the deal"
         elif reading.action is None:

@@ -77,7 +77,7 @@ def _allocation_to_draw(state: State) -> tuple[tuple[Triple, Triple] | None, str
 
 def _seat(pen: ImageDraw, state: State, seat: int, top: int) -> None:
     values = state.scenario.utilities[seat]
-    to_move = not state.over and state.mover == seat
+    to_move = not state.is_over and state.mover == seat
     pen.rounded_rectangle((20, top, 210, top + 92), 10, outline=OF_SEAT[seat], width=4 if to_move else 1)
     _text(pen, (32, top + 8), f"{SEATS[seat]}{', to move' if to_move else ''}", 15, OF_SEAT[seat])
     for place, value in enumerate(values):

@@ -81,7 +81,7 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
     def current_player(self) -> int:
         if self.table is None:
             return int(pyspiel.PlayerId.CHANCE)
-        return int(pyspiel.PlayerId.TERMINAL) if self.table.over else self.table.mover
+        return int(pyspiel.PlayerId.TERMINAL) if self.table.is_over else self.table.mover
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         return _deals(self.split)
@@ -103,7 +103,7 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
         return f"{act_type.name} {oA}" if act_type <= Act.INSIST else act_type.name
 
     def is_terminal(self) -> bool:
-        return self.table is not None and self.table.over
+        return self.table is not None and self.table.is_over
 
     def returns(self) -> list[float]:
         """Own points of both players; zeros until the end."""

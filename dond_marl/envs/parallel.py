@@ -68,7 +68,7 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
                 "info['active_agent'] names the seat to move"
             )
         env.step(actions[active])
-        if env.negotiation.over:
+        if env.negotiation.is_over:
             self.agents = []
         ended, cut = dict(env.terminations), dict(env.truncations)
         return self._observations(), dict(env.rewards), ended, cut, self._infos()

@@ -90,7 +90,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
             self.env.reset(seed=env_seed, options=options)
             env_seed = None  # the environment's own random numbers continue
             self._play_partner()
-            if not self.game.negotiation.over:
+            if not self.game.negotiation.is_over:
                 self._playing = True
                 self._played_seats.add(self._seat)
                 return self.env.observe(self.agent), self._info(skipped)
@@ -104,7 +104,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         self.env.step(action)
         self._playing = False  # if the partner fails, there is no game
         reward = self.env.rewards[self.agent] + self._play_partner()
-        over = self.game.negotiation.over
+        over = self.game.negotiation.is_over
         self._playing = not over
         return self.env.observe(self.agent), float(reward), over, False, self._info()
 
@@ -130,7 +130,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
     def _play_partner(self) -> float:
         """Play the partner's acts until the agent is to move; returns the agent's points in that time."""
         points = 0.0
-        while not (state := self.game.negotiation).over and state.mover != self._seat:
+        while not (state := self.game.negotiation).is_over and state.mover != self._seat:
             action, message = self._query_partner()
             talk = {MESSAGE: message} if message else {}
             self.env.step({"act_type": int(action.act_type), "oA": action.oA, **talk})

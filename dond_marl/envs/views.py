@@ -136,7 +136,7 @@ class Translation:
         """Raise :class:`OrderError` unless a game is going on; ``infos`` is empty before the view's first reset."""
         if not infos:
             raise OrderError("there is no game yet: call reset() first")
-        if self.game.negotiation.over:
+        if self.game.negotiation.is_over:
             raise OrderError("the game is over, no act is legal any more: call reset() for a new one")
 
 

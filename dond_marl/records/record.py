@@ -200,7 +200,7 @@ def replay(record: GameRecord) -> State:
         except IllegalAct as error:
             raise RecordError(f"turn {turn} cannot be played: {error}") from None
     stated = record.outcome
-    if stated.ending is Ending.ILLEGAL and not state.over:
+    if stated.ending is Ending.ILLEGAL and not state.is_over:
         state = forfeit(state, stated.rule_broken or NOT_RECORDED)
     if state.outcome is None:
         raise RecordError(f"the game is not over after its {len(record.actions)} acts; the record states {stated}")

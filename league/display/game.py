@@ -148,7 +148,7 @@ def conversation(state: State, seat: int, since: int = 0) -> Table:
     final = state.rules.disagree == "ends"
     for turn, action in list(enumerate(state.history))[since:]:
         mine = turn % 2 == seat
-        hidden = turn >= state.rules.talk_turns and not state.over
+        hidden = turn >= state.rules.talk_turns and not state.is_over
         loose = "(A secret claim.)" if hidden else describe_secret_act(action, turn, state.rules)
         words = loose or phrase_act(action, state.scenario.counts, variant=turn, final=final)
         if state.messages and state.messages[turn]:

@@ -173,7 +173,7 @@ def describe_unread(line: str, why: str, times: int) -> str:
 def turns_left(state: State) -> str:
     """The number of acts left, and what that means near the end."""
     left = state.turns_remaining
-    if state.over:
+    if state.is_over:
         return "the talk is over"
     if state.claiming:
         return "One secret claim of each of you" if left == 2 else "The last secret claim"
@@ -191,7 +191,7 @@ def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) 
     for turn, action in enumerate(state.history):
         mine = turn % 2 == seat
         note = ""
-        hidden = turn >= state.rules.talk_turns and not mine and not state.over
+        hidden = turn >= state.rules.talk_turns and not mine and not state.is_over
         if action.act_type.is_offer and not hidden:
             share = action.oA if mine else rest(counts, action.oA)
             note = f"{points(worth(values, share))} for you"

@@ -85,7 +85,7 @@ def assert_the_same_play(source, rules, illegal, reveal, rng, size):
             broken = rule_against(states[game], action)
             states[game] = apply(states[game], action, message) if broken is None else forfeit(states[game], broken)
         table.step(decide(act, oA)._replace(messages=said))
-        assert set(table.live.tolist()) == {i for i, s in enumerate(states) if not s.over}
+        assert set(table.live.tolist()) == {i for i, s in enumerate(states) if not s.is_over}
     games = table.games()
     for i, state in enumerate(states):
         outcome = state.outcome

@@ -50,7 +50,7 @@ def insist(*oA: int) -> Action:
 def played(*said: Action, rules: Rules = Rules(), scenario: Scenario = TABLE) -> State:
     state = State(scenario, rules)
     for action in said:
-        assert not state.over, f"the game was over before {action}"
+        assert not state.is_over, f"the game was over before {action}"
         state = apply(state, action)
     return state
 
@@ -115,7 +115,7 @@ def test_disagree_that_only_rejects_lets_play_go_on_and_withdraws_the_offer():
     #   seat_0: AGREE     illegal: seat_1's last act is no offer
     rules = Rules(disagree="rejects")
     state = played(propose(1, 2, 0), DISAGREE, rules=rules)
-    assert not state.over and state.mover == 0
+    assert not state.is_over and state.mover == 0
     with pytest.raises(IllegalAct, match="DISAGREE"):
         apply(state, AGREE)
     #   seat_0: DISAGREE  rejects nothing, which is legal
@@ -142,7 +142,7 @@ def test_end_pays_zero_if_claims_do_not_add_up(said):
 
 def test_the_default_limit_is_ten_acts_of_both_seats_together():
     state = played(*[propose(1, 2, 3)] * 9)
-    assert state.turns_remaining == 1 and not state.over
+    assert state.turns_remaining == 1 and not state.is_over
     assert result(apply(state, insist(1, 2, 3))) == (Ending.TURN_LIMIT, None, (0, 0))
 
 
@@ -297,7 +297,7 @@ def test_there_are_two_legal_offers_per_share_of_the_pool():
 def random_play(rng: np.random.Generator, scenario: Scenario, rules: Rules, stop: float = 0.0) -> State:
     """Random legal play to the end, or (with chance ``stop`` per turn) to somewhere in the middle."""
     state = State(scenario, rules)
-    while not state.over and rng.random() >= stop:
+    while not state.is_over and rng.random() >= stop:
         actions = legal_actions(state)
         others = actions[-3:] if actions[-3].act_type is Act.AGREE else actions[-2:]
         pool = actions if rng.random() < 0.7 else others
@@ -323,7 +323,7 @@ def test_the_mask_the_list_and_the_rules_agree_on_every_act_of_the_whole_space()
         state = random_play(rng, source.draw_one(rng), rules, stop=0.3)
         legal = {action for action in every if is_legal(state, action)}
         assert legal == set(legal_actions(state)) == {a for a in every if rule_against(state, a) is None}
-        if state.over:
+        if state.is_over:
             assert not legal
             continue
         may_agree = AGREE in legal

@@ -68,7 +68,7 @@ def told_again(text: str) -> str:
         env.step({"act_type": int(Act[act]), "oA": np.array([int(n) for n in oA] or [0, 0, 0])})
     rewards = " ".join(f"{agent} {env.rewards[agent]:g}" for agent in SEATS)
     told += ["", *env.render().splitlines(), f"rewards: {rewards}"]
-    assert env.negotiation.over
+    assert env.negotiation.is_over
     return "\n".join(told) + "\n"
 
 

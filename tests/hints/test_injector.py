@@ -82,7 +82,7 @@ def told_along(env, games, row, seed=None):
         other = SEATS[1 - turn % 2]
         assert not env.infos[other]["hint_features"].any(), "only the seat to move is told"
         env.step({"act_type": games.act[row, turn], "oA": games.oA[row, turn]})
-    assert env.unwrapped.negotiation.over
+    assert env.unwrapped.negotiation.is_over
     assert not any(info["hint_features"].any() for info in env.infos.values()), "after the end nobody is told"
     return np.array(heard)
 

@@ -294,7 +294,7 @@ def _on_acted(study: Progress, event: StudyEvent) -> None:  # table, act, oA, ca
     shown = None if table.shown is None or event.participant < 0 else (event.at - table.shown).total_seconds()
     table.acts.append(StudyAct(event.at, action, event.data["cause"], shown, event.data["browser"]))
     table.state, table.began, table.shown = apply(table.state, action), event.at, None
-    if table.state.over:
+    if table.state.is_over:
         study.close(table, "finished")
     study.change_pages_of(table)
 

@@ -124,7 +124,7 @@ class SpokenGame:
 
     @property
     def is_over(self) -> bool:
-        return self.state.over
+        return self.state.is_over
 
     @property
     def points(self) -> tuple[float, float]:

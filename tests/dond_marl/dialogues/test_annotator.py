@@ -225,7 +225,7 @@ def test_game_in_plain_english_is_read_back(data):
     """But that proposing one's latest split again is insisting, as the annotator has it."""
     counts = data.draw(st.tuples(*[st.integers(1, 4)] * 3))
     state = State(Scenario(counts, ((1, 1, 1), (1, 1, 1))), Rules(disagree="rejects"))
-    while not state.over:
+    while not state.is_over:
         state = apply(state, data.draw(st.sampled_from(legal_actions(state))))
     talk = [
         Utterance(turn % 2, phrase_act(action, counts, variant=data.draw(st.integers(0, VARIANTS - 1))))

@@ -119,7 +119,7 @@ def test_the_positions_of_exact_games_are_the_turns_of_those_games(data_dir):
             continue
         state = State(game.scenario, REJECTS)
         for action in game.actions:
-            if state.turns_remaining == 0 or state.over:
+            if state.turns_remaining == 0 or state.is_over:
                 break
             turn = turn_of(state)
             place = rows[(action.act_type, encode(turn, layout)[0].tobytes())]

@@ -59,7 +59,7 @@ def everything(env: NegotiationEnv) -> tuple[object, ...]:
 
 def play(env: NegotiationEnv, rng: np.random.Generator, patience: float = 0.8) -> None:
     """Legal play to the end, mostly offers, half of which meet what the partner left."""
-    while not env.negotiation.over:
+    while not env.negotiation.is_over:
         step_legally(env, rng, patience)
 
 
@@ -125,7 +125,7 @@ def test_the_environment_plays_exactly_the_rules(max_turns, disagree, illegal):
     for game in range(60):
         env.reset(seed=game if game % 2 else None)
         state = State(env.negotiation.scenario, Rules(max_turns, disagree))
-        while not state.over:
+        while not state.is_over:
             assert env.agent_selection == SEATS[state.mover]
             step_legally(env, rng)
             state = apply(state, env.negotiation.history[-1])
@@ -148,7 +148,7 @@ def test_the_mask_is_the_brute_force_legality_of_both_seats_after_every_act(disa
     every = [Action(act, oA) for act in Act for oA in itertools.product(range(3), repeat=3)]
     for _ in range(40):
         env.reset(seed=int(rng.integers(1000)))
-        while not env.negotiation.over:
+        while not env.negotiation.is_over:
             mask, legal = env.infos[env.agent_selection]["action_mask"], set(legal_actions(env.negotiation))
             for act, oA in every:
                 allowed = bool(mask["act_type"][act]) and (
@@ -173,7 +173,7 @@ def test_the_other_seats_values_never_change_what_a_seat_sees(seed, seat, values
     drawn = env.negotiation.scenario
     utilities = (drawn.utilities[0], values) if seat == 0 else (values, drawn.utilities[1])
     twin = at_the_table(Scenario(drawn.counts, utilities), max_turns=max_turns, disagree=disagree, illegal=illegal)
-    while not env.negotiation.over:
+    while not env.negotiation.is_over:
         assert same(env.observe(agent), twin.observe(agent)) and same(env.infos[agent], twin.infos[agent])
         step_legally(env, rng)
         twin.step({"act_type": int(env.negotiation.history[-1].act_type), "oA": env.negotiation.history[-1].oA})

@@ -66,7 +66,7 @@ def test_one_observation_is_encoded_to_the_bits_of_a_batch_of_one(reveal, max_tu
     env.action_space("seat_0").seed(3)
     for game in range(40):
         env.reset(seed=game)
-        while not env.negotiation.over:
+        while not env.negotiation.is_over:
             for agent in env.possible_agents:
                 seen = env.observe(agent)
                 row = encode_one(seen)

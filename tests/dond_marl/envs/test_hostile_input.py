@@ -159,10 +159,10 @@ def attack(name: str, actions: int, seed: int) -> Counter[str]:
             came["refused"] += 1
         else:
             assert after is not before
-            came["forfeited" if after.over and after.outcome.ending is Ending.ILLEGAL else "said"] += 1
-        if not after.over and rng.random() < 0.2:
+            came["forfeited" if after.is_over and after.outcome.ending is Ending.ILLEGAL else "said"] += 1
+        if not after.is_over and rng.random() < 0.2:
             face.say(env, face.legal(env, rng))
-        if game.negotiation.over:
+        if game.negotiation.is_over:
             env.reset()
     return came
 
@@ -220,7 +220,7 @@ def test_a_twin_made_in_mid_game_plays_on_equally_and_into_the_next_games(name, 
     env.reset(seed=3)
     rng = np.random.default_rng(3)
     while len(face.game(env).negotiation.history) < 2:
-        if face.game(env).negotiation.over:
+        if face.game(env).negotiation.is_over:
             env.reset()
         face.say(env, face.legal(env, rng))
     twin = twin_of(env)
@@ -233,10 +233,10 @@ def play_on(face: Face, env: Any) -> list[State]:
     rng, games = np.random.default_rng(4), []
     while len(games) < 6:
         game = face.game(env)
-        if game.negotiation.over:
+        if game.negotiation.is_over:
             games.append(game.negotiation)
             env.reset()
-        face.say(env, face.legal(env, rng)) if not game.negotiation.over else None
+        face.say(env, face.legal(env, rng)) if not game.negotiation.is_over else None
     return games
 
 

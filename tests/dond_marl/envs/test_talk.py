@@ -126,13 +126,13 @@ def test_fitting_secret_claims_are_a_deal(first, second, deal):
     state = State(SCENARIO, Rules(5, secret_claims=True))
     for talk in (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 0)), Action(Act.INSIST, (1, 1, 1))):
         state = apply(state, talk)
-    assert not state.over and state.claiming and state.mover == 1
+    assert not state.is_over and state.claiming and state.mover == 1
     # max_turns is odd here: seat_1 claims first
     state = apply(state, Action(Act(second[0]), *second[1:]))
-    assert not state.over and state.public_history == state.history[:3]
+    assert not state.is_over and state.public_history == state.history[:3]
     assert may_agree(state, 0)
     state = apply(state, Action(Act(first[0]), *first[1:]))
-    assert state.over and state.outcome.allocation == deal
+    assert state.is_over and state.outcome.allocation == deal
 
 
 def test_nothing_ends_the_talk_before_the_claims():
@@ -140,7 +140,7 @@ def test_nothing_ends_the_talk_before_the_claims():
     assert rules == Rules(7, "rejects", secret_claims=True)
     state = State(SCENARIO, rules)
     for act in (Act.END, Act.DISAGREE, Act.END, Act.END, Act.DISAGREE):
-        assert not state.over and not state.claiming
+        assert not state.is_over and not state.claiming
         state = apply(state, Action(act))
     assert state.claiming
 

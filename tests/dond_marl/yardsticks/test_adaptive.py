@@ -70,7 +70,7 @@ def by_brute_force(personas, table, seat, rules, prior=""):
         return answers[key]
 
     def value(states):
-        if states[0][2].over:
+        if states[0][2].is_over:
             return sum(chance * points(state) for chance, _, state in states)
         if len(states[0][2].history) % 2 != seat:
             return after([(chance, who, apply(state, answer(who, state))) for chance, who, state in states])

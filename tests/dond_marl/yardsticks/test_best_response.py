@@ -85,7 +85,7 @@ def by_brute_force(partner, table, seat, rules):
 
     def value(states):
         """The best total over games that look the same to the seat."""
-        over = [state for state in states if state.over]
+        over = [state for state in states if state.is_over]
         if over:  # whether a game is over is plain to see, so either all are or none
             assert len(over) == len(states)
             return sum(state.outcome.scores[seat] * 10 / sum_of(state, seat) for state in states)

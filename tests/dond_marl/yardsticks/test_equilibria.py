@@ -36,7 +36,7 @@ def test_played_games_pay_the_noted_values():
     for number in rng.integers(space.size, size=400).tolist():
         scenario = space.scenario(number)
         state, heard = State(scenario, Rules(3)), (-1, -1, -1)
-        while not state.over:
+        while not state.is_over:
             chances = asked(table, scenario.counts, scenario.utilities[state.mover], heard, state.turns_remaining)
             act = rng.choice(len(chances), p=chances)
             splits = splits_of(np.array([scenario.counts], dtype=np.int8)).oA[0]

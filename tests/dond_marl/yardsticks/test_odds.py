@@ -66,7 +66,7 @@ def by_brute_force(partner, table, seat, rules):
 
     def value(games):
         state = games[0][0]
-        if state.over:
+        if state.is_over:
             return sum(weight * state.outcome.scores[seat] for state, _, weight in games)
         if state.mover == seat:
             return max(after([(apply(s, action), who, w) for s, who, w in games]) for action in legal_actions(state))

@@ -70,8 +70,8 @@ def played(seat, rules, members, rng):
     state = State(Scenario(POOL, ((MINE, (2, 1, 2)) if seat == 0 else ((2, 1, 2), MINE))), rules)
     member = members[rng.integers(len(members))]
     said = []
-    while not state.over and len(said) < 5:
-        goes_on = [each for each in legal_actions(state) if not apply(state, each).over]
+    while not state.is_over and len(said) < 5:
+        goes_on = [each for each in legal_actions(state) if not apply(state, each).is_over]
         options = goes_on or legal_actions(state)
         action = options[rng.integers(len(options))]
         if state.mover != seat:
@@ -100,7 +100,7 @@ def test_posterior_equals_enumeration(seat, disagree):
             state = State(Scenario(POOL, ((MINE, (2, 1, 2)) if seat == 0 else ((2, 1, 2), MINE))), rules)
             for action in said[:taken]:
                 state = apply(state, action)
-            if state.over:
+            if state.is_over:
                 continue
             found = recognize(members, turn_of(state, prior="lewis"), WEIGHTS)
             types, joint = by_counting(members, WEIGHTS, seat, rules, said[:taken])

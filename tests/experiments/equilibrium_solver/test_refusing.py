@@ -46,7 +46,7 @@ def played(tree, policy):
 
     def play(state, chance, pair):
         nonlocal deals
-        if state.over:
+        if state.is_over:
             wholes = [state.scenario.pool_value(seat) for seat in (0, 1)]
             total[:] += chance * 10 * np.array(state.outcome.scores) / wholes
             deals += chance * state.outcome.deal
@@ -64,7 +64,7 @@ def best_by_the_rules(tree, policy, seat):
 
     def best(games):  # (state, the partner's view, weight), which look alike to the seat
         some = games[0][0]
-        if some.over:
+        if some.is_over:
             return (
                 sum(weight * state.outcome.scores[seat] for state, _, weight in games)
                 * 10

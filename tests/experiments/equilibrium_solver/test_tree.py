@@ -37,7 +37,7 @@ def followed(tree: Tree, policy: list[np.ndarray]) -> tuple[np.ndarray, float]:
 
     def play(state: State, chance: float, memory: int, pair: tuple[int, int]) -> None:
         nonlocal deals
-        if state.over:
+        if state.is_over:
             assert state.outcome is not None
             for seat in (0, 1):
                 total[seat] += chance * state.outcome.scores[seat] * 10 / state.scenario.pool_value(seat)

@@ -21,7 +21,7 @@ SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 
 def played_out(state, seat, player, partner):
     """The seat's points when both play on."""
-    while not state.over:
+    while not state.is_over:
         state = apply(
             state, only_action((player if state.mover == seat else partner).act(turn_of(state, prior="lewis")))
         )
@@ -58,7 +58,7 @@ def test_opening_value_is_the_mean_over_types(name, turns, disagree, seat):
         state = among[0][1]
         total = sum(weight for weight, _ in among)
         mean = sum(weight * played_out(each, seat, best, partner) for weight, each in among) / total
-        ends = max(after.outcome.scores[seat] for act in legal_actions(state) if (after := apply(state, act)).over)
+        ends = max(after.outcome.scores[seat] for act in legal_actions(state) if (after := apply(state, act)).is_over)
         assert max(best.worths(turn_of(state, prior="lewis")).max(), ends) == pytest.approx(mean, abs=1e-9)
 
 
@@ -156,7 +156,7 @@ def test_against_a_partner_that_remembers_long_games_are_not_searched():
 )
 def test_secret_claims_have_no_act_values(name, rules, why):
     state, said = State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), rules), "all mine" if rules.message_length else ""
-    while not state.over:
+    while not state.is_over:
         state = apply(state, Action(Act.PROPOSE, (1, 2, 2)), said)
     found = analyse_acts(record_of(state, ("human", name), source="lewis, split train"), 0, seat_occupant(name), None)
     assert why in found.compared and not found.exact

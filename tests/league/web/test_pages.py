@@ -40,7 +40,7 @@ def test_game_by_mouse(look, folder):
     record = games_in(folder)[-1]
     assert len(games_in(folder)) == before + 1
     assert record.occupants == ("human", "pushover")
-    assert replay(record).over
+    assert replay(record).is_over
     for seat, side in ((0, "me"), (1, "they")):
         assert page.locator(f".score.{side} b").inner_text() == str(record.outcome.scores[seat])
     assert page.locator(".plane .landed").count() == 1
@@ -301,7 +301,7 @@ def test_secret_claims(look, folder, seat, size):
     assert page.locator(".log li", has_text="(A secret claim.)").count() == 0
     page.get_by_text("nothing binds before the secret claims").wait_for()
     record = games_in(folder)[-1]
-    assert record.rules == Rules(4, message_length=200, secret_claims=True) and replay(record).over
+    assert record.rules == Rules(4, message_length=200, secret_claims=True) and replay(record).is_over
     assert page.locator(".score.me b").inner_text() == str(record.outcome.scores[int(seat)])
     page.get_by_role("link", name="Link to this game").click()
     page.get_by_text(re.compile("^Act 1 of")).wait_for()

@@ -69,7 +69,7 @@ def test_whole_game_is_recorded(player):
     assert heading(text) == "Deal! They accepted." and 'class="landed deal"' in text
     (record,) = player.games()
     assert record.occupants == ("human", "pushover") and record.actions[0] == Action(Act.PROPOSE, (1, 0, 1))
-    assert replay(record).over and f">{record.outcome.scores[0]}</b>" in text
+    assert replay(record).is_over and f">{record.outcome.scores[0]}</b>" in text
     for part in ("best", "analysis"):
         assert player.client.get(f"{player.address}/0/{part}").text
     again = player.send("next", number="1", swap="1")

@@ -180,7 +180,7 @@ def open_states(draw) -> State:
     rules = Rules(draw(st.integers(1, 20)), draw(st.sampled_from(["ends", "rejects"])))
     state = State(Scenario(counts, (draw(triples), draw(triples))), rules)
     for _ in range(draw(st.integers(0, rules.max_turns - 1))):
-        going_on = [action for action in legal_actions(state) if not apply(state, action).over]
+        going_on = [action for action in legal_actions(state) if not apply(state, action).is_over]
         if not going_on:
             break
         state = apply(state, draw(st.sampled_from(going_on)))

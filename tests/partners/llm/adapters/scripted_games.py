@@ -61,7 +61,7 @@ def played(games: int) -> list[Game]:
     found = []
     for row in rows(games):
         env.reset(options={"scenario": {"counts": row["counts"], "utilities": row["utilities"]}})
-        while not (state := env.unwrapped.negotiation).over:
+        while not (state := env.unwrapped.negotiation).is_over:
             action = only_action(script.act(turn_of(state, prior=row["prior"])))
             env.step({"act_type": int(action.act_type), "oA": np.array(action.oA)})
         found.append(Game(row, state.history, (env.rewards["seat_0"], env.rewards["seat_1"])))
