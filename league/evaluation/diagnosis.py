@@ -235,7 +235,7 @@ def _usage_per_game(spent: Mapping[str, float], player: Partner, games: int) -> 
         settings, known = client.settings, list_price(client.settings.url, client.settings.name)
         first, second = settings.prompt_price, settings.completion_price
         if first is None and second is None and known is not None:
-            first, second = known.price.prompt, known.price.completion
+            first, second = known.prompt, known.completion
         usd = (
             math.nan if first is None and second is None else (prompt * (first or 0) + completion * (second or 0)) / 1e6
         )

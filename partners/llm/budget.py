@@ -1,8 +1,9 @@
 """Budgets and prices of language models.
 
 A request first reserves its worst case and is not sent if the budget does not cover it; afterwards the reservation is
-replaced by the real cost. ``prices.json`` is a dated table of list prices, for estimates; a limit in dollars uses the
-user's own ``prompt_price`` and ``completion_price``, as prices change and a server at another address has its own.
+replaced by the real cost. ``prices.json`` is a table of list prices with their dates and pages, for estimates; a limit
+in dollars uses the user's own ``prompt_price`` and ``completion_price``, as prices change and a server at another
+address has its own.
 """
 
 from __future__ import annotations
@@ -122,22 +123,12 @@ class Budget:
         return (inf if self.limits.seconds is None else self.limits.seconds) - self.seconds
 
 
-class ListPrice(NamedTuple):
-    """The list price of one model, and its source."""
-
-    price: Price
-    date: str  # ISO 8601, on which the page had this price
-    page: str
-
-
-def list_price(url: str, model: str) -> ListPrice | None:
+def list_price(url: str, model: str) -> Price | None:
     """The list price of ``model`` at the service at ``url``, ``None`` for another service or an unlisted model."""
     return _list_prices().get((_HOSTS.get(urlsplit(url).hostname or "", ""), model))
 
 
 @lru_cache(maxsize=1)
-def _list_prices() -> dict[tuple[str, str], ListPrice]:
-    return {
-        (row["provider"], row["model"]): ListPrice(Price(row["prompt"], row["completion"]), row["date"], row["page"])
-        for row in json.loads(_PRICES.read_text(encoding="utf-8"))["prices"]
-    }
+def _list_prices() -> dict[tuple[str, str], Price]:
+    rows = json.loads(_PRICES.read_text(encoding="utf-8"))["prices"]
+    return {(row["provider"], row["model"]): Price(row["prompt"], row["completion"]) for row in rows}

@@ -18,9 +18,9 @@ import numpy as np
 
 from dond_marl.errors import quote
 from dond_marl.seats import Doubles
-from partners.llm.client import ModelReply, Query, SetupError, Usage
+from partners.llm.client import ModelReply, Query, Usage
 from partners.llm.local.files import Dtype
-from partners.llm.local.legal_lines import LegalLines, TokenError, legal_lines
+from partners.llm.local.legal_lines import LegalLines, legal_lines
 from partners.llm.reply import Legal, reply_line
 from partners.parameters import Range, check_choice, check_fields
 
@@ -244,10 +244,7 @@ class LocalClient:
         if legal not in self._lines:
             if len(self._lines) >= _MAX_POOLS:
                 self._lines.clear()
-            try:
-                self._lines[legal] = legal_lines(legal, model.encode)
-            except TokenError as error:
-                raise SetupError(f"the model {model.source} cannot be used: {error}; use another model") from None
+            self._lines[legal] = legal_lines(legal, model.encode)
         return self._lines[legal]
 
     def _source(self) -> str:

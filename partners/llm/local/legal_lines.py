@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.errors import InputError
 from dond_marl.game import Action
+from partners.llm.client import SetupError
 from partners.llm.reply import Legal, reply_line
 
 Encode = Callable[[list[str]], list[list[int]]]  # texts to their tokens, nothing added
@@ -44,24 +44,20 @@ class LegalLines(NamedTuple):
     lengths: tuple[int, ...]  # of each line, in tokens
 
 
-class TokenError(InputError):
-    """A tokenizer that writes two legal lines with the same tokens."""
-
-
 def line_stem(action: Action) -> str:
     """The line of ``action``, up to its confidence."""
     return reply_line(action, _STAND_IN).removesuffix(f"{_STAND_IN}}}")
 
 
 def legal_lines(legal: Legal, encode: Encode) -> LegalLines:
-    """All legal lines as a tree. Raises :class:`TokenError`."""
+    """All legal lines as a tree. Raises :class:`SetupError`."""
     actions = tuple(legal.actions())
     lines = encode([line_stem(action) for action in actions])
     ordered = sorted((tuple(tokens), number) for number, tokens in enumerate(lines))
     texts = [tokens for tokens, _ in ordered]
     # In sorted order a line that is the beginning of another comes right before such a line.
     if any(longer[: len(shorter)] == shorter for shorter, longer in pairwise(texts)):
-        raise TokenError("it writes two different replies with the same tokens")
+        raise SetupError("the model writes two different replies with the same tokens; use another model")
     return LegalLines(actions, _branch(ordered, 0), tuple(map(len, lines)))
 
 

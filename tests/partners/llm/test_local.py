@@ -29,7 +29,7 @@ from partners.llm.client import Client, Query, SetupError
 from partners.llm.distill import prompt_tokenizer
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.decoding import Batch, choose, score
-from partners.llm.local.legal_lines import Branch, TokenError, legal_lines
+from partners.llm.local.legal_lines import Branch, legal_lines
 from partners.llm.local.model import fingerprint, load_model
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner, LocalLLMPartner
@@ -111,9 +111,9 @@ def test_tree_contains_exactly_the_legal_lines(counts, may_agree):
 
 
 def test_ambiguous_tokenizer_is_refused():
-    with pytest.raises(TokenError, match="same tokens"):
+    with pytest.raises(SetupError, match="same tokens"):
         legal_lines(Legal((1, 0, 0), (0, 3)), lambda texts: [[7, 7]] * len(texts))
-    with pytest.raises(TokenError):
+    with pytest.raises(SetupError):
         legal_lines(Legal((1, 0, 0), (0,)), lambda texts: [[7] * (2 + n) for n, _ in enumerate(texts)])
 
 
