@@ -71,7 +71,7 @@ def test_export_is_anonymous_and_complete(study, tmp_path):
     for who in study.progress.participants:  # the same study of other browsers: no seed tells who came first
         who.key = who.key[::-1]
     assert numbers != {tuple(anonymise(study.progress, seed).numbers) for seed in range(8)}
-    with pytest.raises(InputError, match="neither a study nor an export"):
+    with pytest.raises(InputError, match=r"games\.csv"):
         read_games(tmp_path / "none")
 
 
@@ -109,27 +109,27 @@ def test_commands(tmp_path):
     power = in_process("study", "power", "--sd", "3", "--icc", "0.2", "--difference", "1")
     assert power.returncode == 0 and " 51 " in power.stdout and "given" in power.stdout
     huge = in_process("study", "power", "--sd", "3", "--icc", "0.2", "--difference", "0.001")
-    assert huge.returncode == 0 and "too large to simulate" in huge.stdout
+    assert huge.returncode == 0 and "too large" in huge.stdout
     for words in (("export", tmp_path), ("analyse", tmp_path), ("export", tmp_path, "--codes", tmp_path / "none")):
         done = in_process("study", *words)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
     Journal(tmp_path / "journal.sqlite").close()
     (tmp_path / "handed_in").write_bytes(b"\xff\xfe")
     done = in_process("study", "export", tmp_path, "--codes", tmp_path / "handed_in")
-    assert done.returncode == 2 and "no UTF-8 text" in done.stderr
+    assert done.returncode == 2 and "UTF-8" in done.stderr
     (tmp_path / "journal.sqlite").write_text("not one" * 1000)
     done = in_process("study", "export", tmp_path)
-    assert done.returncode == 1 and "restore a copy" in done.stderr
+    assert done.returncode == 1 and "journal.sqlite" in done.stderr
 
 
 def test_serve_refuses_missing_partner_or_settings(tmp_path):
     partner = "conditions=[{name: a, partner: \"checkpoint(path='none.json')\"}]"
     done = in_process("study", "serve", "--port", 0, "--set", f"output_dir={tmp_path / 'new'}", "--set", partner)
-    assert done.returncode != 0 and "none.json: no such checkpoint" in done.stderr
+    assert done.returncode != 0 and "none.json" in done.stderr
     assert not (tmp_path / "new" / "config.yaml").exists()
     RunningStudy(config(), Journal(tmp_path / "journal.sqlite")).start()
     done = in_process("study", "serve", "--port", 0, "--set", f"output_dir={tmp_path}")
-    assert done.returncode == 2 and "without its config.yaml" in done.stderr
+    assert done.returncode == 2 and "config.yaml" in done.stderr
 
 
 @pytest.mark.slow

@@ -87,14 +87,19 @@ def test_absent_participants_are_not_paired():
     assert first.phase == second.phase == "table" and first.mate == second.number
 
 
-def test_stand_in_replaces_a_missing_person():
-    clock = Clock()
+def waited(clock):
+    """A study in which one participant has waited in vain."""
     study = study_of(clock, conditions="[person]")
     person = ready(study, "one")
     study.go_on(person)
     study.tick()
     assert person.phase == "waiting"
     clock.advance(61)
+    return study, person
+
+
+def test_stand_in_replaces_a_missing_person():
+    study, person = waited(Clock())
     study.tick()
     assert person.phase == "table" and study.look(person).partner == "prosocial"
     for _ in range(2):
@@ -106,12 +111,8 @@ def test_stand_in_replaces_a_missing_person():
 
 
 def test_games_are_skipped_without_a_stand_in():
-    clock = Clock()
-    study = study_of(clock, conditions="[person]")
+    study, person = waited(Clock())
     study.config = study.config.model_copy(update={"study": study.config.study.model_copy(update={"stand_in": None})})
-    person = ready(study, "one")
-    study.go_on(person)
-    clock.advance(61)
     study.tick()
     assert person.phase == "questions" and not study.progress.tables
 

@@ -86,23 +86,23 @@ def test_whole_study_with_browsers_and_kill(server, tmp_path):
 def test_public_address_needs_password_and_texts(tmp_path):
     (tmp_path / "configs").symlink_to(ROOT / "configs")
     done = run_dond("study", "serve", "--host", "0.0.0.0", cwd=tmp_path, stdin=subprocess.DEVNULL)
-    assert done.returncode == 2 and "texts.consent, texts.thanks still hold [REPLACE ...]" in done.stderr
+    assert done.returncode == 2 and "texts.consent, texts.thanks" in done.stderr
     own = [word for text in ("consent", "thanks") for word in ("--set", f"texts.{text}=mine")]
     done = run_dond("study", "serve", "--host", "0.0.0.0", *own, cwd=tmp_path, stdin=subprocess.DEVNULL)
-    assert done.returncode == 2 and "needs a password" in done.stderr
+    assert done.returncode == 2 and "password" in done.stderr
     short = {**HERE, "DOND_STUDY_PASSWORD": "short"}
     done = run_dond("study", "serve", "--host", "0.0.0.0", *own, cwd=tmp_path, env=short)
-    assert done.returncode == 2 and "at least 12 characters; got 5" in done.stderr
+    assert done.returncode == 2 and "got 5" in done.stderr
     assert not (tmp_path / "runs").exists()
 
 
 def test_study_is_locked_and_keeps_its_settings(server, tmp_path):
     words = ("study", "serve", "--port", "0", *SETS)
     done = run_dond(*words, cwd=tmp_path)
-    assert done.returncode == 1 and "in use by another process" in done.stderr
+    assert done.returncode == 1 and "in use" in done.stderr
     server.kill()
     done = run_dond(*words, "--set", "study.games=7", cwd=tmp_path)
-    assert done.returncode == 2 and "other settings of study" in done.stderr
+    assert done.returncode == 2 and "output_dir=" in done.stderr
     server.start()
     with httpx.Client(base_url=server.address, trust_env=False) as client:
-        assert "You are invited" in client.get("/").text
+        assert 'action="/agree"' in client.get("/").text

@@ -6,14 +6,14 @@ import html
 import json
 import re
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from dond_marl.envs.turn import only_action, turn_for
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import Noise, rollout
 from dond_marl.scenarios.sources import pack
-from league.settings.read import load_config, parse
+from league.settings.read import parse
 from league.web.study.progress import StudyTable
 from league.web.study.settings import StudyConfig
 
@@ -34,24 +34,9 @@ Fields = dict[str, str | list[str]]
 SECRET = "I am Bob and live at 12 Elm Street"
 
 
-def text_of_config(games: int = 2, conditions: str = "[prosocial, person]", design: str = "between") -> str:
-    return CONFIG.replace("GAMES", str(games)).replace("CONDITIONS", conditions).replace("DESIGN", design)
-
-
 def config(games: int = 2, conditions: str = "[prosocial, person]", design: str = "between") -> StudyConfig:
-    return parse(text_of_config(games, conditions, design), model=StudyConfig)
-
-
-def shipped() -> StudyConfig:
-    return load_config("configs/study.yaml", (), StudyConfig)
-
-
-class Surface(Protocol):
-    """A participant's access to the pages."""
-
-    def page(self) -> str: ...
-
-    def send(self, action: str, fields: Fields) -> None: ...
+    text = CONFIG.replace("GAMES", str(games)).replace("CONDITIONS", conditions).replace("DESIGN", design)
+    return parse(text, model=StudyConfig)
 
 
 class Forms:
@@ -124,7 +109,7 @@ class Browser:
 class Visitor:
     """One participant: the occupant ``kind`` at a surface."""
 
-    def __init__(self, surface: Surface, kind: str, settings: StudyConfig) -> None:
+    def __init__(self, surface: Forms | Browser, kind: str, settings: StudyConfig) -> None:
         self.surface, self.kind, self.settings = surface, kind, settings
         self.partner = seat_occupant(kind, one_game=True)
         self.code: str | None = None
