@@ -29,7 +29,7 @@ from dond_marl.occupants import (
     spec_name,
 )
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
-from dond_marl.scenarios.sources import SOURCES, SPLITS, ScenarioSource, check_split, open_source
+from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import HintSource, Partner
 from league.ledger.run_directory import RUNS
 from league.settings.training import HintMode, HintsConfig
@@ -56,7 +56,7 @@ FEATURED = {
     "stubborn": "Insists. Waits for you to fold.",
     "expert": "Learned from millions of games. Hard to impress.",
 }
-SOURCE_LABELS = {  # by source and split
+SOURCE_LABELS = {  # all scenarios, by source and split
     "lewis/train": "Worth 10 to each of you",
     "lewis/test": "Worth 10 to each, held out for tests",
     "lewis/paper_test": "Worth 10 to each, the paper's own 392",
@@ -290,22 +290,14 @@ def make_adviser(mode: str) -> HintSource | None:
 
 def source_choices(data_dir: Path | None = None) -> dict[str, str]:
     """Labels of all scenario sources by key (``lewis/test``), with a note where files must be fetched first."""
-    choices = {}
-    for name in SOURCES:
-        usual = check_split(name, None)
-        for split in (*(() if usual else ("",)), *SPLITS[name]):
-            key = f"{name}/{split}" if split else name
-            choices[key] = SOURCE_LABELS.get(key, key)
-            if not _is_present(name, split, data_dir):
-                choices[key] += " (to be fetched)"
-    order = list(SOURCE_LABELS)
-    return dict(sorted(choices.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
+    missing = {key for key in SOURCE_LABELS if not _is_present(key, data_dir)}
+    return {key: f"{label} (to be fetched)" if key in missing else label for key, label in SOURCE_LABELS.items()}
 
 
 def make_source(key: str, data_dir: Path | None) -> ScenarioSource:
     """The scenario source of a key of :func:`source_choices`. Raises one of ``CHOICE_ERRORS``."""
     name, _, split = key.partition("/")
-    if not _is_present(name, split, data_dir):
+    if not _is_present(key, data_dir):
         where = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
         raise DataError(f"the published games are not on this machine yet: fetch them once with dond data fetch{where}")
     return open_source(name, split=split or None, data_dir=data_dir)
@@ -327,10 +319,11 @@ def warm_up() -> None:
     open_source("lewis").block(0, 0, 1)
 
 
-def _is_present(name: str, split: str, data_dir: Path | None) -> bool:
+def _is_present(key: str, data_dir: Path | None) -> bool:
     """Whether the file of a source is in the data folder; damage is found when it is read."""
-    folder = DEFAULT_DATA_DIR if data_dir is None else data_dir.expanduser()
+    name, _, split = key.partition("/")
     file = {"self_play": "selfplay.txt", "dialogues": f"{split}.txt"}.get(name)
+    folder = DEFAULT_DATA_DIR if data_dir is None else data_dir.expanduser()
     return file is None or (folder / file).is_file()
 
 

@@ -78,16 +78,9 @@ Handler = Callable[[Request, FormData, Participant], Response | None]  # None: l
 def serve_study(config: StudyConfig, host: str, port: int, password: str | None, report: Callable[[str], None]) -> None:
     """Serve a study from its folder until stopped; an earlier run of the same settings continues.
 
-    Parameters
-    ----------
-    config
-        Settings, with the folder in ``output_dir``.
-    host, port
-        Address to serve. On addresses that others reach, a password and texts without placeholders are required.
-    password
-        Of at least ``MIN_PASSWORD`` characters; ``None`` for none.
-    report
-        Receives lines for the terminal.
+    ``config``: settings, with the folder in ``output_dir``. ``password``: of at least ``MIN_PASSWORD`` characters; it
+    and texts without placeholders are required on a ``host`` that others reach. ``report`` receives lines for the
+    terminal.
 
     Raises :class:`InputError` for a folder of another study or a missing password or text, and
     :class:`~dond_marl.errors.RunFailure` if the address or the journal cannot be used.

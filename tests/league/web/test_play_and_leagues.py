@@ -26,7 +26,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.records.record import InexactGame, RecordError, add_typed_words, from_json, record_of, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import DataError
-from dond_marl.scenarios.sources import open_source, pack
+from dond_marl.scenarios.sources import SOURCES, SPLITS, check_split, open_source, pack
 from dond_marl.seats import HINT_WIDTH, Traits
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.best_response import OutOfReach
@@ -338,6 +338,8 @@ def test_built_in_candidates():
 
 def test_missing_published_scenarios(tmp_path):
     labels = source_choices(tmp_path)
+    splits = {f"{source}/{split}" for source, splits in SPLITS.items() for split in splits}
+    assert set(labels) == splits | {source for source in SOURCES if not check_split(source, None)}
     assert "(to be fetched)" in labels["self_play"] and "(to be fetched)" not in labels["lewis/train"]
     assert not set(labels.values()) & set(labels)  # no bare name
     with pytest.raises(DataError) as missing:
