@@ -41,7 +41,7 @@ def choose_act(
 
     ``offers``: the items that each player keeps, the first player's first. ``values``: the partner's own. ``seed``: of
     its noise, constant through a game. ``prior``: name of the scenario distribution for its beliefs, see
-    :mod:`dond_marl.yardsticks.beliefs`. Raises ``ValueError`` for a pool that is too large; errors of the partner pass
+    :mod:`dond_marl.yardsticks.contexts`. Raises ``ValueError`` for a pool that is too large; errors of the partner pass
     through.
     """
     if sum(counts) > MOST:

@@ -8,7 +8,7 @@ partially observable environments*, section 3), which is less than if they were 
 any response that is played, such as the one that acts by those values (``partners.best_response``).
 
 The posterior after the partner's answers is Bayes' rule over the values that the scenario prior allows
-(:mod:`dond_marl.yardsticks.beliefs`), each weighed by the likelihood of every answer; the answers of a deterministic
+(:mod:`dond_marl.yardsticks.contexts`), each weighed by the likelihood of every answer; the answers of a deterministic
 partner only rule values out. Where the partner is drawn for each game from several personas, the persona and its values
 together are one type. Only for ``disagree="ends"``, under which a seat's claim is always its last act.
 """
@@ -23,9 +23,8 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Rules
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Partner, Turns
 from dond_marl.yardsticks.automata import Persona, drawn_personas
-from dond_marl.yardsticks.beliefs import Beliefs, beliefs
 from dond_marl.yardsticks.best_response import OutOfReach
-from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of, split_numbers
+from dond_marl.yardsticks.contexts import Beliefs, Contexts, Index, Views, beliefs, contexts_of, split_numbers
 from dond_marl.yardsticks.replies import Probable, Replies
 
 EXACT_TURNS = 4

@@ -21,8 +21,7 @@ from dond_marl.scenarios.sources import numbers_of
 from dond_marl.seats import Doubles, Int8s, Partner, Turns, turns_after
 from dond_marl.splits import action_index
 from dond_marl.yardsticks.automata import Persona, drawn_personas
-from dond_marl.yardsticks.beliefs import partner_beliefs
-from dond_marl.yardsticks.contexts import Index
+from dond_marl.yardsticks.contexts import Index, partner_beliefs
 from dond_marl.yardsticks.replies import Probable
 
 LEVELS = MAX_VALUE + 1  # possible values of one item: 0..10
@@ -80,7 +79,7 @@ def recognize(members: Sequence[Partner], turns: Turns, weights: Sequence[float]
     """The posterior over ``members`` and their values after the histories of the rows.
 
     ``weights``: prior probability of each member, equal by default. The prior of the values is the scenario prior
-    (:mod:`dond_marl.yardsticks.beliefs`); revealed values are certain. Where no member with any values explains the
+    (:mod:`dond_marl.yardsticks.contexts`); revealed values are certain. Where no member with any values explains the
     history, the prior holds again from there on. Raises :class:`NotComputable` for a member without
     :func:`recognizable_personas`, with secret claims, and for members with memory where messages pass.
     """

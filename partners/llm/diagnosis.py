@@ -22,7 +22,7 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.seats import Doubles, Int8s, Partner, Turns
 from dond_marl.statistics import TEN
-from dond_marl.yardsticks.beliefs import partner_beliefs
+from dond_marl.yardsticks.contexts import partner_beliefs
 from dond_marl.yardsticks.recognition import recognize
 from partners.best_response import BestResponse
 from partners.llm.cache import CachedClient, uncached_client

@@ -8,7 +8,7 @@ import pytest
 from dond_marl.batch import GameBatch
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import lewis_space, open_source, pack, value_vectors
-from dond_marl.yardsticks.beliefs import beliefs, partner_beliefs
+from dond_marl.yardsticks.contexts import beliefs, partner_beliefs
 
 
 def row(values):

@@ -14,9 +14,8 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
-from dond_marl.yardsticks.beliefs import beliefs
 from dond_marl.yardsticks.best_response import OutOfReach, best_response_value
-from dond_marl.yardsticks.contexts import contexts_in, contexts_of
+from dond_marl.yardsticks.contexts import beliefs, contexts_in, contexts_of
 from dond_marl.yardsticks.odds import Odds, exact_value, posterior, upper_bound
 from dond_marl.yardsticks.values import informed_value
 from partners.best_response import BestResponse

@@ -15,7 +15,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space
 from dond_marl.seats import Traits
 from dond_marl.splits import action_index
-from dond_marl.yardsticks.beliefs import beliefs
+from dond_marl.yardsticks.contexts import beliefs
 from dond_marl.yardsticks.recognition import recognizable_personas, recognize
 from partners.mixture import Mixture
 from partners.rosters import roster
