@@ -13,14 +13,14 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Traits, decide
 
 negmas = pytest.importorskip("negmas", reason="the extra [negmas] is not installed")
+from dond_marl.envs.negmas_negotiator import OurNegotiator, scenarios_of  # noqa: E402  # needs NegMAS
+
 pytestmark = pytest.mark.filterwarnings("ignore")  # NegMAS's own
 TABLE = open_source("lewis", split="test").table
 SCENARIOS = TABLE.rows(np.arange(0, TABLE.size, TABLE.size // 12))
 
 
 def negotiated(first, second, number, steps=5, **given):
-    from dond_marl.envs.negmas_negotiator import scenarios_of
-
     scenario = scenarios_of(SCENARIOS.rows(np.array([number])))[0]
     mechanism = negmas.SAOMechanism(outcome_space=scenario.outcome_space, n_steps=steps, **given)
     mechanism.add(first, preferences=scenario.ufuns[0])
@@ -30,8 +30,6 @@ def negotiated(first, second, number, steps=5, **given):
 
 @pytest.mark.parametrize("one, other", [("heuristic", "linear"), ("conceder", "heuristic"), ("boulware", "hybrid")])
 def test_two_of_ours_agree_in_negmas_where_they_do_at_our_table(one, other):
-    from dond_marl.envs.negmas_negotiator import OurNegotiator
-
     for given, steps in (({}, 5), ({"one_offer_per_step": True}, 10)):
         games = rollout((seat_occupant(one), seat_occupant(other)), SCENARIOS, Rules(10), seed=0)
         found = [
@@ -47,8 +45,6 @@ def test_two_of_ours_agree_in_negmas_where_they_do_at_our_table(one, other):
 
 def test_agreeing_to_what_is_no_longer_on_the_table_offers_it():
     from negmas.sao import ResponseType, SAONegotiator, SAOResponse
-
-    from dond_marl.envs.negmas_negotiator import OurNegotiator
 
     class Waits(SAONegotiator):
         """Offers nothing, and takes whatever is offered."""
@@ -72,8 +68,6 @@ def test_agreeing_to_what_is_no_longer_on_the_table_offers_it():
 
 
 def test_utilities_are_points_and_no_deal_is_worth_nothing():
-    from dond_marl.envs.negmas_negotiator import scenarios_of
-
     for scenario, counts, utilities in zip(
         scenarios_of(SCENARIOS), SCENARIOS.counts.tolist(), SCENARIOS.utilities.tolist(), strict=True
     ):
@@ -88,8 +82,6 @@ def test_utilities_are_points_and_no_deal_is_worth_nothing():
 def test_what_is_no_game_of_ours_is_said():
     from negmas.outcomes import make_issue
     from negmas.preferences import LinearAdditiveUtilityFunction, TableFun
-
-    from dond_marl.envs.negmas_negotiator import OurNegotiator
 
     with pytest.raises(InputError, match="at most 100 acts, two a step; got n_steps 51"):
         negotiated(OurNegotiator("heuristic"), OurNegotiator("linear"), 0, 51)
@@ -107,8 +99,6 @@ def test_what_is_no_game_of_ours_is_said():
 def test_ours_play_a_tournament_of_negmas():
     from negmas.sao.negotiators import BoulwareTBNegotiator
     from negmas.tournaments.neg import cartesian_tournament
-
-    from dond_marl.envs.negmas_negotiator import OurNegotiator, scenarios_of
 
     results = cartesian_tournament(
         competitors=[OurNegotiator, OurNegotiator, BoulwareTBNegotiator],
@@ -128,6 +118,4 @@ def test_ours_play_a_tournament_of_negmas():
 
 
 def test_it_can_be_sent_to_another_process():
-    from dond_marl.envs.negmas_negotiator import OurNegotiator
-
     assert pickle.loads(pickle.dumps(OurNegotiator("heuristic")))._occupant == seat_occupant("heuristic")

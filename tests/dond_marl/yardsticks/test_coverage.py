@@ -41,63 +41,61 @@ def covered(estimates: Iterator[Estimate], truth: float, least: float = 0.93, mo
     assert least <= hits <= most, f"{hits:.1%}"
 
 
-@pytest.mark.parametrize("size", BLOCKS)
-def test_a_mean_of_both_seats(size):
+def mean_of_both_seats(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
     """Games of a scenario go together: what the game brings varies twice as much as what chance brings."""
-
-    def points() -> Iterator[Estimate]:
-        for rng, groups in blocks(size):
-            brought = 5 + 2 * rng.standard_normal((2, GROUPS))[:, groups]  # by seat
-            yield mean_over_scenarios(brought + rng.standard_normal(brought.shape), groups, SAYS)
-
-    covered(points(), 5)
+    brought = 5 + 2 * rng.standard_normal((2, GROUPS))[:, groups]  # by seat
+    return mean_over_scenarios(brought + rng.standard_normal(brought.shape), groups, SAYS)
 
 
-@pytest.mark.parametrize("size", BLOCKS)
-def test_mean_over_opponents_with_unequal_games(size):
+def mean_over_opponents(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
     """Four cells, of which one holds a tenth of the scenarios; each weighs a quarter."""
-
-    def points() -> Iterator[Estimate]:
-        for rng, groups in blocks(size, 1):
-            brought = rng.standard_normal((4, GROUPS))[:, groups] + 2 * rng.standard_normal(GROUPS)[groups]
-            games = np.ones((4, size))
-            games[3, size // 10 :] = 0
-            yield mean_over_scenarios(brought + np.arange(4)[:, None], groups, SAYS, games)
-
-    covered(points(), 1.5, 0.92 if size == 64 else 0.93)  # six scenarios decide a quarter of it there
+    brought = rng.standard_normal((4, GROUPS))[:, groups] + 2 * rng.standard_normal(GROUPS)[groups]
+    games = np.ones((4, len(groups)))
+    games[3, len(groups) // 10 :] = 0
+    return mean_over_scenarios(brought + np.arange(4)[:, None], groups, SAYS, games)
 
 
-@pytest.mark.parametrize("size", BLOCKS)
-def test_a_ratio_of_two_sums_points_where_agreed_and_points_of_a_reference(size):
+def points_of_a_deal(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
     """Deals close in half of the games, more often where they pay more: 6 points a deal, known by construction."""
+    rich = rng.random(GROUPS)[groups] < 0.5
+    deal = rng.random(len(groups)) < np.where(rich, 0.75, 0.25)
+    return mean_over_scenarios(np.where(rich, 7.0, 3.0) + rng.standard_normal(len(groups)), groups, SAYS, deal)
 
-    def ratios() -> Iterator[Estimate]:
-        for rng, groups in blocks(size, 2):
-            rich = rng.random(GROUPS)[groups] < 0.5
-            deal = rng.random(size) < np.where(rich, 0.75, 0.25)
-            points = np.where(rich, 7.0, 3.0) + rng.standard_normal(size)
-            yield mean_over_scenarios(points, groups, SAYS, deal)
 
-    covered(ratios(), 6)
+def share_of_a_reference(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
+    best = 6 + rng.standard_normal(GROUPS)[groups]
+    own = 0.8 * best + 0.5 * rng.standard_normal(GROUPS)[groups] + 0.5 * rng.standard_normal(len(groups))
+    return mean_of_cells(sums_by_group(own, groups)[0], sums_by_group(best, groups)[0], SAYS)
 
-    def of_reference() -> Iterator[Estimate]:
-        for rng, groups in blocks(size, 3):
-            best = 6 + rng.standard_normal(GROUPS)[groups]
-            own = 0.8 * best + 0.5 * rng.standard_normal(GROUPS)[groups] + 0.5 * rng.standard_normal(size)
-            yield mean_of_cells(sums_by_group(own, groups)[0], sums_by_group(best, groups)[0], SAYS)
 
-    covered(of_reference(), 0.8)
+def difference_of_two_players(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
+    luck = 3 * rng.standard_normal(GROUPS)[groups]
+    first, second = luck + rng.standard_normal((2, GROUPS))[:, groups] + np.array([[0.3], [0.0]])
+    return mean_over_scenarios(first - second, groups, SAYS)
+
+
+def welfare_efficiency(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
+    """A skewed share: 0.9 to 1 with a deal, 0 without, and deals are as the game is."""
+    deal = rng.random(len(groups)) < rng.beta(19, 1, GROUPS)[groups]
+    return rate(*sums_by_group(deal * (1 - rng.random(len(groups)) / 10), groups), SAYS)
+
+
+TRUTHS = (
+    (mean_of_both_seats, 5),
+    (mean_over_opponents, 1.5),
+    (points_of_a_deal, 6),
+    (share_of_a_reference, 0.8),
+    (difference_of_two_players, 0.3),
+    (welfare_efficiency, 0.95 * 0.95),
+)
 
 
 @pytest.mark.parametrize("size", BLOCKS)
-def test_a_difference_of_two_players_on_the_same_scenarios(size):
-    def leads() -> Iterator[Estimate]:
-        for rng, groups in blocks(size, 4):
-            luck = 3 * rng.standard_normal(GROUPS)[groups]
-            first, second = luck + rng.standard_normal((2, GROUPS))[:, groups] + np.array([[0.3], [0.0]])
-            yield mean_over_scenarios(first - second, groups, SAYS)
-
-    covered(leads(), 0.3)
+@pytest.mark.parametrize(("estimate", "truth"), TRUTHS)
+def test_intervals_over_scenarios_hold_the_truth(estimate, truth, size):
+    # Six scenarios decide a quarter of the mean over opponents in the smallest block.
+    least = 0.92 if estimate is mean_over_opponents and size == 64 else 0.93
+    covered((estimate(rng, groups) for rng, groups in blocks(size, TRUTHS.index((estimate, truth)))), truth, least)
 
 
 @pytest.mark.parametrize("size", BLOCKS)
@@ -112,18 +110,6 @@ def test_a_rate_of_deals(closing, others, size):
 
     # Of 128 games all but one or none close at 99.5 %: no interval can say 95 %, this one says more.
     covered(rates(), closing / (closing + others), 0.93, 0.985 if closing > 100 else 0.97)
-
-
-@pytest.mark.parametrize("size", BLOCKS)
-def test_interval_of_a_skewed_share_covers(size):
-    """Welfare efficiency: 0.9 to 1 with a deal, 0 without, and deals are as the game is."""
-
-    def shares() -> Iterator[Estimate]:
-        for rng, groups in blocks(size, 7):
-            deal = rng.random(size) < rng.beta(19, 1, GROUPS)[groups]
-            yield rate(*sums_by_group(deal * (1 - rng.random(size) / 10), groups), SAYS)
-
-    covered(shares(), 0.95 * 0.95)
 
 
 @pytest.mark.parametrize("draw", [np.random.Generator.standard_normal, np.random.Generator.random])
