@@ -217,7 +217,7 @@ class PlayPages:
         choice = GameChoice.from_fields(await form_fields(request))
         menu = await in_background(self._desk.menu)
         try:
-            candidate = choice.candidate(menu)
+            candidate = menu.candidate(choice.other or choice.partner, choice.typed)
             sitting = await in_background(sitting_of, choice, candidate, self._desk.book, self._desk.data_dir)
         except CHOICE_ERRORS as error:
             return self._setup_page(menu, choice, one_sentence(error))

@@ -53,10 +53,6 @@ class GameChoice(NamedTuple):
         """The choice of posted fields; missing ones take their defaults."""
         return cls(**{name: str(values[name]) for name in cls._fields if name in values})
 
-    def candidate(self, menu: OccupantMenu) -> Candidate:
-        """The chosen partner. Raises :class:`~dond_marl.occupants.OccupantNameError`."""
-        return menu.candidate(self.other or self.partner, self.typed)
-
 
 def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: Path | None) -> Sitting:
     """The sitting of a choice. Raises one of :data:`league.web.occupants.CHOICE_ERRORS`."""
