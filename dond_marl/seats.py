@@ -50,11 +50,11 @@ UNREACHED = (Cause.UNREACHABLE, Cause.BUDGET, Cause.MISSING)
 class History:
     """The acts of both seats in B games, ``act[B, t]`` and ``oA[B, t, 3]``; turn ``i`` is of seat ``i % 2``.
 
-    The arrays are gathered when they are read, so that occupants without memory cost nothing. A secret claim of the
+    The arrays are gathered when they are first read: occupants without memory cost nothing. A secret claim of the
     partner is shown as END.
     """
 
-    __slots__ = ("_acts", "_messages", "_offers", "_rows", "turns_taken")
+    __slots__ = ("_act", "_acts", "_messages", "_oA", "_offers", "_rows", "turns_taken")
 
     def __init__(
         self, acts: Int8s, offers: Int8s, taken: int, rows: Rows | None = None, messages: Texts | None = None
@@ -63,18 +63,24 @@ class History:
         self._rows = rows  # columns of the games at the table, None for all
         self._messages = messages  # [T, N], None where there are none
         self.turns_taken = taken
+        self._act: Int8s | None = None
+        self._oA: Int8s | None = None
 
     @property
     def act(self) -> Int8s:
         """The acts, ``[B, t]``."""
-        acts = self._acts[: self.turns_taken]
-        return (acts if self._rows is None else acts.take(self._rows, axis=-1)).T
+        if self._act is None:
+            acts = self._acts[: self.turns_taken]
+            self._act = (acts if self._rows is None else acts.take(self._rows, axis=-1)).T
+        return self._act
 
     @property
     def oA(self) -> Int8s:
         """The items that each act's seat would keep, ``[B, t, 3]``; zeros where the act is no offer."""
-        offers = self._offers[: self.turns_taken]
-        return (offers if self._rows is None else offers.take(self._rows, axis=-1)).transpose(2, 0, 1)
+        if self._oA is None:
+            offers = self._offers[: self.turns_taken]
+            self._oA = (offers if self._rows is None else offers.take(self._rows, axis=-1)).transpose(2, 0, 1)
+        return self._oA
 
     @property
     def has_messages(self) -> bool:
@@ -144,16 +150,14 @@ class Turns(NamedTuple):
 
     def rows(self, index: Rows | slice) -> Turns:
         """Some of the games, in the order of ``index``; a slice copies nothing."""
-        arrays: dict[str, Any] = {name: _take_rows(getattr(self, name), index) for name in _ROW_FIELDS}
-        return self._replace(history=self.history.rows(index), **arrays)
-
-
-_ROW_FIELDS = tuple(name for name in Turns._fields if name not in ("rules", "prior", "history"))
+        rules, prior, counts, mine, theirs, history, *others = self
+        before, after = ([_take_rows(array, index) for array in some] for some in ((counts, mine, theirs), others))
+        return Turns._make((rules, prior, *before, history.rows(index), *after))
 
 
 def _take_rows(array: NDArray[Any], index: Rows | slice) -> NDArray[Any]:
     """``array[index]``, without a copy where all rows are the same memory (:func:`constant`)."""
-    if not isinstance(index, slice) and array.strides[0] == 0 and len(index) <= len(array):
+    if isinstance(index, np.ndarray) and array.strides[0] == 0 and len(index) <= len(array):
         index = slice(len(index))
     return array[index]
 
@@ -251,7 +255,7 @@ def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
 def worth(utilities: Int8s, items: Int8s) -> NDArray[np.int16]:
     """The points that ``items[..., 3]`` are worth under ``utilities[..., 3]``, without overflow."""
     product = utilities * items  # at most 100 each: fits int8
-    total: NDArray[np.int16] = product[..., 0].astype(np.int16) + product[..., 1] + product[..., 2]
+    total: NDArray[np.int16] = product.sum(axis=-1, dtype=np.int16)
     return total
 
 

@@ -7,11 +7,8 @@ each with its paper; B decisions; T own decisions of N games.
 
 from __future__ import annotations
 
-import ctypes
 import math
-import sys
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -37,7 +34,6 @@ RESPONDER = "responder."  # prefix of the learner's own tensors if the average p
 CRITIC_HIDDEN = 64
 CRITIC_LAYERS = (1000, 1001)  # numbers that no network's layers have, so that initial weights are drawn independently
 REGRET_SCALE = 0.15  # points of ten: in the target policy an act with so much regret has 1/e of the best act's weight
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 LEAST_LOG_PROB = -30.0  # nats: log-probabilities are clipped here before they meet the target policy
 
 
@@ -60,18 +56,6 @@ class LearningBatch(NamedTuple):
 LossTerm = tuple[str, float, Tensor]  # name of the metric, weight in the loss, mean over the decisions (a scalar)
 
 
-@cache
-def keep_freed_memory() -> None:
-    """Set the C library's allocator to keep freed memory.
-
-    By default glibc returns arrays of a megabyte to the system, and each new one costs hundreds of page faults: a tenth
-    of an update's time.
-    """
-    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
-        for option, size in ((M_MMAP_THRESHOLD, 1 << 25), (M_TRIM_THRESHOLD, 1 << 28)):
-            libc.mallopt(option, size)
-
-
 class Learner:
     """One network with its optimizer and counters.
 
@@ -87,7 +71,6 @@ class Learner:
         reference: PolicyNetwork | None = None,
         average: AveragePolicy | None = None,
     ) -> None:
-        keep_freed_memory()
         self.network, self.settings, self.seed = network, settings, seed
         self.reference = reference if settings.kl else None
         self.average = average

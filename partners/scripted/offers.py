@@ -164,15 +164,21 @@ def _portions(turns: Turns, *, descending: bool = False) -> Numbers:
     counts as exceeding the pool.
     """
     numbers = item_numbers(turns)
-    base = len(numbers)
     caps = keep_valued(turns) if descending else turns.counts
     points = turns.my_utilities.T.astype(np.int32)[:, None] * numbers  # [3, M + 1, B]
     if descending:
         points = _TOP // 3 - points  # a third of the top is the most that one type can be worth
     points += _BEYOND * (numbers > caps.T[:, None])
     points *= _POINT
-    points += numbers * (_ITEM + np.array([base * base, base, 1], dtype=np.int32)[:, None, None])
-    return points.astype(np.uint32)
+    points += _ties(len(numbers))
+    return points.view(np.uint32)
+
+
+@lru_cache(maxsize=16)
+def _ties(base: int) -> NDArray[np.int32]:
+    """What decides between splits of equal points: the items kept, then the index in the grid, ``[3, base, 1]``."""
+    weights = np.array([base * base, base, 1], dtype=np.int32)
+    return np.arange(base, dtype=np.int32)[:, None] * (_ITEM + weights[:, None, None])
 
 
 def _decode(numbers: Numbers, turns: Turns) -> Int8s:

@@ -10,6 +10,7 @@ that is enough, are as good: among them they choose the best for the partner, al
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -154,6 +155,7 @@ class Personas(RandomPartner):
         check_order(self, "eager", "patient")
         check_order(self, "low", "high")
 
+    @lru_cache(maxsize=64)  # noqa: B019  # of few and small partners
     def personas(self) -> tuple[tuple[float, TimeBased], ...]:
         """The probability of each persona, and the persona; all are deterministic and without memory."""
         exponents, floors = np.geomspace(self.eager, self.patient, LEVELS), np.linspace(self.low, self.high, LEVELS)
