@@ -57,13 +57,6 @@ def openai(body):
     return obeying(form["json_schema"]["schema"]) if form.get("type") == "json_schema" else HELLO
 
 
-def llama_cpp(body):
-    form = body.get("response_format", {"type": "text"})
-    if form["type"] not in ("text", "json_object"):
-        return refusing(400, 'response_format type must be one of "text" or "json_object", but got: json_schema')
-    return obeying(form["schema"]) if "schema" in form else HELLO
-
-
 def llama_cpp_python(body):
     form = body.get("response_format", {"type": "text"})
     if form["type"] not in ("text", "json_object"):
@@ -85,7 +78,6 @@ def plain(body):
 
 SERVERS = {  # what it is found to have, and after how many probes
     openai: ("json_schema", 1),
-    llama_cpp: ("json_object_schema", 2),
     llama_cpp_python: ("json_object_schema", 2),
     json_mode: ("json_object", 3),
     plain: ("text", 3),
