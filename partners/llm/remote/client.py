@@ -202,6 +202,9 @@ class RemoteClient:
                 answer, spent = None, worst
                 try:
                     answer, spent = await self._send(session, body, worst, deadline)
+                except SetupError:
+                    spent = _UNUSED
+                    raise
                 finally:
                     self.budget.settle(worst, spent)
                     session.limiter.record(ticket, answer, spent.tokens)

@@ -35,7 +35,7 @@ class Wire:
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
-        self.secret, self._url = read_key(settings.key_variable), settings.url
+        self.secret = read_key(settings.key_variable)
         try:
             from groq import AsyncGroq, DefaultAsyncHttpxClient, Omit
         except ImportError:
@@ -46,7 +46,7 @@ class Wire:
             headers |= {name: Omit() for name in _groq_headers()} | {"Authorization": f"Bearer {key}"}
         client = DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [_read_body]})
         self._sdk = AsyncGroq(
-            api_key=key, base_url=self._url, max_retries=0, default_headers=headers, http_client=client
+            api_key=key, base_url=settings.url, max_retries=0, default_headers=headers, http_client=client
         )
 
     async def post(self, body: Mapping[str, Any], timeout_s: float) -> httpx.Response | RequestFailure:
