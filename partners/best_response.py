@@ -207,7 +207,7 @@ class _Deterministic:
         """The best acts ``[R]`` and claims ``[R, 3]`` in the rows' contexts."""
         numbers, moves = self._states(turns, context), self._moves
         solved = self._solver.solve(numbers, turns.rules.max_turns - turns.turns_taken)
-        return _unnumbered(solved.act, moves.contexts, context, moves.width)
+        return _acts_of_numbers(solved.act, moves.contexts, context, moves.width)
 
     def worths(self, turns: Turns, context: Index) -> Doubles:
         """See :meth:`BestResponse.worths`."""
@@ -295,7 +295,7 @@ class _Stochastic:
             for number in np.unique(context):
                 rows = np.flatnonzero(context == number)
                 best[rows] = look_ahead(odds, number, weights[rows], claim[rows], left)[1]
-        return _unnumbered(best, odds.contexts, context, odds.width)
+        return _acts_of_numbers(best, odds.contexts, context, odds.width)
 
 
 _ResponseSolver = _Deterministic | _Adaptive | _Stochastic
@@ -308,7 +308,7 @@ def _unique_histories(context: Index, history: History) -> tuple[Index, Index]:
     return first, same.reshape(-1)
 
 
-def _unnumbered(choice: Index, contexts: Contexts, context: Index, n: int) -> tuple[Int8s, Int8s]:
+def _acts_of_numbers(choice: Index, contexts: Contexts, context: Index, n: int) -> tuple[Int8s, Int8s]:
     """Numbered acts as act types ``[R]`` and claims ``[R, 3]``."""
     offer = choice < 2 * n
     act = np.where(offer, choice // n, choice - 2 * n + Act.AGREE).astype(np.int8)

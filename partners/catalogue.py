@@ -37,7 +37,7 @@ UNSCRIPTED = (
 )
 
 
-def scripted() -> list[str]:
+def scripted_names() -> list[str]:
     """The names of the built-in partners that follow a fixed program and need no parameters, sorted."""
     return [name for name in PARTNERS if name not in UNSCRIPTED]
 

@@ -71,7 +71,7 @@ class EquilibriumPartner:
         table = table_for(turns.rules, self.temperature)
         answered_offer = turns.counts - turns.last_partner_offer_for_me
         answered_offer = answered_offer if turns.turns_taken else np.full_like(answered_offer, NONE)
-        early = _refused(turns) & (turns.turns_remaining > 1)
+        early = _is_refusal(turns) & (turns.turns_remaining > 1)
         answered_offer = np.where(early[:, None], turns.counts, answered_offer).astype(np.int8)
         chances = table.probs(turns.counts, turns.my_utilities, answered_offer, turns.turns_remaining.astype(np.int64))
         chances[early, -1] += chances[early, -2]
@@ -119,7 +119,7 @@ def _covers(table: Equilibrium, scenarios: Scenarios) -> bool:
     return all((table.view_numbers(scenarios.counts, scenarios.utilities[:, seat]) >= 0).all() for seat in (0, 1))
 
 
-def _refused(turns: Turns) -> Bools:
+def _is_refusal(turns: Turns) -> Bools:
     """Whether the partner's last act was a refusal, ``[B]``."""
     refused: Bools = turns.last_partner_act == Act.DISAGREE
     return refused
@@ -132,7 +132,7 @@ def _acts_of_columns(turns: Turns, place: Index, n: int, answered_offer: Int8s) 
     oA = splits_of(turns.counts).oA[np.arange(turns.size), np.where(offers, place, 0)] * offers[:, None]
     if turns.rules.disagree == "rejects":
         last = turns.turns_remaining == 1
-        takes, spoils = agrees & _refused(turns), walks & last
+        takes, spoils = agrees & _is_refusal(turns), walks & last
         act[walks] = Act.END
         act[takes | spoils] = Act.PROPOSE
         oA = np.where(takes[:, None], turns.counts - answered_offer, oA)

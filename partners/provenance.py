@@ -161,11 +161,11 @@ def declare_provenance(
 ) -> Callable[[AnyFactory], AnyFactory]:
     """A decorator for the factory of a learned occupant; ``provenance`` is called with the parameters of a spec."""
 
-    def marked(factory: AnyFactory) -> AnyFactory:
+    def mark(factory: AnyFactory) -> AnyFactory:
         setattr(factory, DECLARED, provenance)
         return factory
 
-    return marked
+    return mark
 
 
 def identity(spec: Spec) -> str:
@@ -297,7 +297,7 @@ def _name(identity: str, *, short: bool) -> str:
         return identity
     if "sha256" in parameters:
         sha256 = str(parameters["sha256"])
-        return "expert" if sha256 == _shipped() else f"{kind} {sha256[:12]}"
+        return "expert" if sha256 == _shipped_digest() else f"{kind} {sha256[:12]}"
     if short and kind == "learner":
         return str(parameters.get("name"))
     factory = catalogue().get(kind)
@@ -402,7 +402,7 @@ def _program(factory: type) -> str:
     return f"{program.__module__}.{program.__qualname__}"
 
 
-def _shipped() -> str | None:
+def _shipped_digest() -> str | None:
     """The SHA-256 of the shipped expert's weights."""
     try:
         return str(read_pair(EXPERT)[1].get("sha256"))

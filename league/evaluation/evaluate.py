@@ -34,7 +34,7 @@ from league.evaluation.outcomes import (
     select_games,
 )
 from league.tasks.answers import Answers
-from partners.catalogue import scripted
+from partners.catalogue import scripted_names
 from partners.mixture import Mixture
 
 BOTH = "both seats"
@@ -234,7 +234,7 @@ def _candidates(name: str, player: Partner, partner: Partner, reply: ResponsePai
     """Partners to play, by seat, for a lower bound of a best response's value; none where games are costly."""
     if expensive_to_query(player.traits) or expensive_to_query(partner.traits):
         return [{}, {}]
-    known = {name: player, **{name: seat_occupant(name) for name in scripted()}}
+    known = {name: player, **{name: seat_occupant(name) for name in scripted_names()}}
     return [known, known] if reply is None else [{**known, FOUND: found} for found in reply.players]
 
 

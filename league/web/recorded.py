@@ -128,8 +128,10 @@ def policy(partner: Partner, step: Step, prior: str) -> tuple[PolicyBar, ...]:
     Raises :class:`NotComputable` for a random partner without probabilities, and whatever the partner raises.
     """
     turn = turn_of(step.state, prior=prior)
-    sampled = getattr(partner, "sampled", None)  # the sampling policy of an occupant that plays its likeliest act
-    partner = sampled() if callable(sampled) else partner
+    sampling_policy = getattr(
+        partner, "sampling_policy", None
+    )  # the sampling policy of an occupant that plays its likeliest act
+    partner = sampling_policy() if callable(sampling_policy) else partner
     if isinstance(partner, Probable):
         biggest = max(step.state.scenario.counts)
         probs = partner.probs(turn, biggest)[0]

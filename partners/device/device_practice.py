@@ -80,7 +80,7 @@ class DevicePractice:
                 learner = DeviceLearner(network)
                 games = self._play(learner, opponent, dealt, noise, seat, hints)
                 earned = points(games.scores, dealt.pool_values)
-                paid = self._paid(games, earned, dealt, seat)
+                paid = self._rewards(games, earned, dealt, seat)
                 part = learner.experience(
                     games, paid / TEN, self._privileged_targets(network, opponent, dealt, noise, seat)
                 )
@@ -111,7 +111,7 @@ class DevicePractice:
             reveal_partner_utilities=plan.reveal_partner_utilities,
         )
         with _blame_seat(lambda: table.seat):
-            other: SeatedOpponent = opponent.seated(dealt, noise, 1 - seat)
+            other: SeatedOpponent = opponent.in_seat(dealt, noise, 1 - seat)
             while table.open:
                 turns = table.turns()
                 if table.seat != seat:
@@ -119,9 +119,9 @@ class DevicePractice:
                     continue
                 features = None if hints is None else hint_features(hints, turns, noise, table.partner_utilities())
                 table.step(*learner.act(turns, noise, features), legal=True)
-        return table.finished()
+        return table.finished_games()
 
-    def _paid(self, games: DeviceGames, earned: Tensor, dealt: DealtScenarios, seat: int) -> Tensor:
+    def _rewards(self, games: DeviceGames, earned: Tensor, dealt: DealtScenarios, seat: int) -> Tensor:
         """The learner's rewards, ``[N]`` points of ten; rewards other than ``own`` are computed on the host."""
         if isinstance(self.plan.reward, Own):
             return earned[seat]

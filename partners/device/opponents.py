@@ -112,7 +112,7 @@ class DeviceOpponent:
         """Whether all acts are known to be legal: tables are checked when made, networks are masked."""
         return not self.census.on_host
 
-    def seated(self, dealt: DealtScenarios, noise: Uniforms, seat: int) -> SeatedOpponent:
+    def in_seat(self, dealt: DealtScenarios, noise: Uniforms, seat: int) -> SeatedOpponent:
         """The opponent in ``seat`` of the games of one block."""
         if len(self._kinds) == 1:
             return _OneMember(self, int(self._kinds[0]), None if dealt.views is None else dealt.views[seat])
@@ -235,7 +235,7 @@ class ReplyTables:
     def act(self, turns: DeviceTurns, table: Tensor | int, views: Tensor) -> tuple[Tensor, Tensor]:
         """The act ``[B]`` and the items kept ``[3, B]`` by the partner of each ``table[B]`` with view ``views[B]``."""
         row = (table * self._turns + (turns.turns_remaining - 1)) * self._views + views
-        number = self._table[row * self._codes_per_view + self._codes.of(turns)].int()
+        number = self._table[row * self._codes_per_view + self._codes.last_acts(turns)].int()
         return self._acts[number], self._offers.index_select(1, number)
 
 
@@ -249,7 +249,7 @@ class LastActCodes:
         first = {Act.PROPOSE: 0, Act.INSIST: self._size, Act.DISAGREE: 2 * self._size + 1, NO_ACT_YET: 2 * self._size}
         self._first = torch.tensor([first.get(act, -1) for act in Act], device=device)  # AGREE ends the game
 
-    def of(self, turns: DeviceTurns) -> Tensor:
+    def last_acts(self, turns: DeviceTurns) -> Tensor:
         """The number of the last act of each game, ``[B]`` int64."""
         number = self._first[turns.last_partner_act.int()] + (turns.claim * self._weights).sum(dim=0)
         if turns.rules.disagree == "rejects":  # a DISAGREE before any claim has the last number

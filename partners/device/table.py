@@ -154,25 +154,25 @@ class DeviceTable:
         self.turns_taken = 0
         self.live = torch.arange(size, device=device)
 
-        def filled(value: int, *shape: int) -> Tensor:
+        def full(value: int, *shape: int) -> Tensor:
             return torch.full(shape, value, dtype=torch.int8, device=device)
 
         # Acts and results of all N games, one column each.
-        self._acts, self._offers = filled(-1, length, size), filled(0, length, 3, size)
+        self._acts, self._offers = full(-1, length, size), full(0, length, 3, size)
         self._causes: Tensor | None = None
         endings = {Act.AGREE: Ending.AGREE, Act.END: Ending.END}
         if rules.disagree == "ends":
             endings[Act.DISAGREE] = Ending.DISAGREE
         by_act = [int(endings.get(act, Ending.TURN_LIMIT)) for act in Act]
         self._ending_of = torch.tensor(by_act, dtype=torch.int8, device=device)  # by the last act
-        self._turns, self._ending = filled(0, size), filled(0, size)
-        self._allocation = filled(0, 2, 3, size)
+        self._turns, self._ending = full(0, size), full(0, size)
+        self._allocation = full(0, 2, 3, size)
         # The open games only, one column each, in the order of ``live``.
         self._counts = counts.t().contiguous()
         self._values = [utilities[:, seat].t().contiguous() for seat in (0, 1)]
-        self._claims = [filled(0, 3, size) for _ in (0, 1)]
+        self._claims = [full(0, 3, size) for _ in (0, 1)]
         self._claimed = [torch.zeros(size, dtype=torch.bool, device=device) for _ in (0, 1)]
-        self._last_act = filled(Act.END, size)
+        self._last_act = full(Act.END, size)
 
     @property
     def open(self) -> int:
@@ -233,7 +233,7 @@ class DeviceTable:
         self._record(act)
         self._close_ranks(act, offers)
 
-    def finished(self) -> DeviceGames:
+    def finished_games(self) -> DeviceGames:
         """All games, when none is open."""
         assert self.open == 0, f"{self.open} games are still open"
         utilities = self._utilities.permute(1, 2, 0)  # [2, 3, N]

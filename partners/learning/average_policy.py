@@ -56,7 +56,7 @@ class AveragePolicy:
 
         ``seen``: the number of acts before this update. The cross-entropy is in nats per act.
         """
-        self._reservoir = self._with(experience, update, seen)
+        self._reservoir = self._add(experience, update, seen)
         buffer, size, step = self._reservoir, len(self._reservoir.act), self._settings.minibatch
         rows = torch.from_numpy(generator(self._seed, "average", update).integers(0, size, experience.size))
         total = 0.0
@@ -85,7 +85,7 @@ class AveragePolicy:
         columns = with_prefix(tensors, RESERVOIR)
         self._reservoir = Reservoir(**{name: value.clone() for name, value in columns.items()}) if columns else None
 
-    def _with(self, experience: Experience, update: int, seen: int) -> Reservoir:
+    def _add(self, experience: Experience, update: int, seen: int) -> Reservoir:
         """The reservoir after the acts of ``experience``, with ``seen`` acts before them."""
         offered = Reservoir(experience.features, experience.mask, experience.act, experience.oA)
         places, rows = reservoir_places(

@@ -41,11 +41,11 @@ class Experience(NamedTuple):
     def size(self) -> int:
         return len(self.act)
 
-    def to(self, device: torch.device) -> Experience:
+    def on_device(self, device: torch.device) -> Experience:
         return Experience(*(None if tensor is None else tensor.to(device) for tensor in self))  # type: ignore[arg-type]
 
     @property
-    def played(self) -> Tensor:
+    def is_decision(self) -> Tensor:
         """Which of [T, N] is a decision."""
         return self.dense(torch.ones_like(self.place, dtype=torch.bool))
 

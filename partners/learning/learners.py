@@ -82,7 +82,7 @@ class Learner:
         """Improve the network once; returns metrics, means over the decisions."""
         if not experience.size:
             return {}
-        experience = experience.to(self.network.device)
+        experience = experience.on_device(self.network.device)
         remaining = self._share_remaining()
         self.optimizer.lr = self.settings.lr * remaining
         self.network.train()
@@ -143,7 +143,7 @@ class Learner:
         totals = torch.zeros((), device=network.device)
         for batch in self._minibatches(self._ppo_batch(experience)):
             assert batch.value_target is not None
-            hidden = network.hidden(batch.inputs)
+            hidden = network.trunk_output(batch.inputs)
             logits, value = network.heads(hidden, batch.inputs)
             if self.critic is not None:
                 value = self._critic_value(hidden, batch.inputs, batch.targets)
@@ -175,11 +175,11 @@ class Learner:
             value = experience.value
         else:
             with torch.no_grad():
-                value = self._critic_value(network.hidden(inputs), inputs, targets)
+                value = self._critic_value(network.trunk_output(inputs), inputs, targets)
         advantage, returns = generalized_advantages(
-            experience.reward, experience.dense(value), experience.played, settings.gamma, settings.lam
+            experience.reward, experience.dense(value), experience.is_decision, settings.gamma, settings.lam
         )
-        advantages = standardized(advantage.view(-1)[place])
+        advantages = standardize(advantage.view(-1)[place])
         if regrets is not None:  # where every act's regret is known, sampled rewards would only add variance
             advantages = advantages * regrets[:, -1].isnan()
         return LearningBatch(
@@ -198,7 +198,7 @@ class Learner:
 
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
         """Williams 1992; the baseline is the mean return of the seat, so that the seats' advantages do not mix."""
-        returns = discounted_returns(experience.reward, experience.played, self.settings.gamma)
+        returns = discounted_returns(experience.reward, experience.is_decision, self.settings.gamma)
         seat = experience.seat.repeat(len(experience.reward))[experience.place]
         weight = returns.view(-1)[experience.place]
         for number in (0, 1):
@@ -216,7 +216,7 @@ class Learner:
             targets=self._targets(experience),
             posterior=experience.posterior if self.settings.belief else None,
         )
-        hidden = network.hidden(inputs)
+        hidden = network.trunk_output(inputs)
         policy = network.distribution(network.heads(hidden, inputs)[0], batch.mask, inputs)
         played = policy.log_probs(batch.act, batch.oA)
         loss, entropy = policy_gradient(played.log_prob, weight), played.entropy.mean()
@@ -326,7 +326,7 @@ def move_toward(reference: PolicyNetwork, network: PolicyNetwork, share: float) 
         own.lerp_(new, share)
 
 
-def standardized(values: Tensor) -> Tensor:
+def standardize(values: Tensor) -> Tensor:
     """``values`` shifted and scaled to zero mean and unit standard deviation."""
     return (values - values.mean()) / (values.std(correction=0) + ROUNDING)
 

@@ -182,7 +182,7 @@ def practice(
         if decisions_per_game and hints is None and not expensive_to_query(partner.traits):
             ahead = (plan.decisions - decisions) / (plan.games * decisions_per_game) - SPARE
         blocks = draws.batch(block, ahead)
-        for played in _played(network, draws, plan, blocks, games_before + totals.games, hints):
+        for played in _play_seats(network, draws, plan, blocks, games_before + totals.games, hints):
             if played.seat == 0 and decisions >= plan.decisions:
                 break  # the rest of the batch was not needed
             games = played.games
@@ -266,7 +266,7 @@ class SeatGames(NamedTuple):
     learner: LearningSeat
 
 
-def _played(
+def _play_seats(
     network: PolicyNetwork,
     draws: BlockDraws,
     plan: Practice,

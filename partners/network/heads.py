@@ -70,7 +70,7 @@ class Factored:
 
     def __init__(self, logits: Tensor, mask: Tensor) -> None:
         assert logits.ndim == 3 and logits.shape == mask.shape and logits.shape[1] == 4, (logits.shape, mask.shape)
-        self._logits = masked(logits.permute(1, 2, 0), mask.permute(1, 2, 0))  # [4, W, B]
+        self._logits = mask_logits(logits.permute(1, 2, 0), mask.permute(1, 2, 0))  # [4, W, B]
 
     @cached_property
     def _log_probs(self) -> Tensor:
@@ -121,12 +121,12 @@ class Joint:
         side = round(splits ** (1 / 3))
         self.max_count, self._places = side - 1, places
         self._act = columns[: len(Act)] + allowed[0, : len(Act)]
-        first, second, third = _placed(allowed[1:, :side], places)
+        first, second, third = _move_items(allowed[1:, :side], places)
         within = ((first[:, None] + second)[:, :, None] + third).flatten(0, 2)
         self._offers = columns[len(Act) :].view(OFFERS, splits, -1) + within
 
     def log_probs(self, act: Tensor, oA: Tensor) -> ActionLogProbs:
-        book, hat, ball = _placed(oA.t(), self._places)
+        book, hat, ball = _move_items(oA.t(), self._places)
         side, splits = self.max_count + 1, self._offers.shape[1]
         made = act <= Act.INSIST
         number = (book * side + hat) * side + ball + (act == Act.INSIST) * splits
@@ -195,7 +195,7 @@ class _Splits(torch.autograd.Function):
         return gradient, None
 
 
-def masked(logits: Tensor, mask: Tensor) -> Tensor:
+def mask_logits(logits: Tensor, mask: Tensor) -> Tensor:
     """``logits`` where ``mask`` (bool, the same shape), else about ``MASKED``: adding is faster than selecting."""
     return logits + _penalty(mask, logits)
 
@@ -210,7 +210,7 @@ def _penalty(mask: Tensor, logits: Tensor) -> Tensor:
     return (mask.to(logits.dtype) - 1).mul_(-MASKED)
 
 
-def _placed(items: Tensor, places: Tensor | None) -> Tensor:
+def _move_items(items: Tensor, places: Tensor | None) -> Tensor:
     """Rows ``[3, ..., B]`` of the items, moved to their places ``[3, B]``."""
     if places is None:
         return items

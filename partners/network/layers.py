@@ -36,7 +36,7 @@ class Linear(nn.Linear):
         return cast(Tensor, _Linear.apply(rows, self.weight, self.bias))  # type: ignore[no-untyped-call]
 
 
-def transposed(layer: nn.Linear, rows: Tensor) -> Tensor:
+def linear_transposed(layer: nn.Linear, rows: Tensor) -> Tensor:
     """``layer(rows)`` of rows ``[B, in]``, as ``[out, B]``: for wide layers whose outputs are used choice by choice."""
     out = cast(Tensor, _Linear.apply(layer.weight, rows, None))  # type: ignore[no-untyped-call]
     return out.add_(layer.bias[:, None])

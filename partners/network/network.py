@@ -26,7 +26,7 @@ from dond_marl.randomness import generator
 from dond_marl.seats import Turns
 from dond_marl.yardsticks.recognition import LEVELS
 from partners.network.heads import ActionDistribution, Factored, Joint
-from partners.network.layers import Linear, Tanh, product, transposed
+from partners.network.layers import Linear, Tanh, linear_transposed, product
 from partners.network.shape import AT_ONCE, CODES, PARTS, STEP, item_columns
 from partners.network.shape import NetworkShape as NetworkShape
 
@@ -92,7 +92,7 @@ class PolicyNetwork(nn.Module):
         places = []
         if order is not None:
             places.append(order.places(columns))
-            columns = order.ordered(columns, places[0])
+            columns = order.order_items(columns, places[0])
         numbers = columns.index_select(0, self._one_hot_columns).mul_(self._tops).round_()
         in_range = (numbers <= self._tops) & (numbers >= self._lows)
         levels = torch.where(in_range, numbers + self._starts, len(self._levels))
@@ -104,9 +104,9 @@ class PolicyNetwork(nn.Module):
         Logits are ``[B, 4, W]`` of a factored head, ``[B, 5 + 2K]`` of a joint one, its splits in the network's own
         order of items; :meth:`distribution` interprets them.
         """
-        return self.heads(self.hidden(inputs), inputs)
+        return self.heads(self.trunk_output(inputs), inputs)
 
-    def hidden(self, inputs: Tensor) -> Tensor:
+    def trunk_output(self, inputs: Tensor) -> Tensor:
         """The trunk's output for prepared inputs, ``[B, H]``: the input of every head."""
         first = self._first_linear
         hidden: Tensor = _FirstLayer.apply(self, inputs, first.weight, first.bias)  # type: ignore[no-untyped-call]
@@ -117,7 +117,7 @@ class PolicyNetwork(nn.Module):
     def heads(self, hidden: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """:meth:`evaluate` from the output of :meth:`hidden`."""
         if self.shape.head == "joint":
-            out = transposed(self.head, hidden)
+            out = linear_transposed(self.head, hidden)
             return out[:-1].t(), out[-1]
         out = torch.addmm(self.head.bias[:, None], self.head.weight, hidden.t())
         parts = out[:-1].view(PARTS, self.shape.width, -1)
@@ -236,7 +236,7 @@ class ItemOrder:
         book_hat, book_ball, hat_ball = (book <= hat).long(), (book <= ball).long(), (hat <= ball).long()
         return torch.stack([2 - book_hat - book_ball, 1 + book_hat - hat_ball, book_ball + hat_ball])
 
-    def ordered(self, columns: Tensor, places: Tensor) -> Tensor:
+    def order_items(self, columns: Tensor, places: Tensor) -> Tensor:
         """Features ``[F, B]`` with every item at its place."""
         rows = self._rows.to(columns.device)
         items = columns.index_select(0, rows).view(-1, *places.shape)

@@ -92,7 +92,7 @@ class NumpyNetwork:
 
     def logits(self, turns: Turns) -> tuple[Floats, NDArray[np.int64] | None]:
         """The head's unmasked logits ``[B, L]``, and the place of each item in the network's order, ``[B, 3]``."""
-        hidden, places = self._hidden(turns)
+        hidden, places = self._trunk_output(turns)
         weight, bias = self._head
         return (hidden @ weight + bias)[:, :-1], places
 
@@ -100,7 +100,7 @@ class NumpyNetwork:
         """Beliefs about the partners; ``None`` without a belief head."""
         if self._belief is None:
             return None
-        hidden, places = self._hidden(turns)
+        hidden, places = self._trunk_output(turns)
         weight, bias = self._belief
         logits = hidden @ weight + bias
         values = logits[:, : len(ITEMS) * LEVELS].reshape(len(hidden), len(ITEMS), LEVELS)
@@ -113,7 +113,7 @@ class NumpyNetwork:
             members /= members.sum(axis=1, keepdims=True)
         return Guess(by_value / by_value.sum(axis=2, keepdims=True), self.shape.members, members)
 
-    def _hidden(self, turns: Turns) -> tuple[Floats, NDArray[np.int64] | None]:
+    def _trunk_output(self, turns: Turns) -> tuple[Floats, NDArray[np.int64] | None]:
         """The trunk's output, ``[B, H]``, and the place of each item in the network's order, ``[B, 3]``."""
         features = self.adapter.encode(turns)
         places = None
@@ -145,7 +145,7 @@ class NumpyPartner:
     def traits(self) -> Traits:
         return Traits(deterministic=self.greedy, memoryless=not self.network.shape.remembers, learned=True)
 
-    def sampled(self) -> NumpyPartner:
+    def sampling_policy(self) -> NumpyPartner:
         """The same policy, sampling its actions."""
         return NumpyPartner(self.network, rare_disagree=self.rare_disagree)
 

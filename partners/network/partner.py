@@ -43,7 +43,7 @@ class NetworkPartner:
     def traits(self) -> Traits:
         return Traits(deterministic=self.greedy, memoryless=not self.network.shape.remembers, learned=True)
 
-    def sampled(self) -> NetworkPartner:
+    def sampling_policy(self) -> NetworkPartner:
         """The same policy, sampling its actions."""
         return NetworkPartner(self.network)
 
@@ -73,8 +73,8 @@ class NetworkPartner:
         if network.belief is None:
             return None
         with torch.no_grad(), _threads_for(turns.size):
-            inputs = network.prepare(_padded(self._inputs(turns)[0].t()).t().to(network.device))
-            values, members = network.belief_logits(network.hidden(inputs), inputs)
+            inputs = network.prepare(_pad_rows(self._inputs(turns)[0].t()).t().to(network.device))
+            values, members = network.belief_logits(network.trunk_output(inputs), inputs)
         by_value = torch.softmax(values, dim=1).permute(2, 0, 1)[: turns.size].double().cpu().numpy()  # [B, 3, 11]
         by_member = torch.softmax(members, dim=0).t()[: turns.size].double().cpu().numpy()
         by_value /= by_value.sum(axis=2, keepdims=True)
@@ -104,16 +104,16 @@ def choose_actions(network: PolicyNetwork, features: Tensor, mask: Tensor, unifo
     """
     size = len(features)
     policy, value = _distribution(network, features, mask)
-    act, oA, log_prob = policy.sample(None if uniforms is None else _padded(uniforms[:PARTS].float()))
+    act, oA, log_prob = policy.sample(None if uniforms is None else _pad_rows(uniforms[:PARTS].float()))
     return Choices(act[:size], oA[:size], log_prob[:size], value[:size], features, mask)
 
 
 def _distribution(network: PolicyNetwork, features: Tensor, mask: Tensor) -> tuple[ActionDistribution, Tensor]:
     """The action distributions and values ``[P]``, the B rows padded to P, on the device of the features."""
     device = features.device
-    inputs = network.prepare(_padded(features.t()).t().to(network.device))
+    inputs = network.prepare(_pad_rows(features.t()).t().to(network.device))
     logits, value = network.evaluate(inputs)
-    allowed = _padded(mask.permute(1, 2, 0)).permute(2, 0, 1)
+    allowed = _pad_rows(mask.permute(1, 2, 0)).permute(2, 0, 1)
     return network.distribution(logits.to(device), allowed, inputs.to(device)), value.to(device)
 
 
@@ -129,17 +129,17 @@ class ClonedPartner:
     def traits(self) -> Traits:
         return self._where_rejects.traits
 
-    def sampled(self) -> ClonedPartner:
+    def sampling_policy(self) -> ClonedPartner:
         """The same policy, sampling its actions."""
         return ClonedPartner(self.network)
 
     def act(self, turns: Turns) -> Decisions:
-        return self._under(turns.rules.disagree).act(turns)
+        return self._policy_under(turns.rules.disagree).act(turns)
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
-        return self._under(turns.rules.disagree).probs(turns, max_count)
+        return self._policy_under(turns.rules.disagree).probs(turns, max_count)
 
-    def _under(self, disagree: Disagree) -> NetworkPartner:
+    def _policy_under(self, disagree: Disagree) -> NetworkPartner:
         return self._where_ends if disagree == "ends" else self._where_rejects
 
 
@@ -168,7 +168,7 @@ def _threads_for(rows: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _padded(rows: Tensor) -> Tensor:
+def _pad_rows(rows: Tensor) -> Tensor:
     """``[..., B]`` to ``[..., P]``, zeros up to the next multiple of ``ROWS``."""
     missing = -rows.shape[-1] % ROWS
     return torch.nn.functional.pad(rows, (0, missing)) if missing else rows

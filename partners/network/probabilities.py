@@ -47,7 +47,7 @@ class FactoredProbabilities:
         return chosen[:, 0], chosen[:, 1:], odds.astype(np.float32)
 
     def by_number(self, max_count: int) -> Doubles:
-        parts = _normalised(self.parts)
+        parts = _normalise(self.parts)
         offers = grid(max_count)
         padded = np.pad(parts[:, 1:], ((0, 0), (0, 0), (0, max(max_count + 1 - parts.shape[2], 0))))
         shares = padded[:, 0, offers[:, 0]] * padded[:, 1, offers[:, 1]] * padded[:, 2, offers[:, 2]]  # [B, K]
@@ -80,8 +80,8 @@ class JointProbabilities:
         own = base ** (len(ITEMS) - 1 - self.places) @ offers.T.astype(np.int64)  # [B, K] the number in its own order
         fits = (offers <= self.max_count).all(axis=1)
         own[:, ~fits] = 0
-        shares = np.take_along_axis(_normalised(self.offers), own[:, None], axis=2) * fits
-        return _by_number(_normalised(self.act), shares)
+        shares = np.take_along_axis(_normalise(self.offers), own[:, None], axis=2) * fits
+        return _by_number(_normalise(self.act), shares)
 
 
 def sample_index(probs: Floats | Doubles, uniforms: Floats) -> Integers:
@@ -92,7 +92,7 @@ def sample_index(probs: Floats | Doubles, uniforms: Floats) -> Integers:
     return chosen
 
 
-def _normalised(probs: Floats | Doubles) -> Doubles:
+def _normalise(probs: Floats | Doubles) -> Doubles:
     exact = probs.astype(np.float64)
     total: Doubles = exact.sum(axis=-1, keepdims=True)
     return exact / total

@@ -126,7 +126,7 @@ def tried(where: Path, cwd: Path, occupants: list[str], commands: list[str]) -> 
 
 
 def scripted() -> list[str]:
-    from partners.catalogue import scripted as names
+    from partners.catalogue import scripted_names as names
 
     return [name for name in names() if name != "trembling"] + ["trembling(of=heuristic)"]
 

@@ -59,7 +59,7 @@ def test_random_legal_play_is_the_same_on_a_device(seed, max_turns, disagree, so
         host.step(decide(act, oA))
         table.step(torch.from_numpy(act), torch.from_numpy(oA.T.copy()))
     assert table.open == 0
-    finished, games = table.finished(), host.games()
+    finished, games = table.finished_games(), host.games()
     ours = finished.games(scenarios)
     for name in ("act", "oA", "turns", "ending", "deal", "allocation", "scores", "cause"):
         assert (getattr(ours, name) == getattr(games, name)).all(), name

@@ -75,7 +75,7 @@ def test_reward_is_at_last_own_decision(rules, seat):
             expected[len(own) - 1, game] = earned[game]
             enders.add(int(games.turns[game] - 1) % 2)
     assert experience.reward.numpy() == pytest.approx(expected, abs=1e-7)
-    assert (experience.played.numpy() == laid).all()
+    assert (experience.is_decision.numpy() == laid).all()
     assert experience.size == laid.sum() == sum(len(own_turns(games, game, seat)) for game in range(games.size))
     assert rules.max_turns < 3 or enders == {0, 1}, "games must end by either seat's act for this to say much"
     assert (experience.seat == seat).all()
@@ -136,7 +136,7 @@ def test_experience_of_games_with_decisions_only():
     assert experience is not None
     silent = games.turns == 1
     assert 20 < silent.sum() < games.size
-    assert not experience.played[:, silent].any() and not experience.reward[:, silent].any()
+    assert not experience.is_decision[:, silent].any() and not experience.reward[:, silent].any()
 
 
 def test_join_experience_keeps_places():
@@ -152,7 +152,10 @@ def test_join_experience_keeps_places():
         length, games = part.reward.shape
         block = slice(column, column + games)
         assert torch.equal(dense[:length, block], part.dense(part.log_prob))
-        assert torch.equal(whole.played[:length, block], part.played) and not whole.played[length:, block].any()
+        assert (
+            torch.equal(whole.is_decision[:length, block], part.is_decision)
+            and not whole.is_decision[length:, block].any()
+        )
         assert torch.equal(whole.reward[:length, block], part.reward)
         assert torch.equal(whole.seat[block], part.seat)
         assert torch.equal(whole.features[row : row + part.size], part.features)
@@ -186,7 +189,7 @@ def test_practice_collects_enough_decisions(games):
     assert score.games % games == 0 and score.games >= experience.reward.shape[1]
     assert set(experience.seat.tolist()) == {0, 1}
     # All decisions of a game are there: own decisions come first, without gaps, and the last one is paid.
-    laid = experience.played
+    laid = experience.is_decision
     assert (laid[:-1] | ~laid[1:]).all()
     last_own = torch.cat([~laid[1:], torch.ones_like(laid[:1])]) & laid
     assert not experience.reward[~last_own].any()
@@ -257,7 +260,7 @@ def test_hints_reach_only_the_learner():
     told, _ = practice(network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0, hints=whisper)
     assert not deaf.features[:, -10:].any()
     available = told.dense(told.features[:, -1])
-    on_schedule = told.played.clone()
+    on_schedule = told.is_decision.clone()
     on_schedule[1::2] = False  # own steps 0, 2, 4
     assert torch.equal(available == 1, on_schedule)
     assert whisper.tally["asked"] == whisper.tally["available"] == on_schedule.sum()

@@ -236,7 +236,7 @@ def test_the_seats_do_not_share_a_baseline():
     # Both seats earn the same in every one of their games, seat_0 more than seat_1: neither has anything to learn.
     made = experience()
     last = torch.zeros_like(made.reward)
-    length = made.played.sum(dim=0)
+    length = made.is_decision.sum(dim=0)
     one_turn = length == 1
     assert one_turn.any()
     last[0, :] = torch.where(one_turn, torch.where(made.seat == 0, 0.9, 0.1), 0.0)

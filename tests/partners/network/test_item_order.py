@@ -100,7 +100,7 @@ def test_item_order_keys():
     columns, order = features.t(), ItemOrder(made.adapter.pieces)
     places = order.places(columns)
     assert places.t().tolist() == [[2, 0, 1], [0, 2, 1]]
-    arranged = order.ordered(columns, places).t()
+    arranged = order.order_items(columns, places).t()
     assert (arranged[0, pieces["my_utilities"]] * 10).round().tolist() == [0, 1, 3]
     assert (arranged[0, pieces["counts"]] * 4).tolist() == [1, 4, 1], "a count goes where its item goes"
     assert (arranged[1, pieces["last_partner_offer_for_me"]] * 4).tolist() == [0, 1, 0]
@@ -194,7 +194,7 @@ def test_sorted_items_equal_manual_sorting():
     target = torch.rand(192, 4, 5, generator=torch.Generator().manual_seed(1))
     moved = torch.cat([target[:, :1], target[:, 1:].gather(1, by_place[:, :, None].expand(-1, -1, 5))], dim=1)
     losses = []
-    for made, read, wanted in ((sorts, features, target), (plain, order.ordered(features.t(), places).t(), moved)):
+    for made, read, wanted in ((sorts, features, target), (plain, order.order_items(features.t(), places).t(), moved)):
         made.zero_grad()
         logits, value = made(read)
         losses.append((logits - wanted).square().sum() + value.square().sum())

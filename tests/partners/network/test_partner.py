@@ -69,7 +69,7 @@ def test_another_process_gets_the_same_answers():
 @pytest.mark.parametrize("kind", [NetworkPartner, ClonedPartner])
 def test_sampled_policy_of_greedy_partner(seen, kind):
     made = network()
-    sampled, own = kind(made, greedy=True).sampled(), kind(made)
+    sampled, own = kind(made, greedy=True).sampling_policy(), kind(made)
     assert not sampled.traits.deterministic and type(sampled) is kind
     for turns in seen:
         assert (sampled.probs(turns, MAX_COUNT) == own.probs(turns, MAX_COUNT)).all()

@@ -16,7 +16,7 @@ from dond_marl.records.record import from_json, records_of, replay, to_line
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
-from partners.catalogue import scripted
+from partners.catalogue import scripted_names
 from partners.scripted.talking import Listener, best_claim, claim_against, parse_values, values_sentence
 
 TALK = Rules(message_length=200)
@@ -131,7 +131,8 @@ UNBOUND = [(Rules(turns, message_length=50, secret_claims=True), turns == 5) for
 
 
 @pytest.mark.parametrize(
-    "name", ["micro", "zeuthen", *(pytest.param(name, marks=pytest.mark.slow) for name in (*scripted(), "expert"))]
+    "name",
+    ["micro", "zeuthen", *(pytest.param(name, marks=pytest.mark.slow) for name in (*scripted_names(), "expert"))],
 )
 def test_everybody_keeps_the_rules_of_talk_before_secret_claims(name):
     check_partner(seat_occupant(name), games=6, sources=("lewis",), variants=UNBOUND)
