@@ -27,51 +27,47 @@ class OccupantError(RunFailure):
         self.seat = seat
 
 
-class Noise:
-    """The uniform random numbers of a block of games, a function of (seed, index, turn, game) and of nothing else."""
-
-    def __init__(self, seed: int, index: tuple[int, ...], size: int) -> None:
-        self._seed, self._index, self._size = seed, index, size
-        self._of_game: dict[int, Doubles] = {}
-
-    def turn_noise(self, turn: int) -> Doubles:
-        """Fresh uniforms of one turn, ``[N, 8]``."""
-        return generator(self._seed, "turn noise", *self._index, turn).random((self._size, NOISE_WIDTH))
-
-    def hint_noise(self, turn: int) -> Doubles:
-        """Fresh uniforms for hints on one turn, ``[N, 8]``: independent of those of the hinted seat."""
-        return generator(self._seed, "hint noise", *self._index, turn).random((self._size, NOISE_WIDTH))
-
-    def game_noise(self, seat: int) -> Doubles:
-        """Private uniforms of a seat, ``[N, 8]``, constant through each game."""
-        if seat not in self._of_game:
-            rng = generator(self._seed, "game noise", *self._index, seat)
-            self._of_game[seat] = rng.random((self._size, NOISE_WIDTH))
-        return self._of_game[seat]
-
-
-class JoinedNoise:
-    """The noise of several blocks, concatenated in their order."""
-
-    def __init__(self, blocks: Sequence[Noise]) -> None:
-        self._blocks = blocks
-
-    def turn_noise(self, turn: int) -> Doubles:
-        return np.concatenate([block.turn_noise(turn) for block in self._blocks])
-
-    def hint_noise(self, turn: int) -> Doubles:
-        return np.concatenate([block.hint_noise(turn) for block in self._blocks])
-
-    def game_noise(self, seat: int) -> Doubles:
-        return np.concatenate([block.game_noise(seat) for block in self._blocks])
-
-
 @dataclass(frozen=True, slots=True)
 class Block:
     """Scenarios played together, and the index of their random numbers under the seed."""
 
     scenarios: Scenarios
     index: tuple[int, ...] = ()
+
+
+class Noise:
+    """The uniform random numbers of blocks of games, a function of (seed, index, turn, game) and of nothing else."""
+
+    def __init__(self, seed: int, index: tuple[int, ...], size: int) -> None:
+        self._seed, self._blocks = seed, [(index, size)]
+        self._of_game: dict[int, Doubles] = {}
+
+    @classmethod
+    def of_blocks(cls, seed: int, blocks: Sequence[Block]) -> Noise:
+        """The noise of several blocks, concatenated in their order."""
+        noise = cls(seed, (), 0)
+        noise._blocks = [(block.index, block.scenarios.size) for block in blocks]
+        return noise
+
+    def turn_noise(self, turn: int) -> Doubles:
+        """Fresh uniforms of one turn, ``[N, 8]``."""
+        return self._draw("turn noise", turn)
+
+    def hint_noise(self, turn: int) -> Doubles:
+        """Fresh uniforms for hints on one turn, ``[N, 8]``: independent of those of the hinted seat."""
+        return self._draw("hint noise", turn)
+
+    def game_noise(self, seat: int) -> Doubles:
+        """Private uniforms of a seat, ``[N, 8]``, constant through each game."""
+        if seat not in self._of_game:
+            self._of_game[seat] = self._draw("game noise", seat)
+        return self._of_game[seat]
+
+    def _draw(self, stream: str, number: int) -> Doubles:
+        drawn = [
+            generator(self._seed, stream, *index, number).random((size, NOISE_WIDTH)) for index, size in self._blocks
+        ]
+        return drawn[0] if len(drawn) == 1 else np.concatenate(drawn)
 
 
 def rollout(
@@ -108,16 +104,15 @@ def rollout_blocks(
     """Play several blocks in one batch: equal to one :func:`rollout` per block, with fewer calls to the occupants."""
     sizes = [block.scenarios.size for block in blocks]
     together = Scenarios(*map(np.concatenate, zip(*(block.scenarios for block in blocks), strict=True)))
-    noise = JoinedNoise([Noise(seed, block.index, size) for block, size in zip(blocks, sizes, strict=True)])
     table = GameBatch(together, rules, prior=prior, reveal_partner_utilities=reveal_partner_utilities)
-    games, ends = _play(table, occupants, noise, hints), np.cumsum(sizes).tolist()
+    games, ends = _play(table, occupants, Noise.of_blocks(seed, blocks), hints), np.cumsum(sizes).tolist()
     return [games.rows(slice(start, end)) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _play(
     table: GameBatch,
     occupants: tuple[Partner, Partner],
-    noise: Noise | JoinedNoise,
+    noise: Noise,
     hints: tuple[HintSource | None, HintSource | None],
 ) -> Games:
     while table.open:
@@ -135,7 +130,7 @@ def _play(
     return table.games()
 
 
-def _hint_features(source: HintSource, turns: Turns, table: GameBatch, noise: Noise | JoinedNoise) -> Floats:
+def _hint_features(source: HintSource, turns: Turns, table: GameBatch, noise: Noise) -> Floats:
     size = table.open
     own = no_noise(size) if source.deterministic else np.take(noise.hint_noise(table.turns_taken), table.live, axis=0)
     shown = turns._replace(noise=own, game_noise=no_noise(size))
@@ -144,7 +139,7 @@ def _hint_features(source: HintSource, turns: Turns, table: GameBatch, noise: No
     return source.hint_features(shown)
 
 
-def observe_turns(table: GameBatch, noise: Noise | JoinedNoise, *, deterministic: bool) -> Turns:
+def observe_turns(table: GameBatch, noise: Noise, *, deterministic: bool) -> Turns:
     """The turns of the seat to move in every open game. ``deterministic``: leave its noise out (NaN)."""
     if deterministic:
         return table.turns()
