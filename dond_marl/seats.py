@@ -45,6 +45,7 @@ class Cause(IntEnum):
 
 
 UNREACHED = (Cause.UNREACHABLE, Cause.BUDGET, Cause.MISSING)
+UNREACHED_BOUND = 0.05  # share of the games; leaving out more of them would bias the rest
 
 
 class History:

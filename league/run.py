@@ -25,10 +25,6 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, SourceName, open_source
 from dond_marl.seats import Partner
 from league.ledger.run_directory import SETTINGS, RunDirectory, find_run, new_run
-from league.settings.layers import preset
-from league.settings.read import Config, dump, load_config
-from league.settings.training import TrainConfig
-from league.tables.export import TABLES, frame, frame_of
 from league.tasks.devices import check_devices
 
 if TYPE_CHECKING:
@@ -40,7 +36,9 @@ if TYPE_CHECKING:
     from league.evaluation.evaluate import Evaluation
     from league.evaluation.exploitability import Probe
     from league.evaluation.final import FinalEvaluation
+    from league.settings.read import Config
     from league.settings.sections import BackendConfig
+    from league.settings.training import TrainConfig
     from league.training.clone import CloneReport, HumanPositions
     from partners.learning.cloning import Epoch
 
@@ -85,6 +83,8 @@ class Trained(PrintedResult):
 
     def frame(self) -> pd.DataFrame:
         """The log of the training, a row per update, as a pandas frame; unmeasured values are missing."""
+        from league.tables.export import frame_of
+
         with (self.folder / "progress.csv").open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         names = list(rows[0]) if rows else []
@@ -103,8 +103,8 @@ class PlayedLeague(PrintedResult):
         Acts are replayed from the ledger; those of language models and people cannot be, and the frame's
         ``attrs["left_out"]`` lists them. Raises :class:`dond_marl.errors.InputError` for another table.
         """
-        if table not in TABLES:
-            raise InputError(f"there is no table {quote(table)}; there are {', '.join(TABLES)}")
+        from league.tables.export import frame
+
         left_out: list[str] = []
         data = frame(self.folder, table, left_out.append)
         data.attrs["left_out"] = left_out
@@ -121,6 +121,8 @@ class EvaluatedPair(PrintedResult):
 
     def frame(self) -> pd.DataFrame:
         """Every figure as a pandas frame: line, view (both seats or one), figure, mean, interval and games."""
+        from league.tables.export import frame_of
+
         rows: list[tuple[str, str, str, float, float, float, int]] = []
         for line in self.evaluation.lines:
             for view, figures in line.figures.items():
@@ -217,11 +219,10 @@ def train(
     """
     from league.display.training import QuietTrainWatcher, TrainWatcher, print_score
     from league.ledger.run_names import checkpoints_in
+    from league.settings.training import TrainConfig
     from league.training.training import train as train_in
 
-    options = load_config(
-        preset(Path(config)), _overrides(settings, "training.seed", seed, folder), TrainConfig, dry_run=dry_run
-    )
+    options: TrainConfig = _load(config, TrainConfig, settings, "training.seed", seed, folder, dry_run)
     if dry_run:
         return DryRun(text="\n".join(plan_training(options)))
     if options.training.algo == "bc":
@@ -247,6 +248,7 @@ def clone_people(
     before a folder is made, and :class:`league.ledger.run_directory.RunError`.
     """
     from dond_marl.records.files import write_atomically
+    from league.settings.read import dump
     from league.standings.as_csv import write_csv
     from league.training.clone import expert_target, load_positions, measure_clone, report_json, save, train_clone
     from league.training.progress_log import CSV_NAME
@@ -313,12 +315,11 @@ def play_league(
     """
     from league.display.league import PlainWatcher, QuietWatcher, print_results
     from league.rounds.runner import run_league
+    from league.settings.read import Config
     from league.settings.sections import BackendConfig
 
     _check_integer("workers", workers, 1, MOST_WORKERS)
-    options: Config = load_config(
-        preset(Path(config)), _overrides(settings, "league.seed", seed, folder), dry_run=dry_run
-    )
+    options: Config = _load(config, Config, settings, "league.seed", seed, folder, dry_run)
     check_league(options)
     if dry_run:
         from league.rounds.dry_run import dry_run as print_plan  # loads PyTorch
@@ -603,16 +604,25 @@ def _error_console() -> Console:
     return Console(stderr=True, highlight=False, force_jupyter=False, force_terminal=False)
 
 
-def _overrides(settings: Settings, key: str, seed: int | None, folder: str | Path | None) -> list[str]:
-    """Settings as the command line writes them after ``--set``."""
+def _load(
+    config: str | Path,
+    schema: type[Any],
+    settings: Settings,
+    seed_key: str,
+    seed: int | None,
+    folder: str | Path | None,
+    dry_run: bool,
+) -> Any:
+    """A config file, or the shipped one of that name, with ``settings`` over it: an object of type ``schema``."""
+    from league.settings.layers import preset
+    from league.settings.read import load_config
+
     if not isinstance(settings, Mapping):
         raise InputError(f"settings are a mapping, such as {{'env.partner': 'boulware'}}; got {quote(settings)}")
-    values: dict[str, Any] = dict(settings)
-    if seed is not None:
-        values[key] = seed
-    if folder is not None:
-        values["logging.output_dir"] = str(folder)
-    return [f"{name}={_as_yaml(value, name)}" for name, value in values.items()]
+    short = {seed_key: seed, "logging.output_dir": None if folder is None else str(folder)}
+    values = {**settings, **{key: value for key, value in short.items() if value is not None}}
+    overrides = [f"{key}={_as_yaml(value, key)}" for key, value in values.items()]
+    return load_config(preset(Path(config)), overrides, schema, dry_run=dry_run)
 
 
 def _as_yaml(value: object, key: str) -> str:

@@ -30,7 +30,6 @@ from league.evaluation.exploitability import SplitGains, best_known_response, ex
 from league.evaluation.matches import PlayError, Terms, play_seats
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, over_cells, proximity
-from league.settings.rosters import zoo
 from league.standings.references import PRIOR, Side, reference_of, stored_references
 from partners.provenance import identity
 
@@ -257,6 +256,8 @@ def _stored_response(terms: Terms, seat: int, side: Side) -> BestKnown:
 
 def _best_of_zoo(terms: Terms, opponent: str, partner: Partner, by_odds: Games | None) -> tuple[BestKnown, BestKnown]:
     """The best points against a partner in each seat: of the scripted zoo, and of a response by its odds."""
+    from league.settings.rosters import zoo  # needs the libraries of the settings
+
     tried: dict[str, Games] = {} if by_odds is None else {BY_ODDS: by_odds}
     for name in zoo():
         try:

@@ -17,11 +17,10 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
-from dond_marl.seats import Bools, Decisions, Doubles, HintSource, Partner, Turns
+from dond_marl.seats import UNREACHED_BOUND, Bools, Decisions, Doubles, HintSource, Partner, Turns
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from dond_marl.yardsticks.efficiency import check_joint
 from league.evaluation.outcomes import Outcomes, outcomes_of
-from league.settings.sections import UNREACHED_BOUND
 from league.tasks.answers import Answers, answers_of, unreachable_member
 
 MEMBER, PARTNER = "the member", "its partner"  # as a score's answers name them

@@ -39,6 +39,7 @@ from dond_marl.scenarios.sources import (
     SourceName,
     open_source,
 )
+from dond_marl.seats import UNREACHED_BOUND
 from league.settings.layers import ContradictionError, ScenarioChoice, valid
 from partners.catalogue import UNSCRIPTED
 from partners.network.occupants import resolve_fallback
@@ -215,9 +216,6 @@ class Schedule(NamedTuple):
     def __str__(self) -> str:
         """The length in words: ``10 rounds, then a closing measurement``."""
         return f"{self.rounds} round{'s' * (self.rounds != 1)}{', then a closing measurement' * self.closing}"
-
-
-UNREACHED_BOUND = 0.05  # share of the games; leaving out more of them would bias the rest
 
 
 class LeagueConfig(Section):

@@ -13,9 +13,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from dond_marl.errors import UntrustedError, quote
 from dond_marl.occupants import OccupantNameError, check_spec
+from dond_marl.seats import UNREACHED_BOUND
 from league.settings.sections import (
     UNBOUND,
-    UNREACHED_BOUND,
     EnvConfig,
     Occupant,
     OtherTrackers,

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
-from league.ledger.ledger import Ledger
-from league.settings.read import Config
 from league.standings.crossplay import CrossPlay
 from league.standings.ratings import Payoffs
 from league.tasks.values import Member, SeatOrderResult
+
+if TYPE_CHECKING:
+    from league.ledger.ledger import Ledger
+    from league.settings.read import Config
 
 YARDSTICK = "heuristic"  # opponent of the learning curves, if it takes part
 

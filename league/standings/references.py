@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,10 +31,12 @@ from dond_marl.yardsticks.best_response import OutOfReach, best_response_value, 
 from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import prior_scenarios
-from league.settings.read import Config
 from league.standings.ladder import Responses
 from league.tasks.seating import SEATING
 from partners.provenance import identity
+
+if TYPE_CHECKING:
+    from league.settings.read import Config
 
 STORED = Path(__file__).with_name("references.json")
 VERSION = 1  # of the file

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.seats import Bools, Int8s
-from league.settings.sections import UNREACHED_BOUND, EnvConfig
-from league.settings.training import HintsConfig
+from dond_marl.seats import UNREACHED_BOUND, Bools, Int8s
 from league.tasks.answers import Answers, count_answers, unreached_in
 from league.tasks.occupant_kinds import is_costly
 
 if TYPE_CHECKING:
     from league.settings.learners import LearnerConfig
+    from league.settings.sections import EnvConfig
+    from league.settings.training import HintsConfig
 
 # One game as the ledger stores it: both scores in points, its Ending, whether it closed with a deal, the number of
 # acts, and how many of them were played by each seat's fallback instead of its own choice.
