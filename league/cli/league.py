@@ -107,7 +107,7 @@ def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig 
     person = config is not None and any(parse_spec(member.spec)[0] == "human" for member in config.members)
     live, plain = console.is_terminal and not person and not quiet, QuietWatcher if quiet else PlainWatcher
     with LiveWatcher(console) if live else nullcontext(plain(console)) as watcher, STOPS.patient(PATIENCE):
-        watcher.stop_requested = lambda: STOPS.requested
+        watcher.stop_requested = lambda: STOPS.is_requested
         outcome = run_league(config, directory, watcher, backend)
     print_results(console, outcome, directory.path)
     return outcome

@@ -256,11 +256,11 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
         try:
             code = _invoke(command, words, name)
             sys.stdout.flush()
-            if not STOPS.requested:
+            if not STOPS.is_requested:
                 return int(code or 0)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # a bug is raised again
             stopped = isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
-            if not STOPS.requested and not stopped:
+            if not STOPS.is_requested and not stopped:
                 return _failure(error)
         message = STOPS.take_message()
         return _print_error(message, STOPS.code) if message else STOPS.code  # any other error is an effect of the stop

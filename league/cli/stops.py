@@ -46,7 +46,7 @@ class Stops:
         self._due = self._message_taken = False
 
     @property
-    def requested(self) -> bool:
+    def is_requested(self) -> bool:
         return self.number != 0
 
     @property
@@ -66,7 +66,7 @@ class Stops:
         if self._own_process or threading.current_thread() is not threading.main_thread():
             yield
             if (
-                self._own_process and self.requested
+                self._own_process and self.is_requested
             ):  # Python removes handlers at its end, where one more signal would kill it
                 for number in SIGNALS:
                     signal.signal(number, signal.SIG_IGN)
@@ -95,13 +95,13 @@ class Stops:
 
     @contextlib.contextmanager
     def patient(self, seconds: float) -> Iterator[None]:
-        """Around work that checks :attr:`requested` at safe points: otherwise a stop is raised after ``seconds``."""
+        """Around work that checks :attr:`is_requested` at safe points: otherwise a stop is raised after ``seconds``."""
         self._patience = seconds
         try:
             yield
         finally:
             self._patience = 0.0
-        if self.requested:  # it came after the last safe point
+        if self.is_requested:  # it came after the last safe point
             raise Stop
 
     def take_message(self) -> str:

@@ -34,7 +34,7 @@ def transcripts(*words) -> int:
 def test_replay_counts_and_shows_games(games, capsys):
     assert transcripts("replay", games, "--show", 1) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("On the table") and f"{GAMES} games" in shown
+    assert f"{GAMES} games" in shown
 
 
 def test_dialogues_are_imported_and_inexact_ones_marked(data_dir, tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -58,8 +59,7 @@ def printed(evaluation, width: int = 160) -> str:
 def test_evaluation_names_the_protocol_of_each_network(spec):
     source, greedy = open_source("lewis", split="paper_test"), spec.replace(")", ", greedy=True)")
     text = printed(evaluate(spec, "linear", source, Rules(), sample=8))
-    assert text.startswith("\nIn short: ppo/0001 (sampled) gets ") and f"{spec} samples its acts" not in text
-    assert "ppo/0001 samples its acts (sampled" in " ".join(text.split())
+    assert "ppo/0001 (sampled)" in text
     assert text.count(spec) == 1 and f"ppo/0001 is {spec}." in " ".join(text.split())
     told = evaluate(greedy, "linear", source, Rules(max_turns=2), sample=4)
     assert told.protocols == {told.member: "greedy"} and "(greedy) gets" in pair_summary(told)[0]
@@ -76,7 +76,7 @@ def test_member_without_decisions_of_its_own_has_no_points(monkeypatch):
     finally:
         service.close()
     (sentence,) = pair_summary(evaluation)
-    assert " gets " not in sentence and " points of ten" not in sentence
+    assert " gets " not in sentence and " none " in sentence
 
 
 def test_gap_to_the_best_response_is_split_into_lost_and_worse_deals():
@@ -108,8 +108,8 @@ def test_a_final_evaluation_names_what_a_best_response_takes_and_the_worst_cell(
         }
     }
     first, second = evaluation_summary(document)
-    assert "0.70 points more as seat_0, and 2.17 more as seat_1" in first
-    assert "gets 74.8% of what a best response would get" in second and "17.7%, from tough as seat_0" in second
+    assert re.findall(r"\d\.\d\d", first) == ["0.70", "2.17"]
+    assert re.findall(r"[\d.]+%", second) == ["74.8%", "17.7%"] and second.endswith(" tough as seat_0.")
     assert evaluation_summary({"members": {}}) == ()
 
 
