@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from dond_marl.occupants import short_names
 from dond_marl.records.record import GameRecord
@@ -124,7 +124,7 @@ class Report(NamedTuple):
     abstract: tuple[str, ...] = ()  # the outcome, at most three sentences
 
 
-Printed = TypeVar("Printed", Report, Section)
+Printed = TypeVar("Printed")  # a report or section, or a part of one
 
 
 def number_cell(value: float, unit: Unit = "points", n: int = 0) -> Figure:
@@ -168,13 +168,25 @@ def align_columns(
 
 def printable(printed: Printed) -> Printed:
     """Replace control and direction characters in every text of a report or section; line ends stay."""
-    return map_texts(printed, _printable)
+
+    def clean(text: str) -> str:
+        return "".join(letter if letter.isprintable() or letter == "\n" else UNPRINTABLE for letter in text)
+
+    return map_texts(printed, clean)
 
 
-def map_texts(printed: Printed, change: Callable[[str], str]) -> Printed:
+def map_texts(value: Printed, change: Callable[[str], str]) -> Printed:
     """Apply ``change`` to every text of a report or section, names of occupants in recorded games included."""
-    changed: Printed = _map_texts(printed, change)
-    return changed
+    changed: Any = value
+    if isinstance(value, str):
+        changed = change(value)
+    elif isinstance(value, GameRecord):
+        first, second = value.occupants
+        changed = replace(value, occupants=(change(first), change(second)))
+    elif isinstance(value, tuple):
+        parts = [map_texts(part, change) for part in value]
+        changed = type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return cast("Printed", changed)
 
 
 def with_short_names(section: Section, names: Iterable[str]) -> Section:
@@ -188,7 +200,7 @@ def with_short_names(section: Section, names: Iterable[str]) -> Section:
 def report_with_short_names(report: Report, names: Iterable[str]) -> Report:
     """The report with short names; the notes of its first section give each full name."""
     short = short_names(names)
-    head: Report = map_texts(report._replace(sections=()), lambda text: replace_names(text, short))
+    head = map_texts(report._replace(sections=()), lambda text: replace_names(text, short))
     first, *others = report.sections
     return head._replace(sections=(_add_full_names(first, short), *(_shorten(section, short) for section in others)))
 
@@ -207,23 +219,7 @@ def _add_full_names(section: Section, short: Mapping[str, str]) -> Section:
 
 def _shorten(section: Section, short: Mapping[str, str]) -> Section:
     """The section with short names except in its text blocks: settings keep their specifications."""
-    changed: Section = map_texts(section, lambda text: replace_names(text, short))
+    changed = map_texts(section, lambda text: replace_names(text, short))
     pairs = zip(section.blocks, changed.blocks, strict=True)
     blocks = tuple(before if isinstance(before, TextBlock) else after for before, after in pairs)
     return changed._replace(blocks=blocks)
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() or letter == "\n" else UNPRINTABLE for letter in text)
-
-
-def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, GameRecord):
-        first, second = value.occupants
-        return replace(value, occupants=(change(first), change(second)))
-    if isinstance(value, tuple):
-        parts = [_map_texts(part, change) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value

@@ -135,7 +135,7 @@ ON_SCREEN = ("scipy", "matplotlib", "jinja2", "starlette")
     [
         ("import dond_marl, partners, hints, partners.catalogue; from dond_marl import SingleAgentView", HEAVY),
         ("from league.cli.main import main; main(['--help'])", (*HEAVY, *SETTINGS, *ON_SCREEN, "sqlite3")),
-        ("from league.cli.main import main; main(['catalogue'])", (*HEAVY, *SETTINGS, *ON_SCREEN, "sqlite3")),
+        ("from league.cli.main import main; main(['catalogue'])", (*HEAVY, *SETTINGS, *ON_SCREEN)),
         ("import league.cli.play", (*HEAVY, *SETTINGS, *ON_SCREEN, "sqlite3")),
         ("import league.cli.evaluate", (*HEAVY, *SETTINGS, *ON_SCREEN)),
     ],
