@@ -194,27 +194,23 @@ def test_refused_acts_change_nothing_and_the_person_is_asked_again(monkeypatch, 
     assert record.actions == (Action(Act.PROPOSE, (0, 0, 0)), Action(Act.AGREE))
 
 
-def test_a_no_in_words_walks_away_only_when_that_is_chosen(monkeypatch, tmp_path, capsys):
-    typed = ("p 2 2 0", "no way", "1", "no way", "2")
+NO_WAY = ("p 2 2 0", "no way", "1", "no way", "2")
+AGREE_ASKED = ("p 2 2 0", "do you agree?", "", "p 2 2 1", "do you agree?", "y")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown", "acts"),
+    [
+        (NO_WAY, "  1: PROPOSE", [Act.PROPOSE, Act.PROPOSE, Act.DISAGREE]),
+        (("bye", "", "bye", "y"), "DISAGREE", [Act.DISAGREE]),
+        (AGREE_ASKED, "a question", [Act.PROPOSE, Act.PROPOSE, Act.AGREE]),
+    ],
+)
+def test_a_doubtful_sentence_is_played_only_once_it_is_confirmed(monkeypatch, tmp_path, capsys, typed, shown, acts):
     assert sit(monkeypatch, tmp_path, *typed, partner="tough", **KNOWN) == 0
-    seen = capsys.readouterr().out
-    assert "  1: PROPOSE" in seen
+    assert capsys.readouterr().out.count(shown) == 2
     (record,) = recorded(tmp_path / "games.jsonl")
-    assert [action.act_type for action in record.actions[::2]] == [Act.PROPOSE, Act.PROPOSE, Act.DISAGREE]
-
-
-def test_a_goodbye_says_that_it_ends_the_game_and_is_played_only_after_a_yes(monkeypatch, tmp_path, capsys):
-    assert sit(monkeypatch, tmp_path, "bye", "", "bye", "y", partner="tough") == 0
-    assert capsys.readouterr().out.count("DISAGREE") == 2
-    assert recorded(tmp_path / "games.jsonl")[0].outcome.ending is Ending.DISAGREE
-
-
-def test_a_question_is_accepted_as_an_agreement_only_after_a_yes(monkeypatch, tmp_path, capsys):
-    typed = ("p 2 2 0", "do you agree?", "", "p 2 2 1", "do you agree?", "y")
-    assert sit(monkeypatch, tmp_path, *typed, partner="tough", **KNOWN) == 0
-    assert capsys.readouterr().out.count("a question") == 2
-    (record,) = recorded(tmp_path / "games.jsonl")
-    assert [action.act_type for action in record.actions[::2]] == [Act.PROPOSE, Act.PROPOSE, Act.AGREE]
+    assert [action.act_type for action in record.actions[::2]] == acts
 
 
 def test_an_offer_worth_nothing_is_accepted_only_after_a_yes(monkeypatch, tmp_path, capsys):

@@ -278,25 +278,38 @@ def test_command_line_omits_the_program_folder():
     assert command_line(["scripts/league.py", *words]) == f"python scripts/league.py {shown}"
 
 
-def test_missing_or_damaged_origin_note(played, tmp_path):
-    for folder, change in (("old", "DELETE FROM notes"), ("damaged", "UPDATE notes SET value = substr(value, 2)")):
-        (tmp_path / folder / "0001").mkdir(parents=True)
-        shutil.copy(played / "ledger.sqlite", tmp_path / folder / "0001")
-        with closing(sqlite3.connect(tmp_path / folder / "0001" / "ledger.sqlite")) as ledger, ledger:
-            ledger.execute(f"{change} WHERE key = 'origin'")
-    old, damaged = (json.loads(FORMATS["json"](collect(tmp_path / name)))["sections"] for name in ("old", "damaged"))
-    captions = [block["table"] for block in old["provenance"]["blocks"] if "table" in block]
-    assert len(captions) == 2
-    assert "damaged" in table(damaged, "provenance", -1)[0]["value"]
+def changed_copy(played, folder: Path, statement: str) -> Path:
+    """A copy of the run, without its other files, whose ledger was changed by ``statement``."""
+    folder.mkdir(parents=True)
+    shutil.copy(played / "ledger.sqlite", folder)
+    with closing(sqlite3.connect(folder / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute(statement)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "damaged"),
+    [
+        ("DELETE FROM notes WHERE key = 'origin'", ""),
+        ("UPDATE notes SET value = substr(value, 2) WHERE key = 'origin'", "start"),
+        ("UPDATE notes SET value = substr(value, 2) WHERE key = 'machine'", "versions"),
+    ],
+)
+def test_missing_or_damaged_notes(played, tmp_path, change, damaged):
+    folder = changed_copy(played, tmp_path / "0001", change)
+    blocks = json.loads(FORMATS["json"](collect(folder)))["sections"]["provenance"]["blocks"]
+    facts = [{row["what"]: row["value"] for row in block["rows"]} for block in blocks if "table" in block]
+    assert len(facts) == (3 if damaged else 2) and facts[0]["seals"].startswith("all")
+    values = {name: value for block in facts for name, value in block.items()}
+    assert {name for name, value in values.items() if "note of" in str(value)} == ({damaged} if damaged else set())
 
 
 def test_changed_rows_and_missing_weights(played, tmp_path):
-    shutil.copytree(played, tmp_path / "0001")
-    with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
-        ledger.execute("UPDATE states SET points = points + 1 WHERE round = 2 AND points IS NOT NULL")
-    shutil.rmtree(tmp_path / "0001" / "blobs")
+    folder = changed_copy(
+        played, tmp_path / "0001", "UPDATE states SET points = points + 1 WHERE round = 2 AND points IS NOT NULL"
+    )
     with pytest.warns(Notice):
-        document = json.loads(FORMATS["json"](collect(tmp_path)))["sections"]
+        document = json.loads(FORMATS["json"](collect(folder)))["sections"]
     shown = {row["what"]: row["value"] for row in table(document, "provenance")}
     assert "BROKEN" in shown["seals"] and "round 3" in shown["seals"] and "--resume" in shown["seals"]
     assert shown["weights"].startswith("0 of")
@@ -305,24 +318,11 @@ def test_changed_rows_and_missing_weights(played, tmp_path):
 
 
 def test_unreadable_rows_name_their_round(played, tmp_path, capsys):
-    (tmp_path / "0001").mkdir()
-    shutil.copy(played / "ledger.sqlite", tmp_path / "0001")
-    with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
-        ledger.execute("UPDATE matches SET seat_0 = 'nobody' WHERE round = 1")
+    folder = changed_copy(played, tmp_path / "0001", "UPDATE matches SET seat_0 = 'nobody' WHERE round = 1")
     with pytest.warns(Notice):
-        assert main(["report", "--run", str(tmp_path)]) == 1
+        assert main(["report", "--run", str(folder)]) == 1
     error = capsys.readouterr().err
     assert "BROKEN" in error and "round 2" in error
-
-
-def test_damaged_versions_note(played, tmp_path):
-    (tmp_path / "0001").mkdir()
-    shutil.copy(played / "ledger.sqlite", tmp_path / "0001")
-    with closing(sqlite3.connect(tmp_path / "0001" / "ledger.sqlite")) as ledger, ledger:
-        ledger.execute("UPDATE notes SET value = substr(value, 2) WHERE key = 'machine'")
-    document = json.loads(FORMATS["json"](collect(tmp_path)))["sections"]
-    shown = {row["what"]: row["value"] for row in table(document, "provenance")}
-    assert "damaged" in shown["versions"] and shown["seals"].startswith("all")
 
 
 class Checked(HTMLParser):
