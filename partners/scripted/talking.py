@@ -75,6 +75,9 @@ class Announcer(Wrapper):
     - ``of``: an occupant, which chooses the acts.
     """
 
+    def __init__(self, of: Spec | Partner = "heuristic") -> None:
+        super().__init__(of)  # no further parameters
+
     def act(self, turns: Turns) -> Decisions:
         return self.of.act(turns)._replace(messages=sentences(turns, turns.my_utilities))
 
