@@ -127,8 +127,8 @@ class PolicyServer(ThreadingHTTPServer):
         name = request.get("model")
         if not isinstance(name, str) or name not in self.occupants:
             raise RequestRefused(f"no model {quote(name)} is served here; there are {', '.join(self.occupants)}", 404)
-        if request.get("n", 1) not in (1, None) or request.get("stream"):
-            raise RequestRefused("one prompt has one answer, sent as a whole: leave out n and stream")
+        if request.get("n", 1) not in (1, None):
+            raise RequestRefused(f"one prompt has one answer: leave out n; got {quote(request['n'])}")
         seed = as_integer(request.get("seed") or 0)
         if seed is None or seed < 0:
             raise RequestRefused(f"seed must be a whole number from 0 up; got {quote(request['seed'])}")
@@ -172,41 +172,44 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing of each request."""
 
     def _respond(self, method: str) -> None:
+        kind = "application/json"
         try:
             status, body = 200, self._answer(method, self.path.partition("?")[0].rstrip("/"))
+            kind = "text/event-stream" if body.startswith(b"data:") else kind
         except InputError as error:
             status, body = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
         except Exception as error:  # noqa: BLE001  # the occupant's
             status, body = 500, _error(f"the occupant failed: {error_line(error)}", "server_error")
-        self._send(status, body)
+        self._send(status, body, kind)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer what the base class refuses, such as other methods, as JSON."""
         self._send(code, _error(message or explain or HTTPStatus(code).phrase, "invalid_request_error"))
 
-    def _send(self, status: int, document: dict[str, Any]) -> None:
-        body = json.dumps(document).encode()
+    def _send(self, status: int, body: bytes, kind: str = "application/json") -> None:
         if status != 200:
             self.close_connection = True  # its body may be unread
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 
-    def _answer(self, method: str, path: str) -> dict[str, Any]:
+    def _answer(self, method: str, path: str) -> bytes:
         origin = self.headers.get("Origin")
         if _host(f"//{self.headers.get('Host', '')}") not in _LOCAL_HOSTS or (
             origin is not None and _host(origin) not in _LOCAL_HOSTS
         ):
             raise RequestRefused("this server answers this machine only, under 127.0.0.1 or localhost", 403)
         if (method, path) == ("GET", "/v1/models"):
-            return self.server.models()
+            return json.dumps(self.server.models()).encode()
         if (method, path) != ("POST", "/v1/chat/completions"):
             raise RequestRefused(f"{method} {quote(path)}: there are GET /v1/models and POST /v1/chat/completions", 404)
-        return self.server.completion(self._body())
+        request = self._body()
+        completion = self.server.completion(request)
+        return _event_stream(completion) if request.get("stream") else json.dumps(completion).encode()
 
     def _body(self) -> dict[str, Any]:
         length = self.headers.get("Content-Length", "")
@@ -244,8 +247,24 @@ def _last_user_text(messages: object) -> str:
     raise RequestRefused("messages must be a list that holds a text of role user")
 
 
-def _error(message: str, kind: str) -> dict[str, Any]:
-    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+def _event_stream(completion: Mapping[str, Any]) -> bytes:
+    """A completion as server-sent events, for clients that stream: the message, then the finish reason and usage."""
+    message = completion["choices"][0]["message"]
+    events = [({**message}, None, None), ({}, "stop", completion["usage"])]
+    chunks = [
+        {
+            **completion,
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}],
+            "usage": usage,
+        }
+        for delta, reason, usage in events
+    ]
+    return b"".join(f"data: {text}\n\n".encode() for text in (*map(json.dumps, chunks), "[DONE]"))
+
+
+def _error(message: str, kind: str) -> bytes:
+    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": None}}).encode()
 
 
 @lru_cache(maxsize=1)

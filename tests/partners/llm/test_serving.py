@@ -100,6 +100,20 @@ def test_models_and_completion_shapes(server):
     assert isinstance(read_reply(choice["message"]["content"], Legal((3, 1, 2), (0, 1, 3, 4))), LegalReply)
 
 
+def test_streamed_completion(server):
+    whole = completion(server)[1]["choices"][0]["message"]["content"]
+    body = {"model": "heuristic", "messages": [{"role": "user", "content": PROMPT}], "stream": True}
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
+    connection.request("POST", "/v1/chat/completions", json.dumps(body))
+    answer = connection.getresponse()
+    assert answer.getheader("Content-Type") == "text/event-stream"
+    *events, last = [event.removeprefix("data: ") for event in answer.read().decode().split("\n\n")[:-1]]
+    connection.close()
+    choices = [json.loads(event)["choices"][0] for event in events]
+    assert last == "[DONE]" and [choice["finish_reason"] for choice in choices] == [None, "stop"]
+    assert "".join(choice["delta"].get("content", "") for choice in choices) == whole
+
+
 @pytest.mark.parametrize(
     ("changed", "status", "said"),
     [
@@ -107,8 +121,7 @@ def test_models_and_completion_shapes(server):
         ({"model": None}, 404, "no model None"),
         ({"messages": []}, 400, "a text of role user"),
         ({"messages": [{"role": "user", "content": "hello"}]}, 400, "no message holds a prompt of this game"),
-        ({"n": 2}, 400, "leave out n"),
-        ({"stream": True}, 400, "stream"),
+        ({"n": 2}, 400, "one prompt has one answer"),
         ({"seed": -1}, 400, "seed must be"),
         ({"seed": "x"}, 400, "seed must be"),
     ],
