@@ -108,16 +108,8 @@ def _side(partner: Partner, seat: int) -> Side | None:
     means = [float(low[which == part].mean()) for part in range(len(PARTS))]
     if exact:
         high, bounds = float(low.mean()), means
-    first, second, third = (min(mean, bound) for mean, bound in zip(means, bounds, strict=True))  # luck is cut off
-    return Side(
-        exact,
-        how,
-        min(float(low.mean()), high),
-        high,
-        (first, second, third),
-        (bounds[0], bounds[1], bounds[2]),
-        time.process_time() - began,
-    )
+    low_in = tuple(min(mean, bound) for mean, bound in zip(means, bounds, strict=True))  # luck is cut off
+    return Side(exact, how, min(float(low.mean()), high), high, low_in, tuple(bounds), time.process_time() - began)
 
 
 def _by_enumeration(partner: Partner, seat: int) -> tuple[bool, str, Doubles, float, list[float]]:

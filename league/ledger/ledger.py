@@ -183,7 +183,6 @@ class Ledger:
         return self._names
 
     def _refuse_changes(self, now: object, checked: object) -> None:
-        """Refuse names that were changed after they were checked for trust."""
         if now != checked:
             raise LedgerError(f"{self.path}: its settings or members were changed while it was read; open it again")
 

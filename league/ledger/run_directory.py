@@ -162,7 +162,6 @@ def run_folders(output_dir: Path) -> list[Path]:
 
 
 def _folders_in(path: Path) -> list[Path]:
-    """The folders in a folder; none if it cannot be read."""
     try:
         return [entry for entry in path.iterdir() if entry.is_dir()]
     except OSError:

@@ -152,7 +152,6 @@ class Trackers:
 
 
 def _warn_of_failure(name: str, error: Exception) -> None:
-    """Warn that a tracker has failed, with its error message."""
     message = shorten(" ".join(str(error).split())) or type(error).__name__
     warnings.warn(
         f"the tracker {name} failed and gets no more figures: {message}. The run continues, and its own files have all "

@@ -145,7 +145,6 @@ def prospects(
 
 
 def _meeting(opponent: Entrant, first: float, second: float, why_first: str, why_second: str) -> Meeting:
-    """A pairing with an opponent, with its probability in seat_0 and in seat_1."""
     if first == second:
         return Meeting(opponent, first, why_first)
     reason = f"in seat_0 {first:.1%}: {why_first or 'never'}; in seat_1 {second:.1%}: {why_second or 'never'}"

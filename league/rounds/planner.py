@@ -120,7 +120,6 @@ def _training_tasks(
     states: Mapping[str, LearnerState],
     weights: Place | None,
 ) -> tuple[TrainTask, ...]:
-    """Practice tasks of the next round, with the settings of its stage."""
     stage = config.curriculum[stage_now(config, history)]
     base, tasks = {learner.name: learner for learner in config.learners}, list[TrainTask]()
     for learner in _practicing_learners(config, history):

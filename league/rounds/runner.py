@@ -217,7 +217,6 @@ def _play_round(
     watcher: Watcher,
     backend: Backend,
 ) -> Round:
-    """Plan a round, run its tasks, conclude it and commit it to the ledger."""
     began = time.perf_counter()
     before = ledger.states()
     plan = plan_round(config, history, before, place)

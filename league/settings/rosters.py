@@ -90,7 +90,6 @@ def _members(name: str, named: set[str | None]) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _plain(members: tuple[str, ...]) -> tuple[str, ...]:
-    """The plain names of a roster's members, cached for all configs."""
     return tuple(map(plain_name, members))
 
 

@@ -55,8 +55,8 @@ class Side(NamedTuple):
     how: str  # a few words for people
     low: float
     high: float
-    low_in: tuple[float, float, float]  # by :data:`~dond_marl.scenarios.sources.PARTS`, of the responding seat
-    high_in: tuple[float, float, float]
+    low_in: tuple[float, ...]  # by :data:`~dond_marl.scenarios.sources.PARTS`, of the responding seat
+    high_in: tuple[float, ...]
     seconds: float  # of one core, to compute it
 
     def values_over(self, seat: int, which: Iterable[int]) -> tuple[float, float]:
@@ -97,7 +97,13 @@ def write_references(path: Path, references: Mapping[str, Reference]) -> None:
         "max_turns": Rules().max_turns,
         "disagree": Rules().disagree,
         "parts": list(PARTS),
-        "partners": {name: _reference_json(references[name]) for name in sorted(references)},
+        "partners": {
+            name: {
+                **{seat: _side_json(side) for seat, side in zip(SEATS, reference.seats, strict=True)},
+                "fingerprint": reference.fingerprint,
+            }
+            for name, reference in sorted(references.items())
+        },
     }
     write_atomically(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
@@ -132,42 +138,28 @@ def _read_references(path: Path, _time: int) -> Mapping[str, Reference]:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["version"] != VERSION:
             raise ValueError(f"version {document['version']}, not {VERSION}")
-        return {name: _reference(row) for name, row in document["partners"].items()}
+        return {
+            name: Reference((_read_side(row[SEATS[0]]), _read_side(row[SEATS[1]])), str(row["fingerprint"]))
+            for name, row in document["partners"].items()
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} cannot be read ({error}); write it anew with `dond ship references`") from None
 
 
-def _reference(row: Mapping[str, Any]) -> Reference:
-    first, second = (None if row[seat] is None else _side(row[seat]) for seat in SEATS)
-    return Reference((first, second), str(row["fingerprint"]))
-
-
-def _side(row: Mapping[str, Any]) -> Side:
-    low, high = (tuple(float(row[key][name]) for name in PARTS) for key in ("low", "high"))
-    return Side(
-        bool(row["exact"]),
-        str(row["how"]),
-        float(row["low"]["all"]),
-        float(row["high"]["all"]),
-        (low[0], low[1], low[2]),
-        (high[0], high[1], high[2]),
-        float(row["seconds"]),
-    )
-
-
-def _reference_json(reference: Reference) -> dict[str, Any]:
-    return {
-        **{seat: _side_json(side) for seat, side in zip(SEATS, reference.seats, strict=True)},
-        "fingerprint": reference.fingerprint,
-    }
+def _read_side(row: Mapping[str, Any] | None) -> Side | None:
+    if row is None:
+        return None
+    low_in, high_in = (tuple(float(row[key][part]) for part in PARTS) for key in ("low", "high"))
+    low, high = (float(row[key]["all"]) for key in ("low", "high"))
+    return Side(bool(row["exact"]), str(row["how"]), low, high, low_in, high_in, float(row["seconds"]))
 
 
 def _side_json(side: Side | None) -> dict[str, Any] | None:
     if side is None:
         return None
     low, high = (
-        {name: round(value, DIGITS) for name, value in zip(("all", *PARTS), (whole, *by_part), strict=True)}
-        for whole, by_part in ((side.low, side.low_in), (side.high, side.high_in))
+        {name: round(value, DIGITS) for name, value in zip(("all", *PARTS), values, strict=True)}
+        for values in ((side.low, *side.low_in), (side.high, *side.high_in))
     )
     return {"exact": side.exact, "how": side.how, "low": low, "high": high, "seconds": round(side.seconds, 1)}
 
@@ -228,7 +220,6 @@ def exact_responses(spec: str | Partner, source: ScenarioSource, rules: Rules) -
 
 
 def _stored_points(spec: str) -> tuple[float, float] | None:
-    """The stored exact points of both seats; ``None`` without them."""
     try:
         reference = reference_of(spec)
     except InputError:  # missing weights or an unknown name: reported where the member is seated
