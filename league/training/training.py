@@ -160,6 +160,11 @@ class Training:
         """Scenarios and rules of the closing evaluation with hints: few scenarios if hints are costly."""
         return self.heldout_terms(self.config.hints.closing_scenarios if self.costly_hints else None)
 
+    @property
+    def closing_games(self) -> int:
+        """Games of the closing evaluation with hints: both seats, greedy and sampled."""
+        return 2 * 2 * self.closing_terms.scenarios.size
+
     def heldout_terms(self, sample: int | None = None) -> Terms:
         """At most ``sample`` of the source's held-out scenarios, or of the source if it has none."""
         source, env, seed = self.source, self.config.env, self.config.training.seed
@@ -382,7 +387,7 @@ def closing_hints(training: Training) -> ClosingHints | None:
     schedule = training.hints
     if schedule is None or not training.costly_hints:
         return None
-    games = 2 * 2 * training.closing_terms.scenarios.size  # in both seats, greedy and sampled
+    games = training.closing_games
     queries = round(games * hints_per_game(own_decisions_per_game(training), schedule.cadence_k))
     so_far = schedule.tally["asked"]
     return ClosingHints(games, queries, queries * training.seconds / so_far if so_far else math.nan)
@@ -452,8 +457,7 @@ def _queries(training: Training) -> Iterator[QueryEstimate]:
     decisions, most = config.training.num_train_steps, -(-config.env.max_turns // 2)
     games, partner = round(decisions / own), config.env.partner
     hinted = config.hints.mode == "llm"
-    terms = heldout_terms().source if training.source.name == "lewis" else training.source
-    closing = 2 * 2 * (config.hints.closing_scenarios if hinted else scenarios_of(terms, None, 0).size)
+    closing = training.closing_games
     after, whole = "of the closing evaluation", config.hints.model_copy(update={"dropout": 0.0})
     if hinted:
         spec = hinter_spec(config.hints)
