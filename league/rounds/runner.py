@@ -27,14 +27,7 @@ from league.standings.references import responses_of, stored_responses
 from league.tasks.devices import check_devices
 from league.tasks.provenance import check_league_provenance
 from league.tasks.seating import SEATING
-from league.tasks.values import (
-    LearnerState,
-    MatchResult,
-    Place,
-    Round,
-    TrainResult,
-    machine,
-)
+from league.tasks.values import LearnerState, MatchResult, Place, Round, TrainResult, machine
 from partners.provenance import ProvenanceError
 
 if TYPE_CHECKING:

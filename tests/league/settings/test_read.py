@@ -13,14 +13,7 @@ from dond_marl.game import Rules
 from dond_marl.scenarios.data import DataError
 from league.settings.layers import read_yaml
 from league.settings.learners import LearnerConfig
-from league.settings.read import (
-    Config,
-    differences,
-    dump,
-    load_config,
-    other_settings,
-    parse,
-)
+from league.settings.read import Config, differences, dump, load_config, other_settings, parse
 from league.settings.sections import EnvConfig, MemberConfig
 from league.settings.training import TrainConfig
 from partners.rosters import plain_name, roster
