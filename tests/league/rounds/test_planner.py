@@ -430,25 +430,21 @@ def test_stage_rules_apply_to_practice_only():
         ("gate: [micro, micro]", "micro"),
         ("heldout: [main]", "main"),
         ("heldout: [{kind: tough, name: main}]", "the name 'main' is taken"),
+        *(
+            (f"learners: [{{name: main, matchmaking: {wrong}}}]", message)
+            for wrong, message in (
+                ("{}", "a rule, or rules"),
+                ("best", "a branch is"),
+                ("regret among friends", "groups: all, fixed"),
+                ("{regret: 0}", "above 0"),
+            )
+        ),
     ],
 )
 def test_inconsistent_settings(text, message):
+    learners = "" if text.startswith("learners") else "learners: [{name: main}]\n"
     with pytest.raises(ConfigError, match=message):
-        league_of(f"members: [heuristic]\nlearners: [{{name: main}}]\n{text}")
-
-
-@pytest.mark.parametrize(
-    ("matchmaking", "message"),
-    [
-        ("{}", "a rule, or rules with their shares"),
-        ("best", "a branch is a rule"),
-        ("regret among friends", "groups: all, fixed"),
-        ("{regret: 0}", "the share of regret is a number above 0"),
-    ],
-)
-def test_invalid_matchmaking(matchmaking, message):
-    with pytest.raises(ConfigError, match=message):
-        league_of(f"members: [heuristic]\nlearners: [{{name: main, matchmaking: {matchmaking}}}]")
+        league_of(f"members: [heuristic]\n{learners}{text}")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("league*.yaml")), ids=lambda path: path.name)
