@@ -6,8 +6,7 @@ same scenario would give another game.
 
 from __future__ import annotations
 
-from dond_marl.envs.aec import NegotiationEnv
-from dond_marl.envs.parallel import ParallelNegotiationEnv
+from dond_marl.envs.aec import NegotiationEnv, ParallelNegotiationEnv
 
 # Checks live in the class, so there is nothing to wrap: both names make the same environment.
 env = NegotiationEnv

@@ -1,4 +1,4 @@
-"""Deal or No Deal as a PettingZoo AEC environment: a thin shell over :mod:`dond_marl.game`.
+"""Deal or No Deal as PettingZoo environments, AEC and parallel: thin shells over :mod:`dond_marl.game`.
 
 Both seats are agents. The environment checks order and bounds itself, so it needs no slow stack of wrappers.
 Observations, actions and masks: :mod:`dond_marl.envs.spaces`. Rewards: the seats' own points, at the end of the game.
@@ -6,6 +6,7 @@ Observations, actions and masks: :mod:`dond_marl.envs.spaces`. Rewards: the seat
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from gymnasium import logger, spaces
 from gymnasium.utils import seeding
-from pettingzoo.utils.env import AECEnv, AECIterable
+from pettingzoo.utils.env import AECEnv, AECIterable, ParallelEnv
 
 from dond_marl.envs.spaces import (
     Info,
@@ -47,6 +48,9 @@ METADATA: dict[str, Any] = {
     "is_parallelizable": False,  # seats alternate: use parallel_env(), not a wrapper around this environment
 }
 AHEAD = 64  # scenarios drawn at once from a source without a table: twice as fast as one by one
+Results = tuple[
+    dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Info]
+]  # observations, rewards, terminations, truncations, infos
 _SEAT_OF = {agent: seat for seat, agent in enumerate(SEATS)}
 
 
@@ -283,3 +287,66 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         if self._state is None:
             return OrderError("there is no game yet: call reset() first")
         return OrderError("the game is over and both seats have left it: call reset() for a new one")
+
+
+class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
+    """One negotiation as a parallel environment: both seats submit an action in each step.
+
+    ``info["active_agent"]`` names the seat to move (``None`` at the end); only its action is used. Takes the settings
+    of :class:`NegotiationEnv`, but ``illegal`` is ``"forfeit"`` by default, because users of the parallel API usually
+    sample without masks. A learner that gets both seats at every step, for example through SuperSuit's vectors, must
+    leave out the steps of the inactive seat.
+    """
+
+    metadata = METADATA
+    __signature__ = inspect.signature(NegotiationEnv)
+
+    def __init__(self, *values: Any, **settings: Any) -> None:
+        self.negotiation_env = NegotiationEnv(*values, **settings)
+        self.negotiation_env.prefer_illegal("forfeit")
+        self.render_mode = self.negotiation_env.render_mode
+        self.possible_agents = list(SEATS)
+        self.agents: list[str] = []
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        return self.negotiation_env.observation_space(agent)
+
+    def action_space(self, agent: str) -> spaces.Dict:
+        return self.negotiation_env.action_space(agent)
+
+    def reset(
+        self, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, Info]]:
+        """Start a new game, as :meth:`NegotiationEnv.reset`; observations and infos of both seats."""
+        self.negotiation_env.reset(seed, options)
+        self.agents = list(SEATS)
+        return self._observations(), self._infos()
+
+    def step(self, actions: Mapping[str, object]) -> Results:
+        """Apply the active seat's action. Raises as :meth:`NegotiationEnv.step`, and if that action is missing."""
+        env = self.negotiation_env
+        if not self.agents:
+            env.negotiation  # noqa: B018  # raises before the first reset
+            raise OrderError("the game is over: call reset() for a new one")
+        active = env.agent_selection
+        if not isinstance(actions, Mapping) or active not in actions:
+            raise InvalidAction(
+                f"it is {active}'s turn: actions must be a dict with its action; got {quote(actions)}; "
+                "info['active_agent'] names the seat to move"
+            )
+        env.step(actions[active])
+        if env.negotiation.is_over:
+            self.agents = []
+        ended, cut = dict(env.terminations), dict(env.truncations)
+        return self._observations(), dict(env.rewards), ended, cut, self._infos()
+
+    def render(self) -> Any:
+        return self.negotiation_env.render()
+
+    def _observations(self) -> dict[str, Observation]:
+        return {agent: self.negotiation_env.observe(agent) for agent in SEATS}
+
+    def _infos(self) -> dict[str, Info]:
+        env = self.negotiation_env
+        active = env.agent_selection if self.agents else None
+        return {agent: {**env.infos[agent], "active_agent": active} for agent in SEATS}

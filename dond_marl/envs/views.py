@@ -17,7 +17,7 @@ and keeps its API. ``info["action_mask"]`` has the shape of the view's action sp
 goes on. Illegal acts forfeit unless the environment was built with an explicit ``illegal``, because such libraries
 sample without masks. In the parallel view the inactive seat's action is ignored, and its flat or discrete mask allows
 one action only, the first: a learner that uses masks learns nothing from such steps. One that does not must leave them
-out by ``info["active_agent"]``, see :mod:`dond_marl.envs.parallel`.
+out by ``info["active_agent"]``, see :class:`dond_marl.envs.aec.ParallelNegotiationEnv`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ from numpy.typing import NDArray
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 
-from dond_marl.envs.aec import NegotiationEnv, OrderError
+from dond_marl.envs.aec import NegotiationEnv, OrderError, ParallelNegotiationEnv, Results
 from dond_marl.envs.features import BaseLayout, ObservationEncoder
-from dond_marl.envs.parallel import ParallelNegotiationEnv, Results
 from dond_marl.envs.single_agent import SingleAgentView
 from dond_marl.envs.spaces import Info, InvalidAction, Observation, agent_entry, describe_value, read_integers
 from dond_marl.errors import quote
