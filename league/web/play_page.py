@@ -28,7 +28,7 @@ from league.display.sentences import AmbiguousLine, Misread
 from league.display.session import Sitting
 from league.display.svg.markup import Markup
 from league.display.typed_lines import MAX_CHARACTERS, ReadAct, TableCommand, read_line
-from league.web import bargaining_table as table
+from league.web import bargaining_table as board
 from league.web.after_game import GameAddress, analysis_panel, best_response_line, result
 from league.web.background import in_background, wait_for_change
 from league.web.frame import as_sentence, document, one_sentence, render
@@ -82,8 +82,8 @@ class PlaySession:
         self.typed: dict[int, str] = {}  # the person's sentences by turn
         game = self.game = LiveGame(self.sitting, number, seat, lambda event: self._on_event(game, event), scenarios)
         self.state = State(game.scenarios.scenario(0), self.sitting.rules)
-        before = table.view_before_turn(self.state.scenario, seat, self.sitting.rules)
-        self.split = table.initial_split(before)  # on the table
+        before = board.view_before_turn(self.state.scenario, seat, self.sitting.rules)
+        self.split = board.initial_split(before)  # on the table
         self.version += 1
         game.start()
 
@@ -114,7 +114,7 @@ class PlaySession:
                 return
             self.event, self.state = event, state
             if isinstance(event, PersonsTurn):
-                self.split = table.initial_split(event.view)
+                self.split = board.initial_split(event.view)
             elif isinstance(event, GameEnded):
                 self.played.append((event.record, game.seat))
             self.version += 1
@@ -124,7 +124,7 @@ class TableReply(NamedTuple):
     """The server's reply to a sentence or a button that played no act."""
 
     why: str = ""  # message
-    question: table.Question | None = None
+    question: board.Question | None = None
     split: Triple | None = None  # split to show
     line: str = ""  # sentence in the field
     focus: bool = False  # put the focus on it
@@ -146,23 +146,23 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
             heading, hand = "The game cannot go on.", render("forms", "problem", reason)
         case PersonsTurn(view, hint):
             split = session.split if reply.split is None else reply.split
-            turn = table.turn_form(view, split, f"{address}/act", hidden, messages=True, why=reply.why, part="content")
-            told = "" if hint is None else f"{table.describe_act(hint.action, state)}{hint.sureness}"
+            turn = board.turn_form(view, split, f"{address}/act", hidden, messages=True, why=reply.why, part="content")
+            told = "" if hint is None else f"{board.describe_act(hint.action, state)}{hint.sureness}"
             hidden["unread"] = reply.unread
-            heading = table.headline(view)
+            heading = board.headline(view)
             hand = render("play", "hand", hint, told, turn, reply, address, hidden, MAX_CHARACTERS)
         case event:
-            before = table.view_before_turn(state.scenario, game.seat, state.rules)
+            before = board.view_before_turn(state.scenario, game.seat, state.rules)
             heading, working = _waiting_headline(session), as_sentence(event.task) if event else ""
-            hand = table.turn_form(before, session.split, f"{address}/act", hidden, playing=False)
+            hand = board.turn_form(before, session.split, f"{address}/act", hidden, playing=False)
     leave = render("play", "leave_button")
-    section = table.game_section(
+    section = board.game_section(
         state,
         game.seat,
         hand,
         partner=partner,
         heading=heading,
-        facts=(f"with {partner}", "you open" if game.seat == 0 else "they open", table.turns_left(state), leave),
+        facts=(f"with {partner}", "you open" if game.seat == 0 else "they open", board.turns_left(state), leave),
         typed=session.typed,
         thinking=session.is_running and session.view is None,
         working=working,
@@ -351,27 +351,27 @@ class PostedTurn(NamedTuple):
     @property
     def split(self) -> Triple | None:
         """The split on the table; ``None`` if the fields are no items of the pool."""
-        return table.posted_split(self.values, self.view.counts)
+        return board.posted_split(self.values, self.view.counts)
 
     def text(self, name: str) -> str:
         """A field, empty if it is missing."""
         return str(self.values.get(name, ""))
 
-    def answer(self, label: str, action: Action, words: str, *, focus: bool) -> table.Answer:
+    def answer(self, label: str, action: Action, words: str, *, focus: bool) -> board.Answer:
         """The answer that plays an act, with the sentence that was typed for it."""
-        return table.act_answer(label, f"{self.address}/act", action, {**self.fields, "words": words}, focus=focus)
+        return board.act_answer(label, f"{self.address}/act", action, {**self.fields, "words": words}, focus=focus)
 
 
 def _play_act(turn: PostedTurn) -> TableReply | None:
     """Play the posted act; the reply if it is not played."""
-    view, split, action = turn.view, turn.split, table.posted_action(turn.values, turn.view.counts)
+    view, split, action = turn.view, turn.split, board.posted_action(turn.values, turn.view.counts)
     if action is None:
         return TableReply("Sort the items, then press a button.")
     rule = view.rule_against(action)
     if rule is not None:
         return TableReply(f"Not legal: {rule}.", split=split)
     if "sure" not in turn.values and warning(action, view):
-        question = table.really(view, action, f"{turn.address}/act", turn.fields, turn.address)
+        question = board.really(view, action, f"{turn.address}/act", turn.fields, turn.address)
         return TableReply(question=question, split=split)
     turn.session.play(action, turn.text("words").strip() or None, turn.text("message"))
     return None
@@ -380,7 +380,7 @@ def _play_act(turn: PostedTurn) -> TableReply | None:
 def _play_sentence(turn: PostedTurn) -> TableReply | None:
     """Play the posted sentence if it is a sure command; the reply otherwise."""
     view, line = turn.view, turn.text("words")
-    split = turn.split if table.KEEP in turn.values or "laid" in turn.values else None
+    split = turn.split if board.KEEP in turn.values or "laid" in turn.values else None
     if "drop" in turn.values:  # No, to a question about the sentence
         return TableReply(split=split, line=line, focus=True)
     command = read_line(line, view)
@@ -396,11 +396,11 @@ def _reply_to(
     """The reply to a typed line that is not played at once; ``split``: the split on the table."""
     view = turn.view
 
-    def ask(text: str, *answers: table.Answer, safe: bool, shown: Triple = split) -> TableReply:
-        back = {**turn.fields, **table.keep_fields(split), "laid": 1, "words": line, "drop": 1}
+    def ask(text: str, *answers: board.Answer, safe: bool, shown: Triple = split) -> TableReply:
+        back = {**turn.fields, **board.keep_fields(split), "laid": 1, "words": line, "drop": 1}
         style = "button small no" if safe else "button small primary no"
-        no = table.Answer("No", f"{turn.address}/say", back, style, focus=not safe)
-        return TableReply(question=table.Question(text, (*answers, no), safe), split=shown, line=line)
+        no = board.Answer("No", f"{turn.address}/say", back, style, focus=not safe)
+        return TableReply(question=board.Question(text, (*answers, no), safe), split=shown, line=line)
 
     if not line.strip():
         return TableReply("Type a sentence first, or use the buttons.", split=split)
@@ -408,22 +408,22 @@ def _reply_to(
         case TableCommand.HELP:
             return TableReply(f"You can say, for example: {EXAMPLES}.", split=split)
         case TableCommand.LEAVE:
-            leave = table.Answer("Leave the table", f"{turn.address}/leave", {})
+            leave = board.Answer("Leave the table", f"{turn.address}/leave", {})
             return ask("Leave this game? It will not be recorded.", leave, safe=False)
         case AmbiguousLine(why, actions):
             safe = len(actions) > 1 and not warning(actions[0], view)
-            readings = enumerate(table.describe_reading(action, view) for action in actions)
+            readings = enumerate(board.describe_reading(action, view) for action in actions)
             answers = [turn.answer(text, actions[at], line, focus=safe and at == 0) for at, text in readings]
             return ask(why, *answers, safe=safe)
         case ReadAct(action, sure):
             risk = warning(action, view)
-            question = f"Read as {table.describe_reading(action, view)}.{f' {risk} Really?' if risk else ''}"
+            question = f"Read as {board.describe_reading(action, view)}.{f' {risk} Really?' if risk else ''}"
             label = "Yes, really" if risk else "Yes, say that"
             yes = turn.answer(label, action, "" if sure else line, focus=not risk)
             return ask(question, yes, safe=not risk, shown=action.oA if action.act_type.is_offer else split)
         case Misread(why, unread=True):
             times = (whole_number(turn.text("unread")) or 0) + 1
-            return TableReply(table.describe_unread(line.strip(), why, times), split=split, line=line, unread=times)
+            return TableReply(board.describe_unread(line.strip(), why, times), split=split, line=line, unread=times)
         case Misread(why):
             return TableReply(as_sentence(why), split=split, line=line)
     raise AssertionError(command)

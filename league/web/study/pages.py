@@ -31,21 +31,8 @@ from league.display.svg.markup import Markup
 from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.ledger.trusted_names import read_settings, write_settings
 from league.settings.read import dump, parse
+from league.web import bargaining_table as board
 from league.web.background import wait_for_change
-from league.web.bargaining_table import (
-    KEEP,
-    conversation,
-    game_section,
-    headline,
-    hide_partner_values,
-    initial_split,
-    posted_action,
-    posted_split,
-    really,
-    turn_form,
-    turns_left,
-    view_before_turn,
-)
 from league.web.frame import as_sentence, document, render
 from league.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guarded_site, whole_number
 from league.web.server import HOST, address_of, is_loopback, serve
@@ -244,11 +231,11 @@ class _StudyPages:
         if table is None or posted != (str(table.number), str(len(table.acts))):
             return None  # played already, in another window or by a second press
         seat, counts = table.seat_of(participant.number), table.state.scenario.counts
-        action = posted_action(values, counts)
+        action = board.posted_action(values, counts)
         if action is None:
             raise NotAccepted("please sort the items, then press a button")
         if table.to_move == participant.number and "sure" not in values and warning(action, person_view(table, seat)):
-            content = game_page(self._study.config, table, seat, posted_split(values, counts), question=action)
+            content = game_page(self._study.config, table, seat, board.posted_split(values, counts), question=action)
             return self._show(game_headline(table, seat), content, participant)
         milliseconds = whole_number(values.get("browser"), 9)
         browser = None if milliseconds is None else milliseconds / 1000
@@ -290,7 +277,7 @@ class _StudyPages:
         if phase == "result":
             return self._show("The result", result_page(config, table, seat, participant.number), participant)
         mine = table.to_move == participant.number
-        split = posted_split(given, table.state.scenario.counts) if mine and KEEP in given else None
+        split = board.posted_split(given, table.state.scenario.counts) if mine and board.KEEP in given else None
         content = game_page(config, table, seat, split, why=why)
         follow = version if not mine or table.partner == PERSON else None
         return self._show(game_headline(table, seat), content, participant, follow)
@@ -327,12 +314,12 @@ def _cookie(request: Request) -> str:
 
 def person_view(table: StudyTable, seat: int) -> View:
     """The view of the participant in ``seat``, who is to move; the partner's values are zeros."""
-    return View(hide_partner_values(table.state, seat))
+    return View(board.hide_partner_values(table.state, seat))
 
 
 def game_headline(table: StudyTable, seat: int) -> str:
     """The state of the game in one line."""
-    return f"{PARTNER} is thinking …" if table.state.mover != seat else headline(person_view(table, seat))
+    return f"{PARTNER} is thinking …" if table.state.mover != seat else board.headline(person_view(table, seat))
 
 
 def game_page(
@@ -347,17 +334,17 @@ def game_page(
 
     ``split``: the split to show, by default the initial one; ``question``: an act to be confirmed; ``why``: a message.
     """
-    state = hide_partner_values(table.state, seat)
+    state = board.hide_partner_values(table.state, seat)
     mine = state.mover == seat
-    facts = ["you open" if seat == 0 else f"{PARTNER.lower()} opens", turns_left(state)]
+    facts = ["you open" if seat == 0 else f"{PARTNER.lower()} opens", board.turns_left(state)]
     if table.partner == PERSON:
         facts.append(f"{config.study.turn:.0f} seconds for an act")
-    view = View(state) if mine else view_before_turn(table.state.scenario, seat, state.rules)
+    view = View(state) if mine else board.view_before_turn(table.state.scenario, seat, state.rules)
     hidden = {"table": table.number, "turn": len(table.acts), "browser": ""}
-    shown = initial_split(view) if split is None else split
-    turn = turn_form(view, shown, "/act", hidden, playing=mine, why=why)
-    confirmation = None if question is None else really(view, question, "/act", hidden, "/")
-    return game_section(
+    shown = board.initial_split(view) if split is None else split
+    turn = board.turn_form(view, shown, "/act", hidden, playing=mine, why=why)
+    confirmation = None if question is None else board.really(view, question, "/act", hidden, "/")
+    return board.game_section(
         state,
         seat,
         render("table", "confirmation", confirmation, None) + turn,
@@ -371,6 +358,6 @@ def game_page(
 def result_page(config: StudyConfig, table: StudyTable, seat: int, participant: int) -> Markup:
     """The end of a game; whose points are shown is a setting."""
     ending = ending_text(table.state, seat) if table.end == "finished" else None
-    spoken = conversation(hide_partner_values(table.state, seat), seat, PARTNER)
+    spoken = board.conversation(board.hide_partner_values(table.state, seat), seat, PARTNER)
     who = "You have" if table.blame == participant else f"{PARTNER} has"
     return render("study", "result", config.study, table, seat, ending, spoken, PARTNER, who)
