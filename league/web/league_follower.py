@@ -122,6 +122,7 @@ class Follower:
         self._ledger = ReadLedger(folder / LEDGER)
         self._read: _RoundsRead | None = None
         self._evaluated = 0  # time of the closing evaluation's file
+        self._latest: LeagueView | None = None
 
     def __enter__(self) -> Follower:
         return self
@@ -156,6 +157,12 @@ class Follower:
         """The league as of the latest refresh, ``None`` before it has begun."""
         with self._lock:
             return None if self._read is None else self._view(self._read)
+
+    def latest(self) -> LeagueView | None:
+        """The league now; the same object while nothing is new. Slow where many rounds are new."""
+        if self.refresh() or self._latest is None:
+            self._latest = self.view()
+        return self._latest
 
     def config(self) -> Config:
         """The settings of the league."""
@@ -224,7 +231,6 @@ class Leagues:
     def __init__(self, folder: Path, selected: Path | None) -> None:
         self._folder, self._selected = folder, selected
         self._followers: dict[Path, Follower] = {}
-        self._views: dict[Path, LeagueView | None] = {}
         self._locks: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
     def runs(self) -> list[Path]:
@@ -241,17 +247,13 @@ class Leagues:
         Slow where many rounds are new. Raises as a :class:`Follower` does.
         """
         with self._locks[run]:  # of this run alone, so that a large one does not block the others
-            follower = self._followers.get(run)
-            if follower is None:
-                follower = self._followers[run] = Follower(run)
+            if run not in self._followers:
+                self._followers[run] = Follower(run)
             try:
-                if follower.refresh() or run not in self._views:
-                    self._views[run] = follower.view()
+                return self._followers[run].latest()
             except DondError:
                 self._followers.pop(run).close()
-                self._views.pop(run, None)
                 raise
-            return self._views[run]
 
 
 def _time_of_write(file: Path) -> int:

