@@ -109,8 +109,8 @@ class Moves:
 
     def opening(self, context: int, seat: int) -> Steps:
         """The states at the seat's first turn: the results of one act, waiting."""
-        one, none = np.array([context]), np.array([self.width])
-        start = States(one, self.all_fit[one], none, np.zeros(1, dtype=bool), none)
+        contexts, none = np.array([context]), np.array([self.width])
+        start = States(contexts, self.all_fit[contexts], none, np.zeros(1, dtype=bool), none)
         if seat == 0:
             return Steps(np.zeros((1, 1)), np.zeros(1, dtype=np.int64), self.pack(start))
         return self._answers(start, np.array([2 * self.width]), none, self.replies.rules.max_turns)
