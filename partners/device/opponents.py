@@ -21,14 +21,11 @@ from dond_marl.seats import (
     NO_ACT_YET,
     Floats,
     HintSource,
-    History,
     Int8s,
     Partner,
     Turns,
-    constant,
     expensive_to_query,
-    no_hints,
-    no_noise,
+    turns_after,
 )
 from dond_marl.splits import action_at, action_count, grid_size
 from dond_marl.yardsticks.contexts import Views
@@ -42,7 +39,7 @@ from partners.network.partner import NetworkPartner
 
 DeviceActs = tuple[Tensor, Tensor, Tensor | None]  # act [B], items kept [3, B], cause [B] or None: all int8
 TABLE, HOST, NETWORKS = 0, 1, 2  # kinds of members; network number n is kind NETWORKS + n
-TURN_ROWS = 13  # int8 rows of a turn before its history: pool, both values, the last act, the offer
+TURN_ROWS = 12  # int8 rows of a turn before its history: pool, both values, the offer
 
 
 class SeatedOpponent(Protocol):
@@ -321,30 +318,13 @@ def host_turns(turns: DeviceTurns) -> Turns:
         turns.counts,
         turns.my_utilities,
         turns.partner_utilities,
-        turns.last_partner_act[None],
         turns.last_partner_offer_for_me,
         acts,
         offers.flatten(0, 1),
     ]
     rows: Int8s = torch.cat(numbers).cpu().numpy()  # one transfer
     rows.flags.writeable = False
-    size, taken = turns.size, turns.turns_taken
-    last: Int8s = rows[9]
-    mask = np.ones((size, len(Act)), dtype=bool)
-    mask[:, Act.AGREE] = last <= Act.INSIST
-    history = rows[TURN_ROWS:]
-    return Turns(
-        rules=turns.rules,
-        prior=turns.prior,
-        counts=rows[0:3].T,
-        my_utilities=rows[3:6].T,
-        partner_utilities=rows[6:9].T,
-        history=History(history[:taken], history[taken:].reshape(taken, 3, size), taken),
-        last_partner_act=last,
-        last_partner_offer_for_me=rows[10:TURN_ROWS].T,
-        turns_remaining=constant(turns.turns_remaining, np.int8, size),
-        act_mask=mask,
-        hint_features=no_hints(size),
-        noise=no_noise(size),
-        game_noise=no_noise(size),
-    )
+    counts, mine, theirs, offered, history = np.split(rows, np.arange(3, TURN_ROWS + 1, 3))
+    taken = turns.turns_taken
+    acts_so_far, offers_so_far = history[:taken], history[taken:].reshape(taken, 3, turns.size)
+    return turns_after(turns.rules, turns.prior, counts.T, mine.T, acts_so_far, offers_so_far, offered.T, theirs.T)
