@@ -226,28 +226,23 @@ def _usage_counts(player: Partner) -> dict[str, int]:
     return {**dict(client.tally), **cached, **dict(player.tally)}
 
 
-def _usage_per_game(spent: Mapping[str, float], player: Partner, games: int) -> dict[str, float]:
+def _usage_per_game(spent: Mapping[str, int], player: Partner, games: int) -> dict[str, float]:
     if not isinstance(player, LLMPartner):
         return {}
     prompt, completion = spent.get("prompt_tokens", 0), spent.get("completion_tokens", 0)
-    client, usd = uncached_client(player.client), 0.0
+    client, usd, cached = uncached_client(player.client), 0.0, spent.get("cache_hits", 0) > 0
     if isinstance(client, RemoteClient):
-        settings, known = client.settings, list_price(client.settings.url, client.settings.name)
-        first, second = settings.prompt_price, settings.completion_price
-        if first is None and second is None and known is not None:
-            first, second = known.prompt, known.completion
-        usd = (
-            math.nan if first is None and second is None else (prompt * (first or 0) + completion * (second or 0)) / 1e6
-        )
-    if spent.get("cache_hits", 0):  # usage of cached replies is not counted
-        prompt = completion = usd = math.nan
+        settings, listed = client.settings, list_price(client.settings.url, client.settings.name)
+        stated = settings.prompt_price is not None or settings.completion_price is not None
+        price = settings.price if stated else None if listed is None else listed.price
+        usd = math.nan if price is None else price.cost(prompt, completion).usd
     decisions = max(spent.get("decisions", 0), 1)
     return {
         "decisions": spent.get("decisions", 0) / games,
         "re_asks": spent.get("re_asked", 0) / games,
-        "prompt_tokens": prompt / games,
-        "completion_tokens": completion / games,
-        "dollars": usd / games,
+        "prompt_tokens": math.nan if cached else prompt / games,  # usage of cached replies is not counted
+        "completion_tokens": math.nan if cached else completion / games,
+        "dollars": math.nan if cached else usd / games,
         "legal": spent.get("free", 0) / decisions,
     }
 
