@@ -232,9 +232,9 @@ def _usage_per_game(spent: Mapping[str, int], player: Partner, games: int) -> di
     prompt, completion = spent.get("prompt_tokens", 0), spent.get("completion_tokens", 0)
     client, usd, cached = uncached_client(player.client), 0.0, spent.get("cache_hits", 0) > 0
     if isinstance(client, RemoteClient):
-        settings, listed = client.settings, list_price(client.settings.url, client.settings.name)
+        settings = client.settings
         stated = settings.prompt_price is not None or settings.completion_price is not None
-        price = settings.price if stated else None if listed is None else listed.price
+        price = settings.price if stated else list_price(settings.url, settings.name)
         usd = math.nan if price is None else price.cost(prompt, completion).usd
     decisions = max(spent.get("decisions", 0), 1)
     return {
