@@ -147,10 +147,10 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
         case PersonsTurn(view, hint):
             split = session.split if reply.split is None else reply.split
             turn = board.turn_form(view, split, f"{address}/act", hidden, messages=True, why=reply.why, part="content")
-            told = "" if hint is None else f"{board.describe_act(hint.action, state)}{hint.sureness}"
+            advice = "" if hint is None else f"{board.describe_act(hint.action, state)}{hint.sureness}"
             hidden["unread"] = reply.unread
             heading = board.headline(view)
-            hand = render("play", "hand", hint, told, turn, reply, address, hidden, MAX_CHARACTERS)
+            hand = render("play", "hand", hint, advice, turn, reply, address, hidden, MAX_CHARACTERS)
         case event:
             before = board.view_before_turn(state.scenario, game.seat, state.rules)
             heading, working = _waiting_headline(session), as_sentence(event.task) if event else ""
