@@ -39,6 +39,9 @@ class NetworkPartner:
     def __init__(self, network: PolicyNetwork, *, greedy: bool = False) -> None:
         self.network, self.greedy = network.eval(), greedy
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(greedy={self.greedy})"
+
     @property
     def traits(self) -> Traits:
         return Traits(deterministic=self.greedy, memoryless=not self.network.shape.remembers, learned=True)
