@@ -104,7 +104,7 @@ def run_to_resume(
     """
     if resume != Path():
         return find_run(resume.expanduser(), mark, notify)
-    deeper = [] if run_folders(output_dir) else _runs_near(output_dir / "any", mark)
+    deeper = [] if run_folders(output_dir) else runs_in(output_dir.parent, mark)
     return newest_run(deeper[0].parent if deeper else output_dir, mark, notify)
 
 
@@ -135,7 +135,7 @@ def find_run(path: Path, mark: str = LEDGER, notify: Callable[[str], None] = lam
         return RunDirectory(path)
     if run_folders(path):
         return newest_run(path, mark, notify)
-    if path.is_dir() and (deeper := _runs_near(path / "any", mark)):
+    if path.is_dir() and (deeper := runs_in(path, mark)):
         return RunDirectory(deeper[0])
     if _is_empty_start(path):
         return RunDirectory(path)
@@ -150,7 +150,7 @@ def _missing_run(path: Path, mark: str, verb: str) -> RunNotFound:
     for run in (run for folder in (path, *_folders_in(path)) for run in run_folders(folder)):
         if _in_use(run) and not any(has_begun(run, each) for each in KINDS):
             return RunNotFound(f"{run} is being started by another process: try again in a few seconds")
-    runs = [run for run in _runs_near(path, mark) if run.parent != path]
+    runs = [run for run in runs_in(path.parent, mark) if run.parent != path]
     named = ", ".join(map(str, runs[:MOST_NAMED])) + (f" and {len(runs) - MOST_NAMED} more" * (len(runs) > MOST_NAMED))
     there = f"there are {named}" if runs else f"a {kind} is a folder named 0001, 0002 and so on"
     return RunNotFound(f"{path} {verb} {kind}: {there}")
@@ -168,9 +168,9 @@ def _folders_in(path: Path) -> list[Path]:
         return []
 
 
-def _runs_near(output_dir: Path, mark: str) -> list[Path]:
-    """Runs under the parent of ``output_dir`` that have begun, the latest first."""
-    parent, written = output_dir.parent, dict[Path, int]()
+def runs_in(parent: Path, mark: str) -> list[Path]:
+    """Runs in a folder and in its folders that have begun, the latest first; ``mark``: the first file of a run."""
+    written = dict[Path, int]()
     for path in (path for folder in (parent, *_folders_in(parent)) for path in run_folders(folder)):
         with contextlib.suppress(OSError):  # not readable, or deleted meanwhile
             if has_begun(path, mark):

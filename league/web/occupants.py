@@ -31,7 +31,7 @@ from dond_marl.occupants import (
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import HintSource, Partner
-from league.ledger.run_directory import RUNS
+from league.ledger.run_directory import RUNS, SETTINGS, runs_in
 from league.settings.training import HintMode, HintsConfig
 from league.web.league_follower import Follower
 from partners.catalogue import PARTNERS
@@ -218,6 +218,11 @@ class OccupantMenu:
             for place, (name, sentence) in enumerate(members):
                 self.candidates[f"{number}/{place}"] = Candidate(name, sentence, run)
                 group[f"{number}/{place}"] = f"{name}, of this league" if name in self.groups["Built in"] else name
+
+        trainings = list(dict.fromkeys(run for folder in allowed.folders for run in runs_in(folder, SETTINGS)))
+        group = {str(run): f"{run.parent.name}/{run.name}" for run in trainings[:MAX_RUNS]}
+        self.candidates |= {run: Candidate(run, "The newest checkpoint of this training.") for run in group}
+        self.groups |= {"Trainings": group} if group else {}
 
     def candidate(self, key: str, typed: str = "") -> Candidate:
         """The candidate of a key, or the one whose name was ``typed``, if that is not empty.

@@ -9,7 +9,7 @@ import pytest
 
 from dond_marl.occupants import OccupantNameError, parse_spec, pin_spec, seat_occupant, short_names, spec_name
 from league.ledger.ledger import ReadLedger
-from league.web.occupants import AllowedNames
+from league.web.occupants import AllowedNames, OccupantMenu, make_partner
 from partners.network.checkpoint import load_checkpoint
 from tests.command import in_process
 
@@ -132,3 +132,10 @@ def test_visitors_of_a_page_name_runs_of_its_folders_only(here, tmp_path):
         with pytest.raises(OccupantNameError, match="must lie under"):
             allowed.check(name)
     assert not (elsewhere / "checkpoints").exists()
+
+
+def test_page_lists_trainings(here):
+    menu = OccupantMenu([], AllowedNames((Path("runs"), Path("runs"))))
+    assert menu.groups["Trainings"] == {"runs/ppo/0001": "ppo/0001"}
+    partner, name = make_partner(menu.candidate("runs/ppo/0001"))
+    assert partner.traits.learned and name == spec_name("runs/ppo/0001")
