@@ -104,7 +104,7 @@ def run_to_resume(
     """
     if resume != Path():
         return find_run(resume.expanduser(), mark, notify)
-    deeper = [] if run_folders(output_dir) else runs_in(output_dir.parent, mark)
+    deeper = [] if run_folders(output_dir) else runs_in(output_dir, mark)
     return newest_run(deeper[0].parent if deeper else output_dir, mark, notify)
 
 
