@@ -9,5 +9,4 @@ COMMANDS = {
     "equilibria": "experiments.equilibria",
     "rosters": "experiments.rosters",
     "short-games": "experiments.short_games",
-    "annotator": "experiments.annotator",
 }

@@ -77,7 +77,9 @@ MADE_BY = {
     'training.num_train_steps=200 --set comparison.judge="llm_judge(provider=hf, model=smollm2, '
     "dtype=bfloat16, batch=2, cache='FILE', cache_mode=record)\"",
     "people.json": "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data",
-    "annotator.json": "dond experiment annotator --data-dir data --json docs/results/annotator.json",
+    "annotator.json": (
+        "dond experiment annotator --data-dir data --json docs/results/annotator.json (at commit f5c93665)"
+    ),
     "beliefs.jsonl": "dond bench CHECKPOINT --against dev --name ARM --seed N --results docs/results/beliefs.jsonl",
     "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
     "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.annotator import labels_section
 from experiments.baselines.exploited import exploited_section, read_exploited
 from experiments.equilibria import (
     SelfPlayValue,
@@ -108,7 +107,6 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "robust": _of_folder(ROBUST, opponents.robust_section),
     "hints": _block("hints.jsonl", lambda read: hint_section(*read), read_hints),
     "people": _block("people.json", people_section),
-    "labels": _block("annotator.json", labels_section),
     "short_games": _block("short_games.jsonl", lambda rows: short_games_section(parse_short_games(rows)), _read_lines),
     "lengths": _equilibria_block(lengths_section),
     "refusing": _equilibria_block(refusing_section),

@@ -66,7 +66,11 @@ def test_every_file_has_a_command_or_is_archived_and_every_block_has_a_file():
         re.findall(r"^\| `([\w.]+)` \|", (FOLDER.parent / "ARCHIVE.md").read_text(encoding="utf-8"), re.MULTILINE)
     )
     assert {path.name for path in FOLDER.iterdir()} == set(MADE_BY) | archived
-    assert {file for file, _ in TABLES.values()} | {"bench.jsonl", EXPLOITED_ROBUST} | TOGETHER == set(MADE_BY)
+    assert {file for file, _ in TABLES.values()} | {
+        "bench.jsonl",
+        "annotator.json",
+        EXPLOITED_ROBUST,
+    } | TOGETHER == set(MADE_BY)
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
     assert shown == {*SHORT, *TABLES}
 
