@@ -37,7 +37,6 @@ EXTRAS = {  # import name of a library: the package extra that installs it (larg
         "plot": "PIL matplotlib",
         "frames": "pandas pyarrow",
         "gguf": "accelerate gguf",
-        "lora": "peft",
         "ray": "ray",
         "negmas": "negmas",
         "mlflow": "mlflow",

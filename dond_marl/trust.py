@@ -42,7 +42,6 @@ from dond_marl.occupants import GUARDS, OccupantNameError, names_file, parse_pla
 # Parameters and settings whose value is a hazard whatever it is, with what happens when it is used.
 HAZARDOUS = {
     "address": "contacts the server",
-    "adapter": "opens",
     "agent": "runs the agent",
     "base_url": "contacts the server",
     "cache": "writes to",

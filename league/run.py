@@ -394,13 +394,13 @@ class Pair:
             raise InputError("a probe needs names or specs for both members")
         return probe(self.member, self.against, self.source, self.rules)
 
-    def diagnose(self, evaluation: Evaluation, *, beliefs: bool = False, report: Report = _silent) -> Diagnosis:
-        """The regret of each act, the offers, the noise of a second run, and with ``beliefs`` a model's stated ones."""
+    def diagnose(self, evaluation: Evaluation, *, report: Report = _silent) -> Diagnosis:
+        """The regret of each act, the offers, and the noise of a second run."""
         from league.evaluation.diagnosis import diagnose
 
         return diagnose(
             self.member, self.against, self.source, evaluation.scenarios, self.rules, seed=self.seed,
-            confidence=self.confidence, beliefs=beliefs, report=report,
+            confidence=self.confidence, report=report,
             player=self.player if self.player.traits.remote else None,  # its limits hold for all of it
         )  # fmt: skip
 
@@ -457,7 +457,6 @@ def evaluate_pair(
     *,
     probe: bool = False,
     diagnose: bool = False,
-    beliefs: bool = False,
     **terms: Any,
 ) -> EvaluatedPair:
     """Play ``member`` and the best response against ``against``, each scenario once in either seat.
@@ -466,7 +465,7 @@ def evaluate_pair(
     ----------
     member, against: a name, a spec, or a partner of your own class.
     probe: also compute what better responses and more information would gain.
-    diagnose, beliefs: also measure each act's regret, and ask a language model for its beliefs.
+    diagnose: also measure each act's regret.
     terms: ``scenarios`` ("lewis"), ``split`` (its held-out part), ``data_dir``, ``sample`` (number of scenarios, all),
         ``max_turns`` (10), ``disagree`` ("ends"), ``seed`` (0) and ``confidence`` of the intervals (0.95), as for
         :func:`check_pair`.
@@ -481,7 +480,7 @@ def evaluate_pair(
     return EvaluatedPair(
         evaluation,
         pair.probe() if probe else None,
-        pair.diagnose(evaluation, beliefs=beliefs) if diagnose or beliefs else None,
+        pair.diagnose(evaluation) if diagnose else None,
         text=render(lambda to: print_evaluation(to, evaluation, stored_human_line())),
     )
 

@@ -65,10 +65,10 @@ MADE_BY = {
     },
     **{
         name: f'dond llm-check "llm(provider=hf, model=smollm2, prompt={prompt}, dtype=bfloat16)" '
-        f"--free {200 if prompt == 'brief' else 100} --json docs/results/{name}"
+        f"--free {200 if prompt == 'brief' else 100} --json docs/results/{name} (at commit f5c9366)"
         for name, prompt in FREE.items()
     },
-    DIAGNOSIS: f'dond evaluate --member "{SMOLLM2}" --against heuristic --sample 40 --diagnose --beliefs '
+    DIAGNOSIS: f'dond evaluate --member "{SMOLLM2}" --against heuristic --sample 40 --diagnose '
     f"--json docs/results/{DIAGNOSIS}",
     LLAMA_CPP: f"python scripts/bench/llama_cpp.py MODEL.gguf 32 docs/results/{LLAMA_CPP} (at commit b4058ec)",
     JUDGES: "dond experiment styles --set comparison.episodes=10 --set training.algo=reinforce --set "

@@ -58,7 +58,7 @@ def pace_section(folder: Path) -> Section:
 
 
 def diagnosis_section(report: Mapping[str, Any]) -> Section:
-    """Regret of its acts compared with the exact best response, claims of its offers, and stated beliefs."""
+    """Regret of its acts compared with the exact best response and claims of its offers."""
     diagnosis = report["diagnosis"]
     rows = [
         ["own points of ten per game", estimate(diagnosis["points"], "points")],
@@ -69,19 +69,12 @@ def diagnosis_section(report: Mapping[str, Any]) -> Section:
     for turn, claim in diagnosis["demanded"]:
         if claim["n"]:
             rows.append([f"claimed by the offer in its turn {turn + 1}, of {claim['n']:,}", share(claim)])
-    beliefs, answers = diagnosis["believed"], diagnosis["answers"]
+    answers = diagnosis["answers"]
     rows += [
         ["difference of a second copy", estimate(diagnosis["noise"], "points")],
         ["legal decisions of its own", f"{answers['legal']:.1%}"],
         ["repeated queries per game", f"{answers['re_asks']:.2f}"],
-        ["beliefs stated, of those requested", f"{beliefs['answered']:,} of {beliefs['asked']:,}"],
     ]
-    kinds = {"brier": "Brier score", "floor": "of the exact posterior", "before": "of the prior"}
-    rows += [[name, estimate(beliefs[kind], "points")] for kind, name in kinds.items()]
-    for kind in beliefs["calibration"]:
-        if kind["number"]:
-            label = f"true, of {kind['number']:,} beliefs of {kind['said']:.2f}"
-            rows.append([label, f"{kind['true']:.2f}"])
     return table_section(
         "Diagnosis of a language model",
         (f"against {diagnosis['against']}, {diagnosis['games']:,} games", "value"),

@@ -57,7 +57,7 @@ from league.standings.as_csv import write_csv, write_json
 
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
 TERMS = ("scenarios", "split", "data_dir", "max_turns", "disagree", "seed")  # of a pair; a league has its own
-OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose", "beliefs")
+OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose")
 
 
 @click.command(cls=Command, help=__doc__, interrupted="what is finished is written, and nothing else")
@@ -80,7 +80,6 @@ OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose",
 @click.option(
     "--diagnose", is_flag=True, help="also regret per act, offers, tokens, and a second run's noise (twice the queries)"
 )
-@click.option("--beliefs", is_flag=True, help="also query a language model for its beliefs (more requests)")
 @click.option("--json", type=WritableFile(), metavar="FILE", help="every figure, its unit and interval")
 @click.option("--csv", type=WritableFile(), metavar="FILE", help="the same, a row per figure")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the bargaining plane, as .png, .svg or .pdf")
@@ -155,9 +154,9 @@ def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> Non
         if json is not None:
             document["probe"] = probe_document(gains)
             write_json(json, document)
-    if options["diagnose"] or options["beliefs"]:
+    if options["diagnose"]:
         with console.status("") as status:
-            diagnosis = pair.diagnose(evaluation, beliefs=options["beliefs"], report=status.update)
+            diagnosis = pair.diagnose(evaluation, report=status.update)
         print_section(console, diagnosis_section(diagnosis))
         if json is not None:
             document["diagnosis"] = diagnosis.document()

@@ -260,12 +260,6 @@ def diagnosis_section(found: Diagnosis) -> Section:
             f"own turn {turn + 1}": (number_cell(of.n, "count"), Figure(of)) for turn, of in found.demanded if of.n
         }
         tables.append(_table("what its offers keep", ("offers", "share of its own points"), offers.items()))
-    if found.believed is not None and found.believed.answered:
-        bins = {
-            f"{stated:.2f}": (number_cell(number, "count"), number_cell(true))
-            for stated, number, true in found.believed.calibration
-        }
-        tables.append(_table("stated probability", ("times", "true"), bins.items()))
     return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(found)), tuple(tables))
 
 
@@ -283,12 +277,6 @@ def _diagnosis_totals(found: Diagnosis) -> dict[str, Cell]:
             "not known: a cache answered" if math.isnan(of["prompt_tokens"]) else tokens
         )
         rows["dollars, a game"] = "not known" if math.isnan(of["dollars"]) else f"{of['dollars']:.5f}"
-    if (believed := found.believed) is not None:
-        rows["stated beliefs, of those queried"] = f"{believed.answered:,} of {believed.queried:,}"
-        if believed.answered:
-            rows["Brier score"] = Figure(believed.brier)
-            rows["  of the exact posterior"] = Figure(believed.floor)
-            rows["  of the prior"] = Figure(believed.before)
     return rows
 
 
@@ -299,5 +287,3 @@ def _diagnosis_notes(found: Diagnosis) -> Iterator[str]:
     if found.lost is not None:
         yield "The regret of its acts in a game is, on average, the exact best response's score minus its own."
     yield "A second run plays the same scenarios with other random draws: smaller differences are noise."
-    if found.believed is not None:
-        yield "Beliefs: the item type that the partner values most; the Brier score is 0 at best, 2 at worst."

@@ -1,4 +1,4 @@
-"""Diagnosis of one member against one partner: the exact regret of each act, and scores of stated beliefs.
+"""Diagnosis of one member against one partner: the exact regret of each act.
 
 Where the partner's policy is known, every act has an exact value with the best response from there on. The regrets of a
 game sum in expectation to the difference between the best response and the member (Kakade, Langford 2002, lemma 6.1).
@@ -23,38 +23,16 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, worth
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
-from partners.llm.budget import list_price
 from partners.llm.cache import uncached_client
-from partners.llm.diagnosis import ActValues, StatedBeliefs, belief_client, elicit_beliefs
+from partners.llm.diagnosis import ActValues
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
 
 _AGAIN = 1  # index of the second copy's noise
-_BINS = 5  # of a calibration
-_KEYS = {"queried": "asked", "stated": "said"}  # of the JSON document, where they differ from the fields
-
-
-class ForecastBin(NamedTuple):
-    """Stated probabilities in one fifth of 0..1: their number, their mean, and the share that came true."""
-
-    number: int
-    stated: float
-    true: float
-
-
-class StatedBeliefScores(NamedTuple):
-    """Brier scores of the stated beliefs, of the exact posterior and of the prior, on the same turns."""
-
-    queried: int
-    answered: int
-    brier: Estimate
-    floor: Estimate
-    before: Estimate
-    calibration: tuple[ForecastBin, ...]
 
 
 class Diagnosis(NamedTuple):
-    """A member's regrets, offers and beliefs; estimates are over scenarios, points are points of ten."""
+    """A member's regrets and offers; estimates are over scenarios, points are points of ten."""
 
     member: str
     against: str
@@ -66,7 +44,6 @@ class Diagnosis(NamedTuple):
     demanded: tuple[tuple[int, Estimate], ...]  # by own turn: the share of its own whole that an offer keeps
     noise: Estimate  # points of a second copy - its own, on the same scenarios
     answers: Mapping[str, float]  # per game: decisions, re-asks, tokens, dollars (nan with a cache); legal is a share
-    believed: StatedBeliefScores | None
     note: str = ""  # reasons for unknown figures
 
     def document(self) -> dict[str, Any]:
@@ -93,11 +70,10 @@ def diagnose(
     *,
     seed: int = 0,
     confidence: float = 0.95,
-    beliefs: bool = False,
     player: Partner | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
-    """Play ``member`` in both seats of ``scenarios``, twice, and score its acts and, with ``beliefs``, its beliefs.
+    """Play ``member`` in both seats of ``scenarios``, twice, and score its acts.
 
     Parameters
     ----------
@@ -105,7 +81,6 @@ def diagnose(
     source : gives the prior of the partner's values.
     scenarios : K scenarios, each played in both seats.
     confidence : of all intervals, two-sided, in (0, 1).
-    beliefs : query a language model for the partner's values.
     player : ``member``, where it is seated already and its budget is counted.
     report : receives progress messages.
 
@@ -130,18 +105,11 @@ def diagnose(
         for turns, decisions in zip(witness.turns, witness.decisions, strict=True):
             own_turns.append(_OwnTurns(seat, turns, decisions, np.flatnonzero(games.turns > turns.turns_taken)))
     report("each act is compared with the best one")
-    notes, by_game, by_act, believed = list[str](), None, dict[str, list[float]](), None
+    notes, by_game, by_act = list[str](), None, dict[str, list[float]]()
     try:
         by_game, by_act = _regrets(own_turns, partner, scenarios, rules, source.prior)
     except NotComputable as why:
         notes.append(f"the regret of acts is not known: {why}")
-    if beliefs and not isinstance(player, LLMPartner):
-        notes.append("only language models state beliefs")
-    elif beliefs and isinstance(player, LLMPartner):
-        try:
-            believed = _stated_beliefs(own_turns, player, partner, scenarios, confidence)
-        except NotComputable as why:
-            notes.append(f"the partner's values have no exact posterior, so none was elicited: {why}")
     spent = {name: number - before.get(name, 0) for name, number in _usage_counts(player).items()}
     # The same occupant with other noise is a second copy: it has no memory of games, and both share one budget.
     again = [points_of(play(player, (seat, _AGAIN)), seat) for seat in (0, 1)]
@@ -158,7 +126,6 @@ def diagnose(
         demanded=_demands(own_turns, groups, confidence),
         noise=mean_over_scenarios(np.stack(again) - np.stack(own), groups, confidence),
         answers=_usage_per_game(spent, player, 2 * scenarios.size),
-        believed=believed,
         note="; ".join(notes),
     )
 
@@ -189,29 +156,6 @@ def _demands(own_turns: list[_OwnTurns], groups: Rows, confidence: float) -> tup
     return tuple((number, _mean_of_known(shares, groups, confidence)) for number, shares in sorted(by_turn.items()))
 
 
-def _stated_beliefs(
-    own_turns: list[_OwnTurns], player: LLMPartner, partner: Partner, scenarios: Scenarios, confidence: float
-) -> StatedBeliefScores | None:
-    """Query a language model from the second turn of each seat on, and score its beliefs; ``None`` without any.
-
-    Raises ``NotComputable`` where the partner's values have no exact posterior.
-    """
-    client, groups = belief_client(player), scenario_groups(scenarios)
-    turns_with_news = [each for each in own_turns if each.turns.turns_taken >= 2]
-    try:
-        stated = [
-            elicit_beliefs(client, partner, turns, scenarios.utilities[rows, 1 - seat])
-            for seat, turns, _, rows in turns_with_news
-        ]
-    finally:
-        connection = uncached_client(client)
-        if isinstance(connection, RemoteClient):
-            connection.close()
-    if not stated:
-        return None
-    return _score_stated_beliefs(stated, groups[np.concatenate([each.rows for each in turns_with_news])], confidence)
-
-
 def _mean_of_known(values: list[Doubles], groups: Rows, confidence: float) -> Estimate:
     cells = np.stack(values)
     return mean_over_scenarios(np.nan_to_num(cells), groups, confidence, (~np.isnan(cells)).astype(np.float64))
@@ -234,8 +178,7 @@ def _usage_per_game(spent: Mapping[str, int], player: Partner, games: int) -> di
     if isinstance(client, RemoteClient):
         settings = client.settings
         stated = settings.prompt_price is not None or settings.completion_price is not None
-        price = settings.price if stated else list_price(settings.url, settings.name)
-        usd = math.nan if price is None else price.cost(prompt, completion).usd
+        usd = settings.price.cost(prompt, completion).usd if stated else math.nan
     decisions = max(spent.get("decisions", 0), 1)
     return {
         "decisions": spent.get("decisions", 0) / games,
@@ -247,25 +190,10 @@ def _usage_per_game(spent: Mapping[str, int], player: Partner, games: int) -> di
     }
 
 
-def _score_stated_beliefs(parts: list[StatedBeliefs], groups: Rows, confidence: float) -> StatedBeliefScores:
-    whole = StatedBeliefs(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-    valid = ~np.isnan(whole.stated).any(axis=1)
-    some = StatedBeliefs(*(each[valid] for each in whole))
-    scores = some.brier()
-    stated, floor, before = (mean_over_scenarios(score, groups[valid], confidence) for score in scores)
-    which = np.minimum((some.stated * _BINS).astype(int), _BINS - 1).reshape(-1)
-    number = np.bincount(which, minlength=_BINS)
-    sums = [
-        np.bincount(which, values.reshape(-1), _BINS) / np.maximum(number, 1) for values in (some.stated, some.truth)
-    ]
-    bins = tuple(ForecastBin(int(n), float(p), float(t)) for n, p, t in zip(number, *sums, strict=True))
-    return StatedBeliefScores(len(whole.stated), int(valid.sum()), stated, floor, before, bins)
-
-
 def _json_value(value: Any) -> Any:
     """``value`` as plain JSON values; ``None`` for unknown numbers."""
     if hasattr(value, "_asdict"):
-        return {_KEYS.get(name, name): _json_value(each) for name, each in value._asdict().items()}
+        return {name: _json_value(each) for name, each in value._asdict().items()}
     if isinstance(value, Mapping):
         return {str(name): _json_value(each) for name, each in value.items()}
     if isinstance(value, tuple | list):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator
 from statistics import mean, median
 from typing import NamedTuple
@@ -13,13 +12,12 @@ import numpy as np
 from dond_marl.batch import GameBatch
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Turns
-from dond_marl.statistics import Estimate, share_of_trials
 from partners.llm.cache import uncached_client
 from partners.llm.client import ModelReply, Query
-from partners.llm.partner import LLMPartner, LocalLLMPartner, QueryResult
+from partners.llm.partner import LLMPartner, QueryResult
 from partners.llm.prompt import sort_by_value
 from partners.llm.remote.client import RemoteClient
-from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
+from partners.llm.reply import LegalReply, legal_rows
 from partners.scripted.time_based import Boulware
 
 
@@ -63,64 +61,6 @@ def try_positions(partner: LLMPartner, number: int) -> Iterator[TriedPosition]:
         seconds = time.monotonic() - began
         status = client.last_status if isinstance(client, RemoteClient) else None
         yield TriedPosition(turns, reply, partner.read(query, reply), seconds, status)
-
-
-class Pace(NamedTuple):
-    """The speed of a model on this machine, in CPU seconds of this process on one thread."""
-
-    load_s: float  # reading the weights
-    alone_s: float  # per decision, one at a time
-    together_s: float  # per decision, in batches
-    memory_mb: float  # peak memory of the process (2^20 bytes), Python and its libraries included
-
-
-class UnconstrainedReplies(NamedTuple):
-    """Unconstrained replies of a model, read as a service's replies are."""
-
-    strict: Estimate  # share of legal acts among the replies, with Wilson's interval
-    lenient: Estimate
-    refused: dict[str, int]  # illegal replies of the strict reader, by reason
-    examples: tuple[str, ...]  # the first replies
-
-
-def measure_pace(partner: LocalLLMPartner, number: int) -> Pace:
-    """Load the model, then query ``number`` distinct positions, an eighth of them one at a time."""
-    import resource  # of POSIX alone
-
-    local, began = partner.local, time.process_time()
-    local.load()
-    loaded = time.process_time() - began
-    queries = list(dict.fromkeys(_query(partner, turns) for turns in positions(number)))
-    local.complete(queries[:2])  # reads what all prompts begin with
-    alone, rest = queries[2 : 2 + max(number // 8, 1)], queries[2 + max(number // 8, 1) :]
-    began = time.process_time()
-    for query in alone:
-        local.complete([query])
-    between = time.process_time()
-    local.complete(rest)
-    ended = time.process_time()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return Pace(loaded, (between - began) / len(alone), (ended - between) / max(len(rest), 1), peak)
-
-
-def unconstrained_replies(partner: LocalLLMPartner, number: int) -> UnconstrainedReplies:
-    """Generate unconstrained replies to ``number`` positions. Raises :class:`SetupError`."""
-    queries = [_query(partner, turns) for turns in positions(number)]
-    replies = partner.local.complete_unconstrained(queries)
-
-    def read(reading: Reading) -> list[LegalReply | Reason]:
-        return [
-            read_reply(reply.text, query.legal, finished=reply.finished, reading=reading)
-            for query, reply in zip(queries, replies, strict=True)
-        ]
-
-    strict, lenient = read("strict"), read("lenient")
-    legal, more = (
-        share_of_trials(sum(isinstance(result, LegalReply) for result in results), len(results))
-        for results in (strict, lenient)
-    )
-    refused = Counter(str(result) for result in strict if isinstance(result, Reason))
-    return UnconstrainedReplies(legal, more, dict(refused), tuple(reply.text for reply in replies[:3]))
 
 
 def _query(partner: LLMPartner, turns: Turns) -> Query:

@@ -144,7 +144,7 @@ class LLMJudge:
 
 @with_settings(
     ServiceSettings, LocalSettings,
-    omit=("system", "temperature", "structure", "remembered", "download", "revision", "adapter"),
+    omit=("system", "temperature", "structure", "remembered", "download", "revision"),
 )  # fmt: skip
 def llm_judge(
     style: str,

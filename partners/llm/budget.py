@@ -1,28 +1,21 @@
 """Budgets and prices of language models.
 
 A request first reserves its worst case and is not sent if the budget does not cover it; afterwards the reservation is
-replaced by the real cost. ``prices.json`` is a table of list prices with their dates and pages, for estimates; a limit
-in dollars uses the user's own ``prompt_price`` and ``completion_price``, as prices change and a server at another
-address has its own.
+replaced by the real cost. Prices are the user's own ``prompt_price`` and ``completion_price``: list prices
+change, and a server at another address has its own.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf
-from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 _PICO = 10**12  # money is counted in whole millionths of a millionth of a dollar: sums of floats drift
-_PRICES = Path(__file__).with_name("prices.json")
-_HOSTS = {"api.groq.com": "groq", "api.openai.com": "openai"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +114,3 @@ class Budget:
     def seconds_left(self) -> float:
         """Seconds that may still be waited; infinite without a limit."""
         return (inf if self.limits.seconds is None else self.limits.seconds) - self.seconds
-
-
-def list_price(url: str, model: str) -> Price | None:
-    """The list price of ``model`` at the service at ``url``, ``None`` for another service or an unlisted model."""
-    return _list_prices().get((_HOSTS.get(urlsplit(url).hostname or "", ""), model))
-
-
-@lru_cache(maxsize=1)
-def _list_prices() -> dict[tuple[str, str], Price]:
-    rows = json.loads(_PRICES.read_text(encoding="utf-8"))["prices"]
-    return {(row["provider"], row["model"]): Price(row["prompt"], row["completion"]) for row in rows}

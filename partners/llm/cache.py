@@ -8,7 +8,6 @@ holds a key.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import sqlite3
@@ -83,12 +82,6 @@ class CachedClient:
     @property
     def tally(self) -> Counter[str]:
         return self.client.tally + self._counted
-
-    def with_client(self, client: Client) -> CachedClient:
-        """The same file in front of another client; it is closed with this one."""
-        other = copy.copy(self)
-        other.client, other._counted, other._failed = client, Counter(), Counter()
-        return other
 
     def close(self) -> None:
         self._file.close()

@@ -36,8 +36,6 @@ _SHAPING = (
 
 def llm_provenance(given: Mapping[str, Any]) -> OccupantProvenance:
     """Provenance of ``llm`` with these parameters: teacher and games for models distilled here, unknown for others."""
-    from partners.llm.local.model import fingerprint
-
     defaults = {name: parameter.default for name, parameter in inspect.signature(llm).parameters.items()}
     settings = {**defaults, **given}
     provider = resolve_provider(settings["provider"])
@@ -52,8 +50,6 @@ def llm_provenance(given: Mapping[str, Any]) -> OccupantProvenance:
             name, past = f"distilled {card['name']}", read_past(card)
         elif folder.exists():
             name = folder.name
-        if settings["adapter"] is not None:  # an adapter's folder does not record its training opponents
-            name, past = f"{name} with {fingerprint(settings['adapter'])[:16]}", UNKNOWN_PAST
     prompt = hashlib.sha256(template.text.encode()).hexdigest()
     identity: dict[str, object] = {"kind": "llm", "provider": provider, "model": name, "prompt_sha256": prompt}
     if settings["sorted_items"]:
@@ -96,10 +92,6 @@ def llm(
     """
     service = ServiceSettings(provider, model, base_url, **select_settings(ServiceSettings, settings))
     template = load_template(prompt_path, prompt)
-    if settings.get("adapter") is not None and (model is None or not service.local):
-        raise ValueError(
-            "an adapter belongs to the model that it was trained on: llm(provider=hf, model=..., adapter=...)"
-        )
     options: dict[str, Any] = {
         "re_asks": re_asks, "fallback": fallback, "samples": samples, "reading": reading, "sorted_items": sorted_items,
     }  # fmt: skip

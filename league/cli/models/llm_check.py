@@ -1,12 +1,11 @@
 r"""Query a language model on a few positions, and show its raw replies, how they are parsed, and their cost.
 
 A server is also probed for its modes of structured output. With --config, estimate the requests of
-a league and their time at this model's speed. With --free, measure how often the unconstrained replies of a model on
-this machine are legal acts.
+a league and their time at this model's speed.
 
 examples:
   dond llm-check "llm(provider=hf)"              # the project's own small model
-  dond llm-check "llm(provider=hf, model=smollm2, prompt=brief)" --free 200 --json m.json
+  dond llm-check "llm(provider=hf, model=smollm2, prompt=brief)"
   dond llm-check "llm(provider=groq)" --prompts 5 --config configs/league_llm.yaml
   dond llm-check "llm(provider=openai, base_url='http://127.0.0.1:8000/v1', \
       model=NAME)"
@@ -16,7 +15,6 @@ examples:
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 import warnings
@@ -28,15 +26,12 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.files import write_atomically
-from league.cli.shell import FILE, RUN_ERROR, Command, config_option, integer, print_line
+from league.cli.shell import RUN_ERROR, Command, config_option, integer, print_line
 from league.evaluation.model_check import (
     CheckSummary,
     TriedPosition,
-    measure_pace,
     summarise,
     try_positions,
-    unconstrained_replies,
 )
 from league.settings.read import Config, load_config
 from partners.llm.cache import uncached_client
@@ -49,27 +44,15 @@ from partners.llm.reply import LegalReply
 from partners.llm.service import ServiceSettings
 
 MAX_SHOWN = 2000  # characters of a raw reply
-MIN_FREE = 6  # two queries before the clock starts, some alone, and the rest in batches
 
 
 @click.command("llm-check", cls=Command, help=__doc__, interrupted="nothing was written")
 @click.argument("spec", metavar="OCCUPANT")
 @click.option("--prompts", type=integer(1, 1000), default=1, metavar="N", help="number of positions (1)")
-@click.option(
-    "--free",
-    type=integer(MIN_FREE, 10_000),
-    metavar="N",
-    help="local models: N unconstrained replies, and the speed",
-)
-@click.option("--json", "json_path", type=FILE, metavar="FILE", help="with --free: write the measurements")
 @config_option("league_llm.yaml", help="estimate the cost of this league")
-def command(spec: str, prompts: int, free: int | None, json_path: Path | None, config_path: Path | None) -> int:
+def command(spec: str, prompts: int, config_path: Path | None) -> int:
     """Check a language model; the exit code is 1 if no reply is a legal act."""
     partner = seat_occupant(spec)
-    if json_path is not None and free is None:
-        raise InputError("--json writes the measurements of --free N: give both")
-    if free is not None:
-        return _measure_free(spec, partner, free, json_path)
     if not isinstance(partner, LLMPartner):
         raise InputError(
             f"{spec} is no language model: give one, such as llm or llm(provider=groq); see dond catalogue"
@@ -78,38 +61,6 @@ def command(spec: str, prompts: int, free: int | None, json_path: Path | None, c
     client = uncached_client(partner.client)
     with closing(client) if isinstance(client, RemoteClient) else nullcontext():
         return _check(spec, partner, client, prompts, config, config_path)
-
-
-def _measure_free(spec: str, partner: object, number: int, json_path: Path | None) -> int:
-    """Measure a local model's speed, and how often its unconstrained replies are legal."""
-    if not isinstance(partner, LocalLLMPartner):
-        raise InputError(f"--free is for a model on this machine, such as llm(provider=hf); got {spec}")
-    import torch
-
-    if json_path is not None:
-        json_path.parent.mkdir(parents=True, exist_ok=True)  # before the measurement, not after it
-    torch.set_num_threads(1)
-    speed = measure_pace(partner, number)
-    measured = unconstrained_replies(partner, number)
-    for example in measured.examples:
-        print_line(f"  reply: {example!a}")
-    for reader, share in (("strict", measured.strict), ("lenient", measured.lenient)):
-        print_line(
-            f"{share.mean:.1%} [{share.low:.1%}, {share.high:.1%}] of {share.n:,} unconstrained replies are legal acts "
-            f"for the {reader} reader"
-        )
-    refused = ", ".join(f"{reason} {times:,}" for reason, times in sorted(measured.refused.items()))
-    print_line(f"refused: {refused or 'none'}")
-    print_line(
-        f"one thread: {speed.load_s:.1f} CPU s to load, {speed.alone_s:.2f} per decision alone, "
-        f"{speed.together_s:.2f} in batches of {partner.local.settings.batch}; at most {speed.memory_mb:,.0f} MB"
-    )
-    if json_path is not None:
-        shares = {"strict": measured.strict._asdict(), "lenient": measured.lenient._asdict()}
-        free = {**shares, "refused": measured.refused, "examples": measured.examples}
-        document = {"member": spec, "positions": number, "free": free, "pace": speed._asdict()}
-        write_atomically(json_path, json.dumps(document, indent=1) + "\n")
-    return 0
 
 
 def _check(

@@ -56,8 +56,6 @@ class LocalSettings:
         Revision on the hub.
     dtype
         Number type of the computation, by default that of the folder; a CPU takes float32 in place of the slow float16.
-    adapter
-        Folder of a trained adapter in the format of the library peft; its weights are added to the model's.
     """
 
     model: str
@@ -68,15 +66,12 @@ class LocalSettings:
     download: bool = False
     revision: str | None = None
     dtype: Dtype = "auto"
-    adapter: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model.strip():
             raise ValueError(f"model must be the path of a model's folder; got {quote(self.model)}")
         check_fields(self)
         check_choice("dtype", self.dtype, get_args(Dtype))
-        if self.adapter is not None and (not isinstance(self.adapter, str) or not self.adapter.strip()):
-            raise ValueError(f"adapter must be the path of an adapter's folder; got {quote(self.adapter)}")
         if self.revision is not None and not self.download:
             raise ValueError("revision is a revision on the hub, so it needs download")
 
@@ -128,8 +123,6 @@ class LocalClient:
         }
         if settings.dtype != "auto":
             identity["dtype"] = settings.dtype
-        if settings.adapter is not None:
-            identity["adapter"] = fingerprint(settings.adapter)
         return identity
 
     def load(self) -> LocalModel:
@@ -145,7 +138,6 @@ class LocalClient:
                 revision=settings.revision,
                 device=settings.device,
                 dtype=settings.dtype,
-                adapter=settings.adapter,
             )
             prefixes = self._model.common_prefixes(self.openings)
             self._prefixes = PrefixCache(self._model.model, prefixes, self.tally)
@@ -164,20 +156,6 @@ class LocalClient:
             self._replies.clear()
         self._replies.update(list(replies.items())[: self.settings.remembered])
         return answers
-
-    def complete_unconstrained(self, queries: Sequence[Query]) -> list[ModelReply]:
-        """The model's likeliest text after each prompt, legal or not, to measure how often it is legal.
-
-        Raises :class:`SetupError`.
-        """
-        from partners.llm.local.decoding import MAX_FREE_TOKENS, generate_text
-
-        texts = self._encode(queries)
-        replies = [ModelReply()] * len(queries)
-        for batch in self._batches(texts._replace(lengths=[len(prompt) + MAX_FREE_TOKENS for prompt in texts.prompts])):
-            for row, reply in zip(batch.rows, generate_text(texts.model, batch), strict=True):
-                replies[row] = reply
-        return replies
 
     def scores(self, queries: Sequence[Query]) -> list[Doubles]:
         """The exact probability of every legal action, in the order of :meth:`Legal.actions`, for each query.

@@ -1,4 +1,4 @@
-"""Decoding with a local model: constrained to the tree of legal lines, or unconstrained for comparison.
+"""Decoding with a local model: constrained to the tree of legal lines.
 
 Prompts are aligned at the right of a padded batch, and from then on all rows read equally many tokens, so that there is
 no gap inside a text: models with relative positions or a sliding window count correctly. Where gaps do no harm
@@ -19,16 +19,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.seats import Doubles
-from partners.llm.client import ModelReply, Usage
 from partners.llm.local.key_values import KeyValueState, allows_gaps, shares_prefixes
 from partners.llm.local.legal_lines import Branch, LegalLines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from partners.llm.local.model import LocalModel
-
-MAX_FREE_TOKENS = 96  # of an unconstrained reply; a legal line takes about 30
 _MIN_PREFIX = 32  # tokens: a shorter beginning is read again with each prompt
 _MAX_TOKENS = 1 << 18  # of all lines that are walked at once, each counted with its prompt: bounds the memory
 
@@ -167,32 +163,6 @@ def score(
     for row, number, reached in _walk(model, batch, trees, temperature, every, most, tally):
         scores[row][number] = np.exp(reached)
     return [probs / probs.sum() for probs in scores]
-
-
-def generate_text(local: LocalModel, batch: Batch) -> list[ModelReply]:
-    """The model's likeliest text after each prompt; not ``finished`` if cut off after :data:`MAX_FREE_TOKENS`."""
-    stop = getattr(local.model.generation_config, "eos_token_id", None)
-    stops = ({stop} if isinstance(stop, int) else set(stop or ())) | {local.tokenizer.eos_token_id} - {None}
-    texts = [list[int]() for _ in batch.rows]
-    state, logits = batch.read(local.model, batch.rests)
-    active = list(range(len(batch.rows)))  # the texts that go on, one row of the state each
-    for length in range(1, MAX_FREE_TOKENS + 1):
-        tokens = logits.argmax(dim=1).tolist()
-        going = [place for place, token in enumerate(tokens) if token not in stops]
-        for place in going:
-            texts[active[place]].append(tokens[place])
-        active = [active[place] for place in going]
-        if not active or length == MAX_FREE_TOKENS:
-            break
-        logits = state.go_on([[tokens[place]] for place in going], going)
-    return [
-        ModelReply(
-            str(local.tokenizer.decode(tokens, skip_special_tokens=True)),
-            finished=row not in active,
-            usage=Usage(len(batch.rests[row]), len(tokens)),
-        )
-        for row, tokens in enumerate(texts)
-    ]
 
 
 def _walk(

@@ -7,7 +7,6 @@ or GGUF alone, which cannot hold code. A chat template is a program too, in a sa
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,14 +100,13 @@ def load_model(
     revision: str | None = None,
     device: str = "cpu",
     dtype: Dtype = "auto",
-    adapter: str | None = None,
 ) -> LocalModel:
     """The model in the folder ``source``, or of that name in the local cache; with ``download`` also one on the hub.
 
     ``source`` may also be a GGUF file, a folder with nothing but one in it, the name of an installed package with one,
     or a name that ``dond get-model`` fetched (:mod:`partners.llm.local.files`). ``dtype``: of the weights and the
     computation, by default that of the folder; a CPU computes float16 weights in float32, as it has no fast float16
-    products. ``adapter``: the folder of a trained adapter, added to the weights. Raises :class:`SetupError`.
+    products. Raises :class:`SetupError`.
     """
     import torch
     from huggingface_hub import snapshot_download
@@ -141,29 +139,8 @@ def load_model(
     except Exception as error:  # noqa: BLE001  # libraries raise errors of every kind for damaged files
         more = "" if folder.is_dir() or download else " (it is searched on this machine only: see download)"
         raise SetupError(f"the model {source} cannot be used{more}: {error_line(error)}") from None
-    if adapter is not None:
-        model = with_adapter(model, adapter)  # type: ignore[assignment]  # with a wider type
     model.eval()  # type: ignore[no-untyped-call]
     return LocalModel(model, tokenizer, source)
-
-
-def with_adapter(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
-    """``model`` with the weights of the folder ``adapter`` added. Raises :class:`SetupError`."""
-    folder = Path(adapter).expanduser()
-    if not (folder / "adapter_model.safetensors").is_file():  # peft would look for it on the hub, or open a pickle
-        raise SetupError(f"there is no adapter in {adapter}: name a folder with adapter_model.safetensors in it")
-    from peft import PeftModel
-
-    try:
-        with warnings.catch_warnings(
-            action="ignore", category=FutureWarning
-        ):  # functions that peft calls get new names
-            merged = PeftModel.from_pretrained(model, str(folder)).merge_and_unload()
-    except MemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001  # the library raises errors of every kind for an adapter of another model
-        raise SetupError(f"the adapter {adapter} does not fit the model: {error_line(error)}") from None
-    return merged  # type: ignore[no-any-return]  # typed as a module
 
 
 def fingerprint(source: str | Path) -> str:

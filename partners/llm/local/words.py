@@ -21,15 +21,15 @@ class WordClient:
     """A :class:`partners.llm.client.Client` that replies with the probability of each of ``words``, likeliest first.
 
     A reply is one line of JSON, ``{"Yes": 0.9, "No": 0.1}``. All tokens of a word count, and the probabilities are
-    scaled to sum to 1. ``system`` is put before a prompt where the model has a chat template, ``answer_start`` after
-    it. The beginning that all prompts of a call share is read once. ``tally`` counts ``replies``, ``prompt_tokens`` and
-    ``read_tokens``, the tokens that the model processed, without those of the words.
+    scaled to sum to 1. ``system`` is put before a prompt where the model has a chat template. The beginning that all
+    prompts of a call share is read once. ``tally`` counts ``replies``, ``prompt_tokens`` and ``read_tokens``, the
+    tokens that the model processed, without those of the words.
     """
 
     remote = False
 
-    def __init__(self, local: LocalClient, system: str, words: Sequence[str], answer_start: str = "") -> None:
-        self.local, self.system, self.words, self.answer_start = local, system, tuple(words), answer_start
+    def __init__(self, local: LocalClient, system: str, words: Sequence[str]) -> None:
+        self.local, self.system, self.words = local, system, tuple(words)
         self.tally: Counter[str] = Counter()
 
     @property
@@ -61,11 +61,11 @@ class WordClient:
         texts = [query.prompt for query in queries]
         if local.tokenizer.chat_template:
             texts = [local.render_chat([{"role": "user", "content": f"{self.system}\n\n{text}"}]) for text in texts]
-        return local.encode([text + self.answer_start for text in texts])
+        return local.encode(texts)
 
     def _word_tokens(self, local: LocalModel) -> list[list[int]]:
         """The tokens of each word; a chat template ends with a new line, other prompts with a word or a colon."""
-        space = "" if local.tokenizer.chat_template and not self.answer_start else " "
+        space = "" if local.tokenizer.chat_template else " "
         words = local.encode([space + word for word in self.words])
         if len(set(map(tuple, words))) < len(words):
             raise SetupError(f"the model {local.source} writes two of {', '.join(self.words)} with the same tokens")

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 
 import pytest
-import torch
 
 from dond_marl.errors import RunFailure
 from league.cli.models.llm_check import command
 from league.evaluation.model_check import positions
-from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.model import load_model
 from partners.llm.reply import legal_rows, reply_line
 from tests.command import dond, run_dond
 from tests.loopback import Page, Service
-from tests.partners.llm.test_local import asks
 from tests.partners.llm.test_servers import json_mode, llama_cpp_python, plain
-from tests.tiny_models import CHAT, tiny_model
 
 
 @pytest.fixture
@@ -130,31 +124,3 @@ def test_error_closes_the_connection(monkeypatch, capfd):
         service.close()
     assert caught.value is not None and service.heard
     assert not [thread for thread in set(threading.enumerate()) - before if "language model" in thread.name]
-
-
-def test_free_replies_of_a_local_model(tmp_path, capfd):
-    """A model that knows nothing writes nothing legal; held to the legal lines it does nothing else."""
-    folder = tiny_model(tmp_path / "model", chat=CHAT)
-    spec = f"llm(provider=hf, model='{folder}', prompt=brief)"
-    assert dond("llm-check", spec, "--free", 6, "--json", tmp_path / "new" / "free.json") == 0
-    found = json.loads((tmp_path / "new" / "free.json").read_text())
-    assert found["member"] == spec and found["free"]["strict"]["n"] == found["free"]["lenient"]["n"] == 6
-    assert sum(found["free"]["refused"].values()) == 6 - round(6 * found["free"]["strict"]["mean"])
-    assert min(found["pace"].values()) > 0 and "% of 6 replies" not in capfd.readouterr().err
-    assert dond("llm-check", "llm(provider=groq)", "--free", 6) == 2
-    assert dond("llm-check", spec, "--free", 2) == 2  # too few to be timed
-    assert dond("llm-check", spec, "--json", tmp_path / "free.json") == 2  # nothing would be written
-
-
-def test_unconstrained_replies_equal_transformers_generate(tmp_path):
-    read = load_model(str(tiny_model(tmp_path / "model", chat=CHAT)))
-    client = LocalClient(LocalSettings(str(tmp_path / "model")))
-    asked = asks(size=2)
-    for ask, reply in zip(asked, client.complete_unconstrained(asked), strict=True):
-        (prompt,) = read.prompts([ask.prompt])
-        made = read.model.generate(
-            torch.tensor([prompt]), max_new_tokens=96, do_sample=False, attention_mask=torch.ones(1, len(prompt)),
-            pad_token_id=0,
-        )[0, len(prompt) :].tolist()  # fmt: skip
-        assert reply.text == read.tokenizer.decode(made, skip_special_tokens=True)
-        assert reply.finished == (made[-1] == read.tokenizer.eos_token_id)

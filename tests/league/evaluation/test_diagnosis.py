@@ -10,7 +10,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
@@ -19,16 +18,11 @@ from league.display.evaluation import diagnosis_section
 from league.evaluation.diagnosis import diagnose
 from league.evaluation.matches import Terms, score
 from partners.llm.client import ModelReply, Query
-from partners.llm.diagnosis import ITEM_NAMES, SYSTEM, act_values_against
-from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.words import WordClient
+from partners.llm.diagnosis import act_values_against
 from partners.llm.partner import LLMPartner
-from partners.llm.remote.client import RemoteClient
-from partners.llm.service import ServiceSettings
 from partners.llm.serving import PolicyServer
 from tests.command import dond
 from tests.loopback import Service, completion, without_proxy_and_key
-from tests.tiny_models import tiny_model
 
 TEST = open_source("lewis", split="test")
 ALL = open_source("lewis", split="all")
@@ -83,78 +77,6 @@ def test_stochastic_partner_has_no_act_values():
     assert act_values_against(seat_occupant("boulware"), Rules(), TEST.prior, one) is not None
 
 
-def told(answer: str):
-    """The diagnosis of a model that never agrees and believes what ``answer`` says."""
-
-    def reply(prompt: str) -> str:
-        if "Do not act now" in prompt:
-            return answer
-        return STUBBORN
-
-    return diagnose(LLMPartner(Answers(reply)), "heuristic", TEST, some(20), Rules(6), beliefs=True).believed
-
-
-def test_beliefs_are_scored_with_posterior_and_prior():
-    even = told('{"books": 0.3333, "hats": 0.3333, "balls": 0.3334}')
-    assert even.answered == even.queried > 0
-    assert even.floor.mean < even.before.mean < even.brier.mean
-    sure = told('{"books": 1.0, "hats": 0.0, "balls": 0.0}')
-    assert sure.brier.mean > even.brier.mean
-    assert [each.number for each in sure.calibration] == [2 * sure.queried, 0, 0, 0, sure.queried]
-    assert sure.calibration[0].true + sure.calibration[-1].true < 1
-    unread = told("The hats, I think.")
-    assert (unread.answered, unread.queried) == (0, even.queried)
-
-
-def test_unavailable_beliefs_are_noted():
-    asked = diagnose(LLMPartner(Answers(lambda _: "?")), "micro", TEST, some(3), Rules(6), beliefs=True)
-    assert asked.believed is None and "posterior" in asked.note
-    scripted = diagnose("linear", "heuristic", TEST, some(3), Rules(6), beliefs=True)
-    assert scripted.believed is None and "language models" in scripted.note
-
-
-def test_belief_queries_are_separate_from_the_game(monkeypatch):
-    """The schema of the legal acts would leave no room for the answer; the budget is one."""
-    without_proxy_and_key(monkeypatch)
-    even = '{"books": 0.3333, "hats": 0.3333, "balls": 0.3334}'
-    service = Service(lambda heard, _: completion(even if "Do not act now" in heard.prompt else STUBBORN))
-    client = RemoteClient(ServiceSettings("openai", "m", service.url, structure="json_schema"))
-    try:
-        found = diagnose(LLMPartner(client), "heuristic", TEST, some(3), Rules(4), beliefs=True)
-        apart = [heard.body for heard in service.heard if "Do not act now" in heard.prompt]
-        assert found.believed.answered == found.believed.queried > 0 and apart
-        assert all("response_format" not in body for body in apart)
-        assert all(body["messages"][0]["content"] == SYSTEM for body in apart)
-        games = len(service.heard) - len(apart)  # of the first copy, and none of the second, whose client is the same
-        assert found.answers["prompt_tokens"] * found.games <= 100 * games
-        assert client.budget.spent.requests == len(service.heard)
-    finally:
-        client.close()
-        service.close()
-
-
-def test_local_model_states_probabilities(tmp_path):
-    """As likely as the whole word is after the question; a second batch-mate changes nothing."""
-    local = LocalClient(LocalSettings(str(tiny_model(tmp_path / "model"))))
-    client, asks = (
-        WordClient(local, "You watch.", ITEM_NAMES, "The type is"),
-        [Query("Pool 1,2,3.", None), Query("Pool 4,1,1. Longer.", None)],
-    )
-    first, _ = (json.loads(reply.text) for reply in client.complete(asks))
-    assert first == pytest.approx(json.loads(client.complete(asks[:1])[0].text), abs=2e-6)
-    read, chances = local.load(), []
-    (prompt,) = read.encode(["Pool 1,2,3.The type is"])
-    for word in ITEM_NAMES:
-        (tokens,) = read.encode([f" {word}"])
-        with torch.inference_mode():
-            logits = read.model(torch.tensor([[*prompt, *tokens]])).logits[0, len(prompt) - 1 : -1]
-        chances.append(float(logits.log_softmax(dim=1)[range(len(tokens)), tokens].sum().exp()))
-    assert [first[word] for word in ITEM_NAMES] == pytest.approx(
-        [chance / sum(chances) for chance in chances], abs=1e-4
-    )
-    assert list(first.values()) == sorted(first.values(), reverse=True)
-
-
 def test_the_command_prints_and_writes_it(tmp_path, capsys):
     pair = ["--member", "linear", "--against", "heuristic", "--sample", 10]
     assert dond("evaluate", *pair, "--diagnose", "--json", tmp_path / "e.json") == 0
@@ -195,7 +117,7 @@ def test_budget_covers_evaluation_and_diagnosis(monkeypatch, capsys):
     service = Service(lambda heard, _: completion(STUBBORN))
     spec = f"llm(provider=openai, base_url='{service.url}', model=m, structure=text, max_requests=40)"
     try:
-        words = ["--member", spec, "--against", "heuristic", "--sample", 8, "--max-turns", 4, "--beliefs"]
+        words = ["--member", spec, "--against", "heuristic", "--sample", 8, "--max-turns", 4, "--diagnose"]
         assert dond("evaluate", *words) == 0
         assert len(service.heard) == 40
         assert "Diagnosis" in capsys.readouterr().out

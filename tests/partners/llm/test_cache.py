@@ -126,14 +126,6 @@ def test_two_processes_record_into_one_file(record):
     assert len(one.client.asked) == 1
 
 
-def test_another_client_shares_the_file(record):
-    first = record(Answering(counting))
-    other = first.with_client(Answering(lambda ask, number: ModelReply("other"), identity={"model": "n"}))
-    assert [client.complete([ASK])[0].text for client in (first, other)] == ["Your move. 0", "other"]
-    assert other.tally == {"cache_misses": 1}
-    assert len(record(Answering(counting), "replay").complete([ASK])) == 1
-
-
 @pytest.mark.parametrize("mode", ["record", "replay"])
 @pytest.mark.parametrize("name", ["text.db", "other.db", "newer.db", "folder.db"])
 def test_foreign_file_is_refused(tmp_path, name, mode):

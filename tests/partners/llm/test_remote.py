@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from partners.llm.budget import Budget, Cost, Limits, Price, list_price
+from partners.llm.budget import Budget, Cost, Limits, Price
 from partners.llm.cache import CachedClient
 from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.prompt import SYSTEM
@@ -26,7 +26,7 @@ from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.failures import RequestFailure
 from partners.llm.remote.limiter import Clock, Limiter
 from partners.llm.reply import Legal
-from partners.llm.service import GROQ_MODEL, GROQ_URL, STRICT, ServiceSettings
+from partners.llm.service import GROQ_MODEL, ServiceSettings
 from tests.loopback import OK_LINE, FakeClock, Page, completion
 
 pytestmark = pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
@@ -444,7 +444,7 @@ def test_open_client_lets_the_interpreter_exit(serve):
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, OK_LINE, "")
 
 
-# ---------------------------------------------------------------- budgets and list prices
+# ---------------------------------------------------------------- budgets
 
 ONE = Cost(1, 100, 0)
 
@@ -520,12 +520,3 @@ def test_threads_do_not_exceed_the_budget():
     for thread in threads:
         thread.join()
     assert len(sent) == 1000 == budget.spent.requests
-
-
-def test_list_prices_belong_to_the_service_that_published_them():
-    for model in {GROQ_MODEL, *STRICT}:
-        assert list_price(GROQ_URL, model).prompt > 0
-        assert list_price("http://127.0.0.1:8000/v1", model) is None
-    assert list_price(GROQ_URL, "openai/gpt-oss-20b") == Price(0.075, 0.30)
-    assert list_price(GROQ_URL, "unlisted") is None
-    assert list_price("https://api.openai.com/v1", GROQ_MODEL) is None
