@@ -26,10 +26,7 @@ import click
 
 from league.cli.shell import FILE, Command, run
 
-SUITES = (
-    *("aec", "backends", "device", "engine", "imports", "league", "learning", "memory", "practice"),
-    *("score", "vector"),
-)
+SUITES = ("aec", "device", "engine", "imports", "league", "learning", "memory", "vector")
 
 
 @click.command(cls=Command, help=__doc__)
