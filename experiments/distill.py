@@ -222,7 +222,7 @@ def command(config_path: Path | None, overrides: tuple[str, ...], out: Path | No
     recipe, template = config.recipe(), load_template(config.prompt_path)
     teacher = seat_occupant(recipe.teacher)
     folder = _make_model(recipe, template, out)
-    client = LocalClient(LocalSettings(str(folder), remembered=0))
+    client = LocalClient(LocalSettings(str(folder)))
     student = LocalLLMPartner(client, client, template, history_cap=recipe.prompt_history())
     source = open_source("lewis", split="test")
     result = measure_imitation(student, teacher, seat_occupant(AGAINST), source, Rules(recipe.max_turns), recipe.seed)

@@ -23,7 +23,7 @@ from partners.judges.styles import Style, style_named
 from partners.llm.budget import Cost, Limits
 from partners.llm.cache import CachedClient, uncached_client
 from partners.llm.client import Client, Failure, ModelReply, Query, query_all
-from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.client import LocalClient, LocalSettings, WordClient
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, Reading, unwrap
 from partners.llm.service import ServiceSettings, select_settings, with_settings
@@ -144,7 +144,7 @@ class LLMJudge:
 
 @with_settings(
     ServiceSettings, LocalSettings,
-    omit=("system", "temperature", "structure", "remembered", "download", "revision"),
+    omit=("system", "temperature", "structure", "download", "revision"),
 )  # fmt: skip
 def llm_judge(
     style: str,
@@ -186,8 +186,6 @@ def llm_judge(
     def client() -> Client:
         if not service.local:
             return service.with_cache(RemoteClient(service))
-        from partners.llm.local.words import WordClient  # loads PyTorch
-
         return service.with_cache(WordClient(_local_client(local), SYSTEM, ("Yes", "No")))
 
     return JudgeReward(LLMJudge(judged_style, client, examples, seed, re_asks, reading))

@@ -58,7 +58,7 @@ def llm_provenance(given: Mapping[str, Any]) -> OccupantProvenance:
 
 
 @declare_provenance(llm_provenance)
-@with_settings(ServiceSettings, LocalSettings, omit=("system", "remembered"))
+@with_settings(ServiceSettings, LocalSettings, omit=("system",))
 def llm(
     provider: Provider = "auto",
     model: str | None = None,

@@ -7,6 +7,7 @@ number that it makes up. The model is loaded for the first prompt; nothing is ev
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from dond_marl.errors import quote
 from dond_marl.seats import Doubles
 from partners.llm.client import ModelReply, Query, Usage
 from partners.llm.local.files import Dtype
-from partners.llm.local.legal_lines import LegalLines, legal_lines
+from partners.llm.local.legal_lines import LegalLines, legal_lines, lines_of_texts
 from partners.llm.reply import Legal, reply_line
 from partners.parameters import Range, check_choice, check_fields
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _GOLDEN = 0.6180339887498949  # the fractional parts of its multiples fill [0, 1) evenly
 _DIGITS = 6  # of a confidence: more would show the rounding of a batch's width
 _MAX_POOLS = 4096  # whose legal lines are cached
+_MAX_REPLIES = 100_000  # cached in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,6 @@ class LocalSettings:
         Of sampling; 0 takes the likeliest token each time (the resulting line need not be the likeliest as a whole).
     batch
         Prompts read at once. Fewer take less memory.
-    remembered
-        Replies cached in memory.
     device
         PyTorch device.
     download
@@ -61,7 +61,6 @@ class LocalSettings:
     model: str
     temperature: Annotated[float, Range(0, 2)] = 0.0
     batch: Annotated[int, Range(1, 100_000)] = 64
-    remembered: Annotated[int, Range(0, 10**9)] = 100_000
     device: str = "cpu"
     download: bool = False
     revision: str | None = None
@@ -152,9 +151,9 @@ class LocalClient:
         self.tally.update(replies=len(queries), remembered=len(queries) - len(new))
         replies = dict(zip(new, self._complete(list(new.values())), strict=True))
         answers = [replies[key] if key in replies else self._replies[key] for key in keys]
-        if len(self._replies) + len(replies) > self.settings.remembered:
+        if len(self._replies) + len(replies) > _MAX_REPLIES:
             self._replies.clear()
-        self._replies.update(list(replies.items())[: self.settings.remembered])
+        self._replies |= replies
         return answers
 
     def scores(self, queries: Sequence[Query]) -> list[Doubles]:
@@ -227,6 +226,50 @@ class LocalClient:
 
     def _source(self) -> str:
         return self.settings.model if self._find is None else str(self._find())
+
+
+class WordClient:
+    """A :class:`partners.llm.client.Client` that replies with the probability of each of ``words``, likeliest first.
+
+    A reply is one line of JSON, ``{"Yes": 0.9, "No": 0.1}``; the model can write nothing but the words. ``system`` is
+    put before a prompt where the model has a chat template. The beginning that all prompts of a call share is read
+    once. ``tally`` counts ``replies``, ``prompt_tokens`` and ``read_tokens``, the tokens that the model processed.
+    """
+
+    remote = False
+
+    def __init__(self, local: LocalClient, system: str, words: Sequence[str]) -> None:
+        self.local, self.system, self.words = local, system, tuple(words)
+        self.tally: Counter[str] = Counter()
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        return {**self.local.identity, "system": self.system, "answers": list(self.words)}
+
+    def complete(self, queries: Sequence[Query]) -> list[ModelReply]:
+        """One reply per query, in order. Raises :class:`SetupError`."""
+        if not queries:
+            return []
+        from partners.llm.local.decoding import PrefixCache, score
+        from partners.llm.local.model import common_beginning
+
+        model, texts, space = self.local.load(), [query.prompt for query in queries], " "
+        if model.tokenizer.chat_template:
+            texts = [model.render_chat([{"role": "user", "content": f"{self.system}\n\n{text}"}]) for text in texts]
+            space = ""  # a chat template ends with a new line, other prompts with a word or a colon
+        prompts, words = model.encode(texts), lines_of_texts([space + word for word in self.words], model.encode)
+        lengths = [len(prompt) + max(words.lengths) for prompt in prompts]
+        model.check_length(max(lengths))
+        replies = [ModelReply()] * len(queries)
+        prefixes = PrefixCache(model.model, [common_beginning(prompts)], self.tally)
+        for batch in prefixes.batches(prompts, lengths, self.local.settings.batch):
+            scores = score(model.model, batch, [words] * len(batch.rows), tally=self.tally)
+            for row, chances in zip(batch.rows, scores, strict=True):
+                ordered = sorted(zip(self.words, chances.tolist(), strict=True), key=lambda pair: -pair[1])
+                line = json.dumps({word: round(chance, _DIGITS) for word, chance in ordered})
+                replies[row] = ModelReply(line, usage=Usage(len(prompts[row]), 1))
+        self.tally.update(replies=len(prompts), prompt_tokens=sum(map(len, prompts)))
+        return replies
 
 
 def _digest(prompt: str) -> bytes:

@@ -149,12 +149,12 @@ def score(
     tally: Counter[str],
     max_tokens: int = _MAX_TOKENS,
 ) -> list[Doubles]:
-    """The probability of every legal action after each prompt, in the order of its ``lines``, summing to 1.
+    """The probability of every legal reply to each prompt, in the order of its ``lines``, summing to 1.
 
     ``max_tokens`` limits the lines that are walked at once, each counted with its prompt.
     """
     trees = [legal.tree for legal in lines]
-    scores = [np.ones(1) if legal.tree.line >= 0 else np.zeros(len(legal.actions)) for legal in lines]
+    scores = [np.ones(1) if legal.tree.line >= 0 else np.zeros(len(legal.lengths)) for legal in lines]
 
     def every(paths: list[_Path], _log_probs: Doubles) -> list[Sequence[int]]:
         return [range(len(path.branch.below)) for path in paths]

@@ -37,9 +37,9 @@ class Branch:
 
 
 class LegalLines(NamedTuple):
-    """All legal replies of one position."""
+    """All legal replies to one prompt."""
 
-    actions: tuple[Action, ...]  # in the order of Legal.actions
+    actions: tuple[Action, ...]  # in the order of Legal.actions; empty if the replies are words
     tree: Branch
     lengths: tuple[int, ...]  # of each line, in tokens
 
@@ -52,13 +52,17 @@ def line_stem(action: Action) -> str:
 def legal_lines(legal: Legal, encode: Encode) -> LegalLines:
     """All legal lines as a tree. Raises :class:`SetupError`."""
     actions = tuple(legal.actions())
-    lines = encode([line_stem(action) for action in actions])
+    return lines_of_texts([line_stem(action) for action in actions], encode)._replace(actions=actions)
+
+
+def lines_of_texts(texts: list[str], encode: Encode) -> LegalLines:
+    """``texts`` as a tree, without actions. Raises :class:`SetupError`."""
+    lines = encode(texts)
     ordered = sorted((tuple(tokens), number) for number, tokens in enumerate(lines))
-    texts = [tokens for tokens, _ in ordered]
     # In sorted order a line that is the beginning of another comes right before such a line.
-    if any(longer[: len(shorter)] == shorter for shorter, longer in pairwise(texts)):
+    if any(longer[: len(shorter)] == shorter for (shorter, _), (longer, _) in pairwise(ordered)):
         raise SetupError("the model writes two different replies with the same tokens; use another model")
-    return LegalLines(actions, _branch(ordered, 0), tuple(map(len, lines)))
+    return LegalLines((), _branch(ordered, 0), tuple(map(len, lines)))
 
 
 def _branch(lines: Sequence[tuple[tuple[int, ...], int]], start: int) -> Branch:

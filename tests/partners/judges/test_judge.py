@@ -28,8 +28,7 @@ from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import RewardPerSeat, reward_of
 from partners.llm.cache import CacheMiss
 from partners.llm.client import Client, ModelReply, Query, SetupError
-from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.words import WordClient
+from partners.llm.local.client import LocalClient, LocalSettings, WordClient
 from partners.llm.reply import Legal
 from partners.mixture import Mixture
 from partners.network.network import NetworkShape, PolicyNetwork
@@ -413,17 +412,16 @@ def probability(reply: ModelReply) -> float:
 
 
 def yes_by_hand(client: WordClient, prompt: str) -> float:
-    """Read one prompt with each word, alone."""
-    read, chances = client.local.load(), []
+    """Read one prompt alone, up to where the words differ."""
+    read = client.local.load()
     if read.tokenizer.chat_template:
         prompt = read.render_chat([{"role": "user", "content": f"{client.system}\n\n{prompt}"}])
     (tokens,) = read.encode([prompt])
-    for word in ("Yes", "No"):
-        (spelled,) = read.encode([word if read.tokenizer.chat_template else f" {word}"])
-        with torch.inference_mode():
-            logits = read.model(torch.tensor([[*tokens, *spelled]])).logits[0, len(tokens) - 1 : -1].double()
-        chances.append(float(logits.log_softmax(dim=1)[range(len(spelled)), spelled].sum().exp()))
-    return chances[0] / sum(chances)
+    yes, no = read.encode([word if read.tokenizer.chat_template else f" {word}" for word in ("Yes", "No")])
+    same = next(place for place, (one, other) in enumerate(zip(yes, no, strict=False)) if one != other)
+    with torch.inference_mode():
+        logits = read.model(torch.tensor([[*tokens, *yes[:same]]])).logits[0, -1].double()
+    return float(logits[[yes[same], no[same]]].softmax(dim=0)[0])
 
 
 def test_yes_no_replies_do_not_depend_on_the_batch(folder):
@@ -437,7 +435,7 @@ def test_yes_no_replies_do_not_depend_on_the_batch(folder):
         assert probability(alone.complete([ask])[0]) == pytest.approx(yes, abs=1e-4)
         assert read_verdict(reply.text) == (yes > 0.5)
     assert together.tally["replies"] == 9
-    assert together.tally["prompt_tokens"] == alone.tally["prompt_tokens"] == alone.tally["read_tokens"]
+    assert together.tally["prompt_tokens"] == alone.tally["prompt_tokens"] <= alone.tally["read_tokens"]
     assert together.tally["read_tokens"] < 0.5 * together.tally["prompt_tokens"], "the common beginning is read once"
 
 

@@ -31,7 +31,6 @@ from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.decoding import Batch, choose, score
 from partners.llm.local.legal_lines import Branch, legal_lines
 from partners.llm.local.model import fingerprint, load_model
-from partners.llm.local.words import WordClient
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.prompt import SYSTEM, Template, disagree_rule, load_template, openings, sort_by_value
@@ -229,8 +228,6 @@ def test_equal_queries_are_computed_once(folder):
     again = told.complete(asks())
     assert first == again
     assert told.tally["replies"] == 24 and told.tally["remembered"] == 12
-    forgetful = client(folder, remembered=5)
-    assert forgetful.complete(asks()) == forgetful.complete(asks()) == first
     legal = asks()[0].legal
     for one, other in zip(client(folder, batch=1).complete(asks()), first, strict=True):
         here, there = (json.loads(reply.text) for reply in (one, other))
@@ -539,21 +536,3 @@ def test_lines_are_scored_in_shares_that_bound_the_memory(tmp_path):
     together, one_by_one = (score(local.model, prompts, lines, tally=Counter(), max_tokens=most) for most in (10**9, 1))
     for one, other in zip(one_by_one, together, strict=True):
         assert np.abs(one - other).max() < 1e-6
-
-
-def test_probabilities_of_words(tmp_path):
-    """As likely as the whole word is after the question; a second batch-mate changes nothing."""
-    local, words = LocalClient(LocalSettings(str(tiny_model(tmp_path / "model")))), ("books", "hats", "balls")
-    client = WordClient(local, "You watch.", words)
-    queries = [Query("Pool 1,2,3.", None), Query("Pool 4,1,1. Longer.", None)]
-    first, _ = (json.loads(reply.text) for reply in client.complete(queries))
-    assert first == pytest.approx(json.loads(client.complete(queries[:1])[0].text), abs=2e-6)
-    read, chances = local.load(), []
-    (prompt,) = read.encode(["Pool 1,2,3."])
-    for word in words:
-        (tokens,) = read.encode([f" {word}"])
-        with torch.inference_mode():
-            logits = read.model(torch.tensor([[*prompt, *tokens]])).logits[0, len(prompt) - 1 : -1]
-        chances.append(float(logits.log_softmax(dim=1)[range(len(tokens)), tokens].sum().exp()))
-    assert [first[word] for word in words] == pytest.approx([chance / sum(chances) for chance in chances], abs=1e-4)
-    assert list(first.values()) == sorted(first.values(), reverse=True)
