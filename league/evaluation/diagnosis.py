@@ -23,8 +23,8 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, worth
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
+from partners.best_response import ActValues
 from partners.llm.cache import uncached_client
-from partners.llm.diagnosis import ActValues
 from partners.llm.partner import LLMPartner
 from partners.llm.remote.client import RemoteClient
 

@@ -20,8 +20,8 @@ from inspect_ai.solver import Generate, TaskState, solver
 from dond_marl.game import SEATS
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Partner
+from partners.best_response import ActValues, act_values_against
 from partners.llm.adapters.spoken import AS_SHIPPED, GameRow, Manner, SpokenGame, rows
-from partners.llm.diagnosis import ActValues, act_values_against
 from partners.llm.prompt import SYSTEM
 
 CLUSTER = "scenario"

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
@@ -102,9 +102,9 @@ class LocalClient:
         self.tally: Counter[str] = Counter()
         self._find = find
         self._model: LocalModel | None = None
-        self._lines: dict[Legal, LegalLines] = {}
         self._replies: dict[tuple[bytes, Legal, int], ModelReply] = {}
         self._prefixes: PrefixCache | None = None  # loaded with the model
+        self._legal_lines: Callable[[Legal], LegalLines] | None = None
 
     def __reduce__(self) -> tuple[type[LocalClient], tuple[object, ...]]:
         return type(self), (self.settings, self._find, self.openings)
@@ -138,6 +138,7 @@ class LocalClient:
                 device=settings.device,
                 dtype=settings.dtype,
             )
+            self._legal_lines = lru_cache(_MAX_POOLS)(partial(legal_lines, encode=self._model.encode))
             prefixes = self._model.common_prefixes(self.openings)
             self._prefixes = PrefixCache(self._model.model, prefixes, self.tally)
         return self._model
@@ -208,7 +209,8 @@ class LocalClient:
         """The queries as tokens. Raises :class:`SetupError`."""
         model = self.load()
         prompts = model.prompts([query.prompt for query in queries])
-        lines = [self._legal_lines(model, query.legal) for query in queries]
+        assert self._legal_lines is not None
+        lines = [self._legal_lines(query.legal) for query in queries]
         lengths = [len(prompt) + max(legal.lengths) for prompt, legal in zip(prompts, lines, strict=True)]
         model.check_length(max(lengths, default=0))
         return _Texts(model, prompts, lines, lengths)
@@ -216,13 +218,6 @@ class LocalClient:
     def _batches(self, texts: _Texts) -> Iterator[Batch]:
         assert self._prefixes is not None
         return self._prefixes.batches(texts.prompts, texts.lengths, self.settings.batch)
-
-    def _legal_lines(self, model: LocalModel, legal: Legal) -> LegalLines:
-        if legal not in self._lines:
-            if len(self._lines) >= _MAX_POOLS:
-                self._lines.clear()
-            self._lines[legal] = legal_lines(legal, model.encode)
-        return self._lines[legal]
 
     def _source(self) -> str:
         return self.settings.model if self._find is None else str(self._find())

@@ -17,8 +17,8 @@ from dond_marl.scenarios.sources import open_source
 from league.display.evaluation import diagnosis_section
 from league.evaluation.diagnosis import diagnose
 from league.evaluation.matches import Terms, score
+from partners.best_response import act_values_against
 from partners.llm.client import ModelReply, Query
-from partners.llm.diagnosis import act_values_against
 from partners.llm.partner import LLMPartner
 from partners.llm.serving import PolicyServer
 from tests.command import dond
