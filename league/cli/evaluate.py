@@ -39,9 +39,9 @@ from league.cli.shell import (
     print_line,
     print_next,
 )
-from league.display.evaluation import diagnosis_section, final_in_short, print_evaluation, print_final, print_probe
+from league.display.evaluation import diagnosis_section, print_evaluation, print_final, print_probe
 from league.display.plane import check_drawable, draw
-from league.display.tables import print_in_short, print_section
+from league.display.tables import print_section
 from league.evaluation.as_json import (
     final_document,
     final_rows,
@@ -116,7 +116,6 @@ def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[
         final = evaluate_league(
             run, sampling=sampling, confidence=options["confidence"], sample=options["sample"], report=status.update
         ).evaluation
-    print_in_short(console, final_in_short(final))
     print_final(console, final)
     document = final_document(final)
     if options["json"] is not None:

@@ -12,6 +12,7 @@ examples:
   dond league --config configs/league.yaml --workers 2  # the same rows, sooner
   dond league --resume                         # the newest league under runs
   dond league --resume runs/league/0001        # that run, with its own settings
+  dond league --resume runs/league/0001 --details  # every table, also of a league that is over
 """
 
 from __future__ import annotations
@@ -47,10 +48,17 @@ PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes
 @click.option(
     "--backend", type=click.Choice(get_args(BackendName)), help="where tasks run (local; process if workers are set)"
 )
+@click.option("--details", is_flag=True, help="end with every table, as in the report")
 @click.option("--ray-address", metavar="ADDRESS", help="HOST:PORT of a running Ray cluster, or auto")
 @click.pass_context
 def command(
-    context: click.Context, /, workers: int | None, backend: str | None, ray_address: str | None, **options: Any
+    context: click.Context,
+    /,
+    workers: int | None,
+    backend: str | None,
+    ray_address: str | None,
+    details: bool,
+    **options: Any,
 ) -> None:
     """Run or resume a league."""
     if context.invoked_subcommand is not None:
@@ -69,9 +77,10 @@ def command(
             return
     directory = start.open_folder(config, LEDGER)
     STOPS.message = lambda: _stop_message(directory.path, resume_command(context, directory.path))
-    without = _run(config, directory, backend_config, start.quiet).without_practice
+    outcome = _run(config, directory, backend_config, start.quiet)
+    print_results(output_console(), outcome, directory.path, details=details)
     print_next(context, "report", "--run", directory.path)
-    if (warning := practice_warning(without)) is not None:
+    if (warning := practice_warning(outcome.without_practice)) is not None:
         raise RunFailure(f"{warning} The reasons are among the warnings above")
 
 
@@ -108,6 +117,4 @@ def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig 
     live, plain = console.is_terminal and not person and not quiet, QuietWatcher if quiet else PlainWatcher
     with LiveWatcher(console) if live else nullcontext(plain(console)) as watcher, STOPS.patient(PATIENCE):
         watcher.stop_requested = lambda: STOPS.is_requested
-        outcome = run_league(config, directory, watcher, backend)
-    print_results(console, outcome, directory.path)
-    return outcome
+        return run_league(config, directory, watcher, backend)

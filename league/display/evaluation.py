@@ -41,7 +41,7 @@ from league.tables.blocks import (
     replace_names,
     with_short_names,
 )
-from league.tables.evaluation import final_evaluation, names_in
+from league.tables.evaluation import KEY, TITLE, final_evaluation, names_in
 from league.tables.summaries import evaluation_summary, pair_summary
 
 ROWS: dict[str, tuple[str, bool]] = {  # by figure: its label, and whether it is shown for each seat too
@@ -68,18 +68,14 @@ ROWS: dict[str, tuple[str, bool]] = {  # by figure: its label, and whether it is
 HEADINGS = {BEST: "best response", FOUND: "best found", FAIR: "egalitarian"}
 
 
-def print_final(console: Console, final: FinalEvaluation) -> None:
-    """Print the final evaluation of a league, with the same tables as its report."""
+def print_final(console: Console, final: FinalEvaluation, *, details: bool = True) -> None:
+    """Print the final evaluation of a league in short, and with ``details`` the tables of its report."""
     document = final_document(final)
-    section = final_evaluation(document, stored_human_line())
-    print_section(console, with_short_names(section, names_in(document)))
-
-
-def final_in_short(final: FinalEvaluation) -> tuple[str, ...]:
-    """The final evaluation of a league in short."""
-    document = final_document(final)
-    short = short_names(names_in(document))
-    return tuple(replace_names(sentence, short) for sentence in evaluation_summary(document))
+    names = tuple(names_in(document))
+    print_section(console, with_short_names(Section(KEY, TITLE, evaluation_summary(document)), names))
+    if details:
+        every = final_evaluation(document, stored_human_line())._replace(title=f"{TITLE}, every figure")
+        print_section(console, with_short_names(every, names))
 
 
 def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine, *, details: bool = False) -> None:

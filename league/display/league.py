@@ -183,41 +183,40 @@ def duration(seconds: float) -> str:
     return "?" if math.isinf(seconds) else f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def print_results(console: Console, outcome: LeagueOutcome, directory: Path) -> None:
-    """Print the sections of the report, and the run folder."""
+def print_results(console: Console, outcome: LeagueOutcome, directory: Path, *, details: bool = False) -> None:
+    """Print the outcome of a league: the first of the ladder, the ladder, and the held-out result.
+
+    ``details``: every column and table as well, as in the report.
+    """
     config, cross, confidence = outcome.config, outcome.cross, outcome.config.league.confidence
     standings = ladder_of(cross, confidence, outcome.responses)
     models = {member.name for member in members_of(config) if member.costly}
     mains = [learner.name for learner in config.learners if learner.role == "main"]
-    in_short = [league_summary(cross, standings, confidence, mains)]
-    if (warning := practice_warning(outcome.without_practice)) is not None:
-        in_short.insert(0, warning)
-    if outcome.final is not None:
-        from league.display.evaluation import final_in_short, print_final  # evaluations load PyTorch
-
-        in_short += final_in_short(outcome.final)
     short = short_names(cross.members)
 
     def show(section: Section) -> None:
         print_section(console, with_short_names(section, short))
 
-    print_in_short(console, (replace_names(sentence, short) for sentence in in_short))
+    sentences = (practice_warning(outcome.without_practice), league_summary(cross, standings, confidence, mains))
+    print_in_short(console, (replace_names(sentence, short) for sentence in sentences if sentence is not None))
     learns, responses = bool(config.learners), len(outcome.responses)
-    show(ladder(cross, standings, (), confidence, responses, models, learns=learns))
+    show(ladder(cross, standings, (), confidence, responses, models, learns=learns, details=details))
     for learner in config.learners:
         if learner.reward != OWN:
             line(
                 console, f"{learner.name} has the reward {learner.reward}, as have its snapshots; points are own points"
             )
-    show(crossplay(cross, standings, confidence))
-    if outcome.curves:
-        show(learning(outcome.curves, [learner.name for learner in config.learners], confidence))
-    if outcome.findings is not None:
-        show(meta_game_of_findings(outcome.findings, cross))
+    if details:
+        show(crossplay(cross, standings, confidence))
+        if outcome.curves:
+            show(learning(outcome.curves, [learner.name for learner in config.learners], confidence))
+        if outcome.findings is not None:
+            show(meta_game_of_findings(outcome.findings, cross))
     if outcome.final is not None:
-        print_final(console, outcome.final)
-    tables = ["ladder.csv", "crossplay.csv", *(["learning.csv"] if outcome.curves else [])]
-    line(console, f"\n{cross.total_games:,} games of matches in {directory}: {', '.join(tables)}, ledger.sqlite")
+        from league.display.evaluation import print_final  # evaluations load PyTorch
+
+        print_final(console, outcome.final, details=details)
+    line(console, f"\n{cross.total_games:,} games of matches, all tables and weights: {directory}")
 
 
 MOST_NAMED = 6  # pairs of members that are named for one reason

@@ -11,12 +11,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as Grid
 from rich.text import Text
 
-from dond_marl.statistics import Estimate
+from dond_marl.game import SEATS
 from league.display.league import duration
-from league.display.tables import line, print_in_short, prose
-from league.evaluation.evaluate import BEST, GREEDY, SAMPLED
+from league.display.tables import line, print_section, prose
+from league.evaluation.evaluate import SAMPLED
 from league.evaluation.matches import PARTNER
-from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
+from league.tables.blocks import Cell, Figure, Section, Table, TableRow, align_columns, number_cell
 from league.tables.figures import with_margin
 from league.tasks.hinters import describe_hints, hint_queries, hint_summary
 from league.training.clone import CloneReport, HumanPositions
@@ -150,24 +150,13 @@ def _start(training: Training) -> str:
 
 
 def print_score(console: Console, training: Training, directory: Path) -> None:
-    """Print the closing score of a finished training, greedy and sampled, and the run folder."""
+    """Print the closing score of a finished training, sampled and greedy, and the run folder."""
     closing = training.closing
     assert closing is not None
-    print_in_short(console, _in_short(training, directory, closing))
-    console.print()
-    for play, result in closing.results.items():
-        seats = f"as seat_0 {with_margin(result.as_seat[0])}, as seat_1 {with_margin(result.as_seat[1])}"
-        prose(
-            console,
-            f"{play} play against {training.config.env.partner} on {closing.label}: "
-            f"{with_margin(result.points)} points of ten ({seats}), {result.deals:.1%} deals, "
-            f"n = {result.points.n:,} games{_dial(training)}{training.config.hints.privileged_note}",
-        )
+    print_section(console, _score_section(training, directory, closing))
+    for result in closing.results.values():
         for name, answers in result.answers.items():
             prose(console, answers.sentence(training.config.env.partner if name == PARTNER else name), "yellow")
-    hintless = "" if training.hints is None else " without hints"
-    for name, share in closing.shares.items():
-        prose(console, f"{share_line(name, share, f'sampled play{hintless}')}{_dial(training)}")
     if training.hints is not None:
         tally = hint_summary(training.hints.tally)
         prose(console, f"hints in practice: {tally}{training.config.hints.privileged_note}")
@@ -178,19 +167,26 @@ def print_score(console: Console, training: Training, directory: Path) -> None:
     line(console, f"run folder {directory}: checkpoints, progress.csv, config.yaml")
 
 
-def _in_short(training: Training, directory: Path, closing: ClosingScore) -> tuple[str, ...]:
-    """The result in short, measured as ``dond evaluate`` measures ``checkpoint(...)``."""
-    sampled, best = closing.results[SAMPLED], closing.shares.get(BEST)
+def _score_section(training: Training, directory: Path, closing: ClosingScore) -> Section:
+    """The closing score, measured as ``dond evaluate`` measures ``checkpoint(...)``."""
+    rows: dict[str, dict[str, Cell]] = {
+        play: {
+            "points": Figure(result.points),
+            **{f"as {seat}": Figure(points) for seat, points in zip(SEATS, result.as_seat, strict=True)},
+            "deals": number_cell(result.deals, "share", result.points.n),
+        }
+        for play, result in closing.results.items()
+    }
+    shares = rows[SAMPLED] if training.hints is None else rows.setdefault(f"{SAMPLED}, without hints", {})
+    shares |= {f"of {name}": Figure(share, "share") for name, share in closing.shares.items()}
     name = f"{directory.resolve().parent.name}/{directory.resolve().name}"
-    hinted = "" if training.hints is None else " with hints"
-    without = "; without hints," if training.hints is not None else ","
-    of_best = "" if best is None else f"{without} {with_margin(best, 'share')} of the best response"
-    return (
-        f"{name}, sampling its acts{hinted}, gets {with_margin(sampled.points)} points of ten from "
-        f"{training.config.env.partner} on {closing.label}{of_best}{_dial(training)}.",
-        f"It closes a deal in {sampled.deals:.1%} of its games.",
-        f"Its likeliest acts every time (greedy=True) get {with_margin(closing.results[GREEDY].points)}.",
+    title = (
+        f"{name} against {training.config.env.partner} on {closing.label}{_dial(training)}"
+        f"{training.config.hints.privileged_note}"
     )
+    caption = f"Points of ten, n = {closing.results[SAMPLED].points.n:,} games"
+    table = Table(caption, *align_columns(list(rows.values()), list(rows)), label="play")
+    return Section("score", title, (), (table,))
 
 
 def _announce_hints(coming: ClosingHints, training: Training) -> str:
@@ -200,12 +196,6 @@ def _announce_hints(coming: ClosingHints, training: Training) -> str:
         f"final score: {coming.games:,} games on held-out scenarios, about {coming.queries:,} hints of "
         f"{describe_hints(hints)}{about}; hints.closing_scenarios={hints.closing_scenarios} bounds it"
     )
-
-
-def share_line(name: str, share: Estimate, play: str) -> str:
-    """A sentence with points as a share of the best response's, or of the Nash point's."""
-    verb = "points pay" if name == "Nash" else "earns"
-    return f"{play} earns {with_margin(share, 'share')} of what the {name} {verb} there"
 
 
 def epoch_status(epoch: Epoch) -> str:
@@ -259,7 +249,7 @@ def clone_section(report: CloneReport, positions: HumanPositions) -> Section:
         f"{test.size:,} positions of the split test, {int(test.replies.sum()):,} of them replies, none of them used in "
         "training; 95% intervals over scenarios. Play is on the held-out scenarios.",
         *(
-            f"{share_line(name, share, 'against the heuristic greedy play')}."
+            f"Of {name} against the heuristic, greedy: {with_margin(share, 'share')}."
             for name, share in report.greedy.shares.items()
         ),
     )

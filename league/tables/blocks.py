@@ -194,7 +194,9 @@ def with_short_names(section: Section, names: Iterable[str]) -> Section:
 
     For people only: files for programs keep the full specifications.
     """
-    return _add_full_names(section, short_names(names))
+    short = short_names(names)
+    used = {spec: name for spec, name in short.items() if map_texts(section, lambda t: t.replace(spec, "")) != section}
+    return _add_full_names(section, used)
 
 
 def report_with_short_names(report: Report, names: Iterable[str]) -> Report:

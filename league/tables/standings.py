@@ -31,6 +31,8 @@ from league.tasks.values import Member
 ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
 MIXTURES = (WELFARE, NASH)
+SHORT_COLUMNS = ("points of ten", "of response", "as seat_0", "as seat_1", "deals", ANSWERED_HEADING, "failed matches")
+SHORT_ROWS = 20  # of the ladder that a league ends with
 RATINGS: dict[str, tuple[str, Unit]] = {  # heading: the column of ratings.csv, and its unit
     "take": ("take", "points"),
     "give": ("give", "points"),
@@ -62,6 +64,7 @@ def ladder(
     models: Collection[str] = (),
     *,
     learns: bool = False,
+    details: bool = True,
 ) -> Section:
     """The ladder: every member's points against all others, best first.
 
@@ -75,6 +78,8 @@ def ladder(
         members that are expensive to query; their share of answers is shown even when it is complete
     learns
         whether the league has learners: adds the note on sampled actions
+    details
+        every column, row and note; otherwise :data:`SHORT_COLUMNS` of the first :data:`SHORT_ROWS` members
     """
     others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
     more: dict[str, dict[str, Cell]] = {member.name: {"role": member.role.replace("_", " ")} for member in members}
@@ -82,30 +87,47 @@ def ladder(
         itself = cross.cell(row.member, row.member, confidence)
         more[row.member] = {"against itself": Figure(itself), **more.get(row.member, {})}
     most = max((row.points.n for row in standings), default=0)
-    notes: tuple[str, ...] = (
+    table = ladder_table(standings, more, models)
+    notes = [
         f"Own points of ten, tenths of what the whole pool is worth to the seat, over {others} in both seats; "
-        f"no deal is 0. Intervals are {confidence:.0%}, over scenarios. Games that learners played before they last "
-        f"changed count less, so n, at most {most:,}, falls short of the games that they played.",
-        f"Of response: own points as a share of the exact best response's, against the members to which that is known "
-        f"({responses} of {len(standings)}). Of Nash: as a share of the points at the Nash points of the same "
-        f"scenarios. Figures without an interval are plain means.",
-    )
+        f"no deal is 0. Intervals are {confidence:.0%}, over scenarios."
+    ]
+    if responses:
+        notes.append(
+            "Of response: own points as a share of the exact best response's, against the members to which that is "
+            f"known ({responses} of {len(standings)})."
+        )
+    if details:
+        notes.append(
+            "Of Nash: as a share of the points at the Nash points of the same scenarios. Figures without an interval "
+            f"are plain means. Games that learners played before they last changed count less, so n, at most {most:,}, "
+            "falls short of the games that they played."
+        )
     wrong = [row.member for row in standings if row.impossible]
     if wrong:
-        notes += (f"Joint scores above the largest possible, a bug: {', '.join(wrong)}.",)
-    notes += tuple(
+        notes.append(f"Joint scores above the largest possible, a bug: {', '.join(wrong)}.")
+    notes += [
         f"{row.member} has no rank: {row.unranked_because}." for row in standings if row.failed and not row.has_rank
-    )
+    ]
+    if not details:
+        if len(standings) > SHORT_ROWS:
+            notes.append(f"{len(standings) - SHORT_ROWS:,} more members are in ladder.csv.")
+        return Section("ladder", "Ladder", tuple(notes), (_shorten(table),))
     if learns:
-        notes += (SAMPLED,)
-    table = ladder_table(standings, more, models)
+        notes.append(SAMPLED)
     if ANSWERED_HEADING in table.heads:
-        notes += (
+        notes.append(
             "Answered: the member's own decisions, of all for which it was queried in matches; a fallback made the "
             "others. A game in which a member was not reached enters no figure, and a match with too many of them "
-            "(league.unreached) fails.",
+            "(league.unreached) fails."
         )
-    return Section("ladder", "Ladder", notes, (table,))
+    return Section("ladder", "Ladder", tuple(notes), (table,))
+
+
+def _shorten(table: Table) -> Table:
+    kept = [place for place, head in enumerate(table.heads) if head in SHORT_COLUMNS]
+    rows = (row._replace(cells=tuple(row.cells[place] for place in kept)) for row in table.rows[:SHORT_ROWS])
+    return table._replace(heads=tuple(table.heads[place] for place in kept), rows=tuple(rows))
 
 
 def ladder_table(

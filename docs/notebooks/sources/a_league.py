@@ -9,7 +9,7 @@
 from league import play_league
 
 played = play_league("league_quick.yaml", seed=1)
-print(str(played).split("Cross-play")[0])
+print(played)
 
 # %% [markdown]
 # ## Scores of every pair

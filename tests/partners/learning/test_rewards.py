@@ -243,13 +243,10 @@ def test_training_prints_its_reward(tmp_path, capsys):
     def lines(reward: str) -> list[str]:
         settings(tmp_path, reward)
         assert train_command(tmp_path / "settings.yaml", (), None) == 0
-        out = re.sub(
-            r"\nIn short: .*?\n\n", lambda part: " ".join(part[0].split()) + "\n", capsys.readouterr().out, flags=re.S
-        )
-        return [line for line in out.splitlines() if re.search(r"points of ten|%", line)]
+        return [line for line in capsys.readouterr().out.splitlines() if re.search("decisions/s| against ", line)]
 
     dial, own = lines("svo(45)"), lines("own")
-    assert len(dial) >= 4 and all("svo(angle=45)" in line for line in dial)
+    assert len(dial) >= 3 and all("svo(angle=45)" in line for line in dial)
     assert len(own) == len(dial) and not any("reward" in line or "paid" in line for line in own)
 
 
