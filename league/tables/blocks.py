@@ -195,7 +195,7 @@ def with_short_names(section: Section, names: Iterable[str]) -> Section:
     For people only: files for programs keep the full specifications.
     """
     short = short_names(names)
-    used = {spec: name for spec, name in short.items() if map_texts(section, lambda t: t.replace(spec, "")) != section}
+    used = {spec: name for spec, name in short.items() if _shorten(section, {spec: name}) != section}
     return _add_full_names(section, used)
 
 
