@@ -10,20 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-import numpy as np
 import yaml
-from pydantic import BeforeValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from dond_marl.errors import InputError
-from dond_marl.game import Rules
-from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios.sources import ScenarioSource, open_source
-from dond_marl.statistics import TEN
-from league.evaluation.matches import Terms
 from league.rounds.curriculum import rounds_of_practice
 from league.rounds.dry_run import matches_in_all, snapshots_at_most
 from league.rounds.planner import first_states, members_of, plan_round
@@ -32,16 +27,11 @@ from league.settings.read import Config, dump, load_config
 from league.settings.sections import Occupant, PathText, Section, wrong
 from league.settings.training import TrainConfig
 from league.standings.history import History
-from partners.rosters import ROSTERS, TRAIN, roster
+from partners.rosters import ROSTERS
 
-BEST_OF_TRAIN = "best of train"
 Pick = Literal["last", "points", "wins"]
 Roster = Literal["train", "dev", "test"]
 assert set(ROSTERS) == {"train", "dev", "test"}
-
-
-def _parse_occupant(value: object, occupant: ValidatorFunctionWrapHandler) -> object:
-    return value if value == BEST_OF_TRAIN else occupant(value)
 
 
 def _as_list(value: object) -> object:
@@ -52,10 +42,9 @@ class ArmConfig(Section):
     """One arm: a config that trains, or an occupant that does not learn.
 
     ``config`` is a league's or a training's file under the ``set`` options. ``learners`` changes keys of a league's
-    learners, by name; null removes a learner. ``occupant`` is a spec, or ``best of train``: the member of the train
-    roster with the most points against its other members on the train scenarios. ``pick`` selects the submission among
-    a league's main and its snapshots: the ``last`` state of the main, or the one with the most ``points`` or ``wins``
-    against the members that it practiced with.
+    learners, by name; null removes a learner. ``occupant`` is a spec. ``pick`` selects the submission
+    among a league's main and its snapshots: the ``last`` state of the main, or the one with the most ``points`` or
+    ``wins`` against the members that it practiced with.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="small letters, digits and _")
@@ -64,9 +53,7 @@ class ArmConfig(Section):
     learners: dict[str, dict[str, Any] | None] = Field(
         default_factory=dict, description="changes by learner; null removes it"
     )
-    occupant: Annotated[Occupant, WrapValidator(_parse_occupant)] | None = Field(
-        default=None, description="an occupant that does not learn"
-    )
+    occupant: Occupant | None = Field(default=None, description="an occupant that does not learn")
     pick: Pick = "last"
 
     @model_validator(mode="before")
@@ -100,17 +87,12 @@ class BaselinesConfig(Section):
     @model_validator(mode="after")
     def _check_names(self) -> BaselinesConfig:
         names = [arm.name for arm in self.arms]
-        for name in _duplicates(names):
-            raise wrong(f"two arms are called {name}; give each a name of its own", "arms")
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        if twice:
+            raise wrong(f"two arms are called {twice[0]}; give each a name of its own", "arms")
         if self.comparison.reference not in names:
             raise wrong(f"comparison.reference is one of {', '.join(names)}; got {self.comparison.reference}", "arms")
         return self
-
-
-def _duplicates(names: list[str]) -> Iterator[str]:
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            yield name
 
 
 ACTS_A_GAME = 5.0  # of both seats, for planning: mean of games of the train roster
@@ -152,8 +134,7 @@ def plan_jobs(config: BaselinesConfig, names: Collection[str] | None = None) -> 
             if arm.occupant is None:
                 jobs.append(Job(arm, seed, folder / f"{seed:04d}", _arm_config(arm, seed, config.comparison.acts)))
             elif seed == 1:
-                spec = best_of_train() if arm.occupant == BEST_OF_TRAIN else arm.occupant
-                jobs.append(Job(arm, seed, folder, None, spec))
+                jobs.append(Job(arm, seed, folder, None, arm.occupant))
     return jobs
 
 
@@ -265,21 +246,3 @@ def choice_acts(config: Config) -> int:
     """Estimated acts of the choice among a main and its snapshots, at most; a gate may let fewer of them pass."""
     candidates = 1 + snapshots_at_most(config.model_copy(update={"learners": config.learners[:1]}))
     return round(candidates * len(config.members) * 2 * CHOICE * ACTS_A_GAME)
-
-
-def best_of_train() -> str:
-    """The spec of the train roster's member with the most points against its other members, both seats, split train."""
-    members = roster(TRAIN)
-    source = open_source("lewis", split="train")
-    some = source.block(0, 0, CHOICE)
-    terms = Terms(ScenarioSource(source.name, source.split, some, source.max_count), some, Rules())
-    points = np.full((len(members), len(members)), np.nan)
-    for place, member in enumerate(members):
-        for other in range(place):
-            for games, (own, theirs) in zip(
-                terms.games((seat_occupant(member),) * 2, seat_occupant(members[other])), ((0, 1), (1, 0)), strict=True
-            ):
-                shares = (games.scores / np.maximum(some.pool_values, 1)).mean(axis=0) * TEN / 2
-                points[place, other] = np.nansum([points[place, other], shares[own]])
-                points[other, place] = np.nansum([points[other, place], shares[theirs]])
-    return members[int(np.nanmean(points, axis=1).argmax())]

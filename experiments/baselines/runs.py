@@ -105,9 +105,10 @@ def submission_of(job: Job, run: ArmRun) -> Submission:
 class SilentWatcher:
     """A progress watcher that prints nothing and records the acts of each practice of a league."""
 
-    def __init__(self, practiced: Path, report: Callable[[str], None]) -> None:
-        self.practiced, self.warn = practiced, report
+    def __init__(self, practiced: Path) -> None:
+        self.practiced = practiced
 
+    def warn(self, _message: str) -> None: ...
     def on_open(self, *_: object) -> None: ...
     def on_analysis(self, _message: str) -> None: ...
     def tick(self) -> None: ...
@@ -133,7 +134,7 @@ def _run_training(job: Job, config: TrainConfig) -> ArmRun:
     from league.ledger.run_names import checkpoints_in
     from league.training.training import train
 
-    watcher = SilentWatcher(job.folder / PRACTICED, lambda _: None)
+    watcher = SilentWatcher(job.folder / PRACTICED)
     training, _ = train(config, RunDirectory(job.folder), watcher)
     with (job.folder / PROGRESS).open(newline="", encoding="utf-8") as file:
         acts, before = 0.0, 0
@@ -156,7 +157,7 @@ def _run_training(job: Job, config: TrainConfig) -> ArmRun:
 def _run_league(job: Job, config: Config) -> ArmRun:
     directory = RunDirectory(job.folder)
     practiced = job.folder / PRACTICED
-    run_league(config, directory, SilentWatcher(practiced, lambda _: None), BackendConfig(kind="local"))
+    run_league(config, directory, SilentWatcher(practiced), BackendConfig(kind="local"))
     with Ledger(directory.ledger) as ledger:
         members, states = ledger.members(), ledger.states()
         legs = (leg for number in range(ledger.next_round) for leg in ledger.legs(number))

@@ -80,7 +80,7 @@ logging: {{tensorboard: false}}
 def test_novelty_threshold_of_snapshots(tmp_path, novelty, joined):
     """The first is compared with none; ten points of ten exceed every possible distance."""
     config = parse(SETTINGS.format(novelty=novelty))
-    run_league(config, RunDirectory(tmp_path), SilentWatcher(tmp_path / "practice.jsonl", lambda _: None))
+    run_league(config, RunDirectory(tmp_path), SilentWatcher(tmp_path / "practice.jsonl"))
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         assert [member.name for member in ledger.members() if member.role == "snapshot"] == joined
         second = [decision for decision in ledger.decisions(1) if decision.kind == "snapshot"]
