@@ -62,7 +62,7 @@ from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, practice, train_until
 from partners.learning.rewards import OWN, Own, Reward, RewardError, for_seat, reward_name, reward_of
 from partners.network.checkpoint import CheckpointError, network_note, save_checkpoint
-from partners.network.network import copy_of
+from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
 from partners.provenance import refuse_test_roster
 
@@ -467,10 +467,6 @@ def _run_in_process(trial: Trial) -> TrialResult:
 
 def _save_learner(directory: RunDirectory, result: TrialResult) -> None:
     """Write a learner's checkpoint, to be seated as ``checkpoint(path=...)``."""
-    import torch
-
-    from partners.network.network import PolicyNetwork
-
     trial = result.trial
     network = PolicyNetwork(trial.config.training.shape(trial.config.env, hints=False), seed=None)
     name = f"{trial.style or 'no_style'}_{trial.source}_{trial.number}.json"

@@ -20,34 +20,31 @@ FREE = {f"language_model_free_{prompt}.json": prompt for prompt in ("brief", "fu
 LLAMA_CPP, JUDGES = "llama_cpp.json", "style_judges.json"
 DIAGNOSIS = "language_model_diagnosis.json"
 AFTER = "after `dond get-model smollm2`"
-TOGETHER = {*GAMES, *FREE, LLAMA_CPP}  # files of one table
+COMPARISONS = ("ablation", "full_budget", "robust", "curricula", "selection", "memory", "taught")  # as their configs
+EXPLOITED_RUNS = {
+    "exploited.jsonl": "ablation",
+    "exploited_whole.jsonl": "full_budget",
+    "exploited_robust.jsonl": "robust",
+}
 MADE_BY = {
     "bench.jsonl": "dond bench OCCUPANT --against test --results docs/results/bench.jsonl",
     "expert.jsonl": "dond bench expert --against dev --results docs/results/expert.jsonl",
     "baselines.jsonl": "dond experiment baselines --against test --results docs/results/baselines.jsonl",
-    "ablation.jsonl": ("dond experiment baselines --config ablation.yaml --results docs/results/ablation.jsonl"),
-    "full_budget.jsonl": (
-        "dond experiment baselines --config full_budget.yaml --results docs/results/full_budget.jsonl"
-    ),
-    "exploited.jsonl": ("dond experiment baselines --config ablation.yaml --exploited docs/results/exploited.jsonl"),
-    "exploited_whole.jsonl": (
-        "dond experiment baselines --config full_budget.yaml --exploited docs/results/exploited_whole.jsonl"
-    ),
-    "robust.jsonl": "dond experiment baselines --config robust.yaml --results docs/results/robust.jsonl",
-    "exploited_robust.jsonl": (
-        "dond experiment baselines --config robust.yaml --exploited docs/results/exploited_robust.jsonl"
-    ),
+    **{
+        f"{name}.jsonl": f"dond experiment baselines --config {name}.yaml --results docs/results/{name}.jsonl"
+        for name in COMPARISONS
+    },
+    **{
+        name: f"dond experiment baselines --config {config}.yaml --exploited docs/results/{name}"
+        for name, config in EXPLOITED_RUNS.items()
+    },
     "exploiters.jsonl": (
         "dond bench CHECKPOINT --against 'expert(greedy=True)' --name ARM --seed N "
         "--results docs/results/exploiters.jsonl"
     ),
-    "curricula.jsonl": ("dond experiment baselines --config curricula.yaml --results docs/results/curricula.jsonl"),
-    "selection.jsonl": ("dond experiment baselines --config selection.yaml --results docs/results/selection.jsonl"),
-    "memory.jsonl": "dond experiment baselines --config memory.yaml --results docs/results/memory.jsonl",
     "memory_speed.json": (
         "python scripts/benchmark.py --only memory --repeats 3 --seconds 0.4 --json docs/results/memory_speed.json"
     ),
-    "taught.jsonl": "dond experiment baselines --config taught.yaml --results docs/results/taught.jsonl",
     "taught_crowd.jsonl": (
         "dond bench CHECKPOINT --against MEMBER --name ARM --seed N --results docs/results/taught_crowd.jsonl"
     ),

@@ -14,7 +14,7 @@ from dond_marl.statistics import Estimate
 from experiments.baselines.exploited import COMPARED, read_exploited
 from experiments.hint_tables import hint_rows, parse_hints
 from experiments.hints import HintExperiment, HintExperimentConfig
-from experiments.results.files import GAMES, ROOT, bench_rows, document, exists
+from experiments.results.files import COMPARISONS, GAMES, ROOT, bench_rows, document, exists
 from league.bench.table import COMPARISON, Arm, arms_by_protocol, leaderboard
 from league.settings.read import load_config
 from league.tables.blocks import Cell, Figure, Section, Table
@@ -42,12 +42,7 @@ ARMS = {  # descriptions of arms and other names
     "pool_ppo_whole": "plain PPO, whole budget",
     "repair_whole": "the league with repair, whole",
     "itself_0": "plain PPO that never plays itself",
-    "itself_5": "plain PPO, 5 % of its games against itself",
-    "itself_10": "plain PPO, 10 % of its games against itself",
-    "itself_25": "plain PPO, 25 % of its games against itself",
-    "itself_50": "plain PPO, 50 % of its games against itself",
-    "itself_75": "plain PPO, 75 % of its games against itself",
-    "itself_90": "plain PPO, 90 % of its games against itself",
+    **{f"itself_{part}": f"plain PPO, {part} % of its games against itself" for part in (5, 10, 25, 50, 75, 90)},
     "itself_100": "plain PPO that only plays itself",
     "nfsp": "fictitious self-play with a learned average, NFSP",
     "mmd": "regularised self-play, MMD",
@@ -325,18 +320,9 @@ def _kappa(value: Mapping[str, Any]) -> str:
 
 
 ROWS: dict[str, Callable[[str, Path], Iterator[ShortRow]]] = {
-    "expert.jsonl": bench_short_rows,
-    "baselines.jsonl": bench_short_rows,
-    "full_budget.jsonl": bench_short_rows,
-    "ablation.jsonl": bench_short_rows,
+    **{f"{name}.jsonl": bench_short_rows for name in ("expert", "baselines", *COMPARISONS, "ppo_fast")},
     "exploited.jsonl": exploited_short_rows,
     "exploited_whole.jsonl": exploited_short_rows,
-    "robust.jsonl": bench_short_rows,
-    "curricula.jsonl": bench_short_rows,
-    "selection.jsonl": bench_short_rows,
-    "memory.jsonl": bench_short_rows,
-    "taught.jsonl": bench_short_rows,
-    "ppo_fast.jsonl": bench_short_rows,
     **dict.fromkeys(GAMES, language_model_short_rows),
     "people.json": people_short_rows,
     "annotator.json": label_short_rows,
