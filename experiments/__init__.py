@@ -7,5 +7,6 @@ COMMANDS = {
     "hints": "experiments.hints",
     "distill": "experiments.distill",
     "equilibria": "experiments.equilibria",
+    "rosters": "experiments.rosters",
     "short-games": "experiments.short_games",
 }

@@ -1,4 +1,4 @@
-"""The rosters, three disjoint lists of partners in ``rosters.yaml``, drawn from a published seed.
+"""The rosters, three disjoint lists of partners in ``rosters.yaml``, written by ``dond experiment rosters draw``.
 
 Learners train against *train*, called ``zoo`` elsewhere; methods are tuned on *dev*; *test* is used by ``dond bench``
 and by final evaluations only. Members are specs as text, written as :func:`dond_marl.occupants.spec_name` writes them,
@@ -80,7 +80,7 @@ def load_rosters(path: Path = FILE) -> Rosters:
         return Rosters(int(held["seed"]), families, roles, members, hashes)
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"{path} holds no rosters in the form of the shipped rosters.yaml: {quote(str(error))}"
+            f"{path} holds no rosters, as `dond experiment rosters draw` writes them: {quote(str(error))}"
         ) from None
 
 

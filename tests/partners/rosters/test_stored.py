@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 
 import pytest
 
 from dond_marl.errors import InputError
-from dond_marl.occupants import parse_spec, seat_occupant, spec_name
+from dond_marl.occupants import seat_occupant, spec_name
 from partners.rosters import (
-    FILE,
     ROSTERS,
     load_rosters,
     members_hash,
@@ -27,29 +25,8 @@ def test_the_rosters_are_disjoint_sorted_and_written_plainly():
     assert all(list(roster(name)) == sorted(roster(name)) for name in ROSTERS)
 
 
-def test_the_rosters_have_the_published_sizes_and_half_of_test_has_families_new_to_train():
-    assert {name: len(roster(name)) for name in ROSTERS} == {"train": 24, "dev": 12, "test": 24}
+def test_the_default_partner_is_in_the_roster_train():
     assert "heuristic" in roster("train")
-    known = {parse_spec(member)[0] for member in roster("train")}
-    assert sum(parse_spec(member)[0] not in known for member in roster("test")) in range(10, 15)
-
-
-def test_families_are_in_the_rosters_of_their_roles_alone():
-    rosters = load_rosters()
-    for name in ROSTERS:
-        assert {rosters.roles[parse_spec(member)[0]] for member in roster(name)} <= {"shared", name}
-
-
-def test_the_record_of_admission_is_of_the_members_and_within_the_limits():
-    """Agreement below 85 % with members of earlier rosters, and below 95 % with those of the same one."""
-    with FILE.with_name("admission.csv").open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if not row["refused"]]
-    assert [(row["roster"], row["member"]) for row in rows] == [(name, m) for name in ROSTERS for m in roster(name)]
-    for row in rows:
-        nearest = float(row["nearest_share"])
-        assert nearest < (0.85 if row["roster"] == "test" and row["nearest"] not in roster("test") else 0.95)
-        if row["roster"] != "train":
-            assert row["nearest_in_train"] in roster("train") and float(row["share"]) < 0.85
 
 
 def test_every_member_can_be_seated_and_costs_nothing_to_ask():
