@@ -13,11 +13,10 @@ from dond_marl.batch import GameBatch
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Turns
 from partners.llm.cache import uncached_client
-from partners.llm.client import ModelReply, Query
+from partners.llm.client import ModelReply
 from partners.llm.partner import LLMPartner, QueryResult
-from partners.llm.prompt import sort_by_value
 from partners.llm.remote.client import RemoteClient
-from partners.llm.reply import LegalReply, legal_rows
+from partners.llm.reply import LegalReply
 from partners.scripted.time_based import Boulware
 
 
@@ -55,18 +54,12 @@ def try_positions(partner: LLMPartner, number: int) -> Iterator[TriedPosition]:
     """Query the model about one position after another. Raises what the client raises."""
     client = uncached_client(partner.client)  # a check sends every query
     for turns in positions(number):
-        query = _query(partner, turns)
+        ((query,), _) = partner.queries(turns)
         began = time.monotonic()
         (reply,) = client.complete([query])
         seconds = time.monotonic() - began
         status = client.last_status if isinstance(client, RemoteClient) else None
         yield TriedPosition(turns, reply, partner.read(query, reply), seconds, status)
-
-
-def _query(partner: LLMPartner, turns: Turns) -> Query:
-    shown = sort_by_value(turns)[0] if partner.sorted_items else turns
-    (prompt,), (legal,) = partner.template.render(shown, partner.history_cap), legal_rows(shown)
-    return Query(prompt, legal)
 
 
 def summarise(tried: list[TriedPosition]) -> CheckSummary:

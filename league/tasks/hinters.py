@@ -19,6 +19,7 @@ from dond_marl.seats import Hinter, Partner, Traits, expensive_to_query
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.settings.training import HintsConfig
 from partners.llm.partner import LLMPartner, LocalLLMPartner
+from partners.llm.remote.failures import duration_text
 from partners.llm.service import resolve_provider
 from partners.network.checkpoint import CheckpointError
 
@@ -161,7 +162,7 @@ class QueryEstimate(NamedTuple):
         line = f"{self.name}, {self.role}: about {self.expected:,} queries in {self.games:,} games{bound}"
         partner = _language_model(self.spec)
         if partner is None or self.spec is None:
-            return f"{line}; at 1 second a query {spelled_duration(self.expected)}"
+            return f"{line}; at 1 second a query {duration_text(self.expected)}"
         tokens = prompt_tokens(partner)
         prompts, replies = tokens * self.expected, REPLY * self.expected
         options = parse_spec(self.spec)[1]
@@ -172,7 +173,7 @@ class QueryEstimate(NamedTuple):
         return (
             f"{line}{retries}; a prompt has about {tokens:,} tokens: {_spelled_number(prompts)} to read, "
             f"{_spelled_number(replies)} to write{_dollars(prompts, replies, options)}; at 1 second a query "
-            f"{spelled_duration(self.expected)}{bounded}"
+            f"{duration_text(self.expected)}{bounded}"
         )
 
 
@@ -200,19 +201,10 @@ def hints_per_game(decisions: float, every: int) -> float:
 
 def cost_lines(seconds: float, queries: Sequence[QueryEstimate]) -> list[str]:
     """The lines of a dry run on ``seconds`` of processor time and on expensive queries."""
-    needed = f"about {spelled_duration(seconds)} on one core of this machine, where nothing else runs"
+    needed = f"about {duration_text(seconds)} on one core of this machine, where nothing else runs"
     if not queries:
         return [needed]
     return [f"{needed}, plus the queries of:", *map(str, queries), "measure a query first: dond llm-check SPEC"]
-
-
-def spelled_duration(seconds: float) -> str:
-    """A duration in seconds, minutes, hours or days: ``90 seconds``, ``1 hour``."""
-    for limit, unit, name in ((120, 1, "seconds"), (7200, 60, "minutes"), (172_800, 3600, "hours")):
-        if seconds < limit:
-            number = round(seconds / unit)
-            return f"{number} {name.removesuffix('s') if number == 1 else name}"
-    return f"{seconds / 86_400:.0f} days"
 
 
 def prompt_tokens(partner: LLMPartner) -> int:

@@ -109,8 +109,11 @@ class LLMPartner:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row, each legal. Raises what the client raises."""
-        view, order = self._sorted_view(turns)
-        results = self._results(view) if turns.size else []
+        queries, order = self.queries(turns)
+        if self.samples > 1:
+            numbers = (turns.noise[:, _SAMPLE_NOISE] * self.samples).astype(int).tolist()
+            queries = [query._replace(sample=number) for query, number in zip(queries, numbers, strict=True)]
+        results = self._results(queries) if queries else []
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
         confidence, cause = np.zeros(turns.size, dtype=np.float32), np.zeros(turns.size, dtype=np.int8)
         messages = np.full(turns.size, "", dtype=np.object_) if turns.rules.message_length else None
@@ -133,15 +136,15 @@ class LLMPartner:
             cause[np.isin(cause, UNREACHED)] = Cause.FORFEIT
         return Decisions(act, oA, confidence, cause, messages)
 
-    def _sorted_view(self, turns: Turns) -> tuple[Turns, Rows | None]:
-        """The turns as the prompt describes them, and the order of the items if it was changed."""
-        return sort_by_value(turns) if self.sorted_items and not turns.rules.message_length else (turns, None)
+    def queries(self, turns: Turns) -> tuple[list[Query], Rows | None]:
+        """The query for each row, ``[B]``, and the order of the items in the prompts if it was changed."""
+        order = None
+        if self.sorted_items and not turns.rules.message_length:
+            turns, order = sort_by_value(turns)
+        return list(map(Query, self.template.render(turns, self.history_cap), legal_rows(turns))), order
 
-    def _results(self, turns: Turns) -> list[QueryResult]:
-        prompts, legal = self.template.render(turns, self.history_cap), legal_rows(turns)
-        samples = np.zeros(turns.size) if self.samples == 1 else turns.noise[:, _SAMPLE_NOISE] * self.samples
-        queries = [Query(*row) for row in zip(prompts, legal, samples.astype(int).tolist(), strict=True)]
-        messages = any(row.say for row in legal)
+    def _results(self, queries: list[Query]) -> list[QueryResult]:
+        messages = any(query.legal.say for query in queries)
 
         def correct(prompt: str, result: QueryResult) -> str | None:
             return with_correction(prompt, result, messages=messages) if isinstance(result, Reason) else None
@@ -193,9 +196,7 @@ class LocalLLMPartner(LLMPartner):
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
-        turns, order = self._sorted_view(turns)
-        prompts = self.template.render(turns, self.history_cap)
-        queries = [Query(prompt, legal) for prompt, legal in zip(prompts, legal_rows(turns), strict=True)]
+        queries, order = self.queries(turns)
         distinct = list(dict.fromkeys(queries))
         scores = dict(zip(distinct, self.local.scores(distinct), strict=True))
         probs: Doubles = np.zeros((turns.size, action_count(max_count)))

@@ -117,11 +117,12 @@ def one_line(text: str, key: str) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """A duration in hours, minutes or seconds, whichever is readable."""
-    for unit, name in ((3600, "hours"), (60, "minutes")):
-        if seconds >= 2 * unit:
-            return f"{seconds / unit:.0f} {name}"
-    return f"{seconds:.0f} seconds"
+    """A duration in seconds, minutes, hours or days: ``90 seconds``, ``1 hour``."""
+    for limit, unit, name in ((120, 1, "seconds"), (7200, 60, "minutes"), (172_800, 3600, "hours")):
+        if seconds < limit:
+            number = round(seconds / unit)
+            return f"{number} {name.removesuffix('s') if number == 1 else name}"
+    return f"{seconds / 86_400:.0f} days"
 
 
 def parse_json(body: str) -> Any:
