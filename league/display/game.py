@@ -7,7 +7,7 @@ outside (a partner's name, a line of input) is printed without markup or control
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rich.console import Console
@@ -33,7 +33,7 @@ from dond_marl.records.transcript import describe_items, describe_secret_act, ph
 from league.display.frontier import plane_of
 from league.display.sentences import AmbiguousLine, Misread
 from league.display.typed_lines import ReadAct, TableCommand, help_line, read_line
-from league.tables.figures import points
+from league.tables.figures import count_noun, points
 from partners.human import View
 
 PROMPT = "your act> "
@@ -46,6 +46,15 @@ class LeftTheTable(Exception):
 
     def __init__(self) -> None:
         super().__init__("left the table")
+
+
+class TalkLine(NamedTuple):
+    """One act of the conversation as the person reads it."""
+
+    mine: bool
+    text: str  # the act in English, or the sentence that the person typed
+    note: str  # worth of the offer to the person; for a typed sentence also its reading
+    message: str = ""  # text that was sent with the act
 
 
 class Terminal:
@@ -95,7 +104,7 @@ class Terminal:
         side_by_side = view.places > 1
         since = 0 if side_by_side else max(len(history) - 2, 0)
         where = f" · game {view.place} of {view.places} side by side" if side_by_side else ""
-        self.write(f"\nturn {len(history) + 1} of {state.rules.max_turns}{where}{_urgency(state)}", "bold")
+        self.write(f"\nturn {len(history) + 1} of {state.rules.max_turns}{where} · {turns_left(state)}", "bold")
         self.show(conversation(state, view.seat, since), table_now(view))
 
     def _choose(self, reading: ReadAct | AmbiguousLine, choices: Sequence[Action], view: View) -> Action | str:
@@ -139,21 +148,34 @@ def inert(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
+def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) -> tuple[TalkLine, ...]:
+    """The conversation for the person in ``seat``; ``typed``: sentences of the person by turn, from 0."""
+    values, counts, final = state.scenario.utilities[seat], state.scenario.counts, state.rules.disagree == "ends"
+    lines = []
+    for turn, action in enumerate(state.history):
+        mine = turn % 2 == seat
+        note = ""
+        hidden = turn >= state.rules.talk_turns and not mine and not state.is_over
+        if action.act_type.is_offer and not hidden:
+            share = action.oA if mine else rest(counts, action.oA)
+            note = f"{points(worth(values, share))} for you"
+        nonbinding = "(A secret claim.)" if hidden else describe_secret_act(action, turn, state.rules)
+        text = nonbinding or phrase_act(action, counts, variant=turn, final=final)
+        if typed and turn in typed:
+            text, note = typed[turn], f"read as: {text}{f' · {note}' if note else ''}"
+        lines.append(TalkLine(mine, text, note, state.messages[turn] if state.messages else ""))
+    return tuple(lines)
+
+
 def conversation(state: State, seat: int, since: int = 0) -> Table:
     """The acts from number ``since`` on in sentences, from the view of the person in ``seat``."""
     table = Table.grid(padding=(0, 1))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    final = state.rules.disagree == "ends"
-    for turn, action in list(enumerate(state.history))[since:]:
-        mine = turn % 2 == seat
-        hidden = turn >= state.rules.talk_turns and not state.is_over
-        loose = "(A secret claim.)" if hidden else describe_secret_act(action, turn, state.rules)
-        words = loose or phrase_act(action, state.scenario.counts, variant=turn, final=final)
-        if state.messages and state.messages[turn]:
-            words += f' "{state.messages[turn]}"'
-        table.add_row(f"{turn + 1}.", Text(SIDES[mine], "cyan" if mine else "magenta"), Text(words))
+    for turn, said in list(enumerate(talk_lines(state, seat)))[since:]:
+        words = said.text + (f' "{said.message}"' if said.message else "")
+        table.add_row(f"{turn + 1}.", Text(SIDES[said.mine], "cyan" if said.mine else "magenta"), Text(words))
     return table
 
 
@@ -171,20 +193,19 @@ def table_now(view: View) -> Table:
     return _items(rows, "for you")
 
 
-def describe_action(action: Action, view: View) -> str:
-    """An act, and its worth to the person."""
-    act = action.act_type
-    share = selection(view.state, view.seat, action) if view.state.claiming else action.oA if act.is_offer else None
+def describe_action(action: Action, view: View, label: str = "") -> str:
+    """An act by ``label`` (its name by default), and its worth to the person."""
+    label = label or action.act_type.name
+    claiming = view.state.claiming
+    share = selection(view.state, view.seat, action) if claiming else action.oA if action.act_type.is_offer else None
     if share is not None:
-        left = rest(view.counts, share)
-        mine = f"you keep {describe_items(share)} ({points(worth(view.values, share))})"
-        return f"{act.name}: {mine}, they get {describe_items(left)}"
-    if view.state.claiming:
-        return f"{act.name}: you claim nothing"
-    if act is act.AGREE and view.theirs is not None:
+        verb, left = "claim" if claiming else "keep", rest(view.counts, share)
+        mine = f"{describe_items(share)} ({points(worth(view.values, share))})"
+        return f"{label}: you {verb} {mine}, they get {describe_items(left)}"
+    if action.act_type is Act.AGREE and view.theirs is not None:
         left = rest(view.counts, view.theirs)
-        return f"{act.name}: you get {describe_items(left)} ({points(worth(view.values, left))})"
-    return act.name
+        return f"{label}: you get {describe_items(left)} ({points(worth(view.values, left))})"
+    return label
 
 
 def warning(action: Action, view: View) -> str:
@@ -214,6 +235,20 @@ def talk_would_end(view: View) -> str:
         return "no deal, as not both have made an offer"
     fits = rest(view.counts, view.theirs) == view.mine
     return "a deal, as both last offers fit" if fits else "no deal, as the last offers do not fit"
+
+
+def turns_left(state: State) -> str:
+    """The number of acts left, and what that means near the end."""
+    left = state.turns_remaining
+    if state.is_over:
+        return "the talk is over"
+    if state.claiming:
+        return "One secret claim of each of you" if left == 2 else "The last secret claim"
+    if state.rules.secret_claims:
+        return f"{count_noun(left - 2, 'act')} of talk left, then a secret claim of each of you"
+    if left == 1:
+        return "Last act of all: accept, or claim exactly what they leave you"
+    return f"{left} acts left" + (", this is your last one" if left == 2 else "")
 
 
 def opening(partner: str, seat: int, rules: Rules, game: int, games: int) -> str:
@@ -287,16 +322,6 @@ def _misread_text(mistake: Misread) -> str:
     if not mistake.unread:
         return mistake.why
     return f"that cannot be read as an act: {mistake.why}; say it otherwise, or ? for short commands"
-
-
-def _urgency(state: State) -> str:
-    if state.claiming:
-        return " · your secret claim"
-    if state.rules.secret_claims:
-        return " · talk that does not bind"
-    if state.turns_remaining == 1:
-        return " · the last act of all: agree, or claim exactly what they leave you"
-    return " · your last act" if state.turns_remaining == 2 else ""
 
 
 def _plain_table(*heads: str) -> Table:

@@ -40,15 +40,12 @@ def _loss_sentence(played: PlayerLine, best: PlayerLine) -> str:
     if gap < SMALL_GAP:
         return "Nothing is lost to the best response in these games."
     agreed = 0.0 if math.isnan(most.points_agreed.mean) else most.points_agreed.mean
-    unclosed = (most.deals.mean - own.deals.mean) * agreed
+    unclosed = min(max((most.deals.mean - own.deals.mean) * agreed, 0.0), gap)
     seats = [best.figures[seat].points.mean - played.figures[seat].points.mean for seat in SEATS]
-    if unclosed <= 0:  # as many deals or more
-        where = "all of them in deals that give it less"
-    elif unclosed >= gap:  # its deals are as good or better
-        where = "all of them for want of a deal"
-    else:
-        where = f"{unclosed:.2f} of them for want of a deal and {gap - unclosed:.2f} in deals that give it less"
-    return f"It falls short by {gap:.2f} points, {where}: by {seats[0]:.2f} as seat_0, by {seats[1]:.2f} as seat_1."
+    return (
+        f"It falls short by {gap:.2f} points, {unclosed:.2f} of them for want of a deal and {gap - unclosed:.2f} in "
+        f"deals that give it less: by {seats[0]:.2f} as seat_0, by {seats[1]:.2f} as seat_1."
+    )
 
 
 def practice_warning(without: Mapping[str, int]) -> str | None:

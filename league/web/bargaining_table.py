@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
-from dond_marl.records.transcript import describe_items, describe_secret_act, phrase_act
-from league.display.game import protocol, talk_would_end, warning
-from league.display.svg.markup import Markup, count_noun, points
+from dond_marl.records.transcript import describe_items
+from league.display.game import describe_action, protocol, talk_lines, talk_would_end, warning
+from league.display.svg.markup import Markup, points
 from league.web.frame import render
 from partners.human import View
 
@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 ACT_KEYS = {Act.AGREE: "a", Act.PROPOSE: "p", Act.INSIST: "i", Act.DISAGREE: "d", Act.END: "e"}  # in the buttons' order
 KEEP = "keep"  # form field: the index of an item type, once for each item that is split
 MAX_PIPS = 20  # turns that are drawn as marks
-
-
-class TalkLine(NamedTuple):
-    """One act of the conversation as the person reads it."""
-
-    mine: bool
-    text: str  # the act in English, or the sentence that the person typed
-    note: str  # worth of the offer to the person; for a typed sentence also its reading
-    message: str = ""  # text that was sent with the act
 
 
 class ActChoice(NamedTuple):
@@ -147,15 +138,7 @@ def describe_reading(action: Action, view: View) -> str:
     """The reading of a typed sentence, in the words of the buttons."""
     labels = {choice.act: choice.label for choice in act_choices(view, action.oA)}
     label = labels.get(action.act_type, labels[Act.PROPOSE])
-    if view.state.claiming and (split := selection(view.state, view.seat, action)) is not None:
-        return f"{label}: you claim {describe_items(split)} ({points(worth(view.values, split))})"
-    if action.act_type.is_offer:
-        mine, theirs = describe_items(action.oA), describe_items(rest(view.counts, action.oA))
-        return f"{label}: you keep {mine} ({points(worth(view.values, action.oA))}), they get {theirs}"
-    if action.act_type is Act.AGREE and view.theirs is not None:
-        left = rest(view.counts, view.theirs)
-        return f"{label}: you get {describe_items(left)} ({points(worth(view.values, left))})"
-    return label
+    return describe_action(action, view, label)
 
 
 def describe_unread(line: str, why: str, times: int) -> str:
@@ -168,39 +151,6 @@ def describe_unread(line: str, why: str, times: int) -> str:
     if times > 2:
         help_ += f" That was line {times}; you can also tap the items and press Propose."
     return f"“{quoted}” was not understood: {why}. {help_}"
-
-
-def turns_left(state: State) -> str:
-    """The number of acts left, and what that means near the end."""
-    left = state.turns_remaining
-    if state.is_over:
-        return "the talk is over"
-    if state.claiming:
-        return "One secret claim of each of you" if left == 2 else "The last secret claim"
-    if state.rules.secret_claims:
-        return f"{count_noun(left - 2, 'act')} of talk left, then a secret claim of each of you"
-    if left == 1:
-        return "Last act of all: accept, or claim exactly what they leave you"
-    return f"{left} acts left" + (", this is your last one" if left == 2 else "")
-
-
-def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) -> tuple[TalkLine, ...]:
-    """The conversation for the person in ``seat``; ``typed``: sentences of the person by turn, from 0."""
-    values, counts, final = state.scenario.utilities[seat], state.scenario.counts, state.rules.disagree == "ends"
-    lines = []
-    for turn, action in enumerate(state.history):
-        mine = turn % 2 == seat
-        note = ""
-        hidden = turn >= state.rules.talk_turns and not mine and not state.is_over
-        if action.act_type.is_offer and not hidden:
-            share = action.oA if mine else rest(counts, action.oA)
-            note = f"{points(worth(values, share))} for you"
-        nonbinding = "(A secret claim.)" if hidden else describe_secret_act(action, turn, state.rules)
-        text = nonbinding or phrase_act(action, counts, variant=turn, final=final)
-        if typed and turn in typed:
-            text, note = typed[turn], f"read as: {text}{f' · {note}' if note else ''}"
-        lines.append(TalkLine(mine, text, note, state.messages[turn] if state.messages else ""))
-    return tuple(lines)
 
 
 def describe_act(action: Action, state: State) -> str:

@@ -23,7 +23,7 @@ from dond_marl.game import Action, State, Triple, apply
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.records.transcript import as_message
 from dond_marl.scenarios.sources import Scenarios
-from league.display.game import ending_text, warning
+from league.display.game import ending_text, turns_left, warning
 from league.display.sentences import AmbiguousLine, Misread
 from league.display.session import Sitting
 from league.display.svg.markup import Markup
@@ -162,7 +162,7 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
         hand,
         partner=partner,
         heading=heading,
-        facts=(f"with {partner}", "you open" if game.seat == 0 else "they open", board.turns_left(state), leave),
+        facts=(f"with {partner}", "you open" if game.seat == 0 else "they open", turns_left(state), leave),
         typed=session.typed,
         thinking=session.is_running and session.view is None,
         working=working,

@@ -26,7 +26,7 @@ from starlette.routing import Route
 from dond_marl.errors import InputError, error_line
 from dond_marl.game import Action, Triple
 from dond_marl.trust import require_trust
-from league.display.game import ending_text, warning
+from league.display.game import ending_text, turns_left, warning
 from league.display.svg.markup import Markup
 from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.ledger.trusted_names import read_settings, write_settings
@@ -336,7 +336,7 @@ def game_page(
     """
     state = board.hide_partner_values(table.state, seat)
     mine = state.mover == seat
-    facts = ["you open" if seat == 0 else f"{PARTNER.lower()} opens", board.turns_left(state)]
+    facts = ["you open" if seat == 0 else f"{PARTNER.lower()} opens", turns_left(state)]
     if table.partner == PERSON:
         facts.append(f"{config.study.turn:.0f} seconds for an act")
     view = View(state) if mine else board.view_before_turn(table.state.scenario, seat, state.rules)

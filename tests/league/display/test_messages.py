@@ -16,10 +16,21 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import from_json, record_of, replay
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
-from league.display.game import Terminal, act_sentence, describe_action, ending, ending_text, protocol, steps, warning
+from league.display.game import (
+    Terminal,
+    act_sentence,
+    describe_action,
+    ending,
+    ending_text,
+    protocol,
+    steps,
+    talk_lines,
+    turns_left,
+    warning,
+)
 from league.display.game import conversation as heard
 from league.display.session import Sitting
-from league.web.bargaining_table import act_choices, describe_act, describe_reading, headline, talk_lines, turns_left
+from league.web.bargaining_table import act_choices, describe_act, describe_reading, headline
 from league.web.frame import render
 from league.web.live_game import GameEnded, LiveGame, PersonsTurn
 from league.web.occupants import Candidate
@@ -140,7 +151,7 @@ def test_secret_claims_wording():
     assert "2 hats" in headline(View(claims))
     assert warning(Action(Act.END), View(claims)) and warning(Action(Act.PROPOSE, (1, 0, 0)), View(claims))
     assert warning(Action(Act.AGREE), View(claims)) == ""
-    assert describe_action(Action(Act.AGREE), View(claims)).startswith("AGREE: you keep 2 hats (8 points)")
+    assert describe_action(Action(Act.AGREE), View(claims)).startswith("AGREE: you claim 2 hats (8 points)")
     assert "2 hats (8 points)" in describe_reading(Action(Act.AGREE), View(claims))
     assert describe_act(Action(Act.END), claims) != describe_act(Action(Act.END), talk)
     assert "everything" not in str(talk_lines(claims, 1)) and talk_lines(claims, 1)[2].text == "(A secret claim.)"

@@ -34,7 +34,7 @@ from dond_marl.yardsticks.recognition import Guess
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.display.frontier import plane_of, verdict
-from league.display.game import act_sentence, ending_text, steps
+from league.display.game import act_sentence, ending_text, steps, talk_lines
 from league.display.session import Sitting
 from league.display.svg.frontier import drawing
 from league.display.svg.markup import Markup, element, join
@@ -51,7 +51,6 @@ from league.web.bargaining_table import (
     headline,
     initial_split,
     main_act,
-    talk_lines,
     view_before_turn,
 )
 from league.web.frame import one_sentence, render
