@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 
-from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
+from dond_marl.dialogues.human_line import HumanLine, stored_human_line
 from dond_marl.game import SEATS
 from dond_marl.occupants import short_names
 from dond_marl.statistics import Estimate
@@ -41,7 +41,7 @@ from league.tables.blocks import (
     replace_names,
     with_short_names,
 )
-from league.tables.evaluation import KEY, TITLE, final_evaluation, names_in
+from league.tables.evaluation import KEY, TITLE, about_people, final_evaluation, names_in
 from league.tables.summaries import evaluation_summary, pair_summary
 
 ROWS: dict[str, tuple[str, bool]] = {  # by figure: its label, and whether it is shown for each seat too
@@ -210,7 +210,6 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
             f"less."
         )
     yield "Nash point: the split with the largest product of both seats' points. Shares are of the same games."
-    yield "Pareto-optimal: a deal in which neither seat could have more without the other having less."
 
 
 def _as_sentence(note: str) -> str:
@@ -223,25 +222,15 @@ def _notes_of_details(evaluation: Evaluation, human: HumanLine) -> Iterator[str]
         "Welfare efficiency, Nash efficiency and fairness: the sum, the product and the smaller of both seats' points, "
         "each divided by the largest that any split of the scenario gives. No deal counts 0."
     )
+    yield "Pareto-optimal: a deal in which neither seat could have more without the other having less."
     last = ultimatum_seat(evaluation.rules)
+    ultimatum = "" if last is None else f", ultimatum the best for {SEATS[last]}, which makes the last offer"
     yield (
-        "Nash, egalitarian, utilitarian and ultimatum: the seat's score if every game ended at one split, "
-        "chosen with both seats' values known."
+        "Columns of one split, chosen with both seats' values known, in every game: Nash has the largest product of "
+        "points, utilitarian the largest sum, egalitarian the largest smaller share (in these games Kalai and "
+        f"Smorodinsky's too){ultimatum}. Where several splits are equally good, their mean is shown."
     )
-    yield "Nash: the split with the largest product of points. Utilitarian: with the largest sum."
-    yield "Egalitarian: with the largest smaller share; in these games Kalai and Smorodinsky's is the same."
-    if last is not None:
-        yield f"Ultimatum: the best split for {SEATS[last]}, which makes the last offer that can be answered."
-    yield "Where several splits are equally good, their mean is shown."
-    yield (
-        "Deals at Nash, max-min and largest sum: the share of deals at a split with the largest product, smaller share "
-        "and sum."
-    )
-    yield (
-        f"Humans: people who bargained by talking, on their own scenarios; {human.perspectives:,} seats of their "
-        f"games, {CONFIDENCE:.0%} intervals. seat_0 speaks first, and turns count the selection that ends the talk. "
-        f"{human.source}"
-    )
+    yield about_people(human)
 
 
 def diagnosis_section(found: Diagnosis) -> Section:

@@ -262,21 +262,23 @@ def ending_text(state: State, seat: int) -> tuple[str, str]:
     """The ending for the person in ``seat``: a word, and a sentence."""
     outcome = state.outcome
     assert outcome is not None
+    word = "Deal!" if outcome.deal else "No deal."
     actor = "You" if (len(state.history) - 1) % 2 == seat else "They"
-    if outcome.ending is Ending.AGREE:
-        return "Deal!", f"{actor} accepted."
-    if outcome.ending is Ending.DISAGREE:
-        return "No deal.", f"{actor} walked away."
-    if outcome.ending is Ending.ILLEGAL:
-        return "No deal.", "A rule was broken."
+    how = {
+        Ending.AGREE: f"{actor} accepted",
+        Ending.DISAGREE: f"{actor} walked away",
+        Ending.ILLEGAL: "A rule was broken",
+        Ending.END: f"{actor} stopped the talk",
+        Ending.TURN_LIMIT: "Time is up",
+    }[outcome.ending]
+    if outcome.ending in (Ending.AGREE, Ending.DISAGREE, Ending.ILLEGAL):
+        return word, f"{how}."
+    why = "the claims fit" if outcome.deal else "the claims do not fit"
+    if None in state.claims:
+        why = "not both had claimed"
     if state.rules.secret_claims:
-        text = claims_end(state)
-        return "Deal!" if outcome.deal else "No deal.", f"{text[0].upper()}{text[1:]}."
-    how = "Time is up" if outcome.ending is Ending.TURN_LIMIT else f"{actor} stopped the talk"
-    if outcome.deal:
-        return "Deal!", f"{how}, and the claims fit."
-    why = "not both had claimed" if None in state.claims else "the claims do not fit"
-    return "No deal.", f"{how}, and {why}."
+        return word, f"{why.capitalize()}."
+    return word, f"{how}, and {why}."
 
 
 def ending(state: State, seat: int) -> str:
@@ -403,11 +405,3 @@ def protocol(rules: Rules) -> str:
         f"{first}{'Then each' if talk else 'Each'} of you makes one secret claim, which the other does not see. If "
         f"both claims add up to exactly the pool, that is the deal; otherwise both get nothing."
     )
-
-
-def claims_end(state: State) -> str:
-    """What came of both secret claims, in a sentence without its full stop."""
-    assert state.outcome is not None
-    if state.outcome.deal:
-        return "the secret claims fit"
-    return "not both have claimed" if None in state.claims else "the secret claims do not add up to the pool"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from league.tables.blocks import Figure, Report, Section, Table, common_n
-from league.tables.figures import UNKNOWN, format_cell, with_margin
+from league.tables.blocks import Report, Section, Table, common_n
+from league.tables.figures import format_cell
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")  # characters with a meaning in Markdown or in the HTML inside it
 
@@ -35,14 +35,9 @@ def section_markdown(section: Section, level: int = 2, *, title: bool = True) ->
 
 
 def table_markdown(table: Table) -> str:
-    """One table without its caption; ``None.`` if it has no rows.
-
-    An ``n`` that all figures share stands above the table. A heat map has its columns named by rank.
-    """
+    """One table without its caption; ``None.`` if it has no rows. An ``n`` that all figures share stands above it."""
     if not table.rows:
         return "None."
-    if table.kind == "heat":
-        return _heat_map(table)
     common = common_n(table)
     rows = [[row.label, *(format_cell(cell, n=common is None) for cell in row.cells)] for row in table.rows]
     text = grid_markdown([table.label, *table.heads], rows)
@@ -62,21 +57,6 @@ def escape_markdown(text: str) -> str:
 def _anchor(title: str) -> str:
     """GitHub's anchor of a heading: no punctuation, hyphens for spaces."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-
-
-def _heat_map(table: Table) -> str:
-    """A wide table: columns named by rank, half the width of each interval, and the range of n."""
-    numbers = [cell.n for row in table.rows for cell in row.cells if isinstance(cell, Figure) and cell.n]
-    rows = [
-        [
-            f"{rank} {row.label}",
-            *(with_margin(*cell) if isinstance(cell, Figure) else UNKNOWN for cell in row.cells),
-        ]
-        for rank, row in enumerate(table.rows, start=1)
-    ]
-    heads = [table.label, *(str(rank) for rank in range(1, 1 + len(table.heads)))]
-    span = f"n = {min(numbers, default=0):,} to {max(numbers, default=0):,} games a cell; columns by rank."
-    return f"{span}\n\n{grid_markdown(heads, rows)}"
 
 
 def _pipe_row(cells: Sequence[str]) -> str:
