@@ -19,6 +19,7 @@ from dond_marl.dialogues.clauses import claims
 from dond_marl.dialogues.words import tags
 from dond_marl.game import ITEMS, Act, Action, Triple, rest
 from dond_marl.records.transcript import describe_items
+from league.tables.figures import count_noun
 from partners.human import View
 
 
@@ -341,23 +342,18 @@ def _first_reading(line: str, view: View) -> Meaning:
 
 def _check_doubt(reading: Action, line: str, view: View) -> Meaning:
     """Turn a reading into a question where the sentence contradicts it: a question mark, a condition, "both" of one."""
-    if reading.act_type is Act.AGREE and (line.endswith("?") or _A_QUESTION.match(strip_politeness(line))):
-        if view.rule_against(reading) is not None:
-            return Misread(NO_ANSWERS)
-        return AmbiguousLine(
-            "That is a question, and no agreement: they answer offers. Do you accept their offer?", (reading,)
-        )
-    if reading.act_type is Act.AGREE and _IF.search(line) and view.rule_against(reading) is None:
-        return AmbiguousLine("That names a condition. Do you accept their offer as it is?", (reading,))
+    agrees, legal = reading.act_type is Act.AGREE, view.rule_against(reading) is None
+    asks = line.endswith("?") or _A_QUESTION.match(strip_politeness(line))
+    if agrees and asks and not legal:
+        return Misread(NO_ANSWERS)
+    if agrees and legal and (asks or _IF.search(line)):
+        return AmbiguousLine("They answer offers, not questions or conditions. Do you accept theirs?", (reading,))
     not_two = [
         (kind, view.counts[kind]) for kind in map(_item_index, _BOTH.findall(line)) if view.counts[kind] not in (0, 2)
     ]
-    if reading.act_type.is_offer and not_two and view.rule_against(reading) is None:
-        there = " and ".join(f"only 1 {ITEMS[kind]}" if n == 1 else f"{n} {ITEMS[kind]}s" for kind, n in not_two)
-        are = "is" if not_two[0][1] == 1 else "are"
-        return AmbiguousLine(
-            f'There {are} {there} on the table, so "both" is not clear. Is this what you mean?', (reading,)
-        )
+    if reading.act_type.is_offer and not_two and legal:
+        there = ", ".join(count_noun(n, ITEMS[kind]) for kind, n in not_two)
+        return AmbiguousLine(f'Of these there are {there}, so "both" is not clear. Is this what you mean?', (reading,))
     return reading
 
 

@@ -203,7 +203,7 @@ AGREE_ASKED = ("p 2 2 0", "do you agree?", "", "p 2 2 1", "do you agree?", "y")
     [
         (NO_WAY, "  1: PROPOSE", [Act.PROPOSE, Act.PROPOSE, Act.DISAGREE]),
         (("bye", "", "bye", "y"), "DISAGREE", [Act.DISAGREE]),
-        (AGREE_ASKED, "a question", [Act.PROPOSE, Act.PROPOSE, Act.AGREE]),
+        (AGREE_ASKED, "Do you accept", [Act.PROPOSE, Act.PROPOSE, Act.AGREE]),
     ],
 )
 def test_a_doubtful_sentence_is_played_only_once_it_is_confirmed(monkeypatch, tmp_path, capsys, typed, shown, acts):

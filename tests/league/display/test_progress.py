@@ -10,7 +10,6 @@ import pytest
 from rich.console import Console
 
 from league.display.league import in_words, opening, status
-from league.display.tables import prose
 from league.display.training import TrainWatcher, with_bar
 from league.display.training import status as training_status
 from league.rounds.watching import LeagueProgress
@@ -88,13 +87,6 @@ def test_the_line_at_the_start_breaks_between_words_on_a_terminal_and_nowhere_in
         assert {"46,050", "ppo", "none"} <= set(words)
         assert (max(map(len, lines)) <= 80) is terminal
         assert lines[-1].endswith(" runs/ppo_fast/0001")
-
-
-def test_prose_is_one_line_where_a_program_reads_it():
-    screen = console(20, terminal=False)
-    text = "five words of a line that is long"
-    prose(screen, text)
-    assert screen.file.getvalue() == f"{text}\n"
 
 
 def test_one_round_is_no_rounds(tmp_path):
