@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dond_marl.game import Act, Scenario, State
-from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import pack
 from dond_marl.splits import action_index
 from dond_marl.yardsticks.equilibria import pools_of
 from experiments.equilibrium_solver.exploitability import nash_conv
 from experiments.equilibrium_solver.mirror_descent import anneal
 from experiments.equilibrium_solver.tree import Tree
+from tests.experiments.equilibrium_solver.perfect_recall import anything
 
 pyspiel = pytest.importorskip("pyspiel", reason="pip install -e '.[bench]' brings OpenSpiel")
 pytestmark = pytest.mark.bench
@@ -72,19 +72,13 @@ class Played(Policy):
         return {number: chance for number, chance in zip(numbers.tolist(), chances.tolist(), strict=True) if chance > 0}
 
 
-def anything(tree):
-    rng = generator(tree.turns, "policies of tests")
-    drawn = [rng.exponential(size=chances.shape) * (chances > 0) for chances in tree.uniform()]
-    return [chances / chances.sum(axis=-1, keepdims=True) for chances in drawn]
-
-
 @pytest.mark.parametrize("turns", [2, 3])
 @pytest.mark.parametrize("how", ["anything", "annealed"])
 def test_openspiel_finds_the_same_exploitability(turns, how):
     """Both seats' gains together, of a random policy and of an equilibrium."""
     (pool,) = pools_of(TABLE)
     tree = Tree(pool, turns, "perfect")
-    policy = anneal(tree, [1.0, 0.1])[-1].policy if how == "annealed" else anything(tree)
+    policy = anneal(tree, [1.0, 0.1])[-1].policy if how == "annealed" else anything(tree, turns)
     game = TinyGame({"max_turns": turns})
     assert game.get_type().short_name == TYPE.short_name
     played = Played(game, tree, policy)

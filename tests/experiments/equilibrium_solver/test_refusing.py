@@ -10,8 +10,8 @@ from dond_marl.yardsticks.equilibria import TEMPERATURES, Equilibrium, end_deals
 from experiments.equilibrium_solver.exploitability import best_response
 from experiments.equilibrium_solver.mirror_descent import anneal
 from experiments.equilibrium_solver.tree import Tree
-from tests.experiments.equilibrium_solver.perfect_recall import with_perfect_recall
-from tests.experiments.equilibrium_solver.test_exploitability import POOL, anything
+from tests.experiments.equilibrium_solver.perfect_recall import anything, with_perfect_recall
+from tests.experiments.equilibrium_solver.test_exploitability import POOL
 
 
 def answers(tree, policy, state, view):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
-from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.yardsticks.equilibria import lewis_pools, pools_of
 from experiments.equilibrium_solver.tree import Tree, average_renamings
+from tests.experiments.equilibrium_solver.perfect_recall import anything
 
 # One book, two hats and no ball; each seat values them in one of two ways, and one pairing cannot come up.
 TINY = pack(
@@ -20,13 +20,6 @@ TINY = pack(
     ]
 )
 POOL = pools_of(TINY)[0]
-
-
-def anything(tree: Tree, seed: int) -> list[np.ndarray]:
-    """A policy drawn at random among all."""
-    rng = generator(seed, "policies of tests")
-    drawn = [rng.exponential(size=chances.shape) * (chances > 0) for chances in tree.uniform()]
-    return [chances / chances.sum(axis=-1, keepdims=True) for chances in drawn]
 
 
 def followed(tree: Tree, policy: list[np.ndarray]) -> tuple[np.ndarray, float]:
