@@ -1,10 +1,11 @@
 """Draw the three rosters from families of partners by a published seed, check them, or print their table.
 
-First each family gets a role: most are *shared* by all rosters, with other parameters in each; some are in *train*
-only, some in *dev* only, some in *test* only. Then the rosters are filled, train before dev before test: families take
-turns to add their next member whose play is different enough. The agreement with members of the same roster must be
-below 95 %, with members of earlier rosters below 85 %. Members of *test* must also agree less than 85 % with the
-partners that the project used before the rosters (:data:`USED_BEFORE`), and no family in test only has one of those.
+The families, with values of each parameter, are those of the shipped ``rosters.yaml``. First each family gets a role:
+most are *shared* by all rosters, with other parameters in each; some are in *train* only, some in *dev* only, some in
+*test* only. Then the rosters are filled, train before dev before test: families take turns to add their next member
+whose play is different enough. The agreement with members of the same roster must be below 95 %, with members of
+earlier rosters below 85 %. Members of *test* must also agree less than 85 % with the partners that the project used
+before the rosters (:data:`USED_BEFORE`), and no family in test only has one of those.
 
 The agreement of A with B is the share of A's decisions that B would also have made. A plays in both seats against five
 probes, one drawn for each game, and B is queried in the same positions with the same noise. PROPOSE and INSIST count
@@ -45,67 +46,6 @@ from league.evaluation.matches import Witness
 from partners.mixture import Mixture
 from partners.provenance import programs
 from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, load_rosters, members_hash, plain_name
-
-Value = int | float | str
-
-FAMILIES: dict[str, dict[str, tuple[Value, ...]]] = {
-    "aspiration_adaptation": {"start": (0.8, 0.9, 1.0), "step": (0.05, 0.1, 0.2), "floor": (0.2, 0.3, 0.5, 0.6)},
-    "bluffer": {"pace": (1, 2, 3), "floor": (0.3, 0.45, 0.6, 0.75)},
-    "boulware": {"exponent": (2.0, 4.0, 8.0), "floor": (0.3, 0.4, 0.5, 0.6, 0.7)},
-    "conceder": {"exponent": (0.1, 0.25, 0.5), "floor": (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)},
-    "concession_rule": {"target": (6.0, 7.0, 8.0, 9.0, 10.0), "bottom": (2.0, 3.0, 4.0, 5.0, 6.0)},
-    "first_acceptable_offer": {"tau": (3.0, 4.0, 5.0, 6.0, 7.0, 8.0)},
-    "frequency_model": {
-        "exponent": (0.5, 1.0, 2.0, 4.0),
-        "floor": (0.4, 0.5, 0.6, 0.7),
-        "slack": (0.1, 0.15, 0.25),
-        "learning": (1, 3, 10),
-    },
-    "heuristic": {
-        "accept_ratio": (0.4, 0.55, 0.7, 0.85, 1.0),
-        "insist_ratio": (0.3, 0.5, 0.7, 0.9),
-        "demand": (0.6, 0.7, 0.8, 0.9, 1.0),
-    },
-    "hybrid": {"opening": (0.9, 1.0), "middle": (0.6, 0.75, 0.9), "closing": (0.4, 0.6, 0.8)},
-    "inequity_averse": {
-        "alpha": (0.8, 1.0, 2.0, 4.0),
-        "beta": (0.0, 0.25, 0.6, 0.8),
-        "rationality": (0.0, 4.0, 8.0, 16.0),
-    },
-    "level_k": {"level": (1, 2, 3, 4), "tau": (0.5, 1.5, 4.0)},
-    "linear": {"exponent": (0.7, 1.0, 1.4), "floor": (0.2, 0.35, 0.5, 0.6, 0.75)},
-    "micro": {},
-    "mixed_thresholds": {"low": (0.1, 0.3, 0.5), "high": (0.6, 0.8, 1.0), "ask": (0.3, 0.5, 0.7)},
-    "naive_tit_for_tat": {"kindness": (0.0, 0.1, 0.2, 0.3)},
-    "nash_seeker": {"rationality": (0.0, 4.0, 8.0, 16.0)},
-    "nice": {},
-    "nice_tit_for_tat": {"rationality": (0.0, 4.0, 8.0, 16.0)},
-    "personas": {
-        "eager": (0.1, 0.25, 0.5),
-        "patient": (1.0, 4.0, 10.0),
-        "low": (0.0, 0.2, 0.4),
-        "high": (0.6, 0.8, 1.0),
-    },
-    "prosocial": {"rationality": (0.0, 4.0, 8.0, 16.0)},
-    "punisher": {"fair": (0.5, 0.6, 0.7, 0.8), "insult": (0.2, 0.3, 0.4), "patience": (0, 1, 2)},
-    "pushover": {"demand": (0.15, 0.25, 0.4, 0.5, 0.6, 0.7)},
-    "quantal_response": {"rationality": (5.0, 10.0, 15.0, 30.0), "hope": (0.0, 0.15, 0.3, 0.5)},
-    "random": {},
-    "similarity": {"exponent": (0.3, 1.0, 3.0), "floor": (0.3, 0.5, 0.7), "slack": (0.0, 0.1, 0.2)},
-    "sniper": {"patience": (1.0, 3.0, 6.0), "fair": (0.3, 0.4, 0.5, 0.6, 0.7)},
-    "social_value": {
-        "angle": (-30.0, -10.0, 15.0, 30.0, 50.0, 65.0),
-        "accept_ratio": (0.5, 0.65, 0.8, 0.9),
-        "rationality": (0.0, 4.0, 8.0, 16.0),
-    },
-    "stubborn": {"demand": (0.7, 0.8, 0.9, 1.0), "floor": (0.3, 0.5, 0.6, 0.7, 0.8), "late": (1, 3, 5, 7)},
-    "tough": {},
-    "trembling": {"of": ("heuristic", "linear", "nash_seeker", "prosocial", "stubborn"), "rate": (0.05, 0.1, 0.2, 0.3)},
-    "ultimatum": {},
-    "versatile": {"accept_ratio": (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)},
-    "zeuthen": {"rationality": (0.0, 4.0, 8.0, 16.0)},
-}
-
 
 # An early fair accepter, a time-based conceder, one that hardly concedes, a reactive one, and a random one.
 PROBES = ("heuristic", "conceder", "stubborn", "nice_tit_for_tat", "random")
@@ -375,7 +315,7 @@ def rosters_text(rosters: Rosters) -> str:
     held = yaml.safe_dump(
         {"seed": rosters.seed, **lists, "families": families}, sort_keys=False, width=120, default_flow_style=None
     )
-    return f"# Written by `dond experiment rosters draw`, never by hand; partners/rosters/__init__.py reads it.\n{held}"
+    return f"# Drawn by `dond experiment rosters draw` from the families below, and never edited otherwise.\n{held}"
 
 
 @click.group(cls=Group, help=__doc__)
@@ -389,7 +329,9 @@ def command() -> None:
 def draw_command(seed: int, path: Path) -> None:
     """Draw the rosters and write them, with a record of refused members and why."""
     drawn = draw(
-        FAMILIES, seed, report=lambda row: print_line(f"{row.roster:6} {row.member:60} {row.reason or 'taken'}")
+        load_rosters().families,
+        seed,
+        report=lambda row: print_line(f"{row.roster:6} {row.member:60} {row.reason or 'taken'}"),
     )
     record = ADMISSION if path == FILE else path.with_suffix(".csv")
     path.write_text(rosters_text(drawn.rosters), encoding="utf-8")
