@@ -10,7 +10,6 @@ examples:
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -19,7 +18,6 @@ import click
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from dond_marl.batch import GameBatch
 from dond_marl.errors import RunFailure
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
@@ -45,8 +43,6 @@ from partners.llm.student import (
     is_complete,
 )
 
-IN_FLIGHT = 64  # games per batch
-_ROUNDS = 20  # batches
 _STUDENT, _RECIPE = StudentSettings(), Recipe()
 
 
@@ -142,7 +138,6 @@ class Imitation(NamedTuple):
     acts: float  # share of the teacher's decisions with the same act type by the student
     whole: float  # share with the same act type and, for offers, the same split
     decisions: int  # number compared
-    moves: float  # per second, in batches of 64 games, nothing cached
 
     @property
     def agreement(self) -> float:
@@ -163,21 +158,7 @@ def measure_imitation(
     terms, shadow = Terms(source, source.table, rules, seed), _Shadow(teacher, student)
     as_teacher, as_student = (score(player, against, terms) for player in (shadow, student))
     acts, whole = np.concatenate(shadow.alike, axis=1)
-    return Imitation(
-        as_teacher, as_student, float(acts.mean()), float(whole.mean()), len(acts), moves_per_second(student)
-    )
-
-
-def moves_per_second(student: LocalLLMPartner, in_flight: int = IN_FLIGHT) -> float:
-    """Decisions per second on new positions, in batches of ``in_flight``."""
-    scenarios = open_source("uniform").block(1, 0, in_flight * (_ROUNDS + 1))  # nearly all different
-    turns = GameBatch(scenarios, Rules()).turns()
-    blocks = [turns.rows(np.arange(start, start + in_flight)) for start in range(0, turns.size, in_flight)]
-    student.act(blocks[0])
-    began = time.perf_counter()
-    for block in blocks[1:]:
-        student.act(block)
-    return in_flight * _ROUNDS / (time.perf_counter() - began)
+    return Imitation(as_teacher, as_student, float(acts.mean()), float(whole.mean()), len(acts))
 
 
 @dataclass
@@ -256,4 +237,3 @@ def _print_imitation(recipe: Recipe, result: Imitation, label: str) -> None:
     print_line(
         f"the same act type in {result.acts:.1%} of {result.decisions:,} decisions, the same act in {result.whole:.1%}"
     )
-    print_line(f"{result.moves:,.0f} moves/s in batches of 64 games")

@@ -15,7 +15,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from experiments.distill import DistillConfig, measure_imitation, moves_per_second
+from experiments.distill import DistillConfig, measure_imitation
 from league.settings.read import ConfigError, load_config
 from partners.llm.client import SetupError
 from partners.llm.distill import (
@@ -198,7 +198,6 @@ def test_report_compares_equal_games(made):
     assert seen.agreement == pytest.approx(seen.student.deals / seen.teacher.deals)
     itself = measure_imitation(player, player, Heuristic(), source, Rules(3), 0)
     assert (itself.acts, itself.whole, itself.score) == (1, 1, 1)
-    assert moves_per_second(player, in_flight=2) > 0
 
 
 # ---------------------------------------------------------------- made once
@@ -314,7 +313,7 @@ def test_distill_command(tmp_path, capsys):
     command = "experiment", "distill", "--config", path
     assert dond(*command, "--out", out) == 0
     printed = capsys.readouterr().out
-    for figure in ("the same act type in", "the same act in", "moves/s in batches of 64 games", "3,954 games"):
+    for figure in ("the same act type in", "the same act in", "3,954 games"):
         assert figure in printed
     assert is_complete(out)
     (tmp_path / "other").mkdir()
