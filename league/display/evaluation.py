@@ -224,11 +224,12 @@ def _notes_of_details(evaluation: Evaluation, human: HumanLine) -> Iterator[str]
     )
     yield "Pareto-optimal: a deal in which neither seat could have more without the other having less."
     last = ultimatum_seat(evaluation.rules)
-    ultimatum = "" if last is None else f", ultimatum the best for {SEATS[last]}, which makes the last offer"
+    ultimatum = "" if last is None else f", ultimatum the best for {SEATS[last]}, whose offer is answered last"
     yield (
         "Columns of one split, chosen with both seats' values known, in every game: Nash has the largest product of "
-        "points, utilitarian the largest sum, egalitarian the largest smaller share (in these games Kalai and "
-        f"Smorodinsky's too){ultimatum}. Where several splits are equally good, their mean is shown."
+        "points, utilitarian the largest sum, egalitarian (max-min, in these games Kalai and Smorodinsky's too) the "
+        f"largest smaller share{ultimatum}. Where several splits are equally good, their mean is shown. Deals at one "
+        "of these: the share of deals at such a split."
     )
     yield about_people(human)
 
