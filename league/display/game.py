@@ -173,9 +173,9 @@ def conversation(state: State, seat: int, since: int = 0) -> Table:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for turn, said in list(enumerate(talk_lines(state, seat)))[since:]:
-        words = said.text + (f' "{said.message}"' if said.message else "")
-        table.add_row(f"{turn + 1}.", Text(SIDES[said.mine], "cyan" if said.mine else "magenta"), Text(words))
+    for turn, spoken in list(enumerate(talk_lines(state, seat)))[since:]:
+        words = spoken.text + (f' "{spoken.message}"' if spoken.message else "")
+        table.add_row(f"{turn + 1}.", Text(SIDES[spoken.mine], "cyan" if spoken.mine else "magenta"), Text(words))
     return table
 
 
