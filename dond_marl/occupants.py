@@ -41,7 +41,6 @@ DIGEST = "sha256"  # the parameter that pins a file; 16 of the 64 digits
 MOST_CODE = 2**20  # bytes of such a file
 GROUP = "dond_marl.partners"
 BUILTIN = "partners.catalogue"
-RUN_NAMES = "league.ledger.run_names"  # finds what the name of a run stands for
 Factory = Callable[..., Partner]
 Spec = str | Mapping[str, Any]
 # Each is called for every look-up of a kind with its parameters, and returns the error for a name that may not be used.
@@ -168,7 +167,7 @@ def names_file(kind: str) -> bool:
 def pin_spec(spec: Spec) -> str:
     """The canonical form of ``spec`` with the digest of each file that it names. Raises :class:`OccupantNameError`."""
     kind, parameters = parse_spec(spec)
-    parameters = {name: value if name == "path" else _pinned_value(value) for name, value in parameters.items()}
+    parameters = {name: _pinned_value(value) for name, value in parameters.items()}
     if names_file(kind) and DIGEST not in parameters:
         parameters[DIGEST] = _digest(_read_code("occupant", kind))
     return _spec_text(kind, parameters)
@@ -185,7 +184,7 @@ def _pinned_value(value: object) -> object:
         return [_pinned_value(part) for part in value]
     if isinstance(value, Mapping):
         return pin_spec(value) if "kind" in value else value
-    if not isinstance(value, str) or (".py:" not in value and "/" not in value):
+    if not isinstance(value, str) or ".py:" not in value:
         return value
     try:
         parse_spec(value)
@@ -248,23 +247,7 @@ def _raising(error: Exception) -> Factory:
 
 
 def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
-    """The kind and the parameters of a spec, whether or not they exist; names of runs are looked up.
-
-    Raises :class:`OccupantNameError`.
-    """
-    try:
-        return parse_plain_spec(spec)
-    except OccupantNameError:
-        text, more = (spec, {}) if isinstance(spec, str) else (spec.get("kind"), dict(spec))
-        named = _named_by_run(text) if isinstance(text, str) else None
-        if named is None:
-            raise
-        more.pop("kind", None)
-        return named[0], {**named[1], **more}
-
-
-def parse_plain_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
-    """As :func:`parse_spec`, without names of runs: nothing is read."""
+    """The kind and the parameters of a spec, whether or not they exist. Raises :class:`OccupantNameError`."""
     if isinstance(spec, Mapping):
         parameters = dict(spec)
         kind = parameters.pop("kind", None)
@@ -287,13 +270,6 @@ def parse_plain_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
     if _endless(list(parameters.values())):
         raise OccupantNameError(f"a number is too large to be one in {spec[:100]!r}: give a smaller one")
     return f"{file['file']}:{kind}" if file else kind, parameters
-
-
-def _named_by_run(text: str) -> tuple[str, dict[str, Any]] | None:
-    """Kind and parameters of the occupant that a run or a file stands for; ``None`` for another text."""
-    if "/" not in text and ".json" not in text:
-        return None
-    return cast("tuple[str, dict[str, Any]] | None", importlib.import_module(RUN_NAMES).occupant_of(text.strip()))
 
 
 def spec_name(spec: Spec) -> str:
@@ -355,7 +331,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 def _short(name: str, *, steps: bool) -> str | None:
     """The spec with each path shortened, with a checkpoint's step if ``steps``; ``None`` for a spec without paths."""
     try:
-        kind, parameters = parse_plain_spec(name)  # of a record: nothing is looked up
+        kind, parameters = parse_spec(name)  # of a record: nothing is looked up
     except OccupantNameError:  # a free name, no spec
         return None
     path = parameters.pop("path", None)

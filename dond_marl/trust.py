@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.errors import UntrustedError
-from dond_marl.occupants import GUARDS, OccupantNameError, names_file, parse_plain_spec
+from dond_marl.occupants import GUARDS, OccupantNameError, names_file, parse_spec
 
 # Parameters and settings whose value is a hazard whatever it is, with what happens when it is used.
 HAZARDOUS = {
@@ -113,7 +113,7 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
             yield Hazard(QUERIES, str(value.get("provider", "auto")))
         if isinstance(value.get("kind"), str):
             try:
-                yield from hazards_of(*parse_plain_spec({str(key): each for key, each in value.items()}))
+                yield from hazards_of(*parse_spec({str(key): each for key, each in value.items()}))
             except OccupantNameError:  # no look-up accepts it either
                 yield Hazard(OPENS, str(value["kind"]))
         else:
@@ -124,7 +124,7 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
             yield from _of_value("", each, strict=strict, depth=depth + 1)
     elif isinstance(value, str) and not value.isidentifier() and name not in HARMLESS:
         try:
-            kind, parameters = parse_plain_spec(value)
+            kind, parameters = parse_spec(value)
         except OccupantNameError:
             if strict:
                 yield Hazard(OPENS, value)

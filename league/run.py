@@ -25,6 +25,7 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, SourceName, open_source
 from dond_marl.seats import Partner
 from league.ledger.run_directory import SETTINGS, RunDirectory, find_run, new_run
+from league.ledger.run_names import expand_run_name, expand_run_names
 from league.tasks.devices import check_devices
 
 if TYPE_CHECKING:
@@ -440,6 +441,8 @@ def check_pair(
         raise InputError(str(error)) from None
     folder = None if data_dir is None else Path(data_dir)
     source = open_source(scenarios, split=split or HELDOUT.get(scenarios), data_dir=folder)
+    member = expand_run_name(member) if isinstance(member, str) else member
+    against = expand_run_name(against) if isinstance(against, str) else against
     player = seat_occupant(member)
     check_game([player, seat_occupant(against)], rules, source)
     if isinstance(against, str | Mapping):
@@ -534,9 +537,9 @@ def check_benchmark(
 
     if member is None and run is None:
         raise InputError("give a member to measure (an occupant or a checkpoint's .json), or the folder of a league")
-    opponents = opponents_of(against)
+    opponents = opponents_of([expand_run_name(each) for each in against])
     submission = (
-        submission_of_spec(member or "", name)
+        submission_of_spec(expand_run_name(member or ""), name)
         if run is None
         else submission_of_run(Path(run).expanduser(), member, name)
     )
@@ -621,7 +624,7 @@ def _load(
     short = {seed_key: seed, "logging.output_dir": None if folder is None else str(folder)}
     values = {**settings, **{key: value for key, value in short.items() if value is not None}}
     overrides = [f"{key}={_as_yaml(value, key)}" for key, value in values.items()]
-    return load_config(preset(Path(config)), overrides, schema, dry_run=dry_run)
+    return load_config(preset(Path(config)), overrides, schema, dry_run=dry_run, expand=expand_run_names)
 
 
 def _as_yaml(value: object, key: str) -> str:

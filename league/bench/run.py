@@ -138,7 +138,7 @@ def _greedy_inside(key: str, value: Any) -> Any:
         return [_greedy_inside(key, each) for each in value]
     if isinstance(value, Mapping) and "kind" in value:
         return greedy_spec(value)
-    if isinstance(value, str) and key != "path":
+    if isinstance(value, str):
         try:
             if parse_spec(value)[0] in NETWORKS:
                 return spec_name(greedy_spec(value))

@@ -11,6 +11,7 @@ import click
 
 from league.cli.shell import FILE, SEED, as_called, config_option, print_line, quote_for_shell, set_option
 from league.ledger.run_directory import RUNS, RunDirectory, new_run, run_to_resume
+from league.ledger.run_names import expand_run_names
 from league.settings.layers import preset
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
@@ -41,7 +42,11 @@ class RunOptions(NamedTuple):
                 "--config FILE is needed (or, for dond train, --algo); only --resume RUN, by itself, goes on with the "
                 "run's own settings"
             )
-        return None if path is None else load_config(path, overrides, schema, dry_run=self.dry_run)
+        return (
+            None
+            if path is None
+            else load_config(path, overrides, schema, dry_run=self.dry_run, expand=expand_run_names)
+        )
 
     def open_folder(self, config: Config | TrainConfig | None, mark: str) -> RunDirectory:
         """The folder of the new or resumed run; ``mark``: the first file of such a run."""

@@ -13,6 +13,7 @@ from dond_marl.occupants import parse_spec
 from league.cli.experiment import experiment_module
 from league.cli.shell import FILE, Command, Group, integer, print_line
 from league.ledger.run_directory import find_run
+from league.ledger.run_names import expand_run_name
 from league.tables.export import FORMATS, TABLES, export_tables
 from partners.network.checkpoint_files import CheckpointError
 
@@ -91,7 +92,7 @@ def push(source: str, transcripts: bool, out: Path | None, sample: int | None, d
         _print_left_out("left out", left_out)
         print_line(f"written: {folder}, {games:,} games")
     else:
-        kind, parameters = parse_spec(source)
+        kind, parameters = parse_spec(expand_run_name(source))
         if kind != CHECKPOINT:
             raise InputError(f"{quote(source)} is no learned policy but {kind}: there are no weights to share")
         write_model(Path(parameters["path"]), folder, title, sample)

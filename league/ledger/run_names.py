@@ -7,35 +7,67 @@ as ``checkpoints/NAME@ROUNDS.json``, on first use.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
 from dond_marl.errors import InputError, quote
-from dond_marl.occupants import OccupantNameError, parse_spec
+from dond_marl.occupants import OccupantNameError, parse_spec, spec_name
 from league.ledger.run_directory import CHECKPOINTS, LEDGER, RUNS, SETTINGS, RunError, find_run, run_folders
 
 
-def occupant_of(text: str) -> tuple[str, dict[str, Any]] | None:
-    """Kind and parameters of the occupant that ``text`` names; ``None`` if it names no run and no file.
+def expand_run_name(text: str) -> str:
+    """The spec of the occupant that ``text`` names by a run or a file; another text is returned unchanged.
 
-    Folders are looked up as given, then under ``runs``. Raises :class:`~dond_marl.occupants.OccupantNameError` for a
-    run without a checkpoint, a league without that member, and a name that can be nothing else and does not exist.
+    For names that a user gives: what is stored are the specs. Folders are looked up as given, then under ``runs``.
+    Raises :class:`~dond_marl.occupants.OccupantNameError` for a run without a checkpoint, a league without that member,
+    and a name that can be nothing else and does not exist.
     """
-    place, _, member = text.partition(":")
+    with contextlib.suppress(OccupantNameError):
+        parse_spec(text)
+        return text
+    place, _, member = text.strip().partition(":")
     try:
         path = next((each for each in (Path(place).expanduser(), RUNS / place) if each.exists()), None)
     except OSError:  # the text is too long to be a path
-        return None
+        return text
     if path is None and (place.endswith(".json") or RUNS in Path(place).parents):
         raise OccupantNameError(f"{quote(text)}: there is no such {'file' if place.endswith('.json') else 'run'}")
     if path is None or not (path.is_dir() or path.suffix == ".json"):
-        return None
+        return text
     try:
-        return _member_of(find_run(path).path, member) if member else ("checkpoint", {"path": str(checkpoint_of(path))})
+        if member:
+            return _member_of(find_run(path).path, member)
+        return spec_name({"kind": "checkpoint", "path": str(checkpoint_of(path))})
     except OccupantNameError:
         raise
     except (InputError, RunError, OSError) as error:
         raise OccupantNameError(f"{quote(text)}: {error}") from error
+
+
+def expand_run_names(settings: Any) -> Any:
+    """The settings of a user's file with the runs expanded that it names as partner, members or held-out members."""
+    if not isinstance(settings, dict):
+        return settings
+    env = settings.get("env")
+    if isinstance(env, dict) and "partner" in env:
+        settings = {**settings, "env": {**env, "partner": _expand(env["partner"])}}
+    for key in ("members", "heldout"):
+        if isinstance(settings.get(key), list):
+            settings = {**settings, key: [_expand(each) for each in settings[key]]}
+    return settings
+
+
+def _expand(value: object) -> object:
+    """A spec, as text or as a mapping whose kind may be a run's name, with that expanded."""
+    if isinstance(value, str):
+        return expand_run_name(value)
+    if isinstance(value, dict) and isinstance(value.get("kind"), str) and "/" in value["kind"]:
+        spec = expand_run_name(value["kind"])
+        if spec != value["kind"]:
+            kind, parameters = parse_spec(spec)
+            return {**parameters, **value, "kind": kind}
+    return value
 
 
 def checkpoint_of(path: Path) -> Path:
@@ -59,14 +91,14 @@ def checkpoints_in(path: Path) -> list[Path]:
     return sorted((path / CHECKPOINTS).glob("step_*.json"), reverse=True)
 
 
-def _member_of(run: Path, name: str) -> tuple[str, dict[str, Any]]:
-    """A member of the league in ``run``, by name; a learner's network is exported once for each round."""
+def _member_of(run: Path, name: str) -> str:
+    """The spec of a member of the league in ``run``, by name; a learner's network is exported once for each round."""
     folder = run / CHECKPOINTS
     if folder.is_symlink() or Path(name).name != name:  # in a run of another person they may lead anywhere
         raise InputError(f"{folder / name} leads out of the run")
     target = folder / f"{name}.json"
     if target.is_file():
-        return "checkpoint", {"path": str(target)}
+        return spec_name({"kind": "checkpoint", "path": str(target)})
     from league.ledger.ledger import ReadLedger
 
     with ReadLedger(run / LEDGER) as ledger:
@@ -75,7 +107,7 @@ def _member_of(run: Path, name: str) -> tuple[str, dict[str, Any]]:
         raise InputError(f"{run} has no member {quote(name)}; it has {', '.join(members)}")
     member = members[name]
     if member.spec is not None:
-        return parse_spec(member.spec)
+        return member.spec
     if member.blob is None:  # a learner, whose weights change with every round
         target = folder / f"{name}@{rounds}.json"
     if not target.is_file():
@@ -83,4 +115,4 @@ def _member_of(run: Path, name: str) -> tuple[str, dict[str, Any]]:
 
         folder.mkdir(exist_ok=True)
         export_checkpoint(run, name, target)
-    return "checkpoint", {"path": str(target)}
+    return spec_name({"kind": "checkpoint", "path": str(target)})

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -201,11 +201,12 @@ def load_config(
     model: type[Settings] = Config,  # type: ignore[assignment]  # a TypeVar has no default in Python 3.11
     *,
     dry_run: bool = False,
+    expand: Callable[[Any], Any] = lambda data: data,
 ) -> Settings:
     """The settings, a ``model``, in a file under ``--set a.b=c`` options. Raises :class:`ConfigError`.
 
     ``dry_run``: with stand-ins for code and programs that they name, of which a
-    :class:`~dond_marl.errors.Notice` warns.
+    :class:`~dond_marl.errors.Notice` warns. ``expand``: replaces names that only a user's own settings may have.
 
     Paths inside are relative to the current directory. ``use_dataset``, ``dataset`` or ``scenarios`` of an option
     replaces the file's source and its split.
@@ -213,6 +214,8 @@ def load_config(
     file = file_layer(os.fspath(path))
     _refuse_foreign_keys(os.fspath(path), file)
     layers = [file, command_line_layer(overrides)]
+    for layer in layers:
+        layer.data = expand(layer.data)
     if dry_run:
         for layer in layers:
             layer.data, replaced = with_stand_ins(layer.data)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -31,7 +30,8 @@ from dond_marl.occupants import (
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import HintSource, Partner
-from league.ledger.run_directory import RUNS, SETTINGS, runs_in
+from league.ledger.run_directory import SETTINGS, runs_in
+from league.ledger.run_names import expand_run_name
 from league.settings.training import HintMode, HintsConfig
 from league.web.league_follower import Follower
 from partners.catalogue import PARTNERS
@@ -71,7 +71,6 @@ SOURCE_LABELS = {  # all scenarios, by source and split
 }
 MAX_SPEC = 300  # characters of a typed name
 MAX_CHECKPOINT = 64 * 2**20  # bytes of a checkpoint's weights; the shipped expert has less than 2 MiB
-CALL = re.compile(r"\s*\w+\s*(\(.*\))?\s*", re.DOTALL)  # name, or name(parameter=value)
 MAX_LIST = 32  # entries of a list in a name
 OPEN = "start the page with --open-paths to allow it"
 CHECKPOINT_KINDS = ("checkpoint", "expert")  # occupants whose ``path`` is a checkpoint
@@ -94,21 +93,11 @@ class AllowedNames(NamedTuple):
             raise OccupantNameError(f"an occupant is written in at most {MAX_SPEC} characters; got {len(spec):,}")
         if not self.anything and ".py:" in spec:  # before any look-up, as that would run the file
             raise OccupantNameError(f"code in a file is not run here: {OPEN}")
-        if not self.anything:
-            self._check_place(spec)
         check_spec(spec)
         if not self.anything:
             self._check(spec)
 
-    def _check_place(self, spec: str) -> None:
-        """Allow runs and files under the folders, before anything is looked up there."""
-        place = spec.strip().partition(":")[0]
-        if not CALL.fullmatch(spec) and ("/" in spec or ".json" in spec):
-            self._resolve(place if Path(place).exists() else str(RUNS / place))
-
     def _check(self, spec: str | Mapping[str, Any]) -> None:
-        if isinstance(spec, str):
-            self._check_place(spec)
         kind, parameters = parse_spec(spec)
         if names_file(kind):  # nested, where the name may be written with escapes
             raise OccupantNameError(f"code in a file is not run here: {OPEN}")
@@ -137,19 +126,14 @@ class AllowedNames(NamedTuple):
         elif not isinstance(value, bool | int | float | None):
             raise OccupantNameError(f"{name} must be a number, a word or an occupant: {OPEN}")
 
-    def _resolve(self, path: str) -> Path:
-        """A path under one of the folders, as an absolute one."""
+    def _check_file(self, path: str) -> None:
+        """Allow a checkpoint of at most ``MAX_CHECKPOINT`` bytes under one of the folders."""
         if "\0" in path:
             raise OccupantNameError("a path holds no NUL character")
         file = Path(path).expanduser().resolve()
         if not any(file.is_relative_to(folder.expanduser().resolve()) for folder in self.folders):
             where = " or ".join(map(str, self.folders)) or "no folder"
             raise OccupantNameError(f"a checkpoint named here must lie under {where}: {OPEN}")
-        return file
-
-    def _check_file(self, path: str) -> None:
-        """Allow a checkpoint of at most ``MAX_CHECKPOINT`` bytes under one of the folders."""
-        file = self._resolve(path)
         for part in (file, file.with_suffix(".safetensors")):
             if part.exists() and not part.is_file():
                 raise OccupantNameError(f"{part.name} is no regular file")
@@ -220,9 +204,13 @@ class OccupantMenu:
                 group[f"{number}/{place}"] = f"{name}, of this league" if name in self.groups["Built in"] else name
 
         trainings = list(dict.fromkeys(run for folder in allowed.folders for run in runs_in(folder, SETTINGS)))
-        group = {str(run): f"{run.parent.name}/{run.name}" for run in trainings[:MAX_RUNS]}
-        self.candidates |= {run: Candidate(run, "The newest checkpoint of this training.") for run in group}
-        self.groups |= {"Trainings": group} if group else {}
+        for run in trainings[:MAX_RUNS]:
+            try:
+                spec = expand_run_name(str(run))
+            except OccupantNameError:  # no checkpoint yet
+                continue
+            self.candidates[spec] = Candidate(spec, "The newest checkpoint of this training.")
+            self.groups.setdefault("Trainings", {})[spec] = f"{run.parent.name}/{run.name}"
 
     def candidate(self, key: str, typed: str = "") -> Candidate:
         """The candidate of a key, or the one whose name was ``typed``, if that is not empty.
