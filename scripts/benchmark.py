@@ -26,7 +26,10 @@ import click
 
 from league.cli.shell import FILE, Command, run
 
-SUITES = ("aec", "device", "engine", "imports", "league", "learning", "memory", "vector")
+SUITES = (
+    *("aec", "backends", "device", "engine", "imports", "league", "learning", "memory", "practice"),
+    *("score", "vector"),
+)
 
 
 @click.command(cls=Command, help=__doc__)

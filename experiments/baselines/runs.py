@@ -21,6 +21,7 @@ from league.bench import results
 from league.bench.protocol import REPLICATES, VERSION, lewis_field
 from league.bench.results import Row
 from league.bench.run import Opponents, Submission, measure, play_roster, submission_of_run, submission_of_spec
+from league.ledger.run_names import expand_run_name
 from league.evaluation.matches import Terms, score
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
@@ -131,7 +132,7 @@ class SilentWatcher:
 
 
 def _run_training(job: Job, config: TrainConfig) -> ArmRun:
-    from league.ledger.run_names import checkpoints_in, expand_run_name
+    from league.ledger.run_names import checkpoints_in
     from league.training.training import train
 
     watcher = SilentWatcher(job.folder / PRACTICED)

@@ -1,4 +1,4 @@
-"""The whole path of a league compared with bare play, and the imports of the packages.
+"""Leagues: the whole path of a league compared with bare play, practice of a main, worker processes, imports.
 
 Both sides of the path play the very same matches of the scripted roster; the league adds planning, facts, the ledger's
 transactions and the standings.
@@ -10,26 +10,55 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import torch
 from rich.console import Console
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.seats import Partner
+from league.backends.base import Backend, InProcess
+from league.backends.process import ProcessBackend
 from league.display.league import PlainWatcher
 from league.ledger.run_directory import new_run
-from league.rounds.planner import members_of, plan_round
+from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.runner import run_league
 from league.settings.read import load_config
+from league.settings.sections import EnvConfig
 from league.standings.history import History
+from league.tasks.blobs import write_blob
 from league.tasks.seating import SEATING
-from league.tasks.values import Entrant
-from scripts.bench.report import Timed
+from league.tasks.train_task import practice_round
+from league.tasks.values import (
+    Block,
+    Entrant,
+    MatchTask,
+    Meeting,
+    Member,
+    Place,
+    TrainTask,
+)
+from partners.rosters import TRAIN, roster
+from scripts.bench.report import BenchmarkRow, Timed, durations, rate
 
 ROOT = Path(__file__).resolve().parents[2]
+DEFAULT = ROOT / "configs" / "league.yaml"
 SCRIPTED = ROOT / "configs" / "league_scripted.yaml"
 HEAVY = ("torch", "transformers", "groq", "ray")
+DECISIONS = 40_000  # of one practice task; a round of the default league has 250,000
+WORKERS = 2
+TASKS = 4  # of one round
+MATCH_SECONDS = 0.6  # processor time of one match; the bar is set for 0.5 and more
+SMALL_MATCHES = 400  # matches over one scenario each
+SEAT_ORDERS = 2  # games of a match over one scenario
+ONE_REPEAT = 1e-3  # seconds: one repetition is enough
+WORKERS_BAR = 1.7
+NO_FOLDER = Place(Path())  # matches of members that never learn read no weights
+BACKEND_ENV = EnvConfig(scenarios="lewis", split="train")
 
 
 def whole_league() -> Timed:
@@ -82,3 +111,104 @@ def heavy_modules() -> list[str]:
 def _python(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603
     return done.stdout
+
+
+def practice_of_main() -> Timed:
+    """Practice tasks of the default league's main, each continuing the one before; one unit is one own decision."""
+    folder = tempfile.TemporaryDirectory()  # lives as long as the returned function
+    config, place = load_config(DEFAULT, []), Place(Path(folder.name))
+    main, members = config.learners[0], roster(TRAIN)
+    meetings = tuple(Meeting(Entrant(Member(name, name)), 1 / len(members), "the benchmark") for name in members)
+    task = TrainTask(
+        round=0,
+        number=0,
+        learner=main.model_copy(update={"decisions": DECISIONS}),
+        state=first_states(config, place.blobs)[main.name],
+        meetings=meetings,
+        env=config.env,
+        hints=config.curriculum[-1].hints_of(main.name),
+        seed=config.league.seed,
+        total_decisions=main.decisions * config.league.rounds,
+    )
+    torch.set_num_threads(1)
+
+    def work(_folder: object = folder) -> int:
+        nonlocal task
+        result = practice_round(task, place)
+        assert result.content is not None, result.cause
+        write_blob(place.blobs, result.content)
+        decisions = result.state.decisions - task.state.decisions
+        task = replace(task, state=result.state)
+        return decisions
+
+    return work
+
+
+def backend_rows(repeats: int, at_least: float) -> Iterator[BenchmarkRow]:
+    """Speed-up of two workers over one process, overhead of one task, start-up time of a worker."""
+    tasks = _matches(_games_per_match(MATCH_SECONDS), TASKS)
+    with ProcessBackend(WORKERS) as workers, InProcess() as alone:
+        own, theirs = _round(workers, tasks), _round(alone, tasks)
+        own(), theirs()  # warm up
+        pairs = [(rate(own, at_least), rate(theirs, at_least)) for _ in range(repeats)]
+    ratios = [mine / peer for mine, peer in pairs]
+    ratio = statistics.median(ratios)
+    yield BenchmarkRow(
+        "process backend, two workers",
+        f"rounds of {TASKS} matches of {MATCH_SECONDS} s, the expert against the heuristic; the ratio in {repeats} "
+        f"alternating repeats: {min(ratios):.2f} to {max(ratios):.2f}",
+        "games/s",
+        WORKERS,
+        statistics.median(mine for mine, _ in pairs),
+        "in this process",
+        statistics.median(peer for _, peer in pairs),
+        ratio,
+        f"{WORKERS_BAR}x",
+        ratio >= WORKERS_BAR,
+    )
+    yield _task_cost(repeats)
+    yield _worker_start(repeats)
+
+
+def _task_cost(repeats: int) -> BenchmarkRow:
+    """Overhead per task in milliseconds: time from task to result, minus the time of playing it."""
+    tasks, costs = _matches(1, SMALL_MATCHES), []
+    with ProcessBackend(1) as worker, InProcess() as alone:
+        own, theirs = _round(worker, tasks), _round(alone, tasks)
+        own(), theirs()  # warm up
+        for _ in range(repeats):
+            costs.append(1e3 * SEAT_ORDERS * (1 / rate(own, ONE_REPEAT) - 1 / rate(theirs, ONE_REPEAT)))
+    workload = f"{SMALL_MATCHES} matches over one scenario by a worker, minus the same in this process; "
+    workload += f"{min(costs):.2f} to {max(costs):.2f}"
+    return BenchmarkRow("overhead per task", workload, "ms", 1, statistics.median(costs))
+
+
+def _worker_start(repeats: int) -> BenchmarkRow:
+    """Seconds until a new worker has played the first match."""
+    tasks = _matches(1, 1)
+
+    def start() -> None:
+        with ProcessBackend(1) as worker:
+            list(worker.run(tasks, NO_FOLDER))
+
+    taken = durations(start, repeats)
+    workload = f"a new process plays one game; {min(taken):.2f} to {max(taken):.2f}"
+    return BenchmarkRow("start of a worker", workload, "s", 1, statistics.median(taken))
+
+
+def _round(backend: Backend, tasks: Sequence[MatchTask]) -> Timed:
+    return lambda: sum(result.games for result in backend.run(tasks, NO_FOLDER))
+
+
+def _games_per_match(length: float) -> int:
+    """Number of games in a match that takes ``length`` seconds of processor time."""
+    work = _round(InProcess(), _matches(games := 8192, 1))
+    work()  # warm up
+    (taken,) = durations(work, 1, time.process_time)
+    return int(games * length / taken) + 1
+
+
+def _matches(games: int, number: int) -> list[MatchTask]:
+    members = (Entrant(Member("expert", "expert")), Entrant(Member("heuristic", "heuristic")))
+    block = Block(0, games)
+    return [MatchTask(0, place, members, block, BACKEND_ENV, 0, "the benchmark", 1.0) for place in range(number)]

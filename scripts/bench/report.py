@@ -37,6 +37,16 @@ def rate(work: Timed, at_least: float, clock: Clock = time.perf_counter) -> floa
     return units / elapsed
 
 
+def durations(work: Callable[[], object], repeats: int, clock: Clock = time.perf_counter) -> list[float]:
+    """Seconds of each of ``repeats`` calls; with ``time.process_time`` processor time of this process."""
+    seconds = []
+    for _ in range(repeats):
+        began = clock()
+        work()
+        seconds.append(clock() - began)
+    return seconds
+
+
 def compare(
     own: Timed, theirs: Timed, repeats: int, at_least: float, clock: Clock = time.perf_counter
 ) -> tuple[float, float, float]:

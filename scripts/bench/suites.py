@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import statistics
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from league.evaluation.evaluate import BEST
+from league.settings.read import load_config
+from league.settings.training import TrainConfig
+from league.training.training import begin, final_score, final_shares
+from partners.rosters import TRAIN, roster
 from scripts.bench import device, environments, league_runs, learning
-from scripts.bench.report import BenchmarkRow, against
+from scripts.bench.report import BenchmarkRow, against, rate
 
 Suite = Callable[[int, float], Iterator[BenchmarkRow]]
 
@@ -66,6 +73,18 @@ def _vector(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
             30,
             (repeats, seconds),
         )
+
+
+def _practice(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
+    work = league_runs.practice_of_main()
+    work()  # warm up
+    rates = [rate(work, seconds, time.process_time) for _ in range(repeats)]
+    workload = (
+        f"configs/league.yaml's main against the {len(roster(TRAIN))} partners of the roster train, drawn for every "
+        f"game: tasks of {league_runs.DECISIONS:,} own decisions, play and update; "
+        f"{1e6 / max(rates):.1f} to {1e6 / min(rates):.1f} us a decision"
+    )
+    yield BenchmarkRow("practice of the default league", workload, "decisions/s", 1, statistics.median(rates))
 
 
 def _league(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
@@ -131,6 +150,17 @@ def _learning(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
             run,
             threads=2,
         )
+    yield against(
+        "acting",
+        f"two frozen 2x128 networks, {learning.ACTING_GAMES:,} games in lock-step, sampled play; the peer: the same "
+        "weights and tables, PyTorch's own layers, four masked Categoricals",
+        "acts/s",
+        learning.on_threads(1, learning.acting()),
+        "plain PyTorch loop",
+        lambda: learning.on_threads(1, learning.plain_acting()),
+        2.5,
+        run,
+    )
     for hint in ("random", "expert"):
         yield against(
             f"training with {hint} hints",
@@ -163,13 +193,53 @@ def _memory(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
         )
 
 
+# Least points of ten, and share of what the best response earns, after so many seconds of playing and learning.
+SCORE_BARS: dict[int, tuple[float | None, float | None]] = {
+    10: (None, None), 30: (None, None), 60: (7.3, 0.97), 180: (7.5, 0.985),
+}  # fmt: skip
+
+
+def _score(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
+    training = begin(load_config(league_runs.ROOT / "configs" / "ppo_fast.yaml", (), TrainConfig))
+    for seconds, (least_points, least_share) in SCORE_BARS.items():
+        while training.seconds < seconds and not training.done:
+            training.step()
+        result, share = final_score(training, greedy=True), final_shares(training, greedy=True)[BEST]
+        title = f"PPO from scratch, {seconds} s"
+        yield _at_least(
+            least_points,
+            title,
+            "configs/ppo_fast.yaml, greedy on the held-out scenarios, both seats, against the heuristic: "
+            f"{training.learner.decisions:,} own decisions, interval +-{result.points.margin:.2f}, "
+            f"{result.deals:.1%} deals",
+            "points of ten",
+            result.points.mean,
+        )
+        yield _at_least(
+            least_share,
+            f"{title}, compared with the best response",
+            f"share of what the exact best response earns in the same games, interval +-{share.margin:.3f}",
+            "of it",
+            share.mean,
+        )
+
+
+def _at_least(bar: float | None, title: str, workload: str, unit: str, value: float) -> BenchmarkRow:
+    if bar is None:
+        return BenchmarkRow(title, workload, unit, 2, value)
+    return BenchmarkRow(title, workload, unit, 2, value, bar=f">= {bar}", reached=value >= bar)
+
+
 SUITES: dict[str, Suite] = {
     "aec": _aec,
+    "backends": league_runs.backend_rows,
     "device": partial(device.rows, "cpu"),
     "engine": _engine,
     "imports": _imports,
     "league": _league,
     "learning": _learning,
     "memory": _memory,
+    "practice": _practice,
     "vector": _vector,
+    "score": _score,
 }
