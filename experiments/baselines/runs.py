@@ -21,10 +21,10 @@ from league.bench import results
 from league.bench.protocol import REPLICATES, VERSION, lewis_field
 from league.bench.results import Row
 from league.bench.run import Opponents, Submission, measure, play_roster, submission_of_run, submission_of_spec
-from league.ledger.run_names import expand_run_name
 from league.evaluation.matches import Terms, score
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
+from league.ledger.run_names import expand_run_name
 from league.rounds.dry_run import estimate
 from league.rounds.runner import run_league
 from league.rounds.watching import LeagueProgress
