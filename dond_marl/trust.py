@@ -55,6 +55,7 @@ KEY_EFFECTS = (HAZARDOUS["key_env"], "sends Groq's key to")
 RUNS_FILE, OPENS, QUERIES = "runs the code", "passes on", "queries a language model of the provider"
 RUNNING_EFFECTS = (RUNS_FILE, HAZARDOUS["python"], HAZARDOUS["agent"])
 HARMLESS = ("init_from", "name", "path", "sha256")  # names, digests, and paths of checkpoints, which are data
+QUERYING = ("llm", "llm_judge")  # kinds that query a language model, of a service unless they say otherwise
 MAX_NESTING = 20  # lists and mappings in each other
 
 
@@ -87,7 +88,7 @@ def hazards_of(kind: str, parameters: Mapping[str, object]) -> Iterator[Hazard]:
         yield Hazard(RUNS_FILE, kind)
     for name, value in parameters.items():
         yield from _of_value(name, value, strict=True)
-    if kind in ("llm", "llm_judge"):
+    if kind in QUERYING:
         yield Hazard(QUERIES, str(parameters.get("provider", "auto")))
     if kind == "llm" and "base_url" in parameters and parameters.get("provider", "auto") not in ("openai", "hf"):
         yield Hazard(KEY_EFFECTS[1], str(parameters["base_url"]))
@@ -122,7 +123,7 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _of_value("", each, strict=strict, depth=depth + 1)
-    elif isinstance(value, str) and not value.isidentifier() and name not in HARMLESS:
+    elif isinstance(value, str) and (not value.isidentifier() or value in QUERYING) and name not in HARMLESS:
         try:
             kind, parameters = parse_spec(value)
         except OccupantNameError:

@@ -24,7 +24,6 @@ from league.bench.run import Opponents, Submission, measure, play_roster, submis
 from league.evaluation.matches import Terms, score
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
-from league.ledger.run_names import expand_run_name
 from league.rounds.dry_run import estimate
 from league.rounds.runner import run_league
 from league.rounds.watching import LeagueProgress
@@ -97,7 +96,7 @@ def submission_of(job: Job, run: ArmRun) -> Submission:
     if job.config is None:
         made, seed = submission_of_spec(run.submitted, job.arm.name), None
     elif isinstance(job.config, TrainConfig):
-        made, seed = submission_of_spec(expand_run_name(str(job.folder / run.submitted)), job.arm.name), job.seed
+        made, seed = submission_of_spec(str(job.folder / run.submitted), job.arm.name), job.seed
     else:
         made, seed = submission_of_run(job.folder, run.submitted, job.arm.name), job.seed
     return made._replace(seed=seed, acts=run.acts, settings_sha256=job.digest)
@@ -143,7 +142,7 @@ def _run_training(job: Job, config: TrainConfig) -> ArmRun:
             acts += (int(row["games"]) - before) * float(row["turns"])
             before = int(row["games"])
     newest = checkpoints_in(job.folder)[0]
-    player = submission_of_spec(expand_run_name(str(newest))).player.partner()
+    player = submission_of_spec(str(newest)).player.partner()
     return ArmRun(
         job.digest,
         str(newest.relative_to(job.folder)),

@@ -80,6 +80,8 @@ def submission_of_spec(text: str, name: str | None = None) -> Submission:
     Networks play greedily, whatever their default. Raises :class:`~dond_marl.occupants.OccupantNameError` and
     :class:`~dond_marl.errors.InputError` where ``greedy=False`` is given.
     """
+    if text.strip().endswith(".json") and "(" not in text:
+        text = spec_name({"kind": "checkpoint", "path": text.strip()})
     written = spec_name(greedy_spec(text))
     kind, parameters = parse_spec(text)
     if kind in NETWORKS:  # every network here is greedy

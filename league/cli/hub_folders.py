@@ -80,6 +80,11 @@ def _check_note(checkpoint: Path, about: dict[str, Any]) -> None:
         raise CheckpointError(f"{checkpoint}: its note is damaged: {MET} must be a list of names")
     if not isinstance(about.get("reward", ""), str):
         raise CheckpointError(f"{checkpoint}: its note is damaged: reward must be a text")
+    for name, value in about.items():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise CheckpointError(f"{checkpoint}: its note is damaged: {name} holds half a character") from None
 
 
 def _from_people(about: dict[str, Any]) -> bool:

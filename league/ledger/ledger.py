@@ -26,6 +26,7 @@ from dond_marl.trust import admit, require_trust
 from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.ledger.trusted_names import names_in, sign_names
 from league.settings.read import Config, parse
+from league.tasks.answers import CAUSES
 from league.tasks.values import FACTS, Decision, LearnerState, MatchResult, Member, Result, Round, SeatOrderResult
 
 DAMAGE_SIGNS = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's messages
@@ -404,7 +405,7 @@ def _pack(leg: SeatOrderResult) -> bytes:
 def _unpack(seats: tuple[str, str], packed: bytes, size: int) -> SeatOrderResult:
     facts = np.frombuffer(packed, dtype=FACTS, count=size)
     causes = np.frombuffer(packed, dtype=np.int8, offset=facts.nbytes)
-    return SeatOrderResult(seats, facts, causes.reshape(size, 2, -1) if len(causes) else None)
+    return SeatOrderResult(seats, facts, causes.reshape(size, 2, len(CAUSES)) if len(causes) else None)
 
 
 @lru_cache(maxsize=1)

@@ -295,6 +295,8 @@ def _build(layers: list[Layer], model: type[Settings]) -> Settings:
     merged = merge(layers, sections)
     if (other := another_command(layers[0], model)) is not None:
         raise ConfigError([Complaint(layers[0].start, other)])
+    if layers[0].complaints and not layers[0].data:  # nothing was read: what would be missing from it is no mistake
+        raise ConfigError(layers[0].complaints)
     config = None
     try:
         config = model.model_validate(merged.data)

@@ -106,7 +106,7 @@ def test_folder_with_other_files_is_refused(here, model):
     assert done.returncode == 2 and "is a file" in done.stderr
 
 
-@pytest.mark.parametrize("entry", [{"met": math.nan}, {"met": [3]}, {"reward": math.nan}])
+@pytest.mark.parametrize("entry", [{"met": math.nan}, {"met": [3]}, {"reward": math.nan}, {"reward": "\ud800"}])
 def test_damaged_note_is_refused(here, model, entry):
     weights = load_checkpoint(model)
     note = {key: value for key, value in weights.about.items() if key not in ("format", "sha256", "note_sha256")}
