@@ -101,9 +101,7 @@ class _RoundsRead:
     def read_next(self, ledger: ReadLedger, members: Sequence[Member]) -> None:
         """Read the next committed round."""
         number, learners = self.history.round, [member.name for member in members if member.live]
-        before = (
-            (-1, number) if number == 0 else (number,)
-        )  # the start is sealed as round -1
+        before = (-1, number) if number == 0 else (number,)  # the start is sealed as round -1
         self.damaged = self.damaged or not all(map(ledger.is_sound, before))
         read_round(self.history, ledger, members, self.config)
         if learners:
