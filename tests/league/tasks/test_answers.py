@@ -165,7 +165,7 @@ def test_nothing_is_learned_from_a_game_in_which_the_opponent_was_not_reached(ab
     experience = learner.experience(games, np.ones((200, 2)))
     assert 0 < (~games.valid).sum() < 100
     assert experience.size == said[games.valid].sum() < said.sum()
-    assert (experience.played.sum(dim=0).numpy() == np.where(games.valid, said, 0)).all()
+    assert (experience.is_decision.sum(dim=0).numpy() == np.where(games.valid, said, 0)).all()
     assert (experience.reward.sum(dim=0).numpy() == games.valid).all()
 
 
