@@ -7,9 +7,6 @@ built-in catalogue is found by its module name. A factory takes its parameters b
 ``"my_file.py:Melting(rate=2)"`` names a class or function in a file, without any installation; relative paths begin in
 the current directory, and the file runs on first use. :func:`pin_spec` adds the file's digest as ``sha256=...``: a
 pinned spec is refused once the file has changed.
-
-``"runs/ppo_fast"``, ``"runs/league/0001:main"`` and ``"main.json"`` name trained policies by where they are stored
-(:mod:`league.ledger.run_names`).
 """
 
 from __future__ import annotations
