@@ -123,7 +123,7 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _of_value("", each, strict=strict, depth=depth + 1)
-    elif isinstance(value, str) and (not value.isidentifier() or value in QUERYING) and name not in HARMLESS:
+    elif isinstance(value, str) and name not in HARMLESS and not (_is_word(value) and value not in QUERYING):
         try:
             kind, parameters = parse_spec(value)
         except OccupantNameError:
@@ -131,6 +131,11 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
                 yield Hazard(OPENS, value)
         else:
             yield from hazards_of(kind, parameters)
+
+
+def _is_word(text: str) -> bool:
+    """Whether a text is a plain name; letters of other alphabets may be read as these, so such a text is not."""
+    return text.isascii() and text.isidentifier()
 
 
 def admit(place: str, document: str, hazards: Iterable[Hazard], signature: str | None = None) -> bool:

@@ -2,7 +2,7 @@
 
 A training stands for its newest checkpoint; a folder of runs for the newest of them. A league stands for nothing
 without a member: a scripted member is its own spec; the network of a learner or snapshot is written next to the ledger,
-as ``checkpoints/NAME@ROUNDS.json``, on first use.
+as ``checkpoints/NAME.json``, of a learner with the first digits of its weights' digest.
 """
 
 from __future__ import annotations
@@ -97,22 +97,24 @@ def _member_of(run: Path, name: str) -> str:
     if folder.is_symlink() or Path(name).name != name:  # in a run of another person they may lead anywhere
         raise InputError(f"{folder / name} leads out of the run")
     target = folder / f"{name}.json"
-    if target.is_file():
-        return spec_name({"kind": "checkpoint", "path": str(target)})
     from league.ledger.ledger import ReadLedger
 
-    with ReadLedger(run / LEDGER) as ledger:
-        members, rounds = {member.name: member for member in ledger.members()}, ledger.next_round - 1
+    with ReadLedger(run / LEDGER) as ledger, ledger.snapshot():
+        members, states = {member.name: member for member in ledger.members()}, ledger.states()
     if name not in members:
+        if target.is_file() and not target.is_symlink():  # a learner that was exported before, by its weights
+            return spec_name({"kind": "checkpoint", "path": str(target)})
         raise InputError(f"{run} has no member {quote(name)}; it has {', '.join(members)}")
     member = members[name]
     if member.spec is not None:
         return member.spec
     if member.blob is None:  # a learner, whose weights change with every round
-        target = folder / f"{name}@{rounds}.json"
-    if not target.is_file():
-        from league.ledger.export import export_checkpoint  # loads PyTorch
+        target = folder / f"{name}-{str(states[name].blob)[:8]}.json"
+    from league.ledger.export import export_checkpoint  # loads PyTorch
 
-        folder.mkdir(exist_ok=True)
-        export_checkpoint(run, name, target)
+    folder.mkdir(exist_ok=True)
+    note = export_checkpoint(run, name, target)  # always: in a run of another person the file may hold anything
+    if note["blob"] != (member.blob or states[name].blob):
+        target.unlink()
+        raise InputError(f"{run} is being played, and {name} has just learned: try again")
     return spec_name({"kind": "checkpoint", "path": str(target)})

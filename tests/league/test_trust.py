@@ -295,6 +295,7 @@ def test_typed_names_are_allowed_though_a_strangers_run_has_them_too(stranger):
         ({"logging": {"output_dir": "runs/x"}, "text": "a sentence (of words)"}, []),
         ("llm(provider=groq)", ["queries"]),
         ("llm", ["queries"]),
+        ("\uff4c\uff4c\uff4d", ["queries"]),
         ({"members": ["llm", "tough"]}, ["queries"]),
         ("mixture(of=[llm, heuristic])", ["queries"]),
         ({"hints": {"mode": "llm"}}, ["queries"]),

@@ -61,12 +61,16 @@ def test_league_member_is_named_by_its_run(here):
     assert load_checkpoint(Path(snapshot)).about["blob"] == blob
 
 
-def test_learner_is_exported_once_for_each_round(here):
+def test_learner_is_exported_under_the_digest_of_its_weights(here):
     spec = expand_run_name("runs/league:main")
-    assert short_names([spec]) == {spec: "league/0001:main@2"}
-    written = Path(parse_spec(spec)[1]["path"]).stat().st_mtime_ns
-    assert expand_run_name("league/0001:main@2") == expand_run_name("runs/league/0001:main") == spec
-    assert Path(parse_spec(spec)[1]["path"]).stat().st_mtime_ns == written
+    (short,) = short_names([spec]).values()
+    with ReadLedger(Path("runs/league/0001/ledger.sqlite")) as ledger:
+        blob = ledger.states()["main"].blob
+    assert (
+        short == f"league/0001:main-{blob[:8]}"
+        and load_checkpoint(Path(parse_spec(spec)[1]["path"])).about["blob"] == blob
+    )
+    assert expand_run_name(short) == expand_run_name("runs/league/0001:main") == spec
     assert load_checkpoint(Path(parse_spec(spec)[1]["path"])).about["league_member"] == "main"
 
 
