@@ -30,6 +30,7 @@ from dond_marl.occupants import (
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import HintSource, Partner
+from dond_marl.trust import QUERYING
 from league.ledger.run_directory import SETTINGS, runs_in
 from league.ledger.run_names import expand_run_name
 from league.settings.training import HintMode, HintsConfig
@@ -86,6 +87,7 @@ class AllowedNames(NamedTuple):
 
     folders: tuple[Path, ...] = ()
     anything: bool = False
+    models: bool = True  # language models, for games that the visitor plays
 
     def check(self, spec: str) -> None:
         """Raise :class:`~dond_marl.occupants.OccupantNameError` for a name that is not allowed, or unknown."""
@@ -101,6 +103,8 @@ class AllowedNames(NamedTuple):
         kind, parameters = parse_spec(spec)
         if names_file(kind):  # nested, where the name may be written with escapes
             raise OccupantNameError(f"code in a file is not run here: {OPEN}")
+        if kind in QUERYING and not self.models:
+            raise OccupantNameError("a record from elsewhere queries no language model")
         if kind == "llm" and parameters:
             raise OccupantNameError(f"parameters of llm can name files, services and keys: {OPEN}")
         for name, value in parameters.items():
@@ -236,7 +240,7 @@ class OccupantMenu:
     def without_open_paths(self) -> OccupantMenu:
         """The menu for a record from elsewhere, whose names may open no path even where visitors may."""
         menu = copy(self)
-        menu.allowed = self.allowed._replace(anything=False)
+        menu.allowed = self.allowed._replace(anything=False, models=False)
         return menu
 
     def _check_typed(self, spec: str) -> Candidate:

@@ -257,6 +257,10 @@ def test_allowed_names(place, monkeypatch):
             menu.candidate("", name)
         with pytest.raises(OccupantNameError):
             menu.resolve(name)
+    assert menu.resolve("llm").name == "llm"
+    for name in ("llm", "mixture(of=[llm, tough])"):  # in a record from elsewhere
+        with pytest.raises(OccupantNameError, match="language model"):
+            menu.without_open_paths().resolve(name)
 
 
 def test_open_paths(place, monkeypatch):
