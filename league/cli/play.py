@@ -87,12 +87,11 @@ def command(
     record: Path | None,
 ) -> None:
     """Play games with a person at the terminal."""
+    from league.ledger.run_names import expand_run_name  # loads SQLite
+
     _tolerate_encodings()
     source = open_source(scenarios or "lewis", split=split, data_dir=data_dir)
-    if "/" in partner or partner.endswith(".json"):
-        from league.ledger.run_names import expand_run_name
-
-        partner = expand_run_name(partner)
+    partner = expand_run_name(partner)
     occupant, name = seat_occupant(partner, one_game=True), spec_name(partner)
     max_turns = max_turns or Rules().max_turns
     if secret_claims and max_turns < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dond_marl.errors import InputError, quote
 from league.ledger.ledger import ReadLedger
@@ -13,18 +13,34 @@ from league.settings.read import Config
 from league.tasks.provenance import learner_identity
 from partners.provenance import NO_PAST, Ancestry, OccupantProvenance, read_past
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 def export_checkpoint(run: Path, name: str, target: Path) -> dict[str, Any]:
     """Write the latest network of a learner, or a snapshot, of the league in ``run`` to ``target`` (a ``.json``).
 
-    Returns the note of the checkpoint, which names the member. Raises :class:`dond_marl.errors.InputError` for a member
-    without weights or a target with another suffix, and the errors of opening the run.
+    Returns the note of the checkpoint, which names the member. Raises :class:`dond_marl.errors.InputError` for a target
+    with another suffix, and what :func:`read_member` raises.
     """
-    from league.tasks.blobs import read_blob  # PyTorch is loaded from here on
-    from partners.network.checkpoint import NETWORK, network_note, save_checkpoint
+    from partners.network.checkpoint import save_checkpoint
 
     if target.suffix != ".json":
         raise InputError(f"a checkpoint is written as FILE.json, its weights next to it; got {quote(str(target))}")
+    network, note = read_member(run, name)
+    save_checkpoint(target, network, note)
+    return note
+
+
+def read_member(run: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and note of a checkpoint of a learner as it is now, or of a snapshot, of the league in ``run``.
+
+    The note's ``blob`` is the digest of the weights. Raises :class:`dond_marl.errors.InputError` for a member without
+    weights, and the errors of opening the run.
+    """
+    from league.tasks.blobs import read_blob  # PyTorch is loaded from here on
+    from partners.network.checkpoint import NETWORK, network_note
+
     directory = find_run(run)
     with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
         members, states, config = ledger.members(), ledger.states(), ledger.config()
@@ -44,8 +60,7 @@ def export_checkpoint(run: Path, name: str, target: Path) -> dict[str, Any]:
         "blob": blob,
         "reward": _rewards(config, member.parent or name, stages[: member.born or None]),
     }
-    save_checkpoint(target, network, note)
-    return note
+    return network, note
 
 
 def _rewards(config: Config, learner: str, stages: Iterable[int]) -> str:

@@ -38,7 +38,7 @@ def expand_run_name(text: str) -> str:
     try:
         if member:
             return _member_of(find_run(path).path, member)
-        return spec_name({"kind": "checkpoint", "path": str(checkpoint_of(path))})
+        return spec_name({"kind": "checkpoint", "path": str(_newest_checkpoint(path))})
     except OccupantNameError:
         raise
     except (InputError, RunError, OSError) as error:
@@ -70,7 +70,7 @@ def _expand(value: object) -> object:
     return value
 
 
-def checkpoint_of(path: Path) -> Path:
+def _newest_checkpoint(path: Path) -> Path:
     """The ``.json`` of a checkpoint: ``path`` itself, or the newest one in a training's folder, or in a folder of them.
 
     Raises :class:`InputError`.
@@ -92,15 +92,18 @@ def checkpoints_in(path: Path) -> list[Path]:
 
 
 def _member_of(run: Path, name: str) -> str:
-    """The spec of a member of the league in ``run``, by name; a learner's network is exported once for each round."""
+    """The spec of a member of the league in ``run``, by name; a network is written next to the ledger.
+
+    It is written every time, never taken from a file there: in a run of another person that may hold anything.
+    """
     folder = run / CHECKPOINTS
-    if folder.is_symlink() or Path(name).name != name:  # in a run of another person they may lead anywhere
+    if folder.is_symlink() or Path(name).name != name:  # in such a run they may lead anywhere
         raise InputError(f"{folder / name} leads out of the run")
     target = folder / f"{name}.json"
     from league.ledger.ledger import ReadLedger
 
-    with ReadLedger(run / LEDGER) as ledger, ledger.snapshot():
-        members, states = {member.name: member for member in ledger.members()}, ledger.states()
+    with ReadLedger(run / LEDGER) as ledger:
+        members = {member.name: member for member in ledger.members()}
     if name not in members:
         if target.is_file() and not target.is_symlink():  # a learner that was exported before, by its weights
             return spec_name({"kind": "checkpoint", "path": str(target)})
@@ -108,13 +111,12 @@ def _member_of(run: Path, name: str) -> str:
     member = members[name]
     if member.spec is not None:
         return member.spec
-    if member.blob is None:  # a learner, whose weights change with every round
-        target = folder / f"{name}-{str(states[name].blob)[:8]}.json"
-    from league.ledger.export import export_checkpoint  # loads PyTorch
+    from league.ledger.export import read_member  # loads PyTorch
+    from partners.network.checkpoint import save_checkpoint
 
+    network, note = read_member(run, name)
+    if member.live:  # a learner, whose weights change with every round
+        target = folder / f"{name}-{note['blob'][:8]}.json"
     folder.mkdir(exist_ok=True)
-    note = export_checkpoint(run, name, target)  # always: in a run of another person the file may hold anything
-    if note["blob"] != (member.blob or states[name].blob):
-        target.unlink()
-        raise InputError(f"{run} is being played, and {name} has just learned: try again")
+    save_checkpoint(target, network, note)
     return spec_name({"kind": "checkpoint", "path": str(target)})

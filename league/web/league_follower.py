@@ -101,8 +101,7 @@ class _RoundsRead:
     def read_next(self, ledger: ReadLedger, members: Sequence[Member]) -> None:
         """Read the next committed round."""
         number, learners = self.history.round, [member.name for member in members if member.live]
-        before = (-1, number) if number == 0 else (number,)  # the start is sealed as round -1
-        self.damaged = self.damaged or not all(map(ledger.is_sound, before))
+        self.damaged = self.damaged or not ledger.is_sound(number)
         read_round(self.history, ledger, members, self.config)
         if learners:
             self.curves += round_curves(ledger, number, learners, self.config.league.confidence)
@@ -145,10 +144,8 @@ class Follower:
             members = ledger.members()
             if self._read is None or committed < self._read.history.round:  # rolled back: read it from the start
                 config = self.config()
-                self._read, news = (
-                    _RoundsRead(config, History(members, config.league.decay), stored_responses(config)),
-                    True,
-                )
+                history, damaged = History(members, config.league.decay), not ledger.is_sound(-1)
+                self._read, news = _RoundsRead(config, history, stored_responses(config), damaged=damaged), True
             for _ in range(self._read.history.round, min(committed, self._read.history.round + most)):
                 self._read.read_next(ledger, members)
                 news = True
