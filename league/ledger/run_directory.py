@@ -18,8 +18,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from dond_marl import __version__
 from dond_marl.errors import InputError, RunFailure
 
@@ -51,6 +49,8 @@ class RunDirectory:
     """A run folder, locked while used as a context; a ``new`` one is deleted if its start fails."""
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
+        from filelock import FileLock  # of an extra: a game in the terminal reads names of runs without it
+
         self.path = path
         self.ledger = path / LEDGER
         self.blobs = path / BLOBS
@@ -58,6 +58,8 @@ class RunDirectory:
         self._lock = FileLock(path / LOCK)
 
     def __enter__(self) -> RunDirectory:
+        from filelock import Timeout
+
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
@@ -217,6 +219,8 @@ def _in_use(path: Path) -> bool:
     """Whether a process holds the lock of a run; the lock file is not created."""
     if not (path / LOCK).is_file():
         return False
+    from filelock import FileLock, Timeout
+
     try:
         with FileLock(path / LOCK, timeout=0):
             return False

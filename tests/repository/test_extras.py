@@ -59,6 +59,8 @@ LIGHT = (
     "study",
     "demo",
     "get-model",
+    "evaluate",
+    "web",
     "experiment",
 )  # commands that answer --help at least with nothing more
 
@@ -164,7 +166,8 @@ def test_bare_install_plays_scripted_partners_and_names_missing_extras(tmp_path)
     light, home = tmp_path / "light", tmp_path / "home"
     light.mkdir(), home.mkdir()
     names, lacking = scripted(), ["expert", "checkpoint(path='x.json')", "llm", "mixture(of=zoo)"]
-    doors = [*(f"{name} --help" for name in COMMANDS if name not in LIGHT), "rosters"]
+    evaluation = "evaluate --member linear --against heuristic --sample 5 --max-turns 2"
+    doors = [*(f"{name} --help" for name in COMMANDS if name not in LIGHT), "rosters", "web", evaluation]
     works = ["play --partner heuristic --seed 1", "play --seed 1", "catalogue", "data humans", "--version"]
     seated, ended = tried(lay_out(light, []), home, [*names, *lacking], [*doors, *works])
     assert {seated[name] for name in names} == {"played"}, seated
