@@ -3,10 +3,7 @@
 # Name on the command line: module of the command.
 COMMANDS = {
     "baselines": "experiments.baselines.command",
-    "styles": "experiments.styles",
     "hints": "experiments.hints",
     "distill": "experiments.distill",
-    "equilibria": "experiments.equilibria",
     "rosters": "experiments.rosters",
-    "short-games": "experiments.short_games",
 }

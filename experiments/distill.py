@@ -23,8 +23,8 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioError, ScenarioSource, SourceName, check_split, open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
-from experiments.kit import experiment_command, show_sections, table_section
-from league.cli.shell import FILE, config_option, print_line, set_option
+from experiments.kit import show_sections, table_section
+from league.cli.shell import FILE, Command, config_option, print_line, set_option
 from league.evaluation.matches import Result, Terms, score
 from league.settings.read import load_config
 from league.settings.sections import Occupant, PathText, Section, wrong
@@ -184,7 +184,7 @@ class _Shadow:
 AGAINST = "heuristic"
 
 
-@experiment_command(__doc__, stopped="nothing is written", results=False)
+@click.command(cls=Command, help=__doc__, interrupted="nothing is written")
 @config_option("distill.yaml")
 @set_option
 @click.option(

@@ -18,7 +18,7 @@ import numpy as np
 from dond_marl.seats import Doubles
 from dond_marl.statistics import Estimate, holm, iqm_difference, mean_of, permutation_p
 from experiments.hints import NO_HINTS, HintArm, HintExperiment, Measurement
-from experiments.kit import json_lines, table_section
+from experiments.kit import table_section
 from league.display.plane import DOTS, INK, PAPER, check_drawable, open_axes
 from league.tables.blocks import Section
 from league.tables.figures import format_number, with_margin
@@ -95,7 +95,7 @@ def hint_lines(experiment: HintExperiment) -> str:
     lines: list[dict[str, object]] = [about]
     for mark in experiment.marks:
         lines.append({"hinter": mark.arm.hinter, "dropout": mark.arm.dropout, **dict(list(mark._asdict().items())[1:])})
-    return json_lines(lines)
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def parse_hints(text: str) -> HintExperiment:

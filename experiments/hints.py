@@ -15,15 +15,17 @@ examples:
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import click
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
+from dond_marl.errors import DondError, RunFailure
 from dond_marl.occupants import seat_occupant, short_names
 from dond_marl.records.files import write_atomically
 from dond_marl.rollout import OccupantError
@@ -32,8 +34,9 @@ from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import is_enumerable
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.odds import EXACT_TURNS
-from experiments.kit import RESULTS, Task, experiment_command, run_tasks, show_sections
+from experiments.kit import RESULTS, experiment_command, show_sections
 from hints import HinterError, HintSchedule
+from league.backends.pool import in_processes
 from league.cli.shell import FILE, print_line
 from league.display.plane import check_drawable
 from league.evaluation.evaluate import BOTH, evaluate
@@ -184,9 +187,16 @@ def run_experiment(
         if partner is not None:
             experiment.hinters[hinter] = _play(config, partner, source, None).points.mean / best
     arms = hint_arms(config.experiment)
-    tasks = [_task(config, arm, seed, best) for arm in arms for seed in range(config.experiment.seeds)]
-    for document in run_tasks(tasks, folder, workers, report, _describe_learner):
-        learner = _parse_learner(document)
+    calls = [(config, arm, seed, best, folder) for arm in arms for seed in range(config.experiment.seeds)]
+    learners = dict[int, HintLearner]()
+    for place, learner in in_processes(_cached_learner, calls, workers):
+        learners[place] = learner
+        last = learner.marks[-1]
+        report(
+            f"{len(learners)}/{len(calls)} {last.arm.name}, seed {last.seed}: {last.alone:.1%} of the best response "
+            f"without hints after {last.decisions:,} own decisions, {last.hinted:.1%} with them"
+        )
+    for _, learner in sorted(learners.items()):
         experiment.marks.extend(learner.marks)
         experiment.tallies.setdefault(learner.marks[0].arm.name, Counter()).update(learner.tally)
     for arm in arms:
@@ -195,8 +205,11 @@ def run_experiment(
     return experiment
 
 
-def _task(config: HintExperimentConfig, arm: HintArm, seed: int, best: float) -> Task:
-    """The training of one learner. Its inputs identify networks by their weights."""
+def _cached_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best: float, folder: Path) -> HintLearner:
+    """The learner of a file in ``folder``, or trained and stored there. The file is named by a hash of all inputs.
+
+    Networks among the inputs are identified by their weights. An error becomes a :class:`RunFailure`.
+    """
     inputs = {
         "settings": config.model_dump(mode="json", exclude={"experiment", "output_dir"}),
         "every": config.experiment.every,
@@ -206,24 +219,20 @@ def _task(config: HintExperimentConfig, arm: HintArm, seed: int, best: float) ->
         "seed": seed,
         "best": round(best, 6),
     }
-    return Task(f"{arm.name}, seed {seed}", inputs, partial(_learner_document, config, arm, seed, best))
-
-
-def _learner_document(config: HintExperimentConfig, arm: HintArm, seed: int, best: float) -> dict[str, Any]:
-    return train_learner(config, arm, seed, best)._asdict()
-
-
-def _parse_learner(document: Mapping[str, Any]) -> HintLearner:
-    marks = [Measurement(HintArm(*arm), *rest) for arm, *rest in document["marks"]]
-    return HintLearner(marks, Counter(document["tally"]))
-
-
-def _describe_learner(_: int, document: Mapping[str, Any]) -> str:
-    last = _parse_learner(document).marks[-1]
-    return (
-        f"{last.alone:.1%} of the best response without hints after {last.decisions:,} own decisions, "
-        f"{last.hinted:.1%} with them"
-    )
+    path = folder / f"{hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]}.json"
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        marks = [Measurement(HintArm(*of), *rest) for of, *rest in stored["marks"]]
+        return HintLearner(marks, Counter(stored["tally"]))
+    except (OSError, ValueError, TypeError, KeyError):  # none, or a damaged file
+        pass
+    try:
+        learner = train_learner(config, arm, seed, best)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(learner._asdict()) + "\n")
+    except (DondError, OSError) as error:
+        raise RunFailure(f"{arm.name}, seed {seed}: {error}") from error
+    return learner
 
 
 def _hinter_identity(config: HintExperimentConfig, hinter: str) -> object:
@@ -317,7 +326,7 @@ def _best_points(config: HintExperimentConfig, source: ScenarioSource) -> float:
 FIGURE, TABLE, LEARNERS = "learning_curves.png", "table.md", "learners"
 
 
-@experiment_command(__doc__, "hint_experiment.yaml", workers=1, results=False)
+@experiment_command(__doc__, "hint_experiment.yaml", workers=1)
 @click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
 def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: Path | None) -> None:
     """Run the experiment; the folder of the run holds the measurements, the table and the figure."""

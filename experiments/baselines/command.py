@@ -27,6 +27,7 @@ from partners.rosters import ROSTERS
 
 
 @experiment_command(__doc__, "baselines.yaml", workers=2)
+@click.option("--results", type=FILE, metavar="FILE", help=f"results file ({RESULTS} in output_dir)")
 @click.option("--seeds", type=integer(1, 1000), metavar="N", help="of each arm that learns; overrides comparison.seeds")
 @click.option(
     "--against",

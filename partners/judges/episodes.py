@@ -44,9 +44,9 @@ def worked_episodes(style: Style, number: int, seed: int = 0) -> LabelledGames:
 
 
 @lru_cache(maxsize=8)
-def scripted_games(seed: int, number: int, split: str = "train") -> Games:
-    """Games between scripted partners of many kinds, on scenarios of a ``split`` of ``lewis``."""
-    source, crowd = open_source("lewis", split=split), Mixture(of=_PLAYERS)
+def scripted_games(seed: int, number: int) -> Games:
+    """Games between scripted partners of many kinds, on training scenarios of ``lewis``."""
+    source, crowd = open_source("lewis", split="train"), Mixture(of=_PLAYERS)
     return rollout((crowd, crowd), source.block(seed, 0, number), seed=seed, index=(1,), prior=source.prior)
 
 

@@ -20,8 +20,8 @@ from dond_marl.seats import Int8s
 from partners.judges.episodes import JUDGED, OTHER, describe_games, explain_label, worked_episodes
 from partners.judges.judge import EXAMPLES, JudgeReward, Verdict, count_verdicts
 from partners.judges.styles import Style, style_named
-from partners.llm.budget import Cost, Limits
-from partners.llm.cache import CachedClient, uncached_client
+from partners.llm.budget import Limits
+from partners.llm.cache import CachedClient
 from partners.llm.client import Client, Failure, ModelReply, Query, query_all
 from partners.llm.local.client import LocalClient, LocalSettings, WordClient
 from partners.llm.remote.client import RemoteClient
@@ -97,12 +97,6 @@ class LLMJudge:
     @property
     def tally(self) -> Counter[str]:
         return self._counted + (self.client.tally if "client" in self.__dict__ else Counter())
-
-    @property
-    def cost(self) -> Cost:
-        """Requests, tokens and money since its creation; replies from a cache cost nothing."""
-        client = uncached_client(self.client) if "client" in self.__dict__ else None
-        return client.budget.spent if isinstance(client, RemoteClient) else Cost()
 
     def verdicts(self, games: Games, seat: int) -> Int8s:
         """A :class:`Verdict` for each game, ``[N]``. Raises what the client raises."""

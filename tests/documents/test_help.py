@@ -118,7 +118,7 @@ def test_top_level_help_lists_commands_without_loading_torch(tmp_path):
     ("words", "answer"),
     [
         (["legaue"], "No such command 'legaue'. Did you mean 'league'? (see"),
-        (["experiment", "styls"], "No such command 'styls'. Did you mean 'styles'? (see"),
+        (["experiment", "hnts"], "No such command 'hnts'. Did you mean 'hints'? (see"),
         (["evaluate", "--membr", "linear"], "No such option '--membr'. Did you mean '--member'? (see"),
         (["league", "explian"], "No such command 'explian'. Did you mean 'explain'? (see"),
         (["ship", "expert"], "Missing option '--run'. (see"),
@@ -156,7 +156,7 @@ def test_missing_library_is_named_with_its_extra():
 def test_shell_completion():
     for words, answer in (
         ("dond le", "league"),
-        ("dond experiment sh", "short-games"),
+        ("dond experiment di", "distill"),
         ("dond play --pa", "--partner"),
     ):
         asked = {"_DOND_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}

@@ -13,7 +13,7 @@ from dond_marl.errors import RunFailure
 from experiments.hint_tables import hint_lines
 from experiments.hints import HintArm, HintExperiment, Measurement
 from experiments.results.__main__ import BLOCK, DESCRIPTION, PAGES, is_current, rewrite_blocks
-from experiments.results.files import FOLDER, FREE, GAMES, LLAMA_CPP, MADE_BY, document
+from experiments.results.files import FOLDER, GAMES, MADE_BY, document
 from experiments.results.headline import DRAWING, QUESTIONS, headline_figure
 from experiments.results.opponents import robust_section
 from experiments.results.rows import ARMS, describe_arm, every_row, number
@@ -22,7 +22,7 @@ from league.bench.results import ResultsError, append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
 from tests.command import dond
 
-README, RESULTS, EQUILIBRIA = PAGES
+README, RESULTS = PAGES
 FIGURE = re.compile(r"\d")
 # Digits of the prose that are no measurements.
 ALLOWED = re.compile(
@@ -55,8 +55,6 @@ def test_prose_has_no_measurements(page):
     text = page.read_text(encoding="utf-8")
     if page == README:
         text = text.split("\n## Results\n")[1].split("\n## ")[0]
-    if page == EQUILIBRIA:
-        text = text.split("\n## What is it worth?\n")[1].split("\n## ")[0]
     prose = ALLOWED.sub("", BLOCK.sub("", text))
     assert not FIGURE.search(prose), [line for line in prose.splitlines() if FIGURE.search(line)]
 
@@ -66,7 +64,7 @@ def test_every_file_has_a_command_or_is_archived_and_every_block_has_a_file():
         re.findall(r"^\| `([\w.]+)` \|", (FOLDER.parent / "ARCHIVE.md").read_text(encoding="utf-8"), re.MULTILINE)
     )
     assert {path.name for path in FOLDER.iterdir()} == set(MADE_BY) | archived
-    shown_with_others = {"bench.jsonl", "annotator.json", EXPLOITED_ROBUST, LLAMA_CPP, *GAMES, *FREE}
+    shown_with_others = {"bench.jsonl", "annotator.json", EXPLOITED_ROBUST, *GAMES}
     assert {file for file, _ in TABLES.values()} | shown_with_others == set(MADE_BY)
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
     assert shown == {*SHORT, *TABLES}

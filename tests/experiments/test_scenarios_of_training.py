@@ -21,14 +21,12 @@ from dond_marl.scenarios.sources import (
 )
 from experiments.distill import DistillConfig
 from experiments.hints import HintExperimentConfig
-from experiments.styles import StylesConfig
 from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig, Section
 from league.settings.training import TrainConfig
 from league.training.clone import load_positions
 from partners.judges.episodes import scripted_games
 from partners.llm.student import Recipe
-from tests.command import dond
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS, STUDIES = ROOT / "configs", ROOT / "experiments" / "configs"
@@ -41,11 +39,9 @@ KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list
     "ppo_memory.yaml": TrainConfig,
     "ppo_taught.yaml": TrainConfig,
     "reinforce_config.yaml": TrainConfig,
-    "styles.yaml": StylesConfig,
 }
 BY_PEOPLE = CONFIGS / "bc_config.yaml"
 WITH_PEOPLE = CONFIGS / "study.yaml"  # no training
-ALL_SCENARIOS = STUDIES / "short_games.yaml"  # trains on every scenario, discards weights: see below
 DRAWN = 60_000  # scenarios of a source without end: some 250 of them have a view of the legal space in either seat
 
 
@@ -88,7 +84,7 @@ def held_out(source: ScenarioSource) -> int:
     [
         path
         for path in sorted((*CONFIGS.glob("*.yaml"), *STUDIES.glob("*.yaml")))
-        if path not in (BY_PEOPLE, ALL_SCENARIOS, WITH_PEOPLE)
+        if path not in (BY_PEOPLE, WITH_PEOPLE)
     ],
     ids=lambda path: path.name,
 )
@@ -103,16 +99,6 @@ def test_cloning_skips_held_out_views(data_dir):
     for positions in (given.train, given.val):
         seen = Scenarios(positions.counts, np.repeat(positions.my_utilities[:, None], 2, axis=1))
         assert positions.size > 1000 and not np.isin(view_numbers(seen), HELD_OUT_VIEWS).any()
-
-
-def test_short_games_store_no_weights(tmp_path):
-    """An equilibrium is one of the full game; only figures of such a learner are stored, no weights."""
-    short = ["comparison.turns=[2]", "comparison.seeds=1", "arms=[{name: a}]", "training.num_train_steps=10"]
-    small = ["training.num_envs=16", "training.minibatch=16", "training.hidden=[4]", f"output_dir={tmp_path}"]
-    assert dond("experiment", "short-games", "--config", ALL_SCENARIOS, overrides=[*short, *small]) == 0
-    stored = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(stored) == 2 and all(path.suffix in (".json", ".jsonl") for path in stored)
-    assert all(path.stat().st_size < 1000 for path in stored)  # a network has thousands of weights
 
 
 def test_held_out_scenarios_are_detected():

@@ -12,11 +12,10 @@ import yaml
 from dond_marl.occupants import parse_spec
 from experiments.distill import DistillConfig
 from experiments.hints import HintExperimentConfig, hint_settings
-from experiments.styles import StylesConfig
 from league.bench.run import provenance, submission_of_spec
 from league.ledger.ledger import Ledger
 from league.settings.read import Config, load_config
-from league.settings.training import HintsConfig, TrainConfig
+from league.settings.training import TrainConfig
 from league.tasks.blobs import read_blob
 from league.tasks.provenance import league_ancestries, learner_ancestry, learner_identity, training_ancestry
 from partners.llm.distill import distill
@@ -140,9 +139,12 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
     if "experiment" in keys:
         experiment = load_config(path, overrides, HintExperimentConfig)
         hints = [hint_settings(experiment, who) for who in experiment.experiment.hinters]
-        return {each.expert if each.mode == "expert" else each.mode: _learner(experiment, each) for each in hints}
-    if "comparison" in keys:
-        return {"the learner": _learner(load_config(path, overrides, StylesConfig))}
+        return {
+            each.expert if each.mode == "expert" else each.mode: learner_ancestry(
+                experiment.env, experiment.training.init_from, each
+            )
+            for each in hints
+        }
     if "league" in keys:
         league = load_config(path, overrides)
         pasts = league_ancestries(league)
@@ -150,10 +152,6 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
         assert all(met <= set(past.opponents) for past in pasts.values())
         return pasts
     return {"the learner": training_ancestry(load_config(path, overrides, TrainConfig))}
-
-
-def _learner(config: HintExperimentConfig | StylesConfig, hints: HintsConfig | None = None) -> Ancestry:
-    return learner_ancestry(config.env, config.training.init_from, hints)
 
 
 # ---------------------------------------------------------------- from settings to files
