@@ -171,13 +171,6 @@ def rate(happened: NDArray[np.float64], games: NDArray[np.float64], confidence: 
     return Estimate(mean, n, *wilson(mean, trials, confidence, occupied - 1))
 
 
-def share_of_trials(events: int, trials: int) -> Estimate:
-    """The share of independent trials in which an event happened, with Wilson's interval; ``nan`` of no trials."""
-    if not trials:
-        return Estimate(math.nan, 0, math.nan, math.nan)
-    return Estimate(events / trials, trials, *wilson(events / trials, trials, SEED_CONFIDENCE))
-
-
 def wilson(share: float, trials: float, confidence: float, freedom: float | None = None) -> tuple[float, float]:
     """Wilson's bounds of a share in 0..1 of so many trials (Wilson 1927), within 0..1.
 

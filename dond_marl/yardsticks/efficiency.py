@@ -29,12 +29,11 @@ from dond_marl.splits import grid_size
 from dond_marl.statistics import TEN, points_of_ten, scenario_groups
 from dond_marl.yardsticks.solve import CACHED_CELLS, Measures, Solutions, measures, solve, split_scores
 
-TOLERANCE = 1e-9  # points; rounding of a mean over any number of games that we will play
 _SCORES = 512  # more than there are scores: at most 300 points, ten items of each type at ten points each
 
 
 class ImpossibleScore(InputError):
-    """Scores that no split of the scenario pays, or a mean above the best there is: a bug wherever they came from."""
+    """Scores that no split of the scenario pays: a bug wherever they came from."""
 
 
 class Efficiency(NamedTuple):
@@ -92,20 +91,6 @@ def efficiency(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> 
         hits_utilitarian=marks[3],
         envy_free=deal & (2 * scores.astype(np.int64) >= whole).all(axis=1),
     )
-
-
-def check_joint(joint: float, scenarios: Scenarios) -> None:
-    """Raise :class:`ImpossibleScore` if a mean joint score of games on ``scenarios`` is more than there was to get.
-
-    ``joint`` is in points of ten, per game of ``scenarios``: for a mean over deals give the scenarios of the deals.
-    """
-    distinct, which = _distinct(scenarios)
-    most = float(np.concatenate([part.joint for _, part in _parts(distinct)])[which].mean())
-    if joint > most + TOLERANCE:
-        raise ImpossibleScore(
-            f"a mean joint score of {joint:.4f} points of ten over {scenarios.size} games is a bug: the best splits of "
-            f"their scenarios pay {most:.4f}"
-        )
 
 
 def _compare_with_best(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> tuple[Measures, Bools]:

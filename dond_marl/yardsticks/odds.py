@@ -24,7 +24,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Partner, Turns
 from dond_marl.yardsticks.automata import Persona, drawn_personas
 from dond_marl.yardsticks.best_response import OutOfReach
-from dond_marl.yardsticks.contexts import Beliefs, Contexts, Index, Views, beliefs, contexts_of, split_numbers
+from dond_marl.yardsticks.contexts import Contexts, Index, Views, split_numbers
 from dond_marl.yardsticks.replies import Probable, Replies
 
 EXACT_TURNS = 4
@@ -254,26 +254,6 @@ def look_ahead(odds: Odds, number: int, weights: Doubles, claim: Index, left: in
     odds.add_end_points(worth, weights @ ends.T, context, claim)
     worth[:, ~odds.offers[number]] = -1
     return _best_of(agree, worth, claim, n)
-
-
-def posterior(partner: Partner, turns: Turns) -> Beliefs:
-    """The posterior of the partner's values after the history of each row.
-
-    ``partner`` must have no memory and be deterministic or know its probabilities, under ``disagree="ends"``; raises
-    :class:`NotComputable` otherwise. Where no values explain an answer, the prior holds again from there on. Revealed
-    values are ignored.
-    """
-    check_odds(partner, turns.rules)
-    views, which = np.unique(np.hstack([turns.counts, turns.my_utilities]), axis=0, return_inverse=True)
-    counts, own = np.ascontiguousarray(views[:, :3]), np.ascontiguousarray(views[:, 3:])
-    contexts, which = contexts_of(turns.prior, counts, own), which.reshape(-1)
-    replies, prior = Replies(partner, turns.rules, contexts.theirs, turns.prior), contexts.weights[which]
-    every = np.arange(contexts.theirs.size)
-    likely = (
-        replies.probs(left, every)[contexts.types[which], question[:, None], answer[:, None]]
-        for question, answer, left in NumberedHistories(turns).answers(replies.width)
-    )
-    return Beliefs(beliefs(turns.prior, counts, own).types[which], bayes_update(prior, likely))
 
 
 def bayes_update(prior: Doubles, likely: Iterable[Doubles]) -> Doubles:

@@ -131,18 +131,6 @@ class Exploitability(NamedTuple):
         return self.response.low - self.self_play, self.response.high - self.self_play
 
 
-def exploitability(
-    member: Partner, source: ScenarioSource, rules: Rules, seat: int, responses: Mapping[str, Partner] | None = None
-) -> Exploitability:
-    """The gain of a best response over ``member`` in one seat (a seat's part of NashConv: Lanctot et al. 2017).
-
-    Where the best response is not exact, ``member`` itself and ``responses`` are played.
-    """
-    alone = {"itself": member, **(responses or {})}
-    response = response_value(member, source, rules, seat, alone)
-    return Exploitability(response, self_play_values(member, source, rules)[seat])
-
-
 def self_play_values(member: Partner, source: ScenarioSource, rules: Rules) -> tuple[float, float]:
     """The points of ten of ``member`` in each seat against itself, over :func:`prior_scenarios`.
 

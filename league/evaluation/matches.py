@@ -19,7 +19,6 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import UNREACHED_BOUND, Bools, Decisions, Doubles, HintSource, Partner, Turns
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
-from dond_marl.yardsticks.efficiency import check_joint
 from league.evaluation.outcomes import Outcomes, outcomes_of
 from league.tasks.answers import Answers, answers_of, unreachable_member
 
@@ -219,8 +218,6 @@ def play_reachable(
     """As :func:`play_seats`, but some games may be invalid; raises :class:`UnreachedError` too."""
     games, answers = _attributed_games(terms, player, players, opponent, partner)
     first, second = (outcomes_of(each, seat) for seat, each in enumerate(games))
-    for each in (first, second):
-        check_joint(float((each.own + each.left).mean()), terms.scenarios)
     return SeatGames((first, second), (games[0].valid, games[1].valid), answers)
 
 

@@ -33,7 +33,7 @@ from dond_marl.statistics import (
     probability_of_improvement,
     rate,
     scenario_groups,
-    share_of_trials,
+    wilson,
     worst_tenth_weights,
 )
 
@@ -149,11 +149,10 @@ def test_a_rate_weighs_cells_alike_and_knows_when_it_knows_nothing():
     assert math.isnan(rate(games[:1, :1], games[:1, :1], 0.95).low)  # one group
 
 
-def test_share_of_trials_has_wilsons_interval():
+def test_wilsons_interval():
     """None of ten: the upper bound is z^2 / (10 + z^2) with z = 1.959964."""
-    none, half = share_of_trials(0, 10), share_of_trials(5, 10)
-    assert (none.mean, none.low, none.n) == (0, 0, 10) and none.high == pytest.approx(0.277533, abs=1e-6)
-    assert half.low == pytest.approx(0.236593, abs=1e-6) and half.high == pytest.approx(1 - 0.236593, abs=1e-6)
+    assert wilson(0.0, 10, 0.95) == (0.0, pytest.approx(0.277533, abs=1e-6))
+    assert wilson(0.5, 10, 0.95) == (pytest.approx(0.236593, abs=1e-6), pytest.approx(1 - 0.236593, abs=1e-6))
 
 
 def rounded(rng: np.random.Generator, about: float, seeds: int) -> np.ndarray:

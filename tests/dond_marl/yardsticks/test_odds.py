@@ -15,8 +15,8 @@ from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pac
 from dond_marl.seats import Traits, decide
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
 from dond_marl.yardsticks.best_response import OutOfReach, best_response_value
-from dond_marl.yardsticks.contexts import beliefs, contexts_in, contexts_of
-from dond_marl.yardsticks.odds import Odds, exact_value, posterior, upper_bound
+from dond_marl.yardsticks.contexts import contexts_in, contexts_of
+from dond_marl.yardsticks.odds import Odds, exact_value, upper_bound
 from dond_marl.yardsticks.values import informed_value
 from partners.best_response import BestResponse
 from partners.mixture import Mixture
@@ -225,50 +225,3 @@ def test_partners_without_probabilities_are_refused():
     wide = contexts_of("uniform", drawn.counts, drawn.utilities[:, 0])
     with pytest.raises(OutOfReach):
         Odds(seat_occupant("random"), wide, Rules(), "uniform")
-
-
-def test_the_posterior_is_bayes_rule_by_hand():
-    """After two answers of a partner that gambles, each weighed with the readable rules, value by value."""
-    partner, space = Moody(4), lewis_space()
-    table = GameBatch(space.rows(np.array([100, 2000, 5000])), prior="lewis")
-    talk = [(Act.PROPOSE, (1, 1, 0)), (Act.INSIST, (0, 1, 1)), (Act.INSIST, (1, 0, 1)), (Act.PROPOSE, (1, 1, 1))]
-    for act, oA in talk:
-        table.step(decide(np.full(3, act), np.tile(oA, (3, 1))))
-    turns = table.turns()
-    found = posterior(partner, turns)
-    for row in range(3):
-        counts = tuple(turns.counts[row].tolist())
-        mine = tuple(turns.my_utilities[row].tolist())
-        weights = []
-        for theirs in found.types[row]:
-            state, weight = State(Scenario(counts, (mine, tuple(theirs.tolist()))), Rules()), 1.0
-            for turn, (act, oA) in enumerate(talk):
-                if turn % 2:
-                    chances = partner.probs(turn_of(state), 4)[0]
-                    number = action_index(np.array([act], dtype=np.int8), np.array([oA], dtype=np.int8), 4)[0]
-                    weight *= chances[number]
-                state = apply(state, Action(act, oA))
-            weights.append(weight)
-        possible = beliefs("lewis", turns.counts[[row]], turns.my_utilities[[row]]).weights[0] > 0
-        expected = np.array(weights) * possible
-        assert found.weights[row] == pytest.approx(expected / expected.sum())
-        assert found.weights[row].max() > 1.5 / possible.sum()  # it has learned something
-
-
-def test_deterministic_answers_rule_values_out():
-    """The default heuristic asks for what it values: after its opening only values of those items are possible."""
-    scenario = lewis_space().rows(np.arange(0, 5295, 200))
-    table, partner = GameBatch(scenario, prior="lewis"), seat_occupant("heuristic")
-    opening = partner.act(table.turns())
-    table.step(opening)
-    found = posterior(partner, table.turns())
-    for row, oA in enumerate(opening.oA):
-        possible = found.types[row][found.weights[row] > 0]
-        assert ((possible > 0) == (oA > 0)).all() and len(np.unique(found.weights[row][found.weights[row] > 0])) == 1
-        assert (possible == scenario.utilities[row, 0]).all(axis=1).any()
-    # What nobody of its kind would say leaves the prior.
-    strange = GameBatch(scenario, prior="lewis")
-    strange.step(decide(np.zeros(scenario.size), np.zeros((scenario.size, 3))))
-    after = posterior(partner, strange.turns())
-    prior = beliefs("lewis", scenario.counts, scenario.utilities[:, 1])
-    assert after.weights == pytest.approx(prior.weights)

@@ -14,13 +14,13 @@ from dond_marl.seats import Traits, decide
 from dond_marl.splits import action_at, action_count, grid, grid_size, legal_action_mask
 from dond_marl.statistics import points_of_ten
 from dond_marl.yardsticks.values import (
-    exploitability,
     informed_value,
     played_value,
     policy_value,
     response_value,
     safety,
 )
+from league.evaluation.exploitability import exploitability_by_seat
 
 LEWIS = open_source("lewis", split="paper_test")
 SOME = lewis_space().rows(np.arange(0, 5295, 40))
@@ -86,20 +86,24 @@ def test_information_has_positive_value():
         informed_value(seat_occupant("nash_seeker"), LEWIS, Rules(), 0)
 
 
+def exploitability_of(name, rules, seat, played=None):
+    return exploitability_by_seat(seat_occupant(name), LEWIS, rules, None, [played or {}] * 2)[seat]
+
+
 def test_exploitability_is_response_minus_self_play():
     """In both bounds, which meet where the response is exact."""
     for seat in (0, 1):
-        found = exploitability(seat_occupant("stubborn"), LEWIS, Rules(), seat)
+        found = exploitability_of("stubborn", Rules(), seat)
         alone = played_value((seat_occupant("stubborn"),) * 2, LEWIS, Rules(), seat)
         assert found.self_play == pytest.approx(alone, abs=1e-6)
         assert found.gain == (pytest.approx(found.response.low - alone),) * 2 and found.gain[0] > 0.4
     # Tough leaves only what it does not value itself, and against itself takes nothing of that.
-    assert exploitability(seat_occupant("tough"), LEWIS, Rules(), 0).gain[0] == pytest.approx(2.7728, abs=1e-4)
+    assert exploitability_of("tough", Rules(), 0).gain[0] == pytest.approx(2.7728, abs=1e-4)
 
 
 def test_exploitability_with_memory_is_nonnegative():
     tough = {"tough": seat_occupant("tough")}
-    found = exploitability(seat_occupant("nash_seeker"), LEWIS, Rules(10, "rejects"), 1, tough)
+    found = exploitability_of("nash_seeker", Rules(10, "rejects"), 1, tough)
     assert 0 <= found.gain[0] <= found.gain[1] and not found.response.exact
 
 

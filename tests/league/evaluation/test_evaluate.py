@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-import league.evaluation.matches
+import league.evaluation.outcomes
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
+from dond_marl.yardsticks.efficiency import efficiency_of
 from dond_marl.yardsticks.solve import solve
 from league.display.evaluation import print_evaluation
 from league.display.plane import draw, frontier
@@ -326,8 +327,10 @@ def test_without_matplotlib_a_figure_is_refused_with_what_to_do(monkeypatch, cap
 
 
 def test_impossible_points_are_a_bug(monkeypatch, capsys):
-    check = league.evaluation.matches.check_joint
-    monkeypatch.setattr(league.evaluation.matches, "check_joint", lambda joint, scenarios: check(joint * 2, scenarios))
+    def doubled(games):
+        return efficiency_of(games._replace(scores=games.scores * 2))
+
+    monkeypatch.setattr(league.evaluation.outcomes, "efficiency_of", doubled)
     assert evaluated() == 1
     assert capsys.readouterr().err.startswith("a bug")
 
