@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import NotComputable
-from dond_marl.game import Act, Rules
+from dond_marl.game import Rules
 from dond_marl.seats import Bools, Doubles, Int8s, Partner
 from dond_marl.yardsticks.automata import Automaton, Hashes, Level, Remembers, mix_hashes, personas_of
 from dond_marl.yardsticks.best_response import SAME
-from dond_marl.yardsticks.contexts import Contexts, Index, Views
+from dond_marl.yardsticks.contexts import Contexts, Index, Views, act_numbers, split_points
 
 BLOCK = 1 << 15  # members of beliefs that are expanded in one call
 EFFORT = 3_000_000  # members of the beliefs of one turn and pool; beyond that the policy is revealed
@@ -101,10 +101,7 @@ class Pool:
 
     def __init__(self, automaton: Automaton, own: Views, chances: Doubles, effort: int = EFFORT) -> None:
         self.automaton, self.own, self.chances = automaton, own, chances
-        counts = np.broadcast_to(automaton.views.counts[:1], own.counts.shape)
-        whole = np.maximum(np.einsum("ci,ci->c", counts, own.utilities, dtype=np.int64), 1)
-        worth = np.einsum("ni,ci->cn", automaton.splits.oA[0], own.utilities, dtype=np.int64)
-        self.points: Doubles = worth * (10.0 / whole[:, None])  # [C, N] of ten
+        self.points: Doubles = split_points(own, automaton.splits)  # [C, N] of ten
         self._split: Index = np.arange(automaton.claims) % automaton.width  # [H] split that each claim keeps
         self._revealed: dict[int, Doubles] = {}
         for left in sorted(automaton.levels):
@@ -367,8 +364,7 @@ class Pool:
 
     def _act_numbers(self, acts: Int8s, offers: Int8s) -> Index:
         """The acts of histories by number, ``[R, t]``."""
-        n, claimed = self.automaton.width, offers @ self.automaton.strides
-        return np.where(acts <= Act.INSIST, acts * np.int64(n) + claimed, 2 * n + acts - Act.AGREE)
+        return act_numbers(self.automaton.views.counts[0], acts, offers, self.automaton.width)
 
     def _states_after(self, context: Index, history: Index) -> Index:
         """The state of each policy after a history of numbered acts, ``[R, M]``; -1 if it deviates."""
@@ -491,10 +487,8 @@ def _group(group: Index, context: Index, member: Index) -> Belief:
 
 
 def _first_of_runs(group: Index) -> Index:
-    """Where each run of equal numbers begins in sorted ``group[R]``."""
-    fresh = np.ones(len(group), dtype=bool)
-    fresh[1:] = group[1:] != group[:-1]
-    return np.flatnonzero(fresh)
+    """Where each run of equal numbers begins in sorted ``group[R]``, of at least 0."""
+    return np.flatnonzero(np.diff(group, prepend=-1))
 
 
 def _pick(belief: Belief, which: Index) -> Belief:

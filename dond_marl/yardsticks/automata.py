@@ -16,11 +16,11 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.game import Act, Rules
+from dond_marl.game import Rules
 from dond_marl.randomness import GOLDEN, mix_bits
-from dond_marl.seats import Decisions, Int8s, Partner, Turns, constant, decide, turns_after
+from dond_marl.seats import Int8s, Partner, Turns, constant, turns_after
 from dond_marl.yardsticks.best_response import OutOfReach
-from dond_marl.yardsticks.contexts import Index, Splits, Views, splits_of
+from dond_marl.yardsticks.contexts import Index, Splits, Views, act_numbers, splits_of
 
 BLOCK = 1 << 16  # rows that a partner is queried for in one call
 ROOM = 1 << 27  # answers of one turn in memory: two bytes each, and four for the following state
@@ -91,18 +91,11 @@ class Automaton:
         # A partner that answers INSIST as PROPOSE may declare it (``insist_is_propose``): half as many claims.
         same = all(getattr(each.partner, "insist_is_propose", False) for each in personas)
         self.claims = self.width if same else 2 * self.width  # H claims of the seat: PROPOSE of each split, then INSIST
-        self.strides = np.array([(views.counts[0, 1] + 1) * (views.counts[0, 2] + 1), views.counts[0, 2] + 1, 1])
         policies = np.arange(len(personas) * views.size)
         self.opening: Index = np.full(len(policies), 2 * self.width + 3)  # [M] the opening act of each policy
         self.first: Index = policies.copy()  # [M] its state at the seat's first turn; -1 where there is none
         self.levels: dict[int, Level] = {}  # by turns left to the seat
         self._build(policies)
-
-    def number(self, decisions: Decisions) -> NDArray[np.int16]:
-        """The number of each answer, ``[R]``."""
-        claim = decisions.oA.astype(np.int64) @ self.strides
-        act = decisions.act_type.astype(np.int64)
-        return np.where(act <= Act.INSIST, act * self.width + claim, 2 * self.width + act - Act.AGREE).astype(np.int16)
 
     def _build(self, policies: Index) -> None:
         n, none = self.width, np.full(len(policies), self.width)
@@ -110,7 +103,7 @@ class Automaton:
         start = _Start(policies, none, policies.astype(np.uint64), acts, offers)
         left = self.rules.max_turns - self.seat
         if self.seat:
-            self.opening = self.number(self.decide(policies, acts, offers)).astype(np.int64)
+            self.opening = self._answers(policies, acts, offers).astype(np.int64)
             speaks = np.flatnonzero(self.opening < 2 * n)
             self.first[:] = -1
             self.first[speaks] = np.arange(len(speaks))
@@ -138,7 +131,7 @@ class Automaton:
             claim = np.tile(np.arange(claims), len(rows) // claims)
             query = start.rows(rows)
             acts, offers = self.extend_history(query.acts, query.offers, claim)
-            reply = self.number(self.decide(query.policy, acts, offers))
+            reply = self._answers(query.policy, acts, offers)
             answer[begin : begin + step] = reply.reshape(-1, claims)
             on = np.flatnonzero(reply < 2 * self.width)
             if left == 2 or not len(on):
@@ -182,8 +175,8 @@ class Automaton:
                 keys[rows] = mix_hashes(keys[rows], column)
         return keys
 
-    def decide(self, policy: Index, acts: Int8s, offers: Int8s) -> Decisions:
-        """The act of each policy after a history."""
+    def _answers(self, policy: Index, acts: Int8s, offers: Int8s) -> NDArray[np.int16]:
+        """The number of each policy's act after a history, ``[R]``."""
         size = len(policy)
         act, oA = np.zeros(size, dtype=np.int8), np.zeros((size, 3), dtype=np.int8)
         for number, rows in self._by_persona(policy):
@@ -191,10 +184,7 @@ class Automaton:
             turns = self._turns(*(policy, acts, offers) if every else (policy[rows], acts[:, rows], offers[..., rows]))
             reply = self.personas[number].partner.act(turns)
             act[rows], oA[rows] = reply.act_type, reply.oA
-        beyond = ((oA < 0) | (oA > self.views.counts[0])).any(axis=1) & (act <= Act.INSIST)
-        if beyond.any():
-            raise ValueError("a partner claims what its pool does not hold")
-        return decide(act, oA)
+        return act_numbers(self.views.counts[0], act, oA, self.width).astype(np.int16)
 
     def _by_persona(self, policy: Index) -> list[tuple[int, Index]]:
         if len(self.personas) == 1:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dond_marl.errors import InputError, NotComputable
 from dond_marl.game import Rules
 from dond_marl.seats import Bools, Doubles, Partner
-from dond_marl.yardsticks.contexts import Contexts, Index
+from dond_marl.yardsticks.contexts import Contexts, Index, split_points
 from dond_marl.yardsticks.replies import Replies
 
 KEY_BITS = 62  # of a state's number
@@ -69,7 +69,7 @@ class Moves:
         self.width = replies.width
         splits = contexts.splits
         assert splits.oA.shape[1] == self.width, "the partner's views are of the contexts' pools"
-        self.points = contexts.points(splits)
+        self.points = split_points(contexts.own, splits)
         self.rest = splits.rest
         self.splits = splits.number
         types = contexts.types.shape[1]

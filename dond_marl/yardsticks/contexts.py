@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import NotComputable
-from dond_marl.game import MAX_VALUE
+from dond_marl.game import MAX_VALUE, Act
 from dond_marl.scenarios.sources import (
     DIGIT,
     LEWIS_POOL_VALUE,
@@ -141,16 +141,9 @@ def _merge(first: Beliefs, rows: NDArray[np.int64], second: Beliefs) -> Beliefs:
 @lru_cache(maxsize=1)
 def _lewis_contexts() -> tuple[NDArray[np.int64], Beliefs]:
     """The numbers of all private views (pool, own values) of the Lewis space, ``[C]`` ascending, and their beliefs."""
-    space = lewis_space()  # the swap of each scenario is in it too, so seat_0's views are all views
-    keys, which, numbers = np.unique(
-        numbers_of(space.counts, space.utilities[:, 0]), return_inverse=True, return_counts=True
-    )
-    order = np.argsort(which, kind="stable")
-    column = np.arange(space.size) - np.repeat(np.cumsum(numbers) - numbers, numbers)
-    types = np.zeros((len(keys), int(numbers.max()), 3), dtype=np.int8)
-    types[which[order], column] = space.utilities[order, 1]
-    weights = (np.arange(types.shape[1]) < numbers[:, None]) / numbers[:, None]
-    return keys, Beliefs(types, weights)
+    contexts = contexts_in(lewis_space(), 0)  # the swap of each scenario is in it too, so seat_0's views are all views
+    types = contexts.theirs.utilities[contexts.types] * (contexts.weights > 0)[:, :, None]
+    return numbers_of(contexts.own.counts, contexts.own.utilities), Beliefs(types, contexts.weights)
 
 
 class Splits(NamedTuple):
@@ -196,13 +189,6 @@ class Contexts:
     def splits(self) -> Splits:
         return splits_of(self.own.counts)
 
-    def points(self, splits: Splits) -> Doubles:
-        """What each split is worth to the seat, ``[C, N]`` points of ten."""
-        whole = np.maximum(np.einsum("ci,ci->c", self.own.counts, self.own.utilities, dtype=np.int64), 1)
-        worth = np.einsum("cni,ci->cn", splits.oA, self.own.utilities, dtype=np.int64)
-        points: Doubles = worth * (TEN / whole[:, None])
-        return points
-
     def certain(self) -> Contexts:
         """The contexts with the partner's values revealed: one for each possible pair of views."""
         context, kind = np.nonzero(self.weights)
@@ -225,11 +211,30 @@ def splits_of(counts: Int8s) -> Splits:
     return Splits(oA, number)
 
 
+def split_points(own: Views, splits: Splits) -> Doubles:
+    """What each split of the pools of V views is worth to the seat that keeps it, ``[V, N]`` points of ten."""
+    whole = np.maximum(np.einsum("vi,vi->v", own.counts, own.utilities, dtype=np.int64), 1)
+    worth = np.einsum("vni,vi->vn", splits.oA, own.utilities, dtype=np.int64)
+    points: Doubles = worth * (TEN / whole[:, None])
+    return points
+
+
 def split_numbers(counts: Int8s, oA: Int8s) -> Index:
     """The number of each split ``oA[..., 3]`` among those of its pool ``counts[..., 3]``, ``[...]``."""
     first, second, third = np.moveaxis(oA.astype(np.int64), -1, 0)
     numbers: Index = (first * (counts[..., 1] + 1) + second) * (counts[..., 2] + 1) + third
     return numbers
+
+
+def act_numbers(counts: Int8s, act: Int8s, oA: Int8s, width: int) -> Index:
+    """The number of each act ``[...]`` with ``oA[..., 3]``, as :mod:`dond_marl.yardsticks.replies` numbers answers.
+
+    ``width``: N. Raises ``ValueError`` for an offer that its pool ``counts[..., 3]`` does not hold.
+    """
+    offers, act = act <= Act.INSIST, act.astype(np.int64)
+    if (((oA < 0) | (oA > counts)).any(axis=-1) & offers).any():
+        raise ValueError("a partner claims what its pool does not hold")
+    return np.where(offers, act * width + split_numbers(counts, oA), 2 * width + act - Act.AGREE)
 
 
 def contexts_of(prior: str, counts: Int8s, utilities: Int8s) -> Contexts:

@@ -43,8 +43,7 @@ from dond_marl.errors import InputError, quote
 from dond_marl.game import Disagree, as_integer
 from dond_marl.scenarios.sources import Scenarios, lewis_space, numbers_of
 from dond_marl.seats import Doubles, Int8s
-from dond_marl.statistics import TEN
-from dond_marl.yardsticks.contexts import Index, split_numbers, splits_of
+from dond_marl.yardsticks.contexts import Index, Views, split_numbers, split_points, splits_of
 
 Pair = tuple[float, float]  # of seat_0 and seat_1, or the bounds of one value
 Policy = Sequence[Doubles]  # by turn: [V, H, N + 2] probability of each claim, of AGREE and of walking away
@@ -120,9 +119,8 @@ def _pool(counts: Int8s, first: Int8s, second: Int8s, chances: Doubles) -> Pool:
     which = which.reshape(2, -1)
     prior = np.zeros((len(values), len(values)))
     np.add.at(prior, (which[0], which[1]), chances)
-    oA = splits_of(counts[None]).oA[0].astype(np.int64)
-    whole = np.maximum(values.astype(np.int64) @ counts, 1)
-    return Pool(counts, values, prior, (values.astype(np.int64) @ oA.T) * (TEN / whole[:, None]))
+    own = Views(np.tile(counts, (len(values), 1)), values)
+    return Pool(counts, values, prior, split_points(own, splits_of(counts[None])))
 
 
 def _places(rows: Int8s, among: Int8s) -> Index:

@@ -24,7 +24,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Partner, Turns
 from dond_marl.yardsticks.automata import Persona, drawn_personas
 from dond_marl.yardsticks.best_response import OutOfReach
-from dond_marl.yardsticks.contexts import Contexts, Index, Views, split_numbers
+from dond_marl.yardsticks.contexts import Contexts, Index, Views, split_numbers, split_points
 from dond_marl.yardsticks.replies import Probable, Replies
 
 EXACT_TURNS = 4
@@ -49,7 +49,7 @@ class Odds:
                 f"{self.contexts.theirs.size} views with up to {self.width} splits are too many to be exact about: "
                 f"scenarios of 'lewis', 'self_play' or 'dialogues' are within reach"
             )
-        self.points, self.rest = contexts.points(splits), splits.rest
+        self.points, self.rest = split_points(contexts.own, splits), splits.rest
         self.offers = np.tile(np.arange(self.width) < splits.number[:, None], 2)  # [C, 2N] legal claims
         self._answers: dict[int, Doubles] = {}
         self._revealed: dict[int, tuple[Doubles, Doubles]] = {}

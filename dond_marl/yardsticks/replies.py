@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act, Rules
-from dond_marl.seats import NO_ACT_YET, Bools, Decisions, Doubles, Int8s, Partner, Turns, turns_after
-from dond_marl.splits import action_count, action_index, grid_size
-from dond_marl.yardsticks.contexts import Index, Views, splits_of
+from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Turns, turns_after
+from dond_marl.splits import action_index
+from dond_marl.yardsticks.contexts import Index, Views, act_numbers, splits_of
 
 BLOCK = 1 << 14  # rows that a partner is queried for in one call
 PROBABLE_BLOCK = 1 << 13  # the same where each row has hundreds of probabilities
@@ -60,7 +60,8 @@ class Replies:
             codes = np.full((self.views.size, self.query_count), -1, dtype=np.int16)
             for start in range(0, len(views), BLOCK):
                 view, number = views[start : start + BLOCK], numbers[start : start + BLOCK]
-                codes[view, number] = self._number(view, self.partner.act(self.turns(view, number, left)))
+                reply = self.partner.act(self.turns(view, number, left))
+                codes[view, number] = act_numbers(self.views.counts[view], reply.act_type, reply.oA, self.width)
             self._codes[left] = codes
         return self._codes[left]
 
@@ -140,21 +141,8 @@ class Replies:
         view, number = np.nonzero(possible)
         return view, number
 
-    def _number(self, view: Index, decisions: Decisions) -> NDArray[np.int16]:
-        max_count = int(self.views.counts.max())
-        numbers = self._answer_numbers(max_count)
-        back = np.full((self.views.size, action_count(max_count)), -1, dtype=np.int16)
-        columns = np.arange(numbers.shape[1])[::-1]  # backwards, so that padding gives way to the split that it repeats
-        back[np.arange(self.views.size)[:, None], numbers[:, ::-1]] = columns
-        codes: NDArray[np.int16] = back[view, action_index(decisions.act_type, decisions.oA, max_count)]
-        if (codes < 0).any():
-            raise ValueError(f"{self.partner!r} claims what its pool does not hold")
-        return codes
-
     def _answer_numbers(self, max_count: int) -> Index:
         """The number of every answer in :mod:`dond_marl.splits`, ``[V, 2N + 3]``."""
-        base = max_count + 1
-        offers = self.splits.oA.astype(np.int64) @ np.array([base * base, base, 1])
-        rest = np.broadcast_to(2 * grid_size(max_count) + np.arange(3), (self.views.size, 3))
-        assert rest.max(initial=0) < action_count(max_count)
-        return np.hstack([offers, offers + grid_size(max_count), rest])
+        n = self.width
+        acts = np.repeat(np.arange(len(Act), dtype=np.int8), [n, n, 1, 1, 1])
+        return action_index(acts, self.splits.oA[:, np.arange(2 * n + 3) % n], max_count)

@@ -31,7 +31,7 @@ from dond_marl.seats import Doubles, Partner
 from dond_marl.statistics import TEN, points_of_ten
 from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
 from dond_marl.yardsticks.best_response import best_response_value, exact_by_answers
-from dond_marl.yardsticks.contexts import distinct_views, prior_contexts, prior_table, splits_of
+from dond_marl.yardsticks.contexts import Views, distinct_views, prior_contexts, prior_table, split_points, splits_of
 from dond_marl.yardsticks.odds import (
     EXACT_TURNS,
     Odds,
@@ -193,8 +193,8 @@ def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
     replies = [Replies(partner, rules, own, prior) for partner, (own, _) in zip(partners, views, strict=True)]
     splits, n = splits_of(scenarios.counts), replies[0].width
     rest, fits = splits.rest, np.arange(n) < splits.number[:, None]
-    worth = np.einsum("sni,spi->spn", splits.oA, scenarios.utilities, dtype=np.int64)
-    worth = worth * (TEN / np.maximum(scenarios.pool_values, 1)[:, :, None])  # [S, 2, N] of keeping each split
+    # Points of keeping each split, [2, S, N].
+    worth = np.stack([split_points(Views(scenarios.counts, own), splits) for own in scenarios.utilities.swapaxes(0, 1)])
     points, deals, turns = np.zeros((size, 2)), np.zeros(size), np.zeros(size)
     last = np.zeros((size, 2 * n))  # [S, 2N] how likely each offer was the last act, the game being open
     mirrored = np.zeros((size, 2 * n))  # of that, with the mover's own claim the rest of it
@@ -214,8 +214,8 @@ def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
                 closed += sum(mirrors)
             deals += closed.sum(axis=1)
             claims = np.tile(np.arange(n), 2)
-            points[:, 1 - mover] += (closed * worth[:, 1 - mover][:, claims]).sum(axis=1)
-            points[:, mover] += (closed * np.take_along_axis(worth[:, mover], keeps_split[:, :, 0], axis=1)).sum(axis=1)
+            points[:, 1 - mover] += (closed * worth[1 - mover][:, claims]).sum(axis=1)
+            points[:, mover] += (closed * np.take_along_axis(worth[mover], keeps_split[:, :, 0], axis=1)).sum(axis=1)
             # Where this offer claims the rest of the last one, the next mover's own claim is the rest of this one.
             both = [(mirror[:, :n] + mirror[:, n:]) * fits for mirror in mirrors]  # [S, N] by the last one's split
             mirrored = np.concatenate([np.take_along_axis(part, rest, axis=1) * fits for part in both], axis=1)
