@@ -43,16 +43,6 @@ CACHED_CELLS = 1 << 20  # tables up to this size are remembered; the Lewis space
 CACHED_TABLES = 4  # some 8 bytes a cell: at most 32 MiB in all
 
 
-class Means(NamedTuple):
-    """A concept in one line: means over scenarios, in points of ten (squared for the product)."""
-
-    seat_0: float
-    seat_1: float
-    joint: float
-    smaller: float
-    product: float
-
-
 class Concept(NamedTuple):
     """The splits that a concept selects in each of N scenarios, and what they pay on average over that set.
 
@@ -60,15 +50,9 @@ class Concept(NamedTuple):
     """
 
     splits: Bools  # [N, K] rows of the grid
-    ties: Integers  # [N] how many different pairs of scores these splits pay
     point: Doubles  # [N, 2] points of ten
     smaller: Doubles  # [N] the smaller share, points of ten
     product: Doubles  # [N] of both shares, 0..100
-
-    def means(self) -> Means:
-        """The mean over scenarios, each weighing the same."""
-        first, second = self.point.mean(axis=0).tolist()
-        return Means(first, second, first + second, float(self.smaller.mean()), float(self.product.mean()))
 
 
 class Measures(NamedTuple):
@@ -89,7 +73,6 @@ class Solutions(NamedTuple):
     scenarios: Scenarios
     max_count: int
     best: Measures  # [N] each the largest over all splits
-    every: Concept  # all splits of the pool: what a uniformly random one pays
     pareto: Concept
     nash: Concept
     egalitarian: Concept
@@ -161,13 +144,11 @@ def _solve_table(counts: bytes, utilities: bytes, max_count: int) -> Solutions:
     starts = range(0, max(scenarios.size, 1), rows)
     blocks = [_solve_block(scenarios.rows(slice(start, start + rows)), max_count) for start in starts]
     bests, concepts = zip(*blocks, strict=True)
-    every, pareto, nash, egalitarian, utilitarian, *ultimatum = (
+    pareto, nash, egalitarian, utilitarian, *ultimatum = (
         Concept(*map(_concatenate, zip(*parts, strict=True))) for parts in zip(*concepts, strict=True)
     )
     best = Measures(*map(_concatenate, zip(*bests, strict=True)))
-    return Solutions(
-        scenarios, max_count, best, every, pareto, nash, egalitarian, utilitarian, (ultimatum[0], ultimatum[1])
-    )
+    return Solutions(scenarios, max_count, best, pareto, nash, egalitarian, utilitarian, (ultimatum[0], ultimatum[1]))
 
 
 _solve_known = lru_cache(maxsize=CACHED_TABLES)(_solve_table)
@@ -180,14 +161,12 @@ def _solve_block(scenarios: Scenarios, max_count: int) -> tuple[Measures, tuple[
     pareto = _pareto(scores, splits)
     fair = _largest(measured.smaller, splits)
     chosen = (
-        splits,
         pareto,
         _largest(measured.product, pareto),
         _largest(measured.joint, fair),  # the smaller share being equal, a larger sum is a larger larger share
         _largest(measured.joint, splits),
         *(_ultimatum(scores, splits, opener) for opener in (0, 1)),
     )
-    firsts = _first_of_each_pair(scores, splits)
     points = scores * (TEN / np.maximum(wholes, 1))
     smaller, product = points.min(axis=0), points[0] * points[1]
 
@@ -199,7 +178,7 @@ def _solve_block(scenarios: Scenarios, max_count: int) -> tuple[Measures, tuple[
             return means
 
         point = np.stack([mean(points[0]), mean(points[1])], axis=1)
-        return Concept(members, (members & firsts).sum(axis=1), point, mean(smaller), mean(product))
+        return Concept(members, point, mean(smaller), mean(product))
 
     best = Measures(*(values.max(axis=1) for values in measured))  # the rows that are no splits pay 0
     return best, tuple(map(concept, chosen))
@@ -229,16 +208,6 @@ def _ultimatum(scores: Integers, splits: Bools, opener: int) -> Bools:
     """The splits that an opener would ask for who may ask once, ``[N, K]``."""
     own, other = scores[opener], scores[1 - opener]
     return _largest(other, _largest(own, splits & (other > 0)))
-
-
-def _first_of_each_pair(scores: Integers, splits: Bools) -> Bools:
-    """Of the splits that pay the same to both seats, the first in the grid, ``[N, K]``."""
-    pairs = np.where(splits, scores[0] * (int(scores[1].max(initial=0)) + 1) + scores[1], -1)
-    order = np.argsort(pairs, axis=1, kind="stable")
-    in_order = np.take_along_axis(pairs, order, axis=1)
-    first = np.ones(pairs.shape, dtype=bool)
-    np.put_along_axis(first, order[:, 1:], in_order[:, 1:] != in_order[:, :-1], axis=1)
-    return first & splits
 
 
 def _unit(scenarios: Scenarios) -> Doubles:

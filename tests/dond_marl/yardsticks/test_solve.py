@@ -15,9 +15,9 @@ from dond_marl.game import Scenario, rest, worth
 from dond_marl.scenarios.data import load_self_play
 from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
 from dond_marl.splits import grid, grid_size
-from dond_marl.yardsticks.solve import BLOCK_CELLS, Concept, Means, solve
+from dond_marl.yardsticks.solve import BLOCK_CELLS, Concept, solve
 
-SETS = ("every", "pareto", "nash", "egalitarian", "utilitarian")
+SETS = ("pareto", "nash", "egalitarian", "utilitarian")
 
 
 def selected(concept: Concept, row: int, max_count: int) -> set[tuple[int, ...]]:
@@ -43,7 +43,6 @@ def test_a_scenario_in_which_every_concept_chooses_something_else():
     #   smaller          3         5         4        0
     solved = solve(pack([Scenario((1, 1, 3), ((2, 5, 1), (4, 6, 0)))]))
     found = {name: selected(concept, 0, 3) for name, concept in concepts(solved).items()}
-    assert len(found.pop("every")) == 16
     assert found == {
         "pareto": {(0, 0, 3), (1, 0, 3), (0, 1, 3), (1, 1, 3)},
         "nash": {(0, 1, 3)},
@@ -62,21 +61,20 @@ def test_a_tie_is_a_set_and_its_point_favours_no_seat():
     solved = solve(pack([Scenario((1, 1, 1), ((5, 3, 2), (2, 3, 5)))]))
     for concept in (solved.nash, solved.egalitarian, solved.utilitarian):
         assert selected(concept, 0, 1) == {(1, 0, 0), (1, 1, 0)}
-        assert concept.ties.tolist() == [2] and concept.point.tolist() == [[6.5, 6.5]]
+        assert concept.point.tolist() == [[6.5, 6.5]]
         assert concept.smaller.tolist() == [5] and concept.product.tolist() == [40]
     assert [concept.point.tolist() for concept in solved.ultimatum] == [[[8, 5]], [[5, 8]]]
     assert selected(solved.pareto, 0, 1) == {(0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1)}
 
 
-def test_each_split_of_a_tie_weighs_the_same_and_equal_scores_are_one_point():
+def test_each_split_of_a_tie_weighs_the_same():
     # 1 book, 1 hat, 2 balls, all worth 2 points, to both: any split pays 8 in all. 3 + 3 + 3 + 3 of the 12 splits hold
     # 0 to 4 items: 1, 3, 4, 3, 1.
     solved = solve(pack([Scenario((1, 1, 2), ((2, 2, 2), (2, 2, 2)))]))
-    assert solved.utilitarian.splits.sum() == solved.every.splits.sum() == 12
-    assert solved.utilitarian.ties.tolist() == solved.every.ties.tolist() == [5]
+    assert solved.utilitarian.splits.sum() == 12
     # In points of ten an item is 2.5; smaller shares 0, 2.5, 5, 2.5, 0.
     assert solved.utilitarian.smaller.item() == pytest.approx((3 * 2.5 + 4 * 5 + 3 * 2.5) / 12)
-    assert solved.nash.splits.sum() == 4 and solved.nash.ties.tolist() == [1]
+    assert solved.nash.splits.sum() == 4
 
 
 def test_an_ultimatum_leaves_the_responder_a_point_and_favours_it_where_the_opener_does_not_care():
@@ -104,14 +102,14 @@ def test_a_seat_to_which_everything_is_worthless_gets_nothing_and_costs_nothing(
         assert selected(concept, 0, 2) == {(0, 0, 0)} and concept.point.tolist() == [[0, 10]]
     assert (solved.joint.item(), solved.smaller.item(), solved.product.item()) == (10, 0, 0)
     # seat_1 has nothing to offer that would be worth a point to seat_0: no deal.
-    assert not solved.ultimatum[1].splits.any() and solved.ultimatum[1].ties.tolist() == [0]
+    assert not solved.ultimatum[1].splits.any()
     assert solved.ultimatum[1].point.tolist() == [[0, 0]]
 
 
 def test_worthless_pool_allows_every_split():
     solved = solve(pack([Scenario((1, 0, 1), ((0, 5, 0), (0, 0, 0)))]))
-    for concept in (solved.every, solved.pareto, solved.nash, solved.egalitarian, solved.utilitarian):
-        assert concept.splits.sum() == 4 and concept.ties.tolist() == [1] and concept.point.tolist() == [[0, 0]]
+    for concept in (solved.pareto, solved.nash, solved.egalitarian, solved.utilitarian):
+        assert concept.splits.sum() == 4 and concept.point.tolist() == [[0, 0]]
     assert not any(concept.splits.any() for concept in solved.ultimatum)
     assert solved.joint.item() == 0
 
@@ -159,16 +157,15 @@ def test_every_concept_is_what_plain_enumeration_finds(scenarios, max_count):
     found = concepts(solved) | {"kalai_smorodinsky": solved.egalitarian}
     for row, scenario in enumerate(scenarios):
         expected = enumerated(scenario)
+        pairs = expected.pop("every").values()
         for name, splits in expected.items():
             concept = found[name]
             assert selected(concept, row, max_count) == set(splits), name
-            assert concept.ties[row] == len(set(splits.values())), name
             number = max(len(splits), 1)
             for seat in (0, 1):
                 assert concept.point[row, seat] == pytest.approx(float(sum(p[seat] for p in splits.values()) / number))
             assert concept.smaller[row] == pytest.approx(float(sum(map(min, splits.values())) / number))
             assert concept.product[row] == pytest.approx(float(sum(a * b for a, b in splits.values()) / number))
-        pairs = expected["every"].values()
         assert solved.joint[row] == pytest.approx(float(max(map(sum, pairs))))
         assert solved.smaller[row] == pytest.approx(float(max(map(min, pairs))))
         assert solved.product[row] == pytest.approx(float(max(a * b for a, b in pairs)))
@@ -186,18 +183,14 @@ def test_swapping_the_seats_swaps_every_set_and_point():
             assert left == selected(others[name], row, 3), name
     for name, concept in ones.items():
         np.testing.assert_allclose(concept.point, others[name].point[:, ::-1], atol=1e-12)
-        assert (concept.ties == others[name].ties).all()
 
 
 def test_every_solution_of_the_lewis_space_is_pareto_optimal_and_no_set_is_empty():
     solved = solve(lewis_space())
     assert solved.max_count == 4 and solved.size == 5295
     for name, concept in concepts(solved).items():
-        assert concept.splits.any(axis=1).all() and (concept.ties >= 1).all(), name
-        if name != "every":
-            assert (concept.splits <= solved.pareto.splits).all(), name
-    np.testing.assert_array_equal(solved.every.splits.sum(axis=1), (solved.scenarios.counts + 1).prod(axis=1))
-    np.testing.assert_allclose(solved.every.point, 5, atol=1e-9)
+        assert concept.splits.any(axis=1).all(), name
+        assert (concept.splits <= solved.pareto.splits).all(), name
 
 
 # --- Blocks, grids, and what is remembered --------------------------------------------------------------------------
@@ -214,7 +207,6 @@ def test_a_scenario_is_solved_alike_alone_in_a_block_and_on_a_wider_grid():
                 same = concepts(other)[name]
                 assert selected(same, row, other.max_count) == selected(concept, 0, alone.max_count)
                 np.testing.assert_allclose(same.point[row], concept.point[0], atol=1e-12)
-                assert same.ties[row] == concept.ties[0]
 
 
 def test_a_table_is_solved_once_whatever_arrays_hold_it_and_cannot_be_spoilt():
@@ -243,24 +235,25 @@ def published(data_dir):
     return solve(Scenarios(*load_self_play(data_dir)))
 
 
-def printed(means: Means) -> list[float]:
-    """To the hundredth, halves up."""
+def printed(concept: Concept) -> list[float]:
+    """Means of seat_0, seat_1, their sum, the smaller and the product, to the hundredth, halves up."""
+    first, second = concept.point.mean(axis=0)
+    means = first, second, first + second, concept.smaller.mean(), concept.product.mean()
     return [int(value * 100 + 0.5) / 100 for value in means]
 
 
 def test_the_reference_values_of_the_published_games(published):
     # Full information, mean over the 4,086 contexts: seat_0, seat_1, sum, smaller, product. The Nash point's smaller
     # share is 26,252.5 / 4,086 = 6.42499; the reference prints 6.43, which is that number rounded twice.
-    assert printed(published.nash.means()) == [7.47, 7.48, 14.95, 6.42, 55.29]
-    assert published.nash.means().smaller == pytest.approx(26252.5 / 4086, abs=1e-9)
-    assert printed(published.utilitarian.means()) == [7.50, 7.51, 15.01, 5.91, 53.85]
-    assert printed(published.egalitarian.means()) == [7.40, 7.41, 14.81, 6.54, 54.85]
-    assert printed(published.ultimatum[0].means())[:3] == [9.40, 4.28, 13.68]
-    assert printed(published.every.means()) == [5, 5, 10, 2.53, 18.97]
+    assert printed(published.nash) == [7.47, 7.48, 14.95, 6.42, 55.29]
+    assert published.nash.smaller.mean() == pytest.approx(26252.5 / 4086, abs=1e-9)
+    assert printed(published.utilitarian) == [7.50, 7.51, 15.01, 5.91, 53.85]
+    assert printed(published.egalitarian) == [7.40, 7.41, 14.81, 6.54, 54.85]
+    assert printed(published.ultimatum[0])[:3] == [9.40, 4.28, 13.68]
 
 
 def test_the_best_values_of_the_published_games_are_what_their_points_reach(published):
-    assert published.joint.mean() == pytest.approx(published.utilitarian.means().joint)
-    assert published.product.mean() == pytest.approx(published.nash.means().product)
-    assert published.smaller.mean() == pytest.approx(published.egalitarian.means().smaller)
+    assert published.joint.mean() == pytest.approx(published.utilitarian.point.sum(axis=1).mean())
+    assert published.product.mean() == pytest.approx(published.nash.product.mean())
+    assert published.smaller.mean() == pytest.approx(published.egalitarian.smaller.mean())
     assert published.joint.mean() == pytest.approx(15.008, abs=5e-4)
