@@ -253,6 +253,14 @@ def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
     )
 
 
+def is_legal(turns: Turns, act_type: NDArray[np.integer], oA: NDArray[np.integer]) -> Bools:
+    """Whether each ``act_type[B]`` with ``oA[B, 3]`` is legal, ``[B]``; ``oA`` counts only for PROPOSE and INSIST."""
+    valid = (act_type >= 0) & (act_type <= Act.END)
+    open_ = turns.act_mask[np.arange(turns.size), np.where(valid, act_type, Act.END)]
+    within = ((oA >= 0) & (oA <= turns.caps)).all(axis=1)
+    return valid & open_ & (within | (act_type > Act.INSIST))
+
+
 def worth(utilities: Int8s, items: Int8s) -> NDArray[np.int16]:
     """The points that ``items[..., 3]`` are worth under ``utilities[..., 3]``, without overflow."""
     product = utilities * items  # at most 100 each: fits int8

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dond_marl.errors import RunFailure
 from dond_marl.game import Act
-from dond_marl.seats import Bools, Cause, Decisions, Hints, Int8s, Partner, Traits, Turns, constant
+from dond_marl.seats import Bools, Cause, Decisions, Hints, Int8s, Partner, Traits, Turns, constant, is_legal
 
 
 class HinterError(RunFailure):
@@ -119,14 +119,6 @@ def advice_from(turns: Turns, decisions: Decisions) -> Advice:
     cause[own & ~in_range] = Cause.UNPARSABLE
     cause[own & ~legal] = Cause.ILLEGAL
     return Advice(neutral_unless(own & legal & in_range, decisions.act_type, decisions.oA, confidence), cause)
-
-
-def is_legal(turns: Turns, act_type: NDArray[np.integer], oA: NDArray[np.integer]) -> Bools:
-    """Whether each ``act_type[B]`` with ``oA[B, 3]`` is legal, ``[B]``; ``oA`` counts only for PROPOSE and INSIST."""
-    valid = (act_type >= 0) & (act_type <= Act.END)
-    open_ = turns.act_mask[np.arange(turns.size), np.where(valid, act_type, Act.END)]
-    within = ((oA >= 0) & (oA <= turns.caps)).all(axis=1)
-    return valid & open_ & (within | (act_type > Act.INSIST))
 
 
 def neutral_unless(

@@ -11,8 +11,8 @@ import numpy as np
 
 from dond_marl.errors import quote
 from dond_marl.game import Act
-from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, no_hints
-from hints.providers import Adviser, is_legal, neutral_unless
+from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, is_legal, no_hints
+from hints.providers import Adviser, neutral_unless
 
 _WITHHELD = 7  # index of the noise that decides on dropout; hinters read the first ones
 

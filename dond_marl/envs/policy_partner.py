@@ -14,10 +14,9 @@ from typing import Any, Literal
 import numpy as np
 
 from dond_marl.envs.features import BaseLayout, encode
-from dond_marl.envs.spaces import read_action_arrays
+from dond_marl.envs.spaces import action_mask_arrays, read_action_arrays
 from dond_marl.game import Act
-from dond_marl.seats import Bools, Cause, Decisions, Floats, Traits, Turns, constant
-from dond_marl.splits import legal_action_mask
+from dond_marl.seats import Bools, Cause, Decisions, Floats, Traits, Turns, constant, is_legal
 
 Policy = Callable[[Floats, Bools], Any]
 _DEFAULT = BaseLayout(max_count=4, max_turns=10)
@@ -46,8 +45,7 @@ class PolicyPartner:
         masks = view_masks(turns, self.layout.max_count, self.actions)
         answer = self.policy(encode(turns, self.layout), masks)
         act, oA = read_action_arrays(answer, self.actions, turns.size, self.layout.max_count)
-        offers = act <= Act.INSIST
-        legal = np.where(offers, (oA <= turns.caps).all(axis=1), turns.act_mask[np.arange(turns.size), act])
+        legal, offers = is_legal(turns, act, oA), act <= Act.INSIST
         return Decisions(
             np.where(legal, act, np.int8(Act.END)),
             np.where((legal & offers)[:, None], oA, np.int8(0)),
@@ -66,7 +64,4 @@ class PolicyPartner:
 
 def view_masks(turns: Turns, max_count: int, actions: Literal["flat", "discrete"] = "flat") -> Bools:
     """The view's action masks, ``[B, 5 + 3 * (max_count + 1)]`` for flat actions, ``[B, 2K + 3]`` for discrete ones."""
-    if actions == "discrete":
-        return legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], max_count)
-    within = np.arange(max_count + 1) <= turns.caps[:, :, None]
-    return np.concatenate([turns.act_mask, within.reshape(turns.size, -1)], axis=1)
+    return action_mask_arrays(turns.counts, turns.act_mask, actions, max_count)

@@ -41,8 +41,8 @@ from dond_marl.game import (
     may_agree,
     rule_against_message,
 )
-from dond_marl.seats import NO_ACT_YET, Int8s
-from dond_marl.splits import action_at, action_count
+from dond_marl.seats import NO_ACT_YET, Bools, Int8s
+from dond_marl.splits import action_at, action_count, legal_action_mask
 
 Observation = dict[str, Any]
 Info = dict[str, Any]
@@ -224,6 +224,17 @@ def read_action_arrays(actions: object, form: str, size: int, max_count: int) ->
     integer_array(flat[:, 0], (size,), len(Act) - 1)
     integer_array(flat[:, 1:], (size, len(ITEMS)), max_count)
     return flat[:, 0].astype(np.int8), flat[:, 1:].astype(np.int8)
+
+
+def action_mask_arrays(counts: Int8s, act_mask: Bools, form: str, max_count: int) -> Bools:
+    """The legal actions of seats with pools ``counts[B, 3]``, one row each.
+
+    ``[B, 2K + 3]`` for ``"discrete"`` actions, otherwise ``[B, 5 + 3 * (max_count + 1)]``: act types, then each ``oA``.
+    """
+    if form == "discrete":
+        return legal_action_mask(counts, act_mask[:, Act.AGREE], max_count)
+    within = np.arange(max_count + 1) <= counts[:, :, None]
+    return np.concatenate([act_mask, within.reshape(len(counts), -1)], axis=1)
 
 
 def integer_array(values: object, shape: tuple[int, ...], top: int) -> NDArray[Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -22,7 +21,14 @@ from dond_marl.batch import GameBatch
 from dond_marl.envs.aec import NegotiationEnv, OrderError
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.envs.single_agent import PATIENCE, PartnerError
-from dond_marl.envs.spaces import InvalidAction, check_known, integer_array, read_action_arrays, read_seed
+from dond_marl.envs.spaces import (
+    InvalidAction,
+    action_mask_arrays,
+    check_known,
+    integer_array,
+    read_action_arrays,
+    read_seed,
+)
 from dond_marl.envs.views import ActionView, Forms, ObservationView, Translation
 from dond_marl.errors import InputError, error_line, quote
 from dond_marl.game import ITEMS, SEATS, Act, Ending, as_integer, as_seat
@@ -30,18 +36,10 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import Noise, observe_turns
 from dond_marl.seats import NO_ACT_YET, History, Int8s, Partner, Rows, Turns, constant, decide, no_hints
 from dond_marl.seats import no_noise as without_noise
-from dond_marl.splits import action_index, grid, grid_size, legal_action_mask
+from dond_marl.splits import action_index, grid, grid_size
 
 MOST = 1_000_000  # games at once
 _PROPOSE = np.array(Act.PROPOSE, dtype=np.int8)
-OBSERVED = (
-    "counts",
-    "my_utilities",
-    "partner_utilities",
-    "last_partner_act",
-    "last_partner_offer_for_me",
-    "turns_remaining",
-)
 
 
 class _Cohort(NamedTuple):
@@ -117,11 +115,13 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self._skipped = np.zeros(number, dtype=np.int64)
         self._seat = np.zeros(number, dtype=np.int64)
         # The agent's observation of each game, at its end too.
-        single = ("last_partner_act", "turns_remaining")
         self._seen: dict[str, Int8s] = {
-            name: np.zeros((number,) if name in single else (number, len(ITEMS)), dtype=np.int8) for name in OBSERVED
+            name: np.zeros((number, *space.shape), dtype=np.int8)
+            for name, space in game.observation_space(SEATS[0]).items()
         }
-        self._pools = _masks_of_pools(self._max_count, discrete=actions == "discrete")
+        pools = grid(self._max_count)
+        masks = action_mask_arrays(pools, np.ones((len(pools), len(Act)), dtype=bool), actions, self._max_count)
+        self._pools = masks.astype(np.int8)  # the mask of every pool, AGREE being legal in all
         self._mask = np.ones((number, self._pools.shape[1]), dtype=np.int8)
 
     def reset(
@@ -301,16 +301,6 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
 def _settings() -> list[str]:
     names = [*inspect.signature(DealVectorEnv).parameters, *inspect.signature(NegotiationEnv).parameters]
     return [name for name in names if name not in ("settings", "render_mode")]
-
-
-@lru_cache(maxsize=8)
-def _masks_of_pools(max_count: int, *, discrete: bool) -> Int8s:
-    """The mask of every pool, ``[K, width]`` in the order of :func:`dond_marl.splits.grid`; AGREE is legal in all."""
-    pools = grid(max_count)
-    if discrete:
-        return legal_action_mask(pools, np.ones(len(pools), dtype=bool), max_count).astype(np.int8)
-    within = (np.arange(max_count + 1) <= pools[:, :, None]).reshape(len(pools), -1)
-    return np.concatenate([np.ones((len(pools), len(Act)), dtype=np.int8), within], axis=1, dtype=np.int8)
 
 
 def _mode(autoreset: object) -> AutoresetMode:
