@@ -47,9 +47,8 @@ class Efficiency(NamedTuple):
     nash: Doubles  # [N] product over P*, 0..1
     egalitarian: Doubles  # [N] smaller share over the largest smaller share, 0..1
     pareto: Bools  # [N] no split gives one seat more and neither less
-    hits_nash: Bools  # [N] the split is one of the Nash splits, and so on
-    hits_egalitarian: Bools  # [N] and so of the Kalai-Smorodinsky splits
-    hits_utilitarian: Bools  # [N]
+    hits_nash: Bools  # [N] the split is one of the Nash splits
+    hits_utilitarian: Bools  # [N] and so on
     envy_free: Bools  # [N] both got at least half their whole value, so neither would swap (Foley 1967); "both >= 5"
 
     @property
@@ -73,7 +72,7 @@ def efficiency(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> 
     deal = deal.astype(bool)  # the ledger keeps bytes
     if (paid := ~deal & scores.any(axis=1)).any():
         raise ImpossibleScore(f"{int(paid.sum())} games without a deal pay; first game {int(paid.argmax())}")
-    best, marks = _compare_with_best(scenarios, scores, deal)
+    best, pareto = _compare_with_best(scenarios, scores, deal)
     whole = scenarios.pool_values.astype(np.int64)
     got = measures(scores.T.astype(np.int64), whole.T)
     points = points_of_ten(scores, scenarios.pool_values)
@@ -85,19 +84,18 @@ def efficiency(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> 
         welfare=_ratio(got.joint, best.joint),
         nash=_ratio(got.product, best.product),
         egalitarian=_ratio(got.smaller, best.smaller),
-        pareto=marks[0],
-        hits_nash=marks[1],
-        hits_egalitarian=marks[2],
-        hits_utilitarian=marks[3],
+        pareto=pareto,
+        hits_nash=pareto & (got.product == best.product),
+        hits_utilitarian=deal & (got.joint == best.joint),
         envy_free=deal & (2 * scores.astype(np.int64) >= whole).all(axis=1),
     )
 
 
 def _compare_with_best(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> tuple[Measures, Bools]:
-    """The best measures of each game's scenario, and whether its deal is in the Pareto, Nash, ... sets, ``[4, N]``."""
+    """The best measures of each game's scenario, and whether its deal is Pareto-optimal, ``[N]``."""
     distinct, which = _distinct(scenarios)
     best = np.zeros((len(Measures._fields), scenarios.size), dtype=np.int64)
-    marks = np.zeros((4, scenarios.size), dtype=bool)
+    pareto = np.zeros(scenarios.size, dtype=bool)
     order = np.argsort(which, kind="stable")
     in_order = which[order]
     for start, part in _parts(distinct):
@@ -106,10 +104,8 @@ def _compare_with_best(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bo
         best[:, games] = np.stack(part.best)[:, which[games] - start]
         games = games[deal[games]]
         rows = which[games] - start
-        places = _split_that_pays(part, rows, scores[games], games)
-        for mark, concept in zip(marks, (part.pareto, part.nash, part.egalitarian, part.utilitarian), strict=True):
-            mark[games] = concept.splits[rows, places]
-    return Measures(*best), marks
+        pareto[games] = part.pareto.splits[rows, _split_that_pays(part, rows, scores[games], games)]
+    return Measures(*best), pareto
 
 
 def _split_that_pays(solutions: Solutions, rows: Rows, scores: NDArray[np.int16], games: Rows) -> Rows:

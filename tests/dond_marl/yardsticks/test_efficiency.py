@@ -46,7 +46,6 @@ def test_efficiency_is_relative_to_the_scenario():
     assert games.egalitarian.tolist() == pytest.approx([3 / 5, 1, 4 / 5, 0, 4 / 5, 0])
     assert games.pareto.tolist() == [True, True, True, True, False, False]
     assert games.hits_utilitarian.tolist() == [True, False, False, False, False, False]
-    assert games.hits_egalitarian.tolist() == [False, True, False, False, False, False]
     assert games.hits_nash.tolist() == [False, False, True, False, False, False]
     assert games.envy_free.tolist() == [False, True, False, False, False, False]
     assert games.best_joint.tolist() == [13] * 6
@@ -63,15 +62,14 @@ def test_scores_count_as_shares_of_the_own_whole():
 def test_every_split_of_a_tie_is_a_hit():
     tied = Scenario((1, 1, 1), ((5, 3, 2), (2, 3, 5)))  # 5, 8 and 8, 5 are best by every concept
     games = played([tied] * 3, [(5, 8), (8, 5), (7, 3)])
-    for name in ("hits_nash", "hits_egalitarian", "hits_utilitarian", "pareto"):
+    for name in ("hits_nash", "hits_utilitarian", "pareto"):
         assert getattr(games, name).tolist() == [True, True, False], name
 
 
-def test_the_largest_smaller_share_alone_is_no_egalitarian_hit_while_more_could_be_had():
+def test_the_largest_smaller_share_need_not_be_pareto_optimal():
     # seat_1 does not want the ball; a deal that gives it the ball all the same leaves seat_0 with 5 instead of 8.
     games = played([Scenario((1, 1, 1), ((5, 2, 3), (5, 5, 0)))] * 2, [(5, 5), (8, 5)])
-    assert games.egalitarian.tolist() == [1, 1]
-    assert games.hits_egalitarian.tolist() == games.pareto.tolist() == [False, True]
+    assert games.egalitarian.tolist() == [1, 1] and games.pareto.tolist() == [False, True]
 
 
 def test_ratio_to_zero_is_nan():
@@ -120,17 +118,14 @@ def test_every_measure_is_what_plain_enumeration_finds(games):
         dominated = any(a >= got[0] and b >= got[1] and (a, b) != got for a, b in every)
         scores.append(got if deal else None)
         fair = deal and all(2 * got[seat] >= scenario.pool_value(seat) for seat in (0, 1))
-        shares = [sorted((a * wholes[1], b * wholes[0])) for a, b in every]  # whole numbers: no rounding
-        egalitarian = deal and sorted((got[0] * wholes[1], got[1] * wholes[0])) == max(shares)
-        expected.append((ratios, deal and not dominated, fair, egalitarian))
+        expected.append((ratios, deal and not dominated, fair))
     found = played([scenario for scenario, _, _ in games], scores)
-    for row, (ratios, pareto, fair, egalitarian) in enumerate(expected):
+    for row, (ratios, pareto, fair) in enumerate(expected):
         measured = [found.welfare[row], found.nash[row], found.egalitarian[row]]
         assert measured == pytest.approx(ratios, nan_ok=True)
         assert (found.pareto[row], found.envy_free[row]) == (pareto, fair)
         if ratios[1] > 0:  # with something for both, the best product and sum are Pareto-optimal by themselves
             assert found.hits_nash[row] == (found.nash[row] == 1)
-            assert found.hits_egalitarian[row] == egalitarian
             assert found.hits_utilitarian[row] == (found.welfare[row] == 1)
 
 
@@ -150,7 +145,6 @@ def test_played_games_are_in_the_sets_that_hold_their_allocation(source):
     for name, concept in (
         ("pareto", solved.pareto),
         ("hits_nash", solved.nash),
-        ("hits_egalitarian", solved.egalitarian),
         ("hits_utilitarian", solved.utilitarian),
     ):
         np.testing.assert_array_equal(getattr(found, name), concept.splits[rows, place] & games.deal)
