@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,7 +190,6 @@ def _section(words: list[str], tag: str) -> list[str]:
 
 TIMEOUT = 30  # seconds without a byte
 MAX_BYTES = 64 * 2**20  # the largest published file has 4.3 MB
-CHUNK = 2**18  # bytes
 
 
 class FetchError(RunFailure):
@@ -225,39 +224,32 @@ def _fetch_file(target: Path, base_url: str, report: Callable[[str], object]) ->
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"{url}: not an http or https address")
     report(f"{url}: downloading")
+    content = _download(url)
+    if (digest := checksum(content)) not in CHECKSUMS[target.name]:
+        known = " or ".join(CHECKSUMS[target.name])
+        raise ValueError(f"{url}: not the published file: {len(content):,} bytes of SHA-256 {digest}, expected {known}")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with part.open("xb") as file:
-            size, digest = _download(url, file)
-            file.flush()
-            os.fsync(file.fileno())
-        if digest not in CHECKSUMS[target.name]:
-            known = " or ".join(CHECKSUMS[target.name])
-            raise ValueError(f"{url}: not the published file: {size:,} bytes of SHA-256 {digest}, expected {known}")
+        part.write_bytes(content)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-    report(f"{target}: {size:,} bytes, verified")
+    report(f"{target}: {len(content):,} bytes, verified")
 
 
-def _download(url: str, file: BinaryIO) -> tuple[int, str]:
-    """Download ``url`` into ``file``; returns its size in bytes and SHA-256."""
-    digest, size = hashlib.sha256(), 0
+def _download(url: str) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  # http and https only, checked
-            while chunk := answer.read(CHUNK):
-                size += len(chunk)
-                if size > MAX_BYTES:
-                    raise ValueError(f"{url}: more than {MAX_BYTES:,} bytes, so not the published file")
-                digest.update(chunk)
-                file.write(chunk)
+            content: bytes = answer.read(MAX_BYTES + 1)
     except urllib.error.HTTPError as error:
         error.close()
         raise ConnectionError(f"{url}: the server says {error.code} {error.reason}") from error
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
         reason = getattr(error, "reason", error)
         raise ConnectionError(f"{url}: cannot be reached ({reason})") from error
-    return size, digest.hexdigest()
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"{url}: more than {MAX_BYTES:,} bytes, so not the published file")
+    return content
 
 
 def _reason(error: Exception, folder: Path) -> str:
