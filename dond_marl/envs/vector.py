@@ -116,7 +116,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self._seat = np.zeros(number, dtype=np.int64)
         # The agent's observation of each game, at its end too.
         self._seen: dict[str, Int8s] = {
-            name: np.zeros((number, *space.shape), dtype=np.int8)
+            name: np.zeros((number, *(space.shape or ())), dtype=np.int8)
             for name, space in game.observation_space(SEATS[0]).items()
         }
         pools = grid(self._max_count)
