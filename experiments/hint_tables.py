@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 CONFIDENCE = 0.95
+SHARES = (0.7, 0.8, 0.9)  # of the best response, whose cost is reported
 
 
 class Curve(NamedTuple):
@@ -60,14 +61,14 @@ def learning_curve(experiment: HintExperiment, arm: HintArm, value: Callable[[Me
     return Curve(decisions, [mean_of([value(mark) for mark in marks], CONFIDENCE) for marks in steps])
 
 
-def hint_rows(experiment: HintExperiment, shares: Sequence[float]) -> list[HintRow]:
+def hint_rows(experiment: HintExperiment) -> list[HintRow]:
     """One row per arm, in the order of the experiment."""
     arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
     hinted = [arm for arm in arms if arm.hinter != NO_HINTS]
     nothing = _final_shares(experiment, HintArm(NO_HINTS, 0.0))
     p = holm([permutation_p(_final_shares(experiment, arm), nothing) for arm in hinted])
     adjusted = dict(zip(hinted, p, strict=True))
-    return [_hint_row(experiment, arm, shares, nothing, adjusted.get(arm, math.nan)) for arm in arms]
+    return [_hint_row(experiment, arm, nothing, adjusted.get(arm, math.nan)) for arm in arms]
 
 
 def first_reached(marks: Sequence[Measurement], share: float) -> float | None:
@@ -106,14 +107,14 @@ def parse_hints(text: str) -> HintExperiment:
     return HintExperiment(marks, header["hinters"], tallies, header["best_response"], header["measured_on"])
 
 
-def hint_section(experiment: HintExperiment, shares: Sequence[float]) -> Section:
+def hint_section(experiment: HintExperiment) -> Section:
     """One row per arm."""
     heads = (
-        "hints", "hinter's own play", "hints given", "acts", *(f"decisions to {share:.0%}" for share in shares),
+        "hints", "hinter's own play", "hints given", "acts", *(f"decisions to {share:.0%}" for share in SHARES),
         "at the end", "difference from none, points", "p, Holm", "deals", "with hints", "deals with hints",
     )  # fmt: skip
     cells = []
-    for row in hint_rows(experiment, shares):
+    for row in hint_rows(experiment):
         own = experiment.hinters.get(row.arm.hinter, math.nan)
         others = (with_margin(share, "share") for share in (row.alone_deals, row.hinted, row.hinted_deals))
         cells.append([
@@ -121,7 +122,7 @@ def hint_section(experiment: HintExperiment, shares: Sequence[float]) -> Section
             format_number(own, "share"),
             format_number(row.available, "share"),
             f"{row.acts:,.0f}",
-            *(_format_decisions(row, share) for share in shares),
+            *(_format_decisions(row, share) for share in SHARES),
             with_margin(row.alone, "share"),
             "-" if math.isnan(row.gain.mean) else _format_gain(row.gain),
             "-" if math.isnan(row.p) else f"{row.p:.2g}",
@@ -146,11 +147,11 @@ def _final_shares(experiment: HintExperiment, arm: HintArm) -> Doubles:
     return np.array([marks[-1].alone for marks in _by_seed(experiment, arm)], dtype=np.float64)
 
 
-def _hint_row(experiment: HintExperiment, arm: HintArm, shares: Sequence[float], nothing: Doubles, p: float) -> HintRow:
+def _hint_row(experiment: HintExperiment, arm: HintArm, nothing: Doubles, p: float) -> HintRow:
     learners = _by_seed(experiment, arm)
     ends = [marks[-1] for marks in learners]
     reached = {}
-    for share in shares:
+    for share in SHARES:
         firsts = [first for first in (first_reached(marks, share) for marks in learners) if first is not None]
         reached[share] = mean_of(firsts, CONFIDENCE)
     tally = experiment.tallies.get(arm.name, Counter())

@@ -3,13 +3,12 @@ r"""Measure the value of hints: the same learner without hints, with random ones
 Every *arm* is a hinter, with or without some of its hints withheld during training. A learner without hints has the
 same network, with hint inputs of zero. Learners are measured at intervals by greedy play on held-out views: without
 hints, which is the main measure, and with them. With llm in experiment.hinters a language model gives hints: the one of
-hints.provider and hints.models, by default SmolLM2 after dond get-model smollm2. student is the small model distilled
-from the expert. Learners are cached in output_dir.
+hints.provider and hints.models, by default SmolLM2 after dond get-model smollm2. Learners are cached in output_dir.
 
 examples:
   dond experiment hints                  # with hint_experiment.yaml
   dond experiment hints --set experiment.seeds=3 --workers 2 --plot hints.png
-  dond experiment hints --set experiment.hinters=[none,llm,student] --set experiment.seeds=3 \
+  dond experiment hints --set "experiment.hinters=[none, llm, llm(provider=hf)]" --set experiment.seeds=3 \
       --set hints.options='{cache: runs/hints.sqlite, cache_mode: record}'
 """
 
@@ -54,8 +53,8 @@ from partners.network.partner import NetworkPartner
 from partners.provenance import identity, refuse_test_roster
 
 # Hinters with a name of their own; all others are occupants.
-NO_HINTS, CHANCE, MODEL, STUDENT = "none", "random", "llm", "student"
-WORDS = (NO_HINTS, CHANCE, MODEL, STUDENT)
+NO_HINTS, CHANCE, MODEL = "none", "random", "llm"
+WORDS = (NO_HINTS, CHANCE, MODEL)
 PRETRAINED = "smollm2"  # default of MODEL: a model not trained on our expert's answers
 MODEL_OPTIONS = {
     "prompt": "brief",
@@ -72,17 +71,16 @@ Hinter = Annotated[Occupant, WrapValidator(_parse_hinter)]
 
 
 class HintExperimentSection(Section):
-    """Hinters, measurements, and the shares of the best response whose cost is reported.
+    """Hinters and measurements.
 
     A hinter is ``none``, ``random`` (any legal act), ``llm`` (the pretrained language model of ``hints``, by default
-    SmolLM2 on this machine), ``student`` (the project's own small model, distilled from the expert) or an occupant,
-    whose own act is the hint.
+    SmolLM2 on this machine) or an occupant, whose own act is the hint.
     """
 
     hinters: tuple[Hinter, ...] = Field(
         default=("none", "random", "expert"),
         strict=False,
-        description="a list of none, random, llm, student and occupants",
+        description="a list of none, random, llm and occupants",
     )
     dropouts: tuple[float, ...] = Field(
         default=(0.0, 0.5),
@@ -91,15 +89,11 @@ class HintExperimentSection(Section):
     )
     seeds: int = Field(default=10, ge=1, le=1000)
     every: int = Field(default=5_000, ge=1, description="own decisions between measurements")
-    shares: tuple[float, ...] = Field(
-        default=(0.7, 0.8, 0.9), strict=False, description="a list of numbers in 0..1, of the exact best response"
-    )
 
     @model_validator(mode="after")
     def _in_range(self) -> HintExperimentSection:
-        for key in ("dropouts", "shares"):
-            if not all(0 <= number <= 1 for number in getattr(self, key)) or not getattr(self, key):
-                raise wrong(f"{key} must be a list of numbers in 0..1", key)
+        if not self.dropouts or not all(0 <= share <= 1 for share in self.dropouts):
+            raise wrong("dropouts must be a list of numbers in 0..1", "dropouts")
         if not self.hinters or len(set(self.hinters)) < len(self.hinters):
             raise wrong("hinters must be a list of hinters, each once", "hinters")
         return self
@@ -118,7 +112,7 @@ class HintExperimentConfig(Section):
 class HintArm(NamedTuple):
     """A hinter, and the share of its hints withheld during training."""
 
-    hinter: str  # none, random, llm, student or an occupant's spec
+    hinter: str  # none, random, llm or an occupant's spec
     dropout: float  # share of hints withheld, 0..1
 
     @property
@@ -237,7 +231,7 @@ def _cached_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best:
 
 def _hinter_identity(config: HintExperimentConfig, hinter: str) -> object:
     """The identity of a hinter, independent of its name; of a language model its settings."""
-    if hinter in (MODEL, STUDENT):
+    if hinter == MODEL:
         return hint_settings(config, hinter).model_dump(mode="json")
     return hinter if hinter in WORDS else identity(hinter)
 
@@ -266,9 +260,7 @@ def train_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best: f
 def hint_settings(config: HintExperimentConfig, hinter: str) -> HintsConfig:
     """The hint settings of a hinter; ``none`` has those of ``random`` with all hints withheld."""
     changed: dict[str, object]
-    if hinter == STUDENT:
-        changed = {"mode": MODEL, "provider": "hf", "models": config.hints.models.model_copy(update={"hf": None})}
-    elif hinter == MODEL:
+    if hinter == MODEL:
         changed = {"mode": MODEL}
         provider = resolve_provider(config.hints.provider)
         if provider == "hf" and config.hints.models.hf is None:
@@ -340,7 +332,7 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: P
         experiment = run_experiment(config, folder / LEARNERS, print_line, workers)
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
-    section = hint_section(experiment, config.experiment.shares)
+    section = hint_section(experiment)
     with new_run(folder) as directory:
         write_atomically(directory.path / SETTINGS, dump(config))
         write_atomically(directory.path / RESULTS, hint_lines(experiment))

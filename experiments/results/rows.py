@@ -13,10 +13,9 @@ from dond_marl.game import SEATS
 from dond_marl.statistics import Estimate
 from experiments.baselines.exploited import COMPARED, read_exploited
 from experiments.hint_tables import hint_rows, parse_hints
-from experiments.hints import HintExperiment, HintExperimentConfig
-from experiments.results.files import COMPARISONS, GAMES, ROOT, bench_rows, document, exists
+from experiments.hints import HintExperiment
+from experiments.results.files import COMPARISONS, GAMES, bench_rows, document, exists
 from league.bench.table import COMPARISON, Arm, arms_by_protocol, leaderboard
-from league.settings.read import load_config
 from league.tables.blocks import Cell, Figure, Section, Table
 from league.tables.figures import with_margin
 from partners.rosters import ROSTERS
@@ -258,8 +257,8 @@ def language_model_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
 
 def hint_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
     """Play without hints after training with hints, compared with training without."""
-    experiment, shares = read_hints(name, folder)
-    for row in hint_rows(experiment, shares):
+    experiment = read_hints(name, folder)
+    for row in hint_rows(experiment):
         figure = f"{with_margin(row.alone, 'share')} of the best response, without hints"
         if not math.isnan(row.gain.mean):
             more = f"{100 * row.gain.mean:+.1f} [{100 * row.gain.low:+.1f}, {100 * row.gain.high:+.1f}]"
@@ -268,10 +267,9 @@ def hint_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
         yield ShortRow(label, figure, f"{_number(row.seeds)} of {number(row.acts)} acts; {experiment.label}", name)
 
 
-def read_hints(name: str, folder: Path) -> tuple[HintExperiment, tuple[float, ...]]:
-    """The hint experiment in a results file, and the shares of its table."""
-    config = load_config(ROOT / "experiments" / "configs" / "hint_experiment.yaml", [], HintExperimentConfig)
-    return parse_hints((folder / name).read_text(encoding="utf-8")), tuple(config.experiment.shares)
+def read_hints(name: str, folder: Path) -> HintExperiment:
+    """The hint experiment in a results file."""
+    return parse_hints((folder / name).read_text(encoding="utf-8"))
 
 
 def speed_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:

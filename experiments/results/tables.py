@@ -131,7 +131,7 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "taught_crowd": _of_folder("taught_crowd.jsonl", opponents.taught_section),
     "dev_replies": _of_folder(opponents.REPLIES, opponents.replies_section),
     "robust": _of_folder(ROBUST, opponents.robust_section),
-    "hints": _block("hints.jsonl", lambda read: hint_section(*read), read_hints),
+    "hints": _block("hints.jsonl", hint_section, read_hints),
     "people": _block("people.json", people_section),
     "exploited": _exploited_block(EXPLOITED, REFERENCE[ABLATION]),
     "exploited_whole": _exploited_block("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from dond_marl.occupants import seat_occupant
 from experiments.hint_tables import first_reached, hint_lines, hint_rows, hint_section, learning_curve
 from experiments.hints import (
     HintArm,
@@ -23,7 +24,7 @@ from experiments.hints import (
     run_experiment,
 )
 from league.settings.read import ConfigError, load_config
-from league.tasks.hinters import llm_spec
+from league.tasks.hinters import hint_provider, llm_spec
 from partners.provenance import ProvenanceError
 from partners.rosters import roster
 from tests.command import dond
@@ -35,17 +36,17 @@ command = partial(dond, "experiment", "hints", "--config", CONFIG)
 TELLS, MIXED, NOBODY = HintArm("expert", 0.0), HintArm("expert", 0.5), HintArm("none", 0.0)
 
 
-def test_language_model_and_student_settings(monkeypatch):
+def test_language_model_settings(monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
-    config = load_config(CONFIG, ("experiment.hinters=[llm,student]",), HintExperimentConfig)
-    asked, taught = (llm_spec(hint_settings(config, player)) for player in ("llm", "student"))
+    config = load_config(CONFIG, ("experiment.hinters=[llm,llm(provider=hf)]",), HintExperimentConfig)
+    asked, own = llm_spec(hint_settings(config, "llm")), hint_settings(config, "llm(provider=hf)")
     assert asked["model"] == "smollm2" and asked["provider"] == "hf" and asked["sorted_items"]
-    assert taught["model"] is None and taught["provider"] == "hf" and "sorted_items" not in taught
+    assert own.mode == "expert" and hint_provider(own).partner.traits == seat_occupant("llm(provider=hf)").traits
     named = load_config(CONFIG, ("hints.models.hf=mine", "hints.options={prompt: short}"), HintExperimentConfig)
     assert llm_spec(hint_settings(named, "llm"))["model"] == "mine" and "dtype" not in llm_spec(
         hint_settings(named, "llm")
     )
-    assert _hinter_identity(config, "llm") != _hinter_identity(config, "student") != _hinter_identity(named, "student")
+    assert _hinter_identity(config, "llm") != _hinter_identity(named, "llm")
 
 
 def mark(decisions: int, hinted: float, alone: float = 0.0, arm: HintArm = TELLS, seed: int = 0) -> Measurement:
@@ -90,9 +91,9 @@ def test_first_reached_interpolates():
 
 def two_seeds() -> HintExperiment:
     marks = [
-        mark(0, 0.2, 0.2), mark(100, 0.8, 0.6), mark(0, 0.4, 0.1, seed=1), mark(120, 0.6, 0.2, seed=1),
-        mark(100, 0.9, 0.9, MIXED), mark(0, 0.1, 0.1, NOBODY), mark(100, 0.5, 0.5, NOBODY),
-        mark(0, 0.1, 0.1, NOBODY, 1), mark(100, 0.7, 0.7, NOBODY, 1),
+        mark(0, 0.2, 0.5), mark(100, 0.8, 0.9), mark(0, 0.4, 0.1, seed=1), mark(120, 0.6, 0.5, seed=1),
+        mark(100, 0.9, 0.6, MIXED), mark(0, 0.1, 0.1, NOBODY), mark(100, 0.8, 0.8, NOBODY),
+        mark(0, 0.1, 0.1, NOBODY, 1), mark(100, 1.0, 1.0, NOBODY, 1),
     ]  # fmt: skip
     tallies = {TELLS.name: {"asked": 8, "available": 6}}
     return HintExperiment(marks, {"expert": 0.75}, tallies, 8.0, "lewis")
@@ -105,30 +106,29 @@ def test_learning_curve():
 
 
 def test_hint_rows_and_table():
-    first, second, nobody = hint_rows(two_seeds(), [0.15, 0.5])
-    assert first.reached[0.15].n == 2
-    reached = first.reached[0.5]  # without hints: 20 % at 0 and 60 % at 100
+    first, second, nobody = hint_rows(two_seeds())
+    assert nobody.reached[0.7].n == 2
+    reached = first.reached[0.8]  # without hints: 50 % at 0 and 90 % at 100
     assert reached.n == 1 and reached.mean == pytest.approx(75) and math.isnan(reached.low)
-    assert first.hinted.mean == pytest.approx(0.7) and first.alone.mean == pytest.approx(0.4)
+    assert first.hinted.mean == pytest.approx(0.7) and first.alone.mean == pytest.approx(0.7)
     assert first.acts == 220 and nobody.acts == 200
-    assert first.gain.mean == pytest.approx(0.4 - 0.6) and first.gain.low < -0.2 < first.gain.high
+    assert first.gain.mean == pytest.approx(0.7 - 0.9) and first.gain.low < -0.2 < first.gain.high
     assert math.isnan(nobody.gain.mean) and math.isnan(nobody.p) and first.p >= 1 / 3
     assert first.available == 0.75 and math.isnan(second.available)
-    (table,) = hint_section(two_seeds(), [0.5, 0.95]).blocks
-    cells = dict(zip(table.heads, table.rows[0].cells, strict=True))
-    assert (cells["decisions to 50%"], cells["decisions to 95%"]) == ("0.1k (1 of 2 seeds)", "not reached")
+    (table,) = hint_section(two_seeds()).blocks
+    cells, mixed = (dict(zip(table.heads, row.cells, strict=True)) for row in table.rows[:2])
+    assert (cells["decisions to 80%"], mixed["decisions to 70%"]) == ("0.1k (1 of 2 seeds)", "not reached")
     assert cells["hinter's own play"] == "75.0%" and cells["difference from none, points"].startswith("-20.0")
     lines = [json.loads(line) for line in hint_lines(two_seeds()).splitlines()]
     assert lines[0]["hinters"] == {"expert": 0.75} and len(lines) == 1 + 9
     assert lines[2] == {"hinter": "expert", "dropout": 0.0, "seed": 0, "decisions": 100, "acts": 200, "hinted": 0.8,
-                        "alone": 0.6, "hinted_deals": 1.0, "alone_deals": 0.5}  # fmt: skip
+                        "alone": 0.9, "hinted_deals": 1.0, "alone_deals": 0.5}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("given", "why"),
     [
         ("experiment.dropouts=[2]", "dropouts must be a list of numbers in 0..1"),
-        ("experiment.shares=[]", "shares must be a list"),
         ("experiment.hinters=[nobody]", r"experiment.hinters\[0\]: no occupant is called 'nobody'"),
         ("experiment.hinters=[expert,expert]", "each once"),
         ("experiment.hinters=[]", "each once"),
