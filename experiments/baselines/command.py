@@ -59,8 +59,6 @@ def command(
     from experiments.baselines.runs import acts_section, forecast_section, read_rows, run_jobs
     from league.bench.run import opponents_of
     from league.bench.table import leaderboard
-    from league.report.render import report_html
-    from league.tables.blocks import printable
     from league.tables.markdown import report_markdown
 
     options = {"comparison.seeds": seeds, "comparison.against": f"[{', '.join(against)}]" if against else None}
@@ -96,5 +94,4 @@ def command(
     show_sections(*report.sections)
     table = folder / f"table_{'_'.join(comparison.against)}.md"
     write_atomically(table, report_markdown(report))
-    write_atomically(table.with_suffix(".html"), report_html(printable(report._replace(title="Arms of equal acts"))))
-    print_line(f"written: {path}, {table} and {table.with_suffix('.html').name}")
+    print_line(f"written: {path} and {table}")

@@ -17,7 +17,7 @@ from experiments.hints import HintExperiment
 from experiments.results.files import COMPARISONS, GAMES, bench_rows, document, exists
 from league.bench.table import COMPARISON, Arm, arms_by_protocol, leaderboard
 from league.tables.blocks import Cell, Figure, Section, Table
-from league.tables.figures import with_margin
+from league.tables.figures import count_noun, with_margin
 from partners.rosters import ROSTERS
 
 REFERENCE = {
@@ -139,7 +139,7 @@ def _differences(name: str, benchmark: Mapping[str, Any], arms: Sequence[Arm], s
             value, _, low, high = difference.estimate
             figure = f"{value:+.2f} [{low:+.2f}, {high:+.2f}] points of ten, p = {adjusted.estimate.mean:.2g} (Holm)"
             label = f"{describe_arm(row.label)} \N{MINUS SIGN} `{reference}`"
-            seeds = _number(min(several[row.label], several[reference]))
+            seeds = count_noun(min(several[row.label], several[reference]), "seed")
             yield ShortRow(label, figure, scope(benchmark, arms[0], seeds), name)
 
 
@@ -170,11 +170,7 @@ def format_seeds(arm: Arm) -> str:
     own = arm.rows[0]["submission"]
     if not own["learned"]:
         return "nothing learned"
-    return _number(len(arm.rows)) + (f" of {number(own['acts'])} acts" if own["acts"] else "")
-
-
-def _number(seeds: int) -> str:
-    return f"{seeds} seed{'s' * (seeds > 1)}"
+    return count_noun(len(arm.rows), "seed") + (f" of {number(own['acts'])} acts" if own["acts"] else "")
 
 
 def scope(benchmark: Mapping[str, Any], arm: Arm, seeds: str) -> str:
@@ -197,7 +193,7 @@ def exploited_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
             for key in COMPARED
         )
         figure = f"{points}: points of ten; gain beyond first-mover power {gain}"
-        yield ShortRow(describe_arm(arm), figure, _number(len(own)), name)
+        yield ShortRow(describe_arm(arm), figure, count_noun(len(own), "seed"), name)
 
 
 def seat_mean(rows: Sequence[Mapping[str, Any]], key: str, seat: int) -> str:
@@ -264,7 +260,9 @@ def hint_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
             more = f"{100 * row.gain.mean:+.1f} [{100 * row.gain.low:+.1f}, {100 * row.gain.high:+.1f}]"
             figure += f"; difference from never hinted {more} percentage points, p = {row.p:.2g} (Holm)"
         label = "never hinted" if math.isnan(row.gain.mean) else f"trained with hints: {row.arm.name}"
-        yield ShortRow(label, figure, f"{_number(row.seeds)} of {number(row.acts)} acts; {experiment.label}", name)
+        yield ShortRow(
+            label, figure, f"{count_noun(row.seeds, 'seed')} of {number(row.acts)} acts; {experiment.label}", name
+        )
 
 
 def read_hints(name: str, folder: Path) -> HintExperiment:
@@ -276,7 +274,7 @@ def speed_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
     """Rates, with workload, threads and unit."""
     for row in document(name, folder)["rows"]:
         if row["what"] in SPEED and row["theirs"] is not None:
-            threads = f"{row['threads']} thread{'s' * (row['threads'] > 1)}"
+            threads = count_noun(row["threads"], "thread")
             yield ShortRow(row["what"], format_rate(row), f"{threads}; {row['workload'].split(';')[0]}", name)
 
 

@@ -56,13 +56,8 @@ def roster(name: str) -> tuple[str, ...]:
     return load_rosters().members[name]
 
 
-def roster_hash(name: str) -> str:
-    """The SHA-256 of the roster's members, 64 hexadecimal digits. Raises :class:`InputError` for an unknown name."""
-    return members_hash(roster(name))
-
-
 def members_hash(members: Iterable[str]) -> str:
-    """The SHA-256 of ``members``, sorted, one per line."""
+    """The SHA-256 of ``members``, sorted, one per line, as 64 hexadecimal digits."""
     return hashlib.sha256("".join(f"{member}\n" for member in sorted(members)).encode()).hexdigest()
 
 

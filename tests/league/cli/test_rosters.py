@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from partners.rosters import ROSTERS, roster, roster_hash
+from partners.rosters import ROSTERS, load_rosters, roster
 from tests.command import in_process as dond
 
 
@@ -10,11 +10,12 @@ def test_list_has_members_and_hashes():
     done = dond("rosters")
     assert done.returncode == 0 and done.stderr == ""
     for name in ROSTERS:
-        assert roster_hash(name) in done.stdout and all(member in done.stdout for member in roster(name))
+        assert load_rosters().hashes[name] in done.stdout and all(member in done.stdout for member in roster(name))
 
 
 def test_list_of_one_roster_and_an_unknown_one():
     done = dond("rosters", "dev")
-    assert roster_hash("dev") in done.stdout and roster_hash("test") not in done.stdout
+    hashes = load_rosters().hashes
+    assert hashes["dev"] in done.stdout and hashes["test"] not in done.stdout
     done = dond("rosters", "sealed")
     assert done.returncode == 2 and "sealed" in done.stderr
