@@ -1,1 +1,1 @@
-"""Output in the terminal: tables, the game with its dialogue, and the reading of typed lines."""
+"""Output in the terminal (tables, the game with its dialogue, the reading of typed lines), and charts of pages."""

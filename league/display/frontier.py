@@ -89,10 +89,14 @@ def verdict(at: Plane) -> str:
     return f"Points were left on the table: {more.mine} for {you} and {more.theirs} for {other} was possible."
 
 
+def subject(name: str) -> str:
+    """A side's name at the beginning of a sentence."""
+    return {"you": "You", "them": "They"}.get(name, name)
+
+
 def _one_sided(at: Plane, nash: Spot) -> str:
     """The verdict on a deal that gives one side nothing; it may be efficient and is still not praised."""
-    losers = [{"you": "You", "them": "They"}.get(name, name) for name, score in zip(at.names, at.landed, strict=True)
-           if not score]  # fmt: skip
+    losers = [subject(name) for name, score in zip(at.names, at.landed, strict=True) if not score]
     text = f"{' and '.join(losers)} got nothing from this deal."
     if not min(nash.mine, nash.theirs):
         return f"{text} No split would have given both sides something."

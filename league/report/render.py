@@ -12,16 +12,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment
 
 from dond_marl.game import ITEMS
 from dond_marl.records.record import to_json
 from dond_marl.statistics import TEN, Estimate
-from league.display.frontier import plane_of
-from league.display.svg.axes import whisker, whole_range
-from league.display.svg.curves import curve_chart
-from league.display.svg.frontier import drawing, legend
+from league.display.charts import open_templates, whole_range
+from league.display.frontier import Plane, plane_of
 from league.standings.as_csv import interval_json
 from league.tables.blocks import (
     UNITS,
@@ -45,7 +42,7 @@ MOST_ROWS = 400  # of any table
 
 def report_html(report: Report) -> str:
     """The report as the text of an HTML file."""
-    return _templates().get_template("page.html.j2").render(report=report, style=style_sheet())
+    return _templates().get_template("page").render(report=report, style=style_sheet())
 
 
 def report_json(report: Report) -> str:
@@ -75,20 +72,11 @@ def style_sheet() -> str:
 
 @lru_cache(maxsize=1)
 def _templates() -> Environment:
-    engine = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    names = {"kind_of": _kind, "whisker_ends": _whisker_ends, "plane_of": _plane, "pool": _pool, "heat": _heat}
+    counts = {"place_of_n": _place_of_n, "shared_n": shared_n, "common_n": common_n, "range_of_n": _range_of_n}
+    limits = {"MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS}
+    engine = open_templates(TEMPLATES, **names, **counts, **limits, first_points=_first_points)
     engine.filters |= {"parts": cell_parts, "format_cell": format_cell, "format_number": format_number}
-    engine.globals |= {
-        "kind_of": _kind, "place_of_n": _place_of_n, "shared_n": shared_n, "common_n": common_n,
-        "whisker_ends": _whisker_ends, "range_of_n": _range_of_n, "first_points": _first_points,
-        "whisker": whisker, "heat": _heat, "chart": _chart, "plane": _plane, "pool": _pool,
-        "MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS,
-    }  # fmt: skip
     return engine
 
 
@@ -149,14 +137,9 @@ def _heat(cell: Cell) -> str:
     return f"{min(max(cell.estimate.mean / TEN, 0.0), 1.0):.2f}" if isinstance(cell, Figure) else "0"
 
 
-def _chart(curves: Curves) -> Markup:
-    return curve_chart(curves.points, curves.yardstick, curves.confidence)
-
-
-def _plane(game: Dialogue) -> Markup:
-    """The outcome of a game among all possible ones, as SVG with a legend, from the view of seat_0."""
-    at = plane_of(game.record, 0, ("seat_0", "seat_1"))
-    return drawing(at) + legend(at)
+def _plane(game: Dialogue) -> Plane:
+    """The outcome of a game among all possible ones, from the view of seat_0."""
+    return plane_of(game.record, 0, ("seat_0", "seat_1"))
 
 
 def _pool(game: Dialogue) -> list[tuple[str, int, int, int]]:

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from markupsafe import Markup
+
 from dond_marl.game import State
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause, Partner
-from league.display.frontier import plane_of, verdict
+from league.display.frontier import plane_of
 from league.display.session import tally
-from league.display.svg.frontier import drawing, frontier_table, legend, scores
-from league.display.svg.markup import Markup, points
 from league.evaluation.analysis import BEST, GOOD, Analysis, JudgedAct, ValuedAct, analyse_acts, judgement
+from league.tables.figures import points
 from league.web.bargaining_table import describe_act
 from league.web.frame import render
 
@@ -40,10 +41,8 @@ def result(played: Sequence[tuple[GameRecord, int]], partner: str) -> Markup:
     record, seat = played[-1]
     causes = [Cause(cause) for cause in record.causes[1 - seat :: 2]]
     fallbacks = {cause.name.lower(): causes.count(cause) for cause in sorted(set(causes) - {Cause.FREE})}
-    at = plane_of(record, seat)
-    drawn = scores(at), verdict(at), drawing(at), legend(at), frontier_table(at)
     means = tally(played) if len(played) > 1 else None
-    return render("play", "result", record, seat, partner, fallbacks, drawn, means, len(played))
+    return render("play", "result", record, seat, partner, fallbacks, plane_of(record, seat), means, len(played))
 
 
 def best_response_line(partner: str, score: int) -> Markup:

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
 from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord, records_of
 from dond_marl.scenarios.sources import ScenarioSource
-from dond_marl.seats import Doubles, Partner, Rows
-from dond_marl.statistics import TEN, Estimate
-from league.display.svg.axes import Axes
-from league.display.svg.markup import Markup, element, svg
+from dond_marl.seats import Partner
+from dond_marl.statistics import Estimate
 from league.evaluation.matches import Terms
 from league.evaluation.outcomes import Figures, Outcomes, figures, join_seats, outcomes_of, score_pairs
 from league.web.background import MATCH_SECONDS, WithDeadline
@@ -46,8 +45,9 @@ class Match(NamedTuple):
     both: tuple[Figures, Figures]  # of the first and of the second, over both seats
     opening: tuple[Estimate, Estimate]  # own points of each as the opener
     answering: tuple[Estimate, Estimate]
-    places: Doubles  # [M, 2] points of ten of the first and of the second at the ends of games
-    games_at: Rows  # [M] number of games with that end
+    places: tuple[
+        tuple[float, float, int], ...
+    ]  # points of ten of the first and of the second, and games that end there
     best: tuple[GameRecord, ...]  # games with the largest share of the best joint score
     worst: tuple[GameRecord, ...]
     games: int
@@ -74,7 +74,8 @@ def play_match(
         exported = records_of(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
         ranked_games += list(zip(welfare, exported, strict=True))
     own, others = (join_seats((seats[0][player], seats[1][player])) for player in (0, 1))
-    places, number = score_pairs(own)
+    # Places are rounded to half a point of ten, so that circles do not overlap.
+    places, number = score_pairs(own._replace(own=np.round(own.own * 2) / 2, left=np.round(own.left * 2) / 2))
     ranked = sorted(ranked_games, key=lambda game: game[0])
     points = [[figures(player, CONFIDENCE).points for player in order] for order in seats]
     return Match(
@@ -84,45 +85,11 @@ def play_match(
         (figures(own, CONFIDENCE), figures(others, CONFIDENCE)),
         (points[0][0], points[1][1]),
         (points[1][0], points[0][1]),
-        places,
-        number,
+        tuple(sorted(zip(*places.T.tolist(), number.tolist(), strict=True), key=lambda place: -place[2])),
         tuple(record for _, record in ranked[::-1][:SHOWN]),
         tuple(record for _, record in ranked[:SHOWN]),
         2 * scenarios,
     )
-
-
-def landing_chart(match: Match) -> Markup:
-    """Scatter of the games' ends in points of ten; the area of a circle is the number of games."""
-    # Places are rounded to half a point of ten, so that circles do not overlap.
-    places, which = np.unique(np.round(match.places * 2) / 2, axis=0, return_inverse=True)
-    number = np.bincount(which.reshape(-1), weights=match.games_at).astype(np.int64)
-    # 18 of each margin are room for circles at the edges.
-    axes = Axes(360, 360, TEN, TEN, left=58, top=26, right=26, bottom=58, from_left=23, from_below=33)
-    x, y = axes.x, axes.y
-    most = max(int(number.max(initial=1)), 1)
-    first, second = (name if len(name) <= 24 else f"{name[:23]}…" for name in match.names)
-    frame = (
-        *axes.columns(range(0, 11, 2)),
-        *axes.rows(range(0, 11, 2)),
-        axes.bottom_title(first),
-        axes.left_title(second),
-    )
-    circles = [
-        element(
-            "circle",
-            element("title", f"{count:,} games: {mine:g} to {theirs:g}"),
-            class_="place" if mine or theirs else "place none",
-            cx=x(mine),
-            cy=y(theirs),
-            r=2 + 17 * (count / most) ** 0.5,
-        )
-        for (mine, theirs), count in sorted(
-            zip(places.tolist(), number.tolist(), strict=True), key=lambda place: -place[1]
-        )
-    ]
-    label = f"Where {match.games:,} games ended: points of ten of {match.names[0]} across, of {match.names[1]} up"
-    return svg(axes.width, axes.height, label, *frame, *circles, class_="chart landing")
 
 
 def arena_page(
@@ -145,7 +112,7 @@ def arena_page(
         heading: [(title(record), link(record)) for record in records]
         for heading, records in (("Most of the joint score", match.best), ("Least of it", match.worst))
     }
-    return page + render("arena", "match", match, landing_chart(match), games)
+    return page + render("arena", "match", match, games)
 
 
 def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | None) -> Match:

@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from markupsafe import Markup
+
 from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
 from dond_marl.records.transcript import describe_items
 from league.display.game import describe_action, protocol, talk_lines, talk_would_end, warning
-from league.display.svg.markup import Markup, points
+from league.tables.figures import points
 from league.web.frame import render
 from partners.human import View
 

@@ -13,10 +13,11 @@ import json
 from dataclasses import fields
 from typing import Any
 
+from markupsafe import Markup
+
 from dond_marl.game import Scenario, State
 from dond_marl.occupants import catalogue
 from dond_marl.scenarios.sources import open_source
-from league.display.svg.markup import Markup
 from league.web import occupants
 from league.web.bargaining_table import game_section, turn_form
 from league.web.frame import STATIC, render

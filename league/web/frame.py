@@ -12,21 +12,17 @@ works by plain links and forms; ``static/pages.js`` only makes it smoother. Its 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment
+from markupsafe import Markup
 
-from dond_marl.game import ITEMS, SEATS, rest, worth
-from dond_marl.records.transcript import describe_items
+from dond_marl.game import SEATS, rest, worth
+from league.display.charts import open_templates
 from league.display.game import act_in_words, act_sentence
-from league.display.svg.axes import whisker, whole_range
-from league.display.svg.curves import curve_chart
-from league.display.svg.markup import Markup, count_noun, points
 from league.standings.history import YARDSTICK
-from league.tables.figures import format_number, with_margin
 
 STATIC, TEMPLATES = Path(__file__).with_name("static"), Path(__file__).with_name("templates")
 PAGES = {"/": "Play", "/league": "League", "/arena": "Arena", "/replay": "Replay", "/scores": "Scores"}
@@ -35,7 +31,6 @@ ICON = (
     "rx='8' fill='%230b6e69'/%3E%3Ccircle cx='9' cy='16' r='4' fill='%23fff'/%3E%3Ccircle cx='23' cy='16' r='4' "
     "fill='%23f2a07a'/%3E%3C/svg%3E"
 )
-BETWEEN_TAGS = re.compile(r"(?<=[>}])\s*\n\s*(?=[<{])")
 
 
 def asset(name: str) -> str:
@@ -51,33 +46,9 @@ def render(template: str, macro: str, *values: object, **named: object) -> Marku
 
 @lru_cache(maxsize=1)
 def _templates() -> Environment:
-    engine = Environment(loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined)
-    engine.globals |= {
-        "ICON": ICON,
-        "ITEMS": ITEMS,
-        "PAGES": PAGES,
-        "SEATS": SEATS,
-        "YARDSTICK": YARDSTICK,
-        "act_in_words": act_in_words,
-        "act_sentence": act_sentence,
-        "asset": asset,
-        "count_noun": count_noun,
-        "curve_chart": curve_chart,
-        "describe_items": describe_items,
-        "format_number": format_number,
-        "points": points,
-        "rest": rest,
-        "whisker": whisker,
-        "whole_range": whole_range,
-        "with_margin": with_margin,
-        "worth": worth,
-        "zip": zip,
-    }
-    return engine
-
-
-def _source(name: str) -> str:
-    return BETWEEN_TAGS.sub("", (TEMPLATES / f"{name}.html.j2").read_text("utf-8"))
+    helpers = (act_in_words, act_sentence, asset, rest, worth, zip)
+    names = {"ICON": ICON, "PAGES": PAGES, "SEATS": SEATS, "YARDSTICK": YARDSTICK}
+    return open_templates(TEMPLATES, **names, **{helper.__name__: helper for helper in helpers})
 
 
 def document(

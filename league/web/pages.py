@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -14,7 +15,6 @@ from starlette.routing import Route
 
 from dond_marl.errors import quote
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
-from league.display.svg.markup import Markup
 from league.web.after_game import GameAddress, analysis_panel
 from league.web.arena import arena_page, match_of
 from league.web.background import in_background

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from markupsafe import Markup
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -26,7 +27,6 @@ from dond_marl.scenarios.sources import Scenarios
 from league.display.game import ending_text, turns_left, warning
 from league.display.sentences import AmbiguousLine, Misread
 from league.display.session import Sitting
-from league.display.svg.markup import Markup
 from league.display.typed_lines import MAX_CHARACTERS, ReadAct, TableCommand, read_line
 from league.web import bargaining_table as board
 from league.web.after_game import GameAddress, analysis_panel, best_response_line, result

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from dond_marl.game import MESSAGE_LENGTH, Rules
 from league.display.session import Sitting
-from league.display.svg.markup import Markup
 from league.web.frame import render
 from league.web.occupants import (
     FEATURED,

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
+from markupsafe import Markup
+
 from dond_marl.errors import NotComputable, error_line
 from dond_marl.game import Action
 from dond_marl.records.record import GameRecord
 from dond_marl.scenarios.sources import pack
 from dond_marl.seats import Partner
-from league.display.frontier import plane_of, verdict
+from league.display.frontier import plane_of
 from league.display.game import Step, steps
-from league.display.svg.frontier import drawing, legend, scores
-from league.display.svg.markup import Markup
 from league.web.after_game import GameAddress
 from league.web.frame import one_sentence, render
 from league.web.live_game import Hint
@@ -78,8 +78,7 @@ def stepper(record: GameRecord, menu: OccupantMenu, view: ReplayView, *, plays: 
 def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step: Step) -> Markup:
     """The panel of evaluated policies at a step, or of the result at the end."""
     if step.action is None:
-        at = plane_of(record, 0, seat_names(record))
-        return render("replay", "ending", at.deal, scores(at), verdict(at), drawing(at), legend(at))
+        return render("replay", "ending", plane_of(record, 0, seat_names(record)))
     unfit = () if has_table(record.rules, pack([record.scenario])) else (SOLVED,)  # it has no table for this game
     suggested: tuple[str, ...] = ()
     if view.player == RECORDED and is_person(record.occupants[step.state.mover]):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
 from dond_marl.records.record import GameRecord
 from dond_marl.scenarios.sources import pack
-from dond_marl.statistics import TEN, Estimate, mean_over_scenarios, scenario_groups
+from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups
+from league.display.charts import ChartPoint
 from league.display.session import points_of_ten
-from league.display.svg.axes import Axes
-from league.display.svg.markup import Markup, element, svg
-from league.tables.figures import with_margin
 from league.web.frame import render
 from league.web.recorded import display_names, is_person, read_records
 
@@ -32,7 +30,7 @@ class PartnerScore(NamedTuple):
     theirs: float  # points of ten
     deals: int
     best: float  # points of ten of the best game
-    curve: tuple[tuple[int, Estimate], ...]  # number of games, mean of all until then
+    curve: tuple[ChartPoint, ...]  # by number of games, the mean of all until then
 
 
 def scores_of(records: Sequence[GameRecord]) -> list[PartnerScore]:
@@ -53,33 +51,9 @@ def _score(partner: str, advised: bool, played: list[tuple[GameRecord, int]]) ->
     theirs = [points_of_ten(record, 1 - seat) for record, seat in played]
     groups = scenario_groups(pack([record.scenario for record, _ in played]))
     after = np.unique(np.linspace(1, len(played), min(len(played), MAX_CURVE)).round().astype(int)).tolist()
-    curve = tuple((n, mean_over_scenarios(mine[:n], groups[:n], CONFIDENCE)) for n in after)
+    curve = tuple(ChartPoint(n, mean_over_scenarios(mine[:n], groups[:n], CONFIDENCE)) for n in after)
     deals = sum(record.outcome.deal for record, _ in played)
-    return PartnerScore(partner, advised, curve[-1][1], sum(theirs) / len(theirs), deals, float(mine.max()), curve)
-
-
-def _curve(score: PartnerScore) -> Markup | None:
-    """Chart of the running mean, with its interval where there is one."""
-    if len(score.curve) < 2:
-        return None
-    longest = score.curve[-1][0]
-    axes = Axes(360, 190, longest, TEN)
-    x, y = axes.x, axes.y
-    sure = [(n, mean) for n, mean in score.curve if not math.isnan(mean.low)]
-    above = [f"{x(n):.1f},{y(min(mean.high, TEN)):.1f}" for n, mean in sure]
-    below = [f"{x(n):.1f},{y(max(mean.low, 0)):.1f}" for n, mean in reversed(sure)]
-    line = " ".join(f"{x(n):.1f},{y(mean.mean):.1f}" for n, mean in score.curve)
-    step = max(longest // 5, 1)
-    parts = [
-        *axes.rows(range(0, 11, 5)),
-        *axes.columns(range(0, longest + 1, step), lines=False),
-        axes.bottom_title("games"),
-    ]
-    if sure:
-        parts.append(element("path", class_="band hue0", d=f"M{'L'.join([*above, *below])}Z"))
-    parts.append(element("polyline", class_="line hue0", points=line))
-    label = f"Mean points of ten against {score.partner} after each of {longest} games, now {with_margin(score.mine)}"
-    return svg(axes.width, axes.height, label, *parts, class_="chart")
+    return PartnerScore(partner, advised, curve[-1].value, sum(theirs) / len(theirs), deals, float(mine.max()), curve)
 
 
 def scores_page(book: Path) -> Markup:
@@ -90,4 +64,4 @@ def scores_page(book: Path) -> Markup:
 
 def score_overview(records: Sequence[GameRecord]) -> Markup:
     """A card for each partner, with mean figures and the curve of the running mean; a sentence for no game."""
-    return render("scores", "overview", [(score, _curve(score)) for score in scores_of(records)], CONFIDENCE)
+    return render("scores", "overview", scores_of(records), CONFIDENCE)

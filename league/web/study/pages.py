@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
@@ -27,7 +28,6 @@ from dond_marl.errors import InputError, error_line
 from dond_marl.game import Action, Triple
 from dond_marl.trust import require_trust
 from league.display.game import ending_text, turns_left, warning
-from league.display.svg.markup import Markup
 from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.ledger.trusted_names import read_settings, write_settings
 from league.settings.read import dump, parse

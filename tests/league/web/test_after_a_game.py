@@ -88,7 +88,7 @@ def test_scores_by_partner():
     ]  # fmt: skip
     first = found[0]
     assert (first.mine.mean, first.deals, first.best) == (3.5, 1, 7.0)
-    assert [(n, mean.mean) for n, mean in first.curve] == [(1, 7.0), (2, 3.5)]
+    assert [(point.at, point.value.mean) for point in first.curve] == [(1, 7.0), (2, 3.5)]
     assert (found[1].mine.mean, found[1].theirs) == (8.0, 8.0)
 
 
@@ -101,7 +101,7 @@ def test_score_interval_and_curve():
     (score,) = scores_of(records)
     assert score.mine.low < score.mine.mean < score.mine.high
     assert len(score.curve) == 60
-    assert score.curve[-1] == (80, score.mine)
+    assert (score.curve[-1].at, score.curve[-1].value) == (80, score.mine)
     assert 'class="band hue0"' in score_overview(records)
 
 

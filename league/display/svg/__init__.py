@@ -1,1 +1,0 @@
-"""Figures as SVG for the web page and the report."""
