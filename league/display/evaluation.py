@@ -29,7 +29,7 @@ from league.evaluation.evaluate import (
 )
 from league.evaluation.exploitability import Probe
 from league.evaluation.final import FinalEvaluation
-from league.evaluation.outcomes import UNITS, Figures
+from league.evaluation.outcomes import FIGURES, Figures
 from league.tables.blocks import (
     Cell,
     Figure,
@@ -44,27 +44,6 @@ from league.tables.blocks import (
 from league.tables.evaluation import KEY, TITLE, about_people, final_evaluation, names_in
 from league.tables.summaries import evaluation_summary, pair_summary
 
-ROWS: dict[str, tuple[str, bool]] = {  # by figure: its label, and whether it is shown for each seat too
-    "points": ("own points", True),
-    "points_agreed": ("  of deals", True),
-    "left": ("partner's points", True),
-    "left_agreed": ("  of deals", True),
-    "joint": ("joint points", False),
-    "joint_agreed": ("  of deals", False),
-    "deals": ("agreement", True),
-    "pareto": ("Pareto-optimal", True),
-    "welfare": ("welfare efficiency", True),
-    "nash": ("Nash efficiency", True),
-    "product": ("  product of points", False),
-    "egalitarian": ("fairness", True),
-    "smaller": ("  smaller share", False),
-    "gap": ("  gap in deals", False),
-    "envy_free": ("  both get half", False),
-    "hits_nash": ("deals at Nash", False),
-    "hits_max_min": ("deals at max-min", False),
-    "hits_utilitarian": ("deals at largest sum", False),
-    "turns": ("turns", True),
-}
 HEADINGS = {BEST: "best response", FOUND: "best found", FAIR: "egalitarian"}
 
 
@@ -165,9 +144,9 @@ def view_table(evaluation: Evaluation, human: Mapping[str, Figures], view: str) 
     lines = {line.name if line is not evaluation.played else evaluation.member: line for line in evaluation.lines}
     columns = [*(line.figures[view] for line in lines.values()), human[view]]
     rows = [
-        (label, [Figure(getattr(figures, name), _unit(name)) for figures in columns])
-        for name, (label, in_seats) in ROWS.items()
-        if in_seats or view == BOTH
+        (terms.label, [Figure(getattr(figures, name), _unit(terms.unit)) for figures in columns])
+        for name, terms in FIGURES.items()
+        if terms.in_seats or view == BOTH
     ]
     for label, name in (("n games", "points"), ("n deals", "points_agreed")):
         rows.append((label, [number_cell(getattr(figures, name).n, "count") for figures in columns]))
@@ -183,8 +162,8 @@ def _range_figure(low: float, high: float) -> Figure:
     return number_cell(low) if math.isclose(low, high, abs_tol=5e-7) else Figure(Estimate(math.nan, 0, low, high))
 
 
-def _unit(name: str) -> Unit:
-    return "share" if UNITS[name].startswith("share") else "points"
+def _unit(text: str) -> Unit:
+    return "share" if text.startswith("share") else "points"
 
 
 def _describe_games(evaluation: Evaluation) -> str:

@@ -6,7 +6,7 @@ The rows of a CSV file are read from the JSON document.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, Pl
 from league.evaluation.exploitability import Probe
 from league.evaluation.final import EXACT, FinalEvaluation, MemberEvaluation
 from league.evaluation.matches import UnreachedError
-from league.evaluation.outcomes import UNITS, score_pairs
-from league.standings.as_csv import finite_or_none, format_digits, interval_json, write_csv, write_json
+from league.evaluation.outcomes import FIGURES, score_pairs
+from league.standings.as_csv import finite_or_none, format_digits, interval_json, plain_values, write_csv, write_json
 
 FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"
 SHARES = ("mean", "of_partners", "exact", "worst_tenth")  # of the references, in a final evaluation
@@ -39,27 +39,18 @@ def pair_document(evaluation: Evaluation, human: HumanLine) -> Document:
         "confidence": evaluation.confidence,
         "notes": list(evaluation.notes),
         "answers": {name: answers.document() for name, answers in evaluation.answers.items()},
-        "units": UNITS,
-        "figures": {
-            name: {view: _estimates_json(figures[view]._asdict()) for view in VIEWS} for name, figures in lines.items()
-        },
+        "units": {figure: terms.unit for figure, terms in FIGURES.items()},
+        "figures": plain_values(lines),
         "best_response_value": None
         if values is None
-        else {view: value._asdict() for view, value in zip(VIEWS, (mean_of_seats(values), *values), strict=True)},
-        "shares_of_own_points": {name: _estimates_json(shares) for name, shares in evaluation.shares.items()},
+        else plain_values(dict(zip(VIEWS, (mean_of_seats(values), *values), strict=True))),
+        "shares_of_own_points": plain_values(evaluation.shares),
         "landed": {  # own points, the partner's, games
             seat: [[*place, number] for place, number in zip(*(a.tolist() for a in score_pairs(outcomes)), strict=True)]
             for seat, outcomes in zip(SEATS, evaluation.played.seats, strict=True)
         },
         "humans": {"source": human.source, "sides": human.perspectives},
     }
-
-
-def _estimates_json(estimates: Mapping[str, Estimate]) -> Document:
-    found = {}
-    for key, (mean, n, low, high) in estimates.items():
-        found[key] = {"mean": finite_or_none(mean), "n": n, "low": finite_or_none(low), "high": finite_or_none(high)}
-    return found
 
 
 def probe_document(probed: Probe) -> Document:

@@ -23,6 +23,7 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, worth
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
+from league.standings.as_csv import plain_values
 from partners.best_response import ActValues
 from partners.llm.cache import uncached_client
 from partners.llm.partner import LLMPartner
@@ -48,8 +49,8 @@ class Diagnosis(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
-        made: dict[str, Any] = _json_value(self._asdict())
-        return made
+        document: dict[str, Any] = plain_values(self)
+        return document
 
 
 class _OwnTurns(NamedTuple):
@@ -188,16 +189,3 @@ def _usage_per_game(spent: Mapping[str, int], player: Partner, games: int) -> di
         "dollars": math.nan if cached else usd / games,
         "legal": spent.get("free", 0) / decisions,
     }
-
-
-def _json_value(value: Any) -> Any:
-    """``value`` as plain JSON values; ``None`` for unknown numbers."""
-    if hasattr(value, "_asdict"):
-        return {name: _json_value(each) for name, each in value._asdict().items()}
-    if isinstance(value, Mapping):
-        return {str(name): _json_value(each) for name, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [_json_value(each) for each in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value

@@ -25,6 +25,7 @@ from dond_marl.yardsticks.values import Value
 from league.evaluation.exploitability import ResponsePair, best_known_response, known_response_value
 from league.evaluation.matches import PlayError, Terms, UnreachedError, play_reachable, play_seats
 from league.evaluation.outcomes import (
+    FIGURES,
     Figures,
     Outcomes,
     figures,
@@ -51,23 +52,6 @@ PROTOCOLS = {  # how a network plays: stated in every output, because figures de
 MIXED = "is a mixture that contains a network; the network samples (put greedy=True on the network to change that)"
 BEST, FOUND = "best response", "best response found"  # the second where a better one may exist
 NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
-
-
-HUMAN_NAMES = {  # by figure: its name in the human line
-    "points": "score",
-    "points_agreed": "score_of_deals",
-    "left": "score",
-    "left_agreed": "score_of_deals",
-    "joint_agreed": "joint_of_deals",
-    "deals": "deals",
-    "pareto": "pareto_of_deals",
-    "product": "nash_product_mean_of_products",
-    "envy_free": "fair_of_deals",
-    "hits_nash": "nash_point_of_deals",
-    "hits_max_min": "max_min_of_deals",
-    "hits_utilitarian": "most_points_of_deals",
-    "turns": "turns",
-}
 
 
 class PlayerLine(NamedTuple):
@@ -250,8 +234,8 @@ def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -
 
 def human_figures(line: HumanLine) -> dict[str, Figures]:
     """The human line as figures by view: the first speaker is ``seat_0``; figures without data are ``nan``."""
-    means = {name: line.figures[human_name] for name, human_name in HUMAN_NAMES.items()}
-    all_sides = Figures(**{**dict.fromkeys(Figures._fields, UNKNOWN), **means})
+    names = {figure: terms.human for figure, terms in FIGURES.items()}
+    all_sides = Figures(**{figure: UNKNOWN if name is None else line.figures[name] for figure, name in names.items()})
     seats = [
         all_sides._replace(
             points=line.figures[own],

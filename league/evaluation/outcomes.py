@@ -75,28 +75,41 @@ class Figures(NamedTuple):
     turns: Estimate  # per game
 
 
-FIGURES = {  # by figure: the field of Outcomes that is averaged, or their joint points, and the unit of the mean
-    "points": ("own", "points of ten per game"),
-    "points_agreed": ("own", "points of ten per deal"),
-    "left": ("left", "points of ten per game"),
-    "left_agreed": ("left", "points of ten per deal"),
-    "joint": ("joint", "points of ten per game"),
-    "joint_agreed": ("joint", "points of ten per deal"),
-    "deals": ("deal", "share of games"),
-    "pareto": ("pareto", "share of deals"),
-    "welfare": ("welfare", "share of the largest joint points, no deal 0"),
-    "nash": ("nash", "share of the largest product of points, no deal 0"),
-    "product": ("product", "square points of ten per game"),
-    "egalitarian": ("egalitarian", "share of the largest smaller share, no deal 0"),
-    "smaller": ("smaller", "points of ten per game"),
-    "gap": ("gap", "points of ten per deal"),
-    "envy_free": ("envy_free", "share of deals"),
-    "hits_nash": ("hits_nash", "share of deals"),
-    "hits_max_min": ("hits_max_min", "share of deals"),
-    "hits_utilitarian": ("hits_utilitarian", "share of deals"),
-    "turns": ("turns", "acts of both seats per game"),
+class FigureTerms(NamedTuple):
+    """The meaning of a figure, and its row in a table of all of them."""
+
+    measure: str  # the field of Outcomes that is averaged, or their joint points
+    unit: str
+    label: str
+    human: str | None = None  # its name in the human line; None: it is not known of people
+    in_seats: bool = True  # whether it differs between the seats
+
+
+FIGURES = {
+    "points": FigureTerms("own", "points of ten per game", "own points", "score"),
+    "points_agreed": FigureTerms("own", "points of ten per deal", "  of deals", "score_of_deals"),
+    "left": FigureTerms("left", "points of ten per game", "partner's points", "score"),
+    "left_agreed": FigureTerms("left", "points of ten per deal", "  of deals", "score_of_deals"),
+    "joint": FigureTerms("joint", "points of ten per game", "joint points", None, False),
+    "joint_agreed": FigureTerms("joint", "points of ten per deal", "  of deals", "joint_of_deals", False),
+    "deals": FigureTerms("deal", "share of games", "agreement", "deals"),
+    "pareto": FigureTerms("pareto", "share of deals", "Pareto-optimal", "pareto_of_deals"),
+    "welfare": FigureTerms("welfare", "share of the largest joint points, no deal 0", "welfare efficiency"),
+    "nash": FigureTerms("nash", "share of the largest product of points, no deal 0", "Nash efficiency"),
+    "product": FigureTerms(
+        "product", "square points of ten per game", "  product of points", "nash_product_mean_of_products", False
+    ),
+    "egalitarian": FigureTerms("egalitarian", "share of the largest smaller share, no deal 0", "fairness"),
+    "smaller": FigureTerms("smaller", "points of ten per game", "  smaller share", None, False),
+    "gap": FigureTerms("gap", "points of ten per deal", "  gap in deals", None, False),
+    "envy_free": FigureTerms("envy_free", "share of deals", "  both get half", "fair_of_deals", False),
+    "hits_nash": FigureTerms("hits_nash", "share of deals", "deals at Nash", "nash_point_of_deals", False),
+    "hits_max_min": FigureTerms("hits_max_min", "share of deals", "deals at max-min", "max_min_of_deals", False),
+    "hits_utilitarian": FigureTerms(
+        "hits_utilitarian", "share of deals", "deals at largest sum", "most_points_of_deals", False
+    ),
+    "turns": FigureTerms("turns", "acts of both seats per game", "turns", "turns"),
 }
-UNITS = {figure: unit for figure, (_, unit) in FIGURES.items()}
 
 
 def outcomes_of(games: Games, seat: int) -> Outcomes:
@@ -186,7 +199,7 @@ def figures(outcomes: Outcomes, confidence: float) -> Figures:
             return rate(*sums_by_group(values, outcomes.groups, among), confidence)
         return mean_over_scenarios(values, outcomes.groups, confidence, among)
 
-    return Figures(**{figure: estimate(*terms) for figure, terms in FIGURES.items()})
+    return Figures(**{figure: estimate(terms.measure, terms.unit) for figure, terms in FIGURES.items()})
 
 
 def points_ratio(own: Outcomes, of: Outcomes, confidence: float) -> Estimate:

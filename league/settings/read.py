@@ -9,6 +9,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -17,7 +18,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from dond_marl.errors import InputError, Notice, quote
-from dond_marl.trust import KEY_EFFECTS, admit, hazards_in
+from dond_marl.occupants import OccupantNameError, spec_name
+from dond_marl.trust import KEY_EFFECTS, RUNNING_EFFECTS, admit, hazards_in
 from league.settings.layers import (
     Complaint,
     Layer,
@@ -40,9 +42,8 @@ from league.settings.sections import (
     MemberConfig,
     Schedule,
     Section,
-    wrong,
+    refuse_mistakes,
 )
-from league.settings.stand_ins import with_stand_ins
 from league.settings.training import NO_MESSAGES, Hyperparameters
 
 Settings = TypeVar("Settings", bound=BaseModel)
@@ -52,27 +53,19 @@ BOUNDS = ("ge", "gt", "le", "lt")
 DISPLAY = ("confidence", "responses", "evaluate")  # keys of league that change only what is shown
 Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants, or a roster's name")]
 OTHER_NAMES = {  # of keys, in other libraries
-    "learning_rate": "lr",
-    "gae_lambda": "lam",
-    "lambda": "lam",
-    "clip_range": "clip",
-    "clip_coef": "clip",
-    "n_epochs": "epochs",
-    "update_epochs": "epochs",
-    "batch_size": "minibatch",
-    "minibatch_size": "minibatch",
-    "entropy": "ent",
-    "ent_coef": "ent",
-    "entropy_coef": "ent",
-    "vf_coef": "vf",
-    "value_coef": "vf",
-    "max_grad_norm": "grad_norm",
-    "n_steps": "rollout",
-    "n_envs": "num_envs",
-    "total_timesteps": "num_train_steps",
-    "steps": "num_train_steps",
-    "algorithm": "algo",
-    "opponent": "partner",
+    "lr": "learning_rate",
+    "lam": "gae_lambda lambda",
+    "clip": "clip_range clip_coef",
+    "epochs": "n_epochs update_epochs",
+    "minibatch": "batch_size minibatch_size",
+    "ent": "entropy ent_coef entropy_coef",
+    "vf": "vf_coef value_coef",
+    "grad_norm": "max_grad_norm",
+    "rollout": "n_steps",
+    "num_envs": "n_envs",
+    "num_train_steps": "total_timesteps steps",
+    "algo": "algorithm",
+    "partner": "opponent",
 }
 LEAGUE_KEYS = ("league", "members", "learners", "stages", "gate", "heldout")
 TRAINING_KEYS = ("algo", "num_train_steps")
@@ -114,11 +107,7 @@ class Config(Section):
         lists = {key: getattr(self, key) for key in (*LISTS, "learners")}
         checks = (find_duplicates(lists), refused_by_roster(lists), self._env_mistakes(), self._learner_mistakes())
         stages = (self._stage_mistakes(place, stage) for place, stage in enumerate(self.stages))
-        mistakes = [mistake for check in (*checks, *stages) for mistake in check]
-        if mistakes:
-            raise ValidationError.from_exception_data(
-                "league", [{"type": wrong(text), "loc": path, "input": None} for path, text in mistakes]
-            )
+        refuse_mistakes("league", chain(*checks, *stages))
         return self
 
     def _env_mistakes(self) -> Mistakes:
@@ -301,8 +290,11 @@ def _build(layers: list[Layer], model: type[Settings]) -> Settings:
     try:
         config = model.model_validate(merged.data)
     except ValidationError as error:
-        for details in error.errors(include_url=False):
-            merged.complain(*_complaint(details, model))
+        errors = error.errors(include_url=False)
+        lists = {details["loc"][:-1] for details in errors}
+        for details in errors:
+            if details["type"] != "too_short" or details["loc"] not in lists:  # its wrong items do not count
+                merged.complain(*_complaint(details, model))
     if config is None or merged.complaints:
         raise ConfigError(merged.complaints)
     return config
@@ -314,6 +306,8 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
     if details["type"] == "wrong":
         context = details["ctx"]
         return (*path, context["key"]) if context["key"] is not None else path, str(context["text"])
+    if path and isinstance(path[-1], int):  # an item of a list: the list's own description says what it may be
+        path = path[:-1]
     fields = fields_at(path[:-1], model)
     key, value = str(path[-1]) if path else "", details["input"]
     if details["type"] == "extra_forbidden":
@@ -342,7 +336,8 @@ def another_command(layer: Layer, model: type[BaseModel]) -> str | None:
 def suggest_key(path: Path, model: type[BaseModel]) -> str:
     """A suggestion for the unknown key at ``path``: a similar key of its section, or one of that name elsewhere."""
     key = str(path[-1])
-    name, section_keys = OTHER_NAMES.get(key, key), fields_at(path[:-1], model)
+    name = next((ours for ours, others in OTHER_NAMES.items() if key in others.split()), key)
+    section_keys = fields_at(path[:-1], model)
     if name in section_keys:
         return f" (did you mean {name!r}?)"
     if text := suggest(key, section_keys):
@@ -398,3 +393,50 @@ def _range(field: FieldInfo, integer: bool) -> str:
     start = f"above {bound['gt']}" if "gt" in bound else "above 0" if low == 1 else f"of at least {low}"
     end = f", up to {high}" if high is not None else f", below {bound['lt']}" if "lt" in bound else ""
     return f"{noun} {start}{end}"
+
+
+STAND_IN = "heuristic"
+INSTEAD = {"reward": "own", "ends_when": None}  # of keys that name something else than an occupant
+
+
+def with_stand_ins(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The settings of a dry run, which runs no code or program that they name; and the names that are replaced.
+
+    An occupant that is code from a file, or starts a program, is replaced by the default heuristic under its own name,
+    a reward by the own points, a predicate by none (its stage then lasts a round, if nothing else ends it). This is
+    done on the parsed YAML, before any name is looked up.
+    """
+    replaced: list[str] = []
+    return {key: _stand_in("member" if key in LISTS else key, value, replaced) for key, value in data.items()}, replaced
+
+
+def _stand_in(key: str, value: Any, replaced: list[str]) -> Any:
+    """The value of a key with stand-ins; each item of a list belongs to its key, a ``member`` keeps its name."""
+    if isinstance(value, list | tuple):
+        return [_stand_in(key, item, replaced) for item in value]
+    names_something = isinstance(value, str) or (isinstance(value, Mapping) and (key == "member" or "kind" in value))
+    if names_something:
+        if not _runs_code(value):
+            return value
+        name = value.get("name") if isinstance(value, Mapping) else None
+        spec = {inner: part for inner, part in value.items() if inner != "name"} if name is not None else value
+        replaced.append(_spell(spec))
+        return {"kind": STAND_IN, "name": name or _spell(spec)[:80]} if key == "member" else INSTEAD.get(key, STAND_IN)
+    if not isinstance(value, Mapping):
+        return value
+    result = {inner: _stand_in(str(inner), part, replaced) for inner, part in value.items()}
+    endless = value.get("ends_when") is not None and result["ends_when"] is None
+    if endless and not value.keys() & {"rounds", "until"}:
+        result["rounds"] = 1  # a stage must be able to end
+    return result
+
+
+def _runs_code(value: Any) -> bool:
+    return any(hazard.effect in RUNNING_EFFECTS for hazard in hazards_in(value))
+
+
+def _spell(value: Any) -> str:
+    try:
+        return spec_name(value.get("spec", value) if isinstance(value, Mapping) else value)
+    except OccupantNameError:
+        return str(value)

@@ -6,11 +6,11 @@ Occupants are made once while the models are built: an unknown name or parameter
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from dond_marl.errors import Notice, UntrustedError, quote
 from dond_marl.game import MAX_COUNT, MAX_MESSAGE_LENGTH, MAX_VALUE, Disagree, Rules
@@ -33,7 +33,7 @@ from dond_marl.scenarios.sources import (
     open_source,
 )
 from dond_marl.seats import UNREACHED_BOUND
-from league.settings.layers import ContradictionError, ScenarioChoice, valid
+from league.settings.layers import ContradictionError, Path, ScenarioChoice, valid
 from partners.catalogue import UNSCRIPTED
 from partners.network.occupants import resolve_fallback
 
@@ -74,6 +74,13 @@ def _printable(text: str) -> str:
 
 Occupant = Annotated[str, BeforeValidator(_occupant)]
 PathText = Annotated[str, AfterValidator(_printable)]
+
+
+def refuse_mistakes(title: str, mistakes: Iterable[tuple[Path, str]]) -> None:
+    """Raise a validation error with every mistake, a path and a text; nothing without any."""
+    details: list[InitErrorDetails] = [{"type": wrong(text), "loc": path, "input": None} for path, text in mistakes]
+    if details:
+        raise ValidationError.from_exception_data(title, details)
 
 
 class Section(BaseModel):
@@ -278,19 +285,7 @@ class MemberConfig(Section):
         return self.spec if self.name == self.spec else {"name": self.name, "spec": self.spec}
 
 
-OTHER_TRACKERS = ("mlflow", "trackio", "wandb")  # besides TensorBoard, see league.ledger.trackers
-
-
-def _trackers(value: object) -> object:
-    """Trackers as a tuple. Raises one error for any mistake."""
-    if not isinstance(value, list | tuple) or not set(map(str, value)) <= set(OTHER_TRACKERS):
-        raise wrong(f"must be a list of {', '.join(OTHER_TRACKERS)}; got {quote(value)}")
-    return tuple(value)
-
-
-OtherTrackers = Annotated[
-    tuple[str, ...], BeforeValidator(_trackers), Field(description=f"a list of {', '.join(OTHER_TRACKERS)}")
-]
+OtherTracker = Literal["mlflow", "trackio", "wandb"]  # besides TensorBoard, see league.ledger.trackers
 
 
 class LoggingConfig(Section):
@@ -298,7 +293,9 @@ class LoggingConfig(Section):
 
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
     tensorboard: bool = Field(default=True, description="events for TensorBoard, in leagues with learners")
-    trackers: OtherTrackers = optional(())
+    trackers: tuple[OtherTracker, ...] = optional(
+        (), strict=False, description=f"a list of {', '.join(get_args(OtherTracker))}"
+    )
 
     @property
     def all_trackers(self) -> tuple[str, ...]:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from dond_marl.errors import UntrustedError, quote
+from dond_marl.errors import UntrustedError
 from dond_marl.occupants import OccupantNameError, check_spec
 from dond_marl.seats import UNREACHED_BOUND
 from league.settings.sections import (
     UNBOUND,
     EnvConfig,
+    LoggingConfig,
     Occupant,
-    OtherTrackers,
     PathText,
     Section,
     optional,
@@ -37,16 +37,6 @@ if TYPE_CHECKING:
 MAX_LAYERS, MAX_WIDTH = 8, 4_096
 NO_MESSAGES = "practice on a device has no messages: leave it out, or set rollouts: host"
 _LEARNER = LearnerSettings()  # its defaults are those of the settings
-
-
-def _widths(value: object) -> object:
-    """Layer widths as a tuple. Raises one error for any mistake."""
-    widths = value if isinstance(value, list | tuple) else ()
-    in_range = all(type(width) is int and 1 <= width <= MAX_WIDTH for width in widths)
-    if not in_range or not 1 <= len(widths) <= MAX_LAYERS:
-        expected = f"a list of 1 to {MAX_LAYERS} layer widths in 1..{MAX_WIDTH}, such as [128, 128]"
-        raise wrong(f"must be {expected}; got {quote(value)}")
-    return tuple(widths)
 
 
 def _reward(value: object) -> object:
@@ -86,7 +76,13 @@ class Hyperparameters(Section):
     rollout: int = Field(default=128, ge=1, le=100_000, description="decisions per env")
     num_envs: int = Field(default=8, ge=2, le=65_536, description="games in parallel")
     anneal: bool = Field(default=_LEARNER.anneal, description="lr and ent fall to 0 by the end")
-    hidden: Annotated[tuple[int, ...], BeforeValidator(_widths)] = (128, 128)
+    hidden: tuple[Annotated[int, Field(ge=1, le=MAX_WIDTH)], ...] = Field(
+        default=(128, 128),
+        strict=False,
+        min_length=1,
+        max_length=MAX_LAYERS,
+        description=f"a list of 1 to {MAX_LAYERS} layer widths in 1..{MAX_WIDTH}, such as [128, 128]",
+    )
     sorted_items: bool = Field(default=False, description="sort the item types by own value, lowest first")
     history: Literal["none", "flat"] = optional("none", description="flat: the network also reads all earlier acts")
     head: Literal["factored", "joint"] = optional(
@@ -265,22 +261,15 @@ class TrainingConfig(Hyperparameters):
     balance: float = Field(default=0.0, ge=0, le=1, description="extra weight of rare acts in bc, 0..1")
 
 
-class TrainLoggingConfig(Section):
+class TrainLoggingConfig(LoggingConfig):
     """Logs and checkpoints of a training run, and their folder."""
 
     output_dir: PathText = Field(default="runs/train", description="the path of a folder")
     csv: bool = True
-    tensorboard: bool = True
-    trackers: OtherTrackers = optional(())
     save_every: int = Field(default=100_000, ge=1, description="own decisions between checkpoints")
     expert: PathText | None = Field(
         default=None, description="file that bc writes the supervised expert to, a .json; left out: in the user's cache"
     )
-
-    @property
-    def all_trackers(self) -> tuple[str, ...]:
-        """All trackers, including TensorBoard."""
-        return (*(["tensorboard"] if self.tensorboard else []), *self.trackers)
 
 
 class TrainConfig(Section):

@@ -61,6 +61,18 @@ def finite_or_none(value: SupportsFloat) -> float | None:
     return None if math.isnan(float(value)) else float(value)
 
 
+def plain_values(value: Any, digits: int | None = None) -> Any:
+    """``value`` as plain JSON values: named tuples by field, floats with so many ``digits``, unknown ones ``None``."""
+    value = value._asdict() if hasattr(value, "_asdict") else value
+    if isinstance(value, Mapping):
+        return {str(name): plain_values(each, digits) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain_values(each, digits) for each in value]
+    if isinstance(value, float):
+        return None if not math.isfinite(value) else value if digits is None else round(value, digits)
+    return value
+
+
 def interval_json(value: SupportsFloat, low: SupportsFloat, high: SupportsFloat) -> dict[str, float | None]:
     """A number with its interval as JSON values."""
     return {"value": finite_or_none(value), "low": finite_or_none(low), "high": finite_or_none(high)}

@@ -21,6 +21,7 @@ from league.evaluation.likeness import Accuracy, Likeness, accuracy, always, gai
 from league.evaluation.matches import Scores, heldout_terms, scores
 from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
+from league.standings.as_csv import plain_values
 from league.tasks.provenance import training_ancestry
 from partners.learning.cloning import CloneSettings, Epoch, clone
 from partners.network.checkpoint import network_note, save_checkpoint
@@ -127,16 +128,9 @@ def expert_target(config: TrainConfig) -> Path:
     return supervised_path() if path is None else Path(path).expanduser()
 
 
-def report_json(value: object) -> Any:
-    """A report as JSON values, rounded to four digits; ``nan`` becomes null."""
-    value = value._asdict() if hasattr(value, "_asdict") else value
-    if isinstance(value, dict):
-        return {name: report_json(each) for name, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [report_json(each) for each in value]
-    if isinstance(value, float):
-        return None if np.isnan(value) else round(value, 4)
-    return value
+def report_json(report: CloneReport) -> Any:
+    """A report as JSON values, rounded to four digits."""
+    return plain_values(report, digits=4)
 
 
 def _strength(

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from dond_marl.errors import quote
 from dond_marl.files import read_text
 from league.settings.layers import preset
-from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
+from league.settings.sections import EnvConfig, Occupant, PathText, Section, refuse_mistakes, wrong
 
 PERSON = "person"  # opponent in a condition with two people
 TEMPLATE = "[REPLACE"  # start of a placeholder in a shipped text
@@ -163,10 +163,7 @@ class StudyConfig(Section):
             mistakes.append((("env", "reveal_partner_utilities"), "people see their own values alone; leave it out"))
         if self.env.max_turns < 2:
             mistakes.append((("env", "max_turns"), f"must be at least 2, to answer; got {quote(self.env.max_turns)}"))
-        if mistakes:
-            raise ValidationError.from_exception_data(
-                "study", [{"type": wrong(text), "loc": path, "input": None} for path, text in mistakes]
-            )
+        refuse_mistakes("study", mistakes)
         return self
 
     @property
