@@ -29,12 +29,11 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from dond_marl.errors import EXTRAS, InputError, Notice, RunFailure, missing_library, shorten
+from dond_marl.errors import EXTRAS, InputError, Notice, RunFailure, UntrustedError, missing_library, quote, shorten
 from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SOURCES
-from dond_marl.trust import allow_typed_names
+from dond_marl.trust import allow_typed_names, trust_document, trust_everything
 from league.cli.stops import STOPS
-from league.cli.trust_option import ask_to_trust, with_trust_option
 
 RUN_ERROR, USAGE_ERROR = 1, 2
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -45,6 +44,9 @@ OF_COMMANDS = (
     "learn",
     "league",
 )  # extras of libraries that many commands need: messages name the command's extra instead
+
+TRUST = "trust what the opened files name: code, programs, servers, keys"
+OPENING = ("config_path", "folder", "resume", "run", "runs")  # parameters of commands that open files of others
 
 FILE = click.Path(path_type=Path)
 
@@ -274,6 +276,37 @@ def _invoke(command: click.Command, words: Sequence[str] | None, name: str | Non
         except Exception as error:
             if not ask_to_trust(error):
                 raise
+
+
+def with_trust_option(parameters: list[click.Parameter]) -> list[click.Parameter]:
+    """The parameters of a command, and ``--trust`` if one of them opens a run or a config."""
+    if not any(parameter.name in OPENING for parameter in parameters):
+        return parameters
+    return [*parameters, click.Option(["--trust"], is_flag=True, expose_value=False, callback=_trust, help=TRUST)]
+
+
+def _trust(_context: click.Context, _parameter: click.Parameter, given: bool) -> None:
+    if given:
+        trust_everything()
+
+
+def ask_to_trust(error: BaseException) -> bool:
+    """Ask on the terminal whether to trust the file of an error; remembers it, and returns whether to try again.
+
+    Without a terminal, or for another error, nothing is asked.
+    """
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, UntrustedError):
+        cause = cause.__cause__
+    if cause is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    click.echo(f"{quote(cause.place)} is not signed by your key on this machine. What it names", err=True)
+    for hazard in cause.hazards:
+        click.echo(f"  {hazard}", err=True)
+    if not click.confirm("Do you trust its author?", err=True):
+        return False
+    trust_document(cause)
+    return True
 
 
 @contextmanager

@@ -20,8 +20,7 @@ from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunNotFound, find_run
 from league.report.games import games
-from league.report.language_models import language_models
-from league.report.sections import curriculum, diversity, lineage, provenance
+from league.report.sections import curriculum, diversity, language_models, lineage, provenance
 from league.rounds.snapshots import novelty_over_time
 from league.settings.read import Config
 from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, unescape_formula

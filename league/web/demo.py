@@ -21,7 +21,6 @@ from dond_marl.scenarios.sources import open_source
 from league.web import occupants
 from league.web.bargaining_table import game_section, turn_form
 from league.web.frame import STATIC, render
-from league.web.play_setup import DISAGREE, SEATS
 from partners.human import View
 
 # Scripts of a game, which run without a browser too, and of the page.
@@ -66,7 +65,7 @@ def setup_template() -> Markup:
     """The form of a new game, with fewer choices than on the served page."""
     others = {"": "—"} | {name: name.replace("_", " ").capitalize() for name in OTHERS}
     sentences = {name: str(about["sentence"]) for name, about in partners().items()}
-    return render("demo", "setup", FEATURED, "prosocial", others, sentences, SEATS, DISAGREE)
+    return render("demo", "setup", FEATURED, "prosocial", others, sentences, occupants.SEATS, occupants.DISAGREE)
 
 
 def table_template() -> Markup:

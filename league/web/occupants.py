@@ -1,4 +1,4 @@
-"""Choices of the pages: occupants, advisers and scenarios, which of them a visitor may name, and making them.
+"""Choices of the pages: occupants, advisers, scenarios and rules; which of them a visitor may name; and the sitting.
 
 An occupant's name can hold a path or a service's address, and making the occupant opens that file or queries that
 service with the rights and keys of the person who started the pages. So :class:`AllowedNames` refuses such names unless
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import secrets
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -16,8 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+from markupsafe import Markup
+
 from dond_marl.errors import DondError, quote
-from dond_marl.game import Rules
+from dond_marl.game import MESSAGE_LENGTH, Rules
 from dond_marl.occupants import (
     OccupantNameError,
     catalogue,
@@ -31,11 +34,15 @@ from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import HintSource, Partner
 from dond_marl.trust import QUERYING
+from league.display.session import Sitting
 from league.ledger.run_directory import SETTINGS, runs_in
 from league.ledger.run_names import expand_run_name
 from league.settings.training import HintMode, HintsConfig
+from league.web.frame import render
 from league.web.league_follower import Follower
 from partners.catalogue import PARTNERS
+from partners.equilibrium import check_game
+from partners.llm.partner import LLMPartner
 
 SOLVED = "equilibrium"  # the adviser that is an occupant of the catalogue and no hint mode of the settings
 HINT_MODES: tuple[str, ...] = (*get_args(HintMode), SOLVED)
@@ -70,6 +77,10 @@ SOURCE_LABELS = {  # all scenarios, by source and split
     "dialogues/val": "Published games of people, for tuning",
     "dialogues/test": "Published games of people, for tests",
 }
+SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
+MESSAGES = {"none": "none", "text": f"a line of text, {MESSAGE_LENGTH} characters"}
+BINDING = {"acts": "every act", "claims": "a secret claim of each, after talk that is not binding"}
+DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
 MAX_SPEC = 300  # characters of a typed name
 MAX_CHECKPOINT = 64 * 2**20  # bytes of a checkpoint's weights; the shipped expert has less than 2 MiB
 MAX_LIST = 32  # entries of a list in a name
@@ -306,6 +317,63 @@ def parse_whole_number(name: str, typed: str, low: int, high: int) -> int:
     if not (text.isascii() and text.isdigit() and low <= int(text[:20]) <= high):
         raise ValueError(f"{name} must be a whole number in {low}..{high}; got {quote(typed)}")
     return int(text)
+
+
+class GameChoice(NamedTuple):
+    """The fields of the form, as they were typed."""
+
+    partner: str = "prosocial"  # key of a featured partner; kind, and so good for a first game
+    other: str = ""  # key of another candidate, instead of ``partner``
+    typed: str = ""  # name and parameters, instead of both
+    seat: str = "random"
+    source: str = "lewis/train"
+    hints: str = "none"
+    disagree: str = "ends"
+    max_turns: str = "10"
+    messages: str = "none"
+    binding: str = "acts"
+    seed: str = ""
+
+    @classmethod
+    def from_fields(cls, values: Mapping[str, object]) -> GameChoice:
+        """The choice of posted fields; missing ones take their defaults."""
+        return cls(**{name: str(values[name]) for name in cls._fields if name in values})
+
+
+def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: Path | None) -> Sitting:
+    """The sitting of a choice. Raises one of ``CHOICE_ERRORS``."""
+    rules = rules_of(candidate)
+    if rules is None:
+        length, secret = MESSAGE_LENGTH if choice.messages == "text" else 0, choice.binding == "claims"
+        content = "acts, a claim of each among them," if secret else "acts"
+        turns = parse_whole_number(content, choice.max_turns, 1 + secret, 100)
+        rules = Rules(turns, choice.disagree, length, secret)  # type: ignore[arg-type]  # Rules checks it
+    # Without a seed each game is another one.
+    seed = parse_whole_number("seed", choice.seed, 0, 2**63 - 1) if choice.seed.strip() else secrets.randbits(31)
+    partner, name = make_partner(candidate)
+    own_seat = int(choice.seat) if choice.seat in ("0", "1") else None
+    source = make_source(choice.source, data_dir)
+    adviser = make_adviser(choice.hints)
+    if isinstance(partner, LLMPartner):
+        partner.check_key()
+    check_game([partner, getattr(getattr(adviser, "hinter", None), "partner", None)], rules, source)
+    return Sitting(partner, name, source, rules, seed, book, own_seat, adviser, choice.hints)
+
+
+def setup_page(menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, why: str = "") -> Markup:
+    """The first page: an introduction and the form; ``why``: what was wrong with it."""
+    cards = {name: sentence for name, sentence in FEATURED.items() if name in menu.candidates}
+    if choice.partner not in cards and not choice.other:
+        choice = choice._replace(other=choice.partner)
+    options = {
+        "seat": SEATS,
+        "source": source_choices(data_dir),
+        "hints": {mode: HINT_LABELS[mode] for mode in HINT_MODES},
+        "binding": BINDING,
+        "disagree": DISAGREE,
+        "messages": MESSAGES,
+    }
+    return render("play", "setup", choice, menu, cards, options, why)
 
 
 def warm_up() -> None:

@@ -23,9 +23,17 @@ from league.web.guard import Secret, form_fields, guarded_site, whole_number
 from league.web.league_follower import Leagues, RunViewError, play_members
 from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert, make_partner, warm_up
 from league.web.play_page import PlayPages
-from league.web.recorded import RecordStore, game_of, is_person, read_records, replay_files, seat_names, title
+from league.web.recorded import (
+    RecordStore,
+    game_of,
+    is_person,
+    read_records,
+    replay_files,
+    scores_page,
+    seat_names,
+    title,
+)
 from league.web.replay_page import ReplayView, evaluated_policies, stepper
-from league.web.scores import scores_page
 
 MAX_LISTED = 500  # games of one file in the menu, the newest
 VERSION = "x-version"  # header of panels that are fetched again and again

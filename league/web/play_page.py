@@ -34,8 +34,7 @@ from league.web.background import in_background, wait_for_change
 from league.web.frame import as_sentence, document, one_sentence, render
 from league.web.guard import cookie_name, form_fields, whole_number
 from league.web.live_game import Event, GameBroken, GameEnded, LiveGame, PersonsTurn, best_response_score
-from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert
-from league.web.play_setup import GameChoice, setup_page, sitting_of
+from league.web.occupants import CHOICE_ERRORS, Desk, GameChoice, OccupantMenu, make_expert, setup_page, sitting_of
 from partners.human import View
 
 MAX_SESSIONS = 64  # in memory; the one that was used least recently goes first

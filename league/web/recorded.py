@@ -1,58 +1,33 @@
-"""Recorded games act by act: files of records, and policies, beliefs, hints and best responses evaluated at a step.
-
-A record holds acts, not their reasons. Where the name of an occupant can be resolved, its policy is evaluated on the
-recorded state; so are an adviser and the exact best response to the other seat.
-"""
+"""Recorded games: files of records, games in memory, the names of their players, and a person's scores."""
 
 from __future__ import annotations
 
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
-from dond_marl.envs.turn import only_action, turn_of
-from dond_marl.errors import NotComputable
-from dond_marl.game import SEATS, Act, Action, Triple
+from dond_marl.game import SEATS
 from dond_marl.occupants import short_names
 from dond_marl.records.files import read_lines
 from dond_marl.records.record import GameRecord, RecordError
-from dond_marl.rollout import Noise
-from dond_marl.seats import HintSource, Partner
-from dond_marl.splits import action_at
-from dond_marl.yardsticks.adaptive import is_enumerable
-from dond_marl.yardsticks.best_response import exact_by_answers
-from dond_marl.yardsticks.recognition import Believes
-from dond_marl.yardsticks.replies import Probable
-from league.display.game import Step
+from dond_marl.scenarios.sources import pack
+from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups
+from league.display.charts import ChartPoint
+from league.display.session import points_of_ten
 from league.tables.figures import count_noun
-from league.web.live_game import Hint, decode_hint
-from partners.best_response import BestResponse
+from league.web.frame import render
 
 MAX_FILE = 64 * 2**20  # bytes of a file of records
 MAX_NAME = 80  # characters of a name on a page
-MAX_BARS = 6  # acts of a policy that are shown
-MAX_MEMBERS = 4  # members whose probability is shown
+CONFIDENCE = 0.95
+MAX_CURVE = 60  # points of a curve
 MAX_STORED = 256  # games that are held in memory for their pages
-
-
-class PolicyBar(NamedTuple):
-    """One act and its probability under a policy."""
-
-    action: Action
-    probability: float
-    chosen: bool  # it is the recorded act
-
-
-class Beliefs(NamedTuple):
-    """A policy's beliefs on its partner at a step."""
-
-    values: tuple[tuple[float, ...], ...]  # for each item: the probability of 0..10 points
-    members: tuple[tuple[str, float], ...]  # the likeliest members of a population, likeliest first
 
 
 class RecordStore:
@@ -117,68 +92,6 @@ def title(record: GameRecord) -> str:
     return f"{first} and {second}: {scores}, {count_noun(len(record.actions), 'act')}"
 
 
-def prior_of(record: GameRecord) -> str:
-    """The name of the scenario distribution that both seats knew, from the record's source label."""
-    return (record.source or "").split(",")[0]
-
-
-def policy(partner: Partner, step: Step, prior: str) -> tuple[PolicyBar, ...]:
-    """The likeliest acts of ``partner`` at a step before the end, likeliest first.
-
-    Raises :class:`NotComputable` for a random partner without probabilities, and whatever the partner raises.
-    """
-    turn = turn_of(step.state, prior=prior)
-    sampling_policy = getattr(
-        partner, "sampling_policy", None
-    )  # the sampling policy of an occupant that plays its likeliest act
-    partner = sampling_policy() if callable(sampling_policy) else partner
-    if isinstance(partner, Probable):
-        biggest = max(step.state.scenario.counts)
-        probs = partner.probs(turn, biggest)[0]
-        order = np.argsort(-probs, kind="stable")[:MAX_BARS].tolist()
-        likely = [(_action_at(number, biggest), float(probs[number])) for number in order if probs[number] > 0]
-    elif partner.traits.deterministic:
-        likely = [(only_action(partner.act(turn)), 1.0)]
-    else:
-        raise NotComputable("it is random, and its probabilities are not known")
-    return tuple(PolicyBar(action, chance, action == step.action) for action, chance in likely)
-
-
-def beliefs(partner: Partner, step: Step, prior: str) -> Beliefs | None:
-    """The beliefs of ``partner`` on its partner at a step; ``None`` for policies without beliefs."""
-    guess = partner.beliefs(turn_of(step.state, prior=prior)) if isinstance(partner, Believes) else None
-    if guess is None:
-        return None
-    chances = guess.identity[0].tolist() if guess.members else []
-    members = sorted(zip(guess.members, chances, strict=True), key=lambda each: -each[1])
-    return Beliefs(tuple(tuple(map(float, item)) for item in guess.values[0]), tuple(members[:MAX_MEMBERS]))
-
-
-def advice(adviser: HintSource, step: Step, prior: str) -> Hint | None:
-    """The hint of an adviser at a step before the end, if it gives one."""
-    noise = None if adviser.deterministic else Noise(0, (), 1).hint_noise(step.number)
-    return decode_hint(
-        adviser.hint_features(turn_of(step.state, prior=prior, noise=noise))[0], step.state.scenario.counts
-    )
-
-
-def best_answer(partner: Partner, step: Step, prior: str) -> Action:
-    """The act of the exact best response to ``partner`` at a step before the end. Raises :class:`NotComputable`."""
-    rules = step.state.rules
-    if rules.secret_claims:
-        raise NotComputable("nothing binds before the secret claims")
-    if not exact_by_answers(partner, rules) and not (partner.traits.deterministic and is_enumerable(partner, rules)):
-        raise NotComputable("it is exact only against a deterministic partner with a known memory")
-    return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))
-
-
-def _action_at(number: int, max_count: int) -> Action:
-    """The action of a flat index of :mod:`dond_marl.splits`."""
-    act, oA = action_at(number, max_count)
-    split: Triple = tuple(oA.tolist())
-    return Action(Act(int(act)), split)
-
-
 def display_names(record: GameRecord) -> tuple[str, str]:
     """The occupants' names for a page: paths shortened, printable, at most ``MAX_NAME`` characters."""
     short = short_names(record.occupants)
@@ -195,3 +108,49 @@ def seat_names(record: GameRecord) -> tuple[str, str]:
     """Names of both seats: the occupants', with the seat added if they are equal."""
     first, second = display_names(record)
     return (f"{first} ({SEATS[0]})", f"{second} ({SEATS[1]})") if first == second else (first, second)
+
+
+class PartnerScore(NamedTuple):
+    """Results of a person's games against one partner, oldest first."""
+
+    partner: str
+    advised: bool
+    mine: Estimate  # points of ten
+    theirs: float  # points of ten
+    deals: int
+    best: float  # points of ten of the best game
+    curve: tuple[ChartPoint, ...]  # by number of games, the mean of all until then
+
+
+def scores_of(records: Sequence[GameRecord]) -> list[PartnerScore]:
+    """Results by partner, most games first; games with hints apart. Games need exactly one person to count."""
+    games: dict[tuple[str, bool], list[tuple[GameRecord, int]]] = {}
+    for record in records:
+        people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
+        if len(people) == 1:
+            seat = people[0]
+            key = display_names(record)[1 - seat], record.occupants[seat] != "human"
+            games.setdefault(key, []).append((record, seat))
+    found = [_score(partner, advised, played) for (partner, advised), played in games.items()]
+    return sorted(found, key=lambda score: -score.mine.n)
+
+
+def _score(partner: str, advised: bool, played: list[tuple[GameRecord, int]]) -> PartnerScore:
+    mine = np.array([points_of_ten(record, seat) for record, seat in played])
+    theirs = [points_of_ten(record, 1 - seat) for record, seat in played]
+    groups = scenario_groups(pack([record.scenario for record, _ in played]))
+    after = np.unique(np.linspace(1, len(played), min(len(played), MAX_CURVE)).round().astype(int)).tolist()
+    curve = tuple(ChartPoint(n, mean_over_scenarios(mine[:n], groups[:n], CONFIDENCE)) for n in after)
+    deals = sum(record.outcome.deal for record, _ in played)
+    return PartnerScore(partner, advised, curve[-1].value, sum(theirs) / len(theirs), deals, float(mine.max()), curve)
+
+
+def scores_page(book: Path) -> Markup:
+    """The page of the games in ``book``. Raises :class:`~dond_marl.records.record.RecordError`, ``OSError``."""
+    records = read_records(book)[0] if book.is_file() else []
+    return render("scores", "page", score_overview(records), book)
+
+
+def score_overview(records: Sequence[GameRecord]) -> Markup:
+    """A card for each partner, with mean figures and the curve of the running mean; a sentence for no game."""
+    return render("scores", "overview", scores_of(records), CONFIDENCE)

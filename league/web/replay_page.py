@@ -1,7 +1,9 @@
 """The replay page: a recorded game one step at a time, with both private views and the evaluated policies.
 
-Every step is an address of its own, so that the page works by plain links; thoughts, hints and best responses are
-fetched after the step is shown, as they may take seconds.
+A record holds acts, not their reasons. Where the name of an occupant can be resolved, its policy is evaluated on the
+recorded state; so are an adviser and the exact best response to the other seat. Every step is an address of its own, so
+that the page works by plain links; policies, hints and best responses are fetched after the step is shown, as they may
+take seconds.
 """
 
 from __future__ import annotations
@@ -9,18 +11,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 from markupsafe import Markup
 
+from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.errors import NotComputable, error_line
-from dond_marl.game import Action
+from dond_marl.game import Act, Action, Triple
 from dond_marl.records.record import GameRecord
+from dond_marl.rollout import Noise
 from dond_marl.scenarios.sources import pack
-from dond_marl.seats import Partner
+from dond_marl.seats import HintSource, Partner
+from dond_marl.splits import action_at
+from dond_marl.yardsticks.adaptive import is_enumerable
+from dond_marl.yardsticks.best_response import exact_by_answers
+from dond_marl.yardsticks.recognition import Believes
+from dond_marl.yardsticks.replies import Probable
 from league.display.frontier import plane_of
 from league.display.game import Step, steps
 from league.web.after_game import GameAddress
 from league.web.frame import one_sentence, render
-from league.web.live_game import Hint
+from league.web.live_game import Hint, decode_hint
 from league.web.occupants import (
     CHOICE_ERRORS,
     HINT_LABELS,
@@ -30,21 +40,30 @@ from league.web.occupants import (
     make_adviser,
     make_partner,
 )
-from league.web.recorded import (
-    advice,
-    beliefs,
-    best_answer,
-    is_person,
-    policy,
-    prior_of,
-    seat_names,
-    title,
-)
+from league.web.recorded import is_person, seat_names, title
+from partners.best_response import BestResponse
 from partners.equilibrium import has_table
 
 SUGGESTED = ("expert", "heuristic", SOLVED)  # policies to evaluate where a person played
 RECORDED = ""  # key of the recorded player's own policy
+MAX_BARS = 6  # acts of a policy that are shown
+MAX_MEMBERS = 4  # members whose probability is shown
 T = TypeVar("T")
+
+
+class PolicyBar(NamedTuple):
+    """One act and its probability under a policy."""
+
+    action: Action
+    probability: float
+    chosen: bool  # it is the recorded act
+
+
+class Beliefs(NamedTuple):
+    """A policy's beliefs on its partner at a step."""
+
+    values: tuple[tuple[float, ...], ...]  # for each item: the probability of 0..10 points
+    members: tuple[tuple[str, float], ...]  # the likeliest members of a population, likeliest first
 
 
 class ReplayView(NamedTuple):
@@ -115,6 +134,68 @@ def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView)
     if not isinstance(bars, str):
         believed = result_or_reason(lambda: beliefs(evaluated_partner(), step, prior))
     return render("replay", "evaluated", step, other, bars, believed, result_or_reason(hint), result_or_reason(best))
+
+
+def prior_of(record: GameRecord) -> str:
+    """The name of the scenario distribution that both seats knew, from the record's source label."""
+    return (record.source or "").split(",")[0]
+
+
+def policy(partner: Partner, step: Step, prior: str) -> tuple[PolicyBar, ...]:
+    """The likeliest acts of ``partner`` at a step before the end, likeliest first.
+
+    Raises :class:`NotComputable` for a random partner without probabilities, and whatever the partner raises.
+    """
+    turn = turn_of(step.state, prior=prior)
+    sampling_policy = getattr(
+        partner, "sampling_policy", None
+    )  # the sampling policy of an occupant that plays its likeliest act
+    partner = sampling_policy() if callable(sampling_policy) else partner
+    if isinstance(partner, Probable):
+        biggest = max(step.state.scenario.counts)
+        probs = partner.probs(turn, biggest)[0]
+        order = np.argsort(-probs, kind="stable")[:MAX_BARS].tolist()
+        likely = [(_action_at(number, biggest), float(probs[number])) for number in order if probs[number] > 0]
+    elif partner.traits.deterministic:
+        likely = [(only_action(partner.act(turn)), 1.0)]
+    else:
+        raise NotComputable("it is random, and its probabilities are not known")
+    return tuple(PolicyBar(action, chance, action == step.action) for action, chance in likely)
+
+
+def beliefs(partner: Partner, step: Step, prior: str) -> Beliefs | None:
+    """The beliefs of ``partner`` on its partner at a step; ``None`` for policies without beliefs."""
+    guess = partner.beliefs(turn_of(step.state, prior=prior)) if isinstance(partner, Believes) else None
+    if guess is None:
+        return None
+    chances = guess.identity[0].tolist() if guess.members else []
+    members = sorted(zip(guess.members, chances, strict=True), key=lambda each: -each[1])
+    return Beliefs(tuple(tuple(map(float, item)) for item in guess.values[0]), tuple(members[:MAX_MEMBERS]))
+
+
+def advice(adviser: HintSource, step: Step, prior: str) -> Hint | None:
+    """The hint of an adviser at a step before the end, if it gives one."""
+    noise = None if adviser.deterministic else Noise(0, (), 1).hint_noise(step.number)
+    return decode_hint(
+        adviser.hint_features(turn_of(step.state, prior=prior, noise=noise))[0], step.state.scenario.counts
+    )
+
+
+def best_answer(partner: Partner, step: Step, prior: str) -> Action:
+    """The act of the exact best response to ``partner`` at a step before the end. Raises :class:`NotComputable`."""
+    rules = step.state.rules
+    if rules.secret_claims:
+        raise NotComputable("nothing binds before the secret claims")
+    if not exact_by_answers(partner, rules) and not (partner.traits.deterministic and is_enumerable(partner, rules)):
+        raise NotComputable("it is exact only against a deterministic partner with a known memory")
+    return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))
+
+
+def _action_at(number: int, max_count: int) -> Action:
+    """The action of a flat index of :mod:`dond_marl.splits`."""
+    act, oA = action_at(number, max_count)
+    split: Triple = tuple(oA.tolist())
+    return Action(Act(int(act)), split)
 
 
 def result_or_reason(work: Callable[[], T]) -> T | str:

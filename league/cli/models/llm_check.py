@@ -17,33 +17,90 @@ from __future__ import annotations
 
 import math
 import shlex
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from statistics import mean, median
+from typing import NamedTuple
 
 import click
+import numpy as np
 
+from dond_marl.batch import GameBatch
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Turns
 from league.cli.shell import RUN_ERROR, Command, config_option, integer, print_line
-from league.evaluation.model_check import (
-    CheckSummary,
-    TriedPosition,
-    summarise,
-    try_positions,
-)
 from league.settings.read import Config, load_config
 from partners.llm.cache import uncached_client
-from partners.llm.client import Failure
-from partners.llm.partner import LLMPartner, LocalLLMPartner
+from partners.llm.client import Failure, ModelReply
+from partners.llm.partner import LLMPartner, LocalLLMPartner, QueryResult
 from partners.llm.remote.chat import STRUCTURES
 from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.failures import duration_text
 from partners.llm.reply import LegalReply
 from partners.llm.service import ServiceSettings
+from partners.scripted.time_based import Boulware
 
 MAX_SHOWN = 2000  # characters of a raw reply
+
+
+class TriedPosition(NamedTuple):
+    """One position, with the model's reply to it."""
+
+    turns: Turns  # one row
+    reply: ModelReply
+    result: QueryResult
+    seconds: float
+    status: int | None  # of HTTP; None for a model on this machine, and without an answer
+
+
+class CheckSummary(NamedTuple):
+    """The summary of all positions; ``nan`` where no reply came."""
+
+    tried: int
+    legal: int
+    seconds: float  # of the median reply
+    prompt_tokens: float  # of the mean reply
+    reply_tokens: float
+
+
+def positions(number: int) -> list[Turns]:
+    """``number`` positions of held-out scenarios, one row each: answers to an opening and openings in turn."""
+    scenarios = open_source("lewis", split="test").block(0, 0, number)
+    table = GameBatch(scenarios)
+    openings = table.turns()
+    table.step(Boulware().act(openings))
+    answers = table.turns()
+    return [(openings if row % 2 else answers).rows(np.array([row])) for row in range(number)]
+
+
+def try_positions(partner: LLMPartner, number: int) -> Iterator[TriedPosition]:
+    """Query the model about one position after another. Raises what the client raises."""
+    client = uncached_client(partner.client)  # a check sends every query
+    for turns in positions(number):
+        ((query,), _) = partner.queries(turns)
+        began = time.monotonic()
+        (reply,) = client.complete([query])
+        seconds = time.monotonic() - began
+        status = client.last_status if isinstance(client, RemoteClient) else None
+        yield TriedPosition(turns, reply, partner.read(query, reply), seconds, status)
+
+
+def summarise(tried: list[TriedPosition]) -> CheckSummary:
+    """The summary of tried positions."""
+    replied = [trial for trial in tried if trial.reply.failure is None]
+    usage = [trial.reply.usage for trial in replied]
+    return CheckSummary(
+        len(tried),
+        sum(isinstance(trial.result, LegalReply) for trial in tried),
+        median([trial.seconds for trial in replied] or [np.nan]),
+        mean([used.prompt_tokens for used in usage] or [np.nan]),
+        mean([used.completion_tokens for used in usage] or [np.nan]),
+    )
 
 
 @click.command("llm-check", cls=Command, help=__doc__, interrupted="nothing was written")

@@ -8,8 +8,7 @@ import threading
 import pytest
 
 from dond_marl.errors import RunFailure
-from league.cli.models.llm_check import command
-from league.evaluation.model_check import positions
+from league.cli.models.llm_check import command, positions
 from partners.llm.reply import legal_rows, reply_line
 from tests.command import dond, run_dond
 from tests.loopback import Page, Service

@@ -11,8 +11,7 @@ from league.display.session import write_down
 from league.evaluation.analysis import analyse_acts, judgement
 from league.web.after_game import GameAddress, render_analysis, summary
 from league.web.bargaining_table import describe_act
-from league.web.recorded import game_of
-from league.web.scores import score_overview, scores_of
+from league.web.recorded import game_of, score_overview, scores_of
 from tests.league.web.browser import HOSTILE
 
 # 1 book, 2 hats, 2 balls: worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1.

@@ -69,14 +69,15 @@ from league.web.occupants import (
     HINT_LABELS,
     HINT_MODES,
     Candidate,
+    GameChoice,
     OccupantMenu,
     built_in,
     make_partner,
     make_source,
     parse_whole_number,
+    sitting_of,
     source_choices,
 )
-from league.web.play_setup import GameChoice, sitting_of
 from league.web.recorded import (
     advice,
     beliefs,
