@@ -34,7 +34,7 @@ from league.web.bargaining_table import act_choices, describe_act, describe_read
 from league.web.frame import render
 from league.web.live_game import GameEnded, LiveGame, PersonsTurn
 from league.web.occupants import Candidate, GameChoice, sitting_of
-from league.web.recorded import best_answer
+from league.web.replay_page import best_answer
 from partners.human import Human, View, views
 from tests.command import dond
 

@@ -78,19 +78,8 @@ from league.web.occupants import (
     sitting_of,
     source_choices,
 )
-from league.web.recorded import (
-    advice,
-    beliefs,
-    best_answer,
-    game_of,
-    is_person,
-    policy,
-    read_records,
-    replay_files,
-    seat_names,
-    title,
-)
-from league.web.replay_page import result_or_reason
+from league.web.recorded import game_of, is_person, read_records, replay_files, seat_names, title
+from league.web.replay_page import advice, beliefs, best_answer, policy, result_or_reason
 from partners.equilibrium import has_table
 from partners.human import View
 from tests.league.web.browser import HOSTILE, as_after, small_league
