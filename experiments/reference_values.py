@@ -7,14 +7,18 @@ games. Where the response is not exact the reference is an upper bound: the seat
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dond_marl.game import Rules
+from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import OccupantNameError, Spec, seat_occupant
+from dond_marl.records.files import write_atomically
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import PARTS, Scenarios, lewis_space, view_parts
 from dond_marl.seats import Doubles, Partner, expensive_to_query
@@ -26,17 +30,17 @@ from dond_marl.yardsticks.odds import Odds, has_odds, upper_bound
 from league.standings.references import (
     PRIOR,
     STORED,
+    VERSION,
     Reference,
     Side,
-    fingerprint_of,
     stored_references,
-    write_references,
 )
 from partners.best_response import BestResponse
 from partners.catalogue import PARTNERS
 from partners.provenance import identity
 from partners.rosters import ROSTERS, roster
 
+DIGITS = 9  # of a number in the file
 REPLICATES = 4  # games of each scenario where a partner gambles
 RULES = Rules()
 
@@ -180,3 +184,49 @@ def _response_points(response: Partner, partner: Partner, table: Scenarios, seat
     games = rollout(pair, table, RULES, seed=0, index=(number, seat), prior=PRIOR)
     points: Doubles = points_of_ten(games.scores, table.pool_values)[:, seat]
     return points
+
+
+def write_references(path: Path, references: Mapping[str, Reference]) -> None:
+    """Write ``references``, by identity, as a file that :func:`stored_references` reads."""
+    document = {
+        "version": VERSION,
+        "prior": PRIOR,
+        "max_turns": Rules().max_turns,
+        "disagree": Rules().disagree,
+        "parts": list(PARTS),
+        "partners": {
+            name: {
+                **{seat: _side_json(side) for seat, side in zip(SEATS, reference.seats, strict=True)},
+                "fingerprint": reference.fingerprint,
+            }
+            for name, reference in sorted(references.items())
+        },
+    }
+    write_atomically(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+def fingerprint_of(partner: Partner) -> str:
+    """A digest of a partner's scores on 353 scenarios against two others, 16 hexadecimal digits.
+
+    The digest of a network may differ between kinds of machines, by rounding between nearly equal actions.
+    """
+    space = lewis_space()
+    some = Scenarios(*(array[::15] for array in space))
+    digest = hashlib.sha256()
+    for number, name in enumerate(("heuristic", "random")):
+        other = seat_occupant(name)
+        for seat in (0, 1):
+            pair = (partner, other) if seat == 0 else (other, partner)
+            games = rollout(pair, some, seed=0, index=(number, seat), prior=PRIOR)
+            digest.update(np.ascontiguousarray(games.scores, dtype=np.int16).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _side_json(side: Side | None) -> dict[str, Any] | None:
+    if side is None:
+        return None
+    low, high = (
+        {name: round(value, DIGITS) for name, value in zip(("all", *PARTS), values, strict=True)}
+        for values in ((side.low, *side.low_in), (side.high, *side.high_in))
+    )
+    return {"exact": side.exact, "how": side.how, "low": low, "high": high, "seconds": round(side.seconds, 1)}

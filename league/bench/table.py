@@ -19,7 +19,18 @@ from dond_marl.seats import Doubles
 from dond_marl.statistics import Estimate
 from league.bench.figures import UNKNOWN, with_families, with_shares
 from league.bench.results import Row
-from league.tables.blocks import Cell, Figure, Report, Section, Table, TableRow, Unit, align_columns, number_cell
+from league.tables.blocks import (
+    Cell,
+    Figure,
+    Report,
+    Section,
+    Table,
+    TableRow,
+    Unit,
+    align_columns,
+    count_cell,
+    number_cell,
+)
 from partners.rosters import ROSTERS
 
 SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of the protocol
@@ -170,7 +181,7 @@ def _table_of_arms(caption: str, arms: Sequence[Arm], rows: Sequence[dict[str, C
 def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> Table:
     rows: list[dict[str, Cell]] = [
         {
-            "seeds": number_cell(len(arm.rows), "count"),
+            "seeds": count_cell(len(arm.rows)),
             **{head: _over_seeds(arm, figure, unit) for head, (figure, unit) in COLUMNS.items()},
         }
         for arm in arms

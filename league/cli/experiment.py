@@ -40,17 +40,29 @@ def _names_that_begin_with(_ctx: click.Context, _param: click.Parameter, incompl
     return [name for name in experiments().files if name.startswith(incomplete)]
 
 
-@click.command(
-    cls=Command,
-    help=__doc__,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-)
-@click.argument(
-    "words", nargs=-1, type=click.UNPROCESSED, metavar="[NAME] [ARGUMENTS]...", shell_complete=_names_that_begin_with
-)
+def _pass_on(context: click.Context, group: Group, words: tuple[str, ...]) -> Any:
+    """Run a command of ``group`` with its arguments; without any, print the list."""
+    with group.make_context(group.name, [*words] or ["--help"], parent=context.parent) as inner:
+        return group.invoke(inner)
+
+
+ANY_OPTIONS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+PASSED_ON = "[NAME] [ARGUMENTS]..."
+
+
+@click.command(cls=Command, help=__doc__, context_settings=ANY_OPTIONS)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar=PASSED_ON, shell_complete=_names_that_begin_with)
 @click.pass_context
 def command(context: click.Context, words: tuple[str, ...]) -> Any:
-    """Pass the arguments on to the experiment; without any, print the list."""
-    group = experiments()
-    with group.make_context("experiment", [*words] or ["--help"], parent=context.parent) as inner:
-        return group.invoke(inner)
+    """Pass the arguments on to an experiment."""
+    return _pass_on(context, experiments(), words)
+
+
+@click.command("ship", cls=Command, context_settings=ANY_OPTIONS)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar=PASSED_ON)
+@click.pass_context
+def ship(context: click.Context, words: tuple[str, ...]) -> Any:
+    """Regenerate files that the package ships, in a checkout: expert, references, equilibria."""
+    group: Group = experiment_module("experiments.ship").command
+    group.name = "ship"
+    return _pass_on(context, group, words)

@@ -40,7 +40,7 @@ COMMANDS = {
     "get-model": "league.cli.models.get_model",
     "serve": "league.cli.models.serve",
     "experiment": "league.cli.experiment",
-    "ship": "league.cli.share:ship",
+    "ship": "league.cli.experiment:ship",
 }
 
 

@@ -1,4 +1,4 @@
-"""Write runs as tables, checkpoints or hub folders, and regenerate the files that the package ships."""
+"""Write runs as tables, checkpoints or hub folders."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError, RunFailure, missing_library, quote
-from dond_marl.game import SEATS
 from dond_marl.occupants import parse_spec
-from league.cli.experiment import experiment_module
-from league.cli.shell import FILE, Command, Group, integer, print_line
+from league.cli.shell import FILE, Command, integer, print_line
 from league.ledger.run_directory import find_run
 from league.ledger.run_names import expand_run_name
 from league.tables.export import FORMATS, TABLES, export_tables
@@ -132,95 +130,3 @@ def _upload(folder: Path, to: str, token: str, kind: str) -> None:
         reason = str(error).replace(token, "(the token)")
         raise RunFailure(f"{to} was not uploaded; {folder} is complete: {reason}") from None
     print_line(f"uploaded: {kind} {to}, private")
-
-
-@click.group(cls=Group)
-def ship() -> None:
-    """Regenerate files that the package ships, in a checkout: expert, references, equilibria."""
-
-
-@ship.command(cls=Command, run_errors=(CheckpointError,))
-@click.option(
-    "--run", type=FILE, required=True, metavar="FOLDER", help="a training's folder, or the newest of those in it"
-)
-@click.option("--out", type=FILE, metavar="FILE", help="where to write it (the package)")
-@click.option(
-    "--sample", type=integer(1, MOST), metavar="N", help="score it on N held-out scenarios, for a trial (all)"
-)
-def expert(run: Path, out: Path | None, sample: int | None) -> None:
-    """Make the newest checkpoint of a training run the shipped expert, and write its card.
-
-    examples:
-      dond ship expert --run runs/expert
-    """
-    from partners.network.occupants import EXPERT
-
-    card = experiment_module("experiments.shipped_expert").ship_expert(run.expanduser(), out or EXPERT, sample)
-    for name, score in card["scores"]["greedy"].items():
-        interval = f"[{score['low']:.2f}, {score['high']:.2f}]"
-        print_line(f"{name:24} {score['points']:5.2f} {interval}  {score['deals']:.1%} deals")
-    print_line(f"written: {out or EXPERT}")
-
-
-@ship.command(cls=Command)
-@click.argument("partners", nargs=-1, metavar="[PARTNER]...")
-@click.option(
-    "--roster",
-    "rosters",
-    multiple=True,
-    metavar="ROSTER",
-    help="its members: train, dev or test; by default all three, and every occupant without required parameters",
-)
-@click.option("--again", is_flag=True, help="recompute results that exist and whose partner has not changed")
-@click.option("--out", type=FILE, metavar="FILE", help="the file to add to (the package's)")
-def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool, out: Path | None) -> None:
-    """Compute the maximum score against partners: exact best responses, or certified upper bounds.
-
-    Each result is stored at once, so the command can be stopped and continued. The slowest come last.
-
-    examples:
-      dond ship references
-      dond ship references --roster test
-      dond ship references "boulware(exponent=2)" --out mine.json
-    """
-    from league.standings.references import STORED, Reference
-
-    def print_reference(name: str, reference: Reference) -> None:
-        for seat, side in zip(SEATS, reference.seats, strict=True):
-            if side is None:
-                print_line(f"{name:40} as {seat}: no bound")
-                continue
-            value = f"{side.high:6.3f}" if side.exact else f"at most {side.high:6.3f}, earned {side.low:6.3f}"
-            print_line(f"{name:40} as {seat}: {value} ({side.how}, {side.seconds:.0f} s)")
-
-    values = experiment_module("experiments.reference_values")
-    chosen = values.references_to_ship(partners, rosters)
-    values.ship_references(chosen, out or STORED, again=again, report=print_reference)
-    print_line(f"written: {out or STORED}")
-
-
-@ship.command(cls=Command)
-@click.option("--turns", type=int, multiple=True, metavar="N", help="games of N turns (all)")
-@click.option("--out", type=FILE, metavar="FOLDER", help="where to write them (the package)")
-def equilibria(turns: tuple[int, ...], out: Path | None) -> None:
-    """Compute equilibria of the game, measure the gain of deviations from each, and write the tables.
-
-    examples:
-      dond ship equilibria
-      dond ship equilibria --turns 4 --out mine
-    """
-    from dond_marl.yardsticks.equilibria import STORED, TEMPERATURES
-
-    if unknown := set(turns) - TEMPERATURES.keys():
-        raise InputError(f"--turns takes 1 to {max(TEMPERATURES)}; got {min(unknown)}")
-    solver = experiment_module("experiments.equilibrium_solver.make_tables")
-    for table in solver.make_tables(out or STORED, turns or tuple(TEMPERATURES)):
-        note = table.note
-        first, second = note["values"]
-        within = sum(note["gain_within_memory"])
-        most = sum(high for _, high in note["gain_remembering"])
-        print_line(
-            f"{table.turns:2} turns at {table.temperature:5}: {first:.3f} and {second:.3f} points, "
-            f"{note['deals']:.1%} deals; gains: {within:.4f} within memory, at most {most:.4f} with full memory"
-        )
-    print_line(f"written: {out or STORED}")

@@ -169,9 +169,6 @@ def analyse(folder: Path) -> None:
     help="whether each participant has one condition or all (between)",
 )
 @click.option("--sd", type=POSITIVE, metavar="X", help="standard deviation of one game's points (that of people)")
-@click.option(
-    "--data-dir", type=FILE, metavar="FOLDER", help="folder of the published files (none: the counts in the package)"
-)
 @click.option("--seed", type=SEED, default=0, metavar="N", help="of the simulation (0)")
 def power(
     difference: float,
@@ -181,7 +178,6 @@ def power(
     confidence: float,
     design: Literal["between", "within"],
     sd: float | None,
-    data_dir: Path | None,
     seed: int,
 ) -> None:
     """Print how many participants a study needs to detect a difference of two conditions: by formula and simulated.
@@ -205,7 +201,7 @@ def power(
         simulated_power,
     )
 
-    points = human_points(data_dir) if sd is None else PointsDistribution(sd)
+    points = human_points() if sd is None else PointsDistribution(sd)
     origin = "of people in the published dialogues" if sd is None else "given"
     many = "n in each condition" if design == "between" else "n in all"
     rows = [f"| icc | {many} | power simulated | detected without a difference |", "|---|---|---|---|"]

@@ -37,6 +37,7 @@ from league.tables.blocks import (
     Table,
     TableRow,
     Unit,
+    count_cell,
     number_cell,
     replace_names,
     with_short_names,
@@ -149,7 +150,7 @@ def view_table(evaluation: Evaluation, human: Mapping[str, Figures], view: str) 
         if terms.in_seats or view == BOTH
     ]
     for label, name in (("n games", "points"), ("n deals", "points_agreed")):
-        rows.append((label, [number_cell(getattr(figures, name).n, "count") for figures in columns]))
+        rows.append((label, [count_cell(getattr(figures, name).n) for figures in columns]))
     heads = [HEADINGS.get(name, name) for name in (*lines, HUMANS)]
     return _table(view if view == BOTH else f"{evaluation.member} as {view}", heads, rows)
 
@@ -215,15 +216,13 @@ def _notes_of_details(evaluation: Evaluation, human: HumanLine) -> Iterator[str]
 
 def diagnosis_section(found: Diagnosis) -> Section:
     """A diagnosis as tables with notes."""
-    by_act = {name: (number_cell(number, "count"), number_cell(lost)) for name, (number, lost) in found.by_act.items()}
+    by_act = {name: (count_cell(number), number_cell(lost)) for name, (number, lost) in found.by_act.items()}
     tables = [
         _table("in all", ("value",), [(name, (cell,)) for name, cell in _diagnosis_totals(found).items()]),
         _table("by act", ("said", "regret of each"), by_act.items()),
     ]
     if found.demanded:
-        offers = {
-            f"own turn {turn + 1}": (number_cell(of.n, "count"), Figure(of)) for turn, of in found.demanded if of.n
-        }
+        offers = {f"own turn {turn + 1}": (count_cell(of.n), Figure(of)) for turn, of in found.demanded if of.n}
         tables.append(_table("what its offers keep", ("offers", "share of its own points"), offers.items()))
     return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(found)), tuple(tables))
 

@@ -26,7 +26,7 @@ from league.rounds.runner import LeagueOutcome
 from league.rounds.watching import LeagueProgress
 from league.settings.read import Config
 from league.standings.ladder import Standing, ladder_of
-from league.tables.blocks import Section, Table, TableRow, number_cell, replace_names, with_short_names
+from league.tables.blocks import Section, Table, TableRow, count_cell, number_cell, replace_names, with_short_names
 from league.tables.figures import with_margin
 from league.tables.standings import crossplay, ladder, ladder_table, learning, meta_game_of_findings
 from league.tables.summaries import league_summary, practice_warning
@@ -281,7 +281,7 @@ def _round(ledger: Ledger, number: int) -> Section:
         if kind == "match":
             pairs.setdefault(in_words(why), []).append(f"{first} and {second}")
     count = sum(map(len, pairs.values()))
-    rows = tuple(TableRow(why, (number_cell(len(names), "count"), _list_pairs(names))) for why, names in pairs.items())
+    rows = tuple(TableRow(why, (count_cell(len(names)), _list_pairs(names))) for why, names in pairs.items())
     caption = f"{count} matches, both seat orders, on {config.league.block_size} scenarios"
     tables.append(Table(caption, ("matches", "who"), rows, label="why"))
     rows = tuple(

@@ -16,7 +16,7 @@ from league.display.league import duration
 from league.display.tables import line, print_section, prose
 from league.evaluation.evaluate import SAMPLED
 from league.evaluation.matches import PARTNER
-from league.tables.blocks import Cell, Figure, Section, Table, TableRow, align_columns, number_cell
+from league.tables.blocks import Cell, Figure, Section, Table, TableRow, align_columns, count_cell, number_cell
 from league.tables.figures import with_margin
 from league.tasks.hinters import describe_hints, hint_queries, hint_summary
 from league.training.clone import CloneReport, HumanPositions
@@ -221,14 +221,19 @@ def clone_section(report: CloneReport, positions: HumanPositions) -> Section:
     acts = (
         TableRow(
             act.act,
-            (_count(act.said), _count(act.expected), _share(act.both, act.said), _share(act.both, act.expected)),
+            (
+                count_cell(act.said),
+                count_cell(act.expected),
+                _share(act.both, act.said),
+                _share(act.both, act.expected),
+            ),
         )
         for act in likeness.acts
     )
     buckets = (
         TableRow(
             f"{bucket.low:.1f} to {bucket.high:.1f}",
-            (_count(bucket.n), number_cell(bucket.confidence, "share"), number_cell(bucket.accuracy, "share")),
+            (count_cell(bucket.n), number_cell(bucket.confidence, "share"), number_cell(bucket.accuracy, "share")),
         )
         for bucket in likeness.reliability
         if bucket.n
@@ -254,10 +259,6 @@ def clone_section(report: CloneReport, positions: HumanPositions) -> Section:
         ),
     )
     return Section("clone", "The cloned expert and people", notes, tables)
-
-
-def _count(number: float) -> Figure:
-    return number_cell(number, "count")
 
 
 def _share(part: int, whole: int) -> Figure | None:

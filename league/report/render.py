@@ -182,4 +182,4 @@ def _cell_json(cell: Cell) -> Any:
     if not isinstance(cell, Figure):
         return cell
     mean, _, low, high = cell.estimate
-    return {**interval_json(mean, low, high), "n": cell.n, "unit": UNITS[cell.unit]}
+    return {**interval_json(mean, low, high), "n": cell.n, "unit": UNITS[cell.unit][0]}

@@ -18,7 +18,17 @@ from league.rounds.curriculum import describe
 from league.rounds.snapshots import Novelty
 from league.settings.read import Config
 from league.standings.ladder import Standing
-from league.tables.blocks import Cell, Figure, Section, Table, TableRow, TextBlock, align_columns, number_cell
+from league.tables.blocks import (
+    Cell,
+    Figure,
+    Section,
+    Table,
+    TableRow,
+    TextBlock,
+    align_columns,
+    count_cell,
+    number_cell,
+)
 from league.tasks.answers import Answers
 from league.tasks.blobs import BlobError, read_content
 from league.tasks.occupant_kinds import kinds_in
@@ -41,7 +51,7 @@ def curriculum(config: Config, stages: Sequence[int], decisions: Decisions) -> S
         still = "with the league" if over else "still on"
         ended = f"after round {ends[place][0] + 1}" if place in ends else still if played else ""
         why = ends[place][1].reason if place in ends else ""
-        count = number_cell(sum(config.schedule.phase(n) != "measures" for n in played), "count")
+        count = count_cell(sum(config.schedule.phase(n) != "measures" for n in played))
         rows.append(TableRow(stage.name, (describe(config, stage).partition(": ")[2], when, count, ended, why)))
     heads = ("what it changes; when it ends", "rounds", "number", "ended", "why")
     return Section("curriculum", "Curriculum", (), (Table("Stages", heads, tuple(rows), label="stage"),))
@@ -68,7 +78,7 @@ def lineage(
     for learner in (member for member in members if member.live):
         state = states[learner.name]
         restarts = f"started over {state.life} time{'' if state.life == 1 else 's'}" if state.life else ""
-        count = number_cell(state.decisions, "count")
+        count = count_cell(state.decisions)
         rows.append(
             TableRow(learner.name, (learner.role.replace("_", " "), "", count, scores.get(learner.name), restarts))
         )
@@ -113,7 +123,7 @@ def diversity(snapshots: Sequence[Novelty]) -> Section:
             each.member.name,
             (
                 f"after round {each.member.born}",
-                number_cell(each.before, "count"),
+                count_cell(each.before),
                 _distance_cell(each.distance, each.cells),
                 _distance_cell(each.error, each.cells),
             ),
@@ -250,23 +260,19 @@ def _answer_counts(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, An
 def _decision_table(counts: Mapping[str, Answers]) -> Table:
     rows: list[dict[str, Cell]] = [
         {
-            "decisions": _count(answers.decisions),
-            "answered": _count(answers.own_decisions),
-            "fallbacks": _count(answers.fallbacks),
+            "decisions": count_cell(answers.decisions),
+            "answered": count_cell(answers.own_decisions),
+            "fallbacks": count_cell(answers.fallbacks),
             "share of fallbacks": number_cell(answers.fallbacks / answers.decisions, "share", answers.decisions)
             if answers.decisions
             else None,
-            **{cause: _count(times) for cause, times in answers.by_cause().items()},
-            "games": _count(answers.games),
-            "games left out": _count(answers.left_out),
+            **{cause: count_cell(times) for cause, times in answers.by_cause().items()},
+            "games": count_cell(answers.games),
+            "games left out": count_cell(answers.left_out),
         }
         for answers in counts.values()
     ]
     return Table("Decisions", *align_columns(rows, list(counts)))
-
-
-def _count(number: float) -> Figure:
-    return number_cell(number, "count")
 
 
 def _calls_of(member: Member) -> tuple[list[Table], str]:
@@ -296,9 +302,9 @@ def _read_calls(path: Path) -> tuple[TableRow, ...]:
     rows = []
     for failure, finished, *numbers in outcomes:
         label = f"no reply: {failure}" if failure is not None else VALID if finished else CUT
-        rows.append(TableRow(str(label), tuple(map(_count, numbers))))
+        rows.append(TableRow(str(label), tuple(map(count_cell, numbers))))
     total = [float(sum(row[place] for row in outcomes)) for place in (2, 3, 4)]
-    rows.append(TableRow("all", tuple(map(_count, total))))
+    rows.append(TableRow("all", tuple(map(count_cell, total))))
     return tuple(rows)
 
 
@@ -311,5 +317,5 @@ def _failed_tasks(ledger: ReadLedger) -> tuple[Table, ...]:
     causes: dict[str, list[str]] = {}
     for _, member, cause in ledger.failures():
         causes.setdefault(member, []).append(cause)
-    rows = tuple(TableRow(name, (_count(len(messages)), messages[0])) for name, messages in causes.items())
+    rows = tuple(TableRow(name, (count_cell(len(messages)), messages[0])) for name, messages in causes.items())
     return (Table("Failed tasks, by the member at fault", ("tasks", "error of the first"), rows),) if rows else ()

@@ -3,13 +3,13 @@
 A reference is a property of the partner alone: of the best response to it, which knows its program but not its values,
 over all 5,295 scenarios of ``lewis`` under the default rules, by seat and by part of the scenarios; exact or a
 certified upper bound. The evaluated policy, its snapshots and parents do not enter it. ``dond ship references``
-computes the file next to this module; partners without an entry have no reference. In the ladder, own points are also
-shown as a share of exact references; ``league.responses: exact`` computes the missing ones.
+(:mod:`experiments.reference_values`) writes the file next to this module; partners without an entry have no reference.
+In the ladder, own points are also shown as a share of exact references; ``league.responses: exact`` computes the
+missing ones.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -22,9 +22,7 @@ import numpy as np
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.records.files import write_atomically
-from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import PARTS, Scenarios, ScenarioSource, lewis_space, view_parts
+from dond_marl.scenarios.sources import PARTS, ScenarioSource, lewis_space, view_parts
 from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
 from dond_marl.yardsticks.best_response import OutOfReach, best_response_value, exact_by_answers
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 STORED = Path(__file__).with_name("references.json")
 VERSION = 1  # of the file
 PRIOR = "lewis"
-DIGITS = 9
 
 
 class Side(NamedTuple):
@@ -89,47 +86,11 @@ def reference_of(spec: Spec) -> Reference | None:
     return stored_references().get(identity(spec))
 
 
-def write_references(path: Path, references: Mapping[str, Reference]) -> None:
-    """Write ``references``, by identity, as a file that :func:`stored_references` reads."""
-    document = {
-        "version": VERSION,
-        "prior": PRIOR,
-        "max_turns": Rules().max_turns,
-        "disagree": Rules().disagree,
-        "parts": list(PARTS),
-        "partners": {
-            name: {
-                **{seat: _side_json(side) for seat, side in zip(SEATS, reference.seats, strict=True)},
-                "fingerprint": reference.fingerprint,
-            }
-            for name, reference in sorted(references.items())
-        },
-    }
-    write_atomically(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
-
-
 @lru_cache(maxsize=1)
 def part_sizes() -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """Number of the 5,295 scenarios in each part for each seat, ``[2, 3]``."""
     space = lewis_space()
     return np.stack([np.bincount(view_parts(space, seat), minlength=len(PARTS)) for seat in (0, 1)])
-
-
-def fingerprint_of(partner: Partner) -> str:
-    """A digest of a partner's scores on 353 scenarios against two others, 16 hexadecimal digits.
-
-    The digest of a network may differ between kinds of machines, by rounding between nearly equal actions.
-    """
-    space = lewis_space()
-    some = Scenarios(*(array[::15] for array in space))
-    digest = hashlib.sha256()
-    for number, name in enumerate(("heuristic", "random")):
-        other = seat_occupant(name)
-        for seat in (0, 1):
-            pair = (partner, other) if seat == 0 else (other, partner)
-            games = rollout(pair, some, seed=0, index=(number, seat), prior=PRIOR)
-            digest.update(np.ascontiguousarray(games.scores, dtype=np.int16).tobytes())
-    return digest.hexdigest()[:16]
 
 
 @lru_cache(maxsize=8)
@@ -152,16 +113,6 @@ def _read_side(row: Mapping[str, Any] | None) -> Side | None:
     low_in, high_in = (tuple(float(row[key][part]) for part in PARTS) for key in ("low", "high"))
     low, high = (float(row[key]["all"]) for key in ("low", "high"))
     return Side(bool(row["exact"]), str(row["how"]), low, high, low_in, high_in, float(row["seconds"]))
-
-
-def _side_json(side: Side | None) -> dict[str, Any] | None:
-    if side is None:
-        return None
-    low, high = (
-        {name: round(value, DIGITS) for name, value in zip(("all", *PARTS), values, strict=True)}
-        for values in ((side.low, *side.low_in), (side.high, *side.high_in))
-    )
-    return {"exact": side.exact, "how": side.how, "low": low, "high": high, "seconds": round(side.seconds, 1)}
 
 
 def stored_responses(config: Config) -> Responses:

@@ -24,17 +24,17 @@ Unit = Literal[
     "points", "share", "difference", "difference of shares", "count", "acts", "ratio", "nats", "p-value",
     "seconds",
 ]  # fmt: skip
-UNITS: dict[Unit, str] = {  # in words, for the JSON of a report
-    "points": "points of ten",
-    "share": "share",
-    "difference": "points of ten, difference",
-    "difference of shares": "share, difference",
-    "count": "count",
-    "acts": "acts",
-    "ratio": "ratio",
-    "nats": "nats",
-    "p-value": "p-value",
-    "seconds": "seconds",
+UNITS: dict[Unit, tuple[str, str]] = {  # in words, and how a number is written; z: no minus sign before a rounded 0
+    "points": ("points of ten", "z.2f"),
+    "share": ("share", "z.1%"),
+    "difference": ("points of ten, difference", "+z.2f"),
+    "difference of shares": ("share, difference", "+z.1%"),
+    "count": ("count", "z,.0f"),
+    "acts": ("acts", "z.2f"),
+    "ratio": ("ratio", "z.3f"),
+    "nats": ("nats", "z.3f"),
+    "p-value": ("p-value", "z.2g"),
+    "seconds": ("seconds", "z.1f"),
 }
 UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"  # in place of a control or direction character
 
@@ -130,6 +130,11 @@ Printed = TypeVar("Printed")  # a report or section, or a part of one
 def number_cell(value: float, unit: Unit = "points", n: int = 0) -> Figure:
     """A figure without an interval; ``n``: number of games of a mean, 0 for a number that is not a mean."""
     return Figure(Estimate(float(value), n, math.nan, math.nan), unit)
+
+
+def count_cell(number: float) -> Figure:
+    """A whole number, such as one of games."""
+    return number_cell(number, "count")
 
 
 def figure_from_json(document: Mapping[str, Any], unit: Unit = "points", n: int = 0) -> Figure:

@@ -5,24 +5,14 @@ from __future__ import annotations
 import math
 
 from dond_marl.statistics import Estimate
-from league.tables.blocks import Cell, Unit
+from league.tables.blocks import UNITS, Cell, Unit
 
 UNKNOWN = "-"
-FORMATS: dict[Unit, str] = {
-    "share": "z.1%",
-    "difference": "+z.2f",
-    "difference of shares": "+z.1%",
-    "count": "z,.0f",
-    "ratio": "z.3f",
-    "nats": "z.3f",
-    "p-value": "z.2g",
-    "seconds": "z.1f",
-}  # of other units: two decimals; z: no minus sign before a rounded 0
 
 
 def format_number(value: float, unit: Unit = "points") -> str:
     """A number in its unit: ``7.31``, ``85.1%``; :data:`UNKNOWN` for ``nan``."""
-    return UNKNOWN if math.isnan(value) else f"{value:{FORMATS.get(unit, 'z.2f')}}"
+    return UNKNOWN if math.isnan(value) else f"{value:{UNITS[unit][1]}}"
 
 
 def with_margin(estimate: Estimate, unit: Unit = "points") -> str:

@@ -22,6 +22,7 @@ from league.tables.blocks import (
     TableRow,
     Unit,
     align_columns,
+    count_cell,
     figure_from_json,
     number_cell,
 )
@@ -150,7 +151,7 @@ def ladder_table(
             "acts per game": number_cell(row.turns, "acts", row.points.n),
             "against itself": number_cell(row.self_play),
             ANSWERED_HEADING: answer_count(row, models),
-            "failed matches": number_cell(row.failed, "count") if failed else None,
+            "failed matches": count_cell(row.failed) if failed else None,
             **more.get(row.member, {}),
         }
         for row in standings
@@ -283,7 +284,7 @@ def trust(standings: Sequence[Standing], document: Mapping[str, Any] | None, mai
     for name in listed:
         standing = ranked[places[name] - 1]
         weights = (figure_from_json(solutions[which]["shares"][seat].get(name), "share") for which, seat in shares)
-        place = number_cell(places[name], "count")
+        place = count_cell(places[name])
         rows.append(TableRow(name, (place, Figure(standing.points), *map(Figure, standing.as_seat), *weights)))
     heads = ("ladder's place", "points", *(f"as {seat}" for seat in SEATS), *(f"{n}, {seat}" for n, seat in shares))
     return Section(

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dond_marl.game import SEATS
-from dond_marl.statistics import Estimate
 from league.evaluation.evaluate import BEST, BOTH, Evaluation, PlayerLine
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import Standing
+from league.tables.figures import with_margin
 
 SMALL_GAP = 0.005  # points of ten; smaller losses are not reported
 
@@ -25,10 +25,10 @@ def pair_summary(evaluation: Evaluation) -> tuple[str, ...]:
     answers = evaluation.answers.get(evaluation.member)
     if answers is not None and answers.decisions and not answers.own_decisions:  # the points are the fallback's
         return (f"{member} has no points against {against}: it made none of its {answers.decisions:,} decisions.",)
-    earned = f"{member} gets {_with_margin(played.points, '.2f')} points of ten from {against}"
+    earned = f"{member} gets {with_margin(played.points)} points of ten from {against}"
     if best is not None:
         reference = "the exact best response gets" if best.name == BEST else "the best response that was found gets"
-        earned += f", {_with_margin(evaluation.shares[best.name][BOTH], '.1%')} of what {reference} in the same games"
+        earned += f", {with_margin(evaluation.shares[best.name][BOTH], 'share')} of what {reference} in the same games"
     pareto = "" if math.isnan(played.pareto.mean) else f", {played.pareto.mean:.1%} of them Pareto-optimal"
     sentences = (f"{earned}.", f"It closes a deal in {played.deals.mean:.1%} of its games{pareto}.")
     return sentences if best is None else (*sentences, _loss_sentence(evaluation.played, best))
@@ -64,7 +64,7 @@ def league_summary(cross: CrossPlay, standings: Sequence[Standing], confidence: 
         many = f"all {failed:,} matches" if failed > 1 else "the only match"
         return f"No member has a rank: {many} failed." if failed else "No games were played yet."
     leader = ranked[0]
-    first = f"{leader.member} gets the most from all others, {_with_margin(leader.points, '.2f')} points of ten"
+    first = f"{leader.member} gets the most from all others, {with_margin(leader.points)} points of ten"
     if len(ranked) > 1:
         second = ranked[1]
         ahead = lead(cross, leader.member, second.member, confidence)
@@ -72,14 +72,14 @@ def league_summary(cross: CrossPlay, standings: Sequence[Standing], confidence: 
         if ahead.low <= 0:
             first = (
                 f"{leader.member} and {second.member} do not differ significantly: "
-                f"{_with_margin(leader.points, '.2f')} and {_with_margin(second.points, '.2f')} points of ten from all "
+                f"{with_margin(leader.points)} and {with_margin(second.points)} points of ten from all "
                 f"others, difference {ahead.mean:.2f}{interval}"
             )
         else:
             first += f", {ahead.mean:.2f}{interval} more than {second.member}"
     places = {row.member: place for place, row in enumerate(ranked, start=1)}
     others = [
-        f"{name} is number {places[name]} of {len(ranked)} with {_with_margin(ranked[places[name] - 1].points, '.2f')}"
+        f"{name} is number {places[name]} of {len(ranked)} with {with_margin(ranked[places[name] - 1].points)}"
         for name in mains
         if places.get(name, 1) > 1
     ]
@@ -112,7 +112,3 @@ def evaluation_summary(document: Mapping[str, Any]) -> tuple[str, ...]:
             f"and least, {float(worst['share']['value']):.1%}, from {worst['opponent']} as {worst['seat']}."
         )
     return tuple(sentences)
-
-
-def _with_margin(estimate: Estimate, form: str) -> str:
-    return f"{estimate.mean:{form}}" + ("" if math.isnan(estimate.low) else f" ±{estimate.margin:{form}}")

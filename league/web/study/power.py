@@ -10,20 +10,16 @@ level cancels and ``2 * sd**2 * (1 - icc) / K`` is left. n gives a two-sided tes
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.dialogues.human_line import selection
-from dond_marl.game import worth
 from dond_marl.randomness import generator
-from dond_marl.scenarios.data import DIALOGUE_SPLITS, load_dialogues
 
 Design = Literal["between", "within"]
 # Number of the 12,234 perspectives of the published dialogues (Lewis et al. 2017) with 0, 1, ... 10 points; no deal
-# counts 0. `dond study power --data-dir data` computes them again.
+# counts 0. A test computes them again.
 PEOPLE = (2703, 10, 21, 37, 229, 651, 2262, 1509, 2237, 913, 1662)
 STUDIES = 2000  # simulated for each figure
 AT_ONCE = 4_000_000  # points that are drawn together
@@ -50,23 +46,12 @@ class PointsDistribution(NamedTuple):
     shares: NDArray[np.float64] | None = None
 
 
-def human_points(data_dir: Path | None = None) -> PointsDistribution:
-    """Distribution of people's points in the published dialogues; by default from :data:`PEOPLE`."""
-    counts = np.array(PEOPLE, dtype=np.float64) if data_dir is None else count_points(data_dir)
+def human_points() -> PointsDistribution:
+    """Distribution of people's points in the published dialogues."""
+    counts = np.array(PEOPLE, dtype=np.float64)
     values, shares = np.arange(len(counts), dtype=np.float64), counts / counts.sum()
     mean = float(values @ shares)
     return PointsDistribution(math.sqrt(float(shares @ (values - mean) ** 2)), values, shares)
-
-
-def count_points(data_dir: Path) -> NDArray[np.float64]:
-    """Number of perspectives of the published dialogues with 0..10 points. Raises ``DataError``."""
-    counts = np.zeros(11)
-    for split in DIALOGUE_SPLITS:
-        for row in load_dialogues(split, data_dir):
-            selected = selection(row)
-            first, second, third = row.my_values
-            counts[0 if selected is None else worth((first, second, third), selected)] += 1
-    return counts
 
 
 def sample_size(question: PowerQuestion, sd: float) -> int:

@@ -14,21 +14,25 @@ from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import PARTS, lewis_space, open_source, view_parts
-from experiments.reference_values import reference_to, references_to_ship, ship_references
+from experiments.reference_values import (
+    fingerprint_of,
+    reference_to,
+    references_to_ship,
+    ship_references,
+    write_references,
+)
 from league.settings.read import parse
 from league.standings.references import (
     STORED,
     Reference,
     Side,
     exact_responses,
-    fingerprint_of,
     part_sizes,
     reference_of,
     reference_points,
     responses_of,
     stored_references,
     stored_responses,
-    write_references,
 )
 from partners.provenance import identity
 from partners.rosters import ROSTERS, roster

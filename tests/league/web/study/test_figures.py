@@ -6,12 +6,16 @@ import csv
 import json
 import math
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
 
+from dond_marl.dialogues.human_line import selection
 from dond_marl.errors import InputError
+from dond_marl.game import worth
 from dond_marl.records.record import from_json, replay
+from dond_marl.scenarios.data import DIALOGUE_SPLITS, load_dialogues
 from league.web.study.analysis import StudyGame, clustered_mean, finished_games, read_games, summarise
 from league.web.study.export import COLUMNS, anonymise, export_study
 from league.web.study.journal import Journal
@@ -20,7 +24,6 @@ from league.web.study.power import (
     PEOPLE,
     PointsDistribution,
     PowerQuestion,
-    count_points,
     human_points,
     sample_size,
     simulated_power,
@@ -100,7 +103,11 @@ def test_sample_size_of_cohen():
 
 
 def test_counts_of_published_dialogues(data_dir):
-    assert tuple(count_points(data_dir).astype(int).tolist()) == PEOPLE
+    points = Counter[int]()
+    for row in (row for split in DIALOGUE_SPLITS for row in load_dialogues(split, data_dir)):
+        selected, (first, second, third) = selection(row), row.my_values
+        points[0 if selected is None else worth((first, second, third), selected)] += 1
+    assert tuple(points[number] for number in range(11)) == PEOPLE
 
 
 def test_commands(tmp_path):
