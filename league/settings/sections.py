@@ -292,7 +292,7 @@ class LoggingConfig(Section):
     """The folder of the run, and its logs."""
 
     output_dir: PathText = Field(default="runs/league", description="the path of a folder")
-    tensorboard: bool = Field(default=True, description="events for TensorBoard, in leagues with learners")
+    tensorboard: bool = Field(default=True, description="events for TensorBoard on learners")
     trackers: tuple[OtherTracker, ...] = optional(
         (), strict=False, description=f"a list of {', '.join(get_args(OtherTracker))}"
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
+from experiments.ship import command as ship_commands
 from league.cli.main import command as dond_group
 from tests.command import HERE, PROGRAM, dond, run_dond
 
@@ -21,11 +22,15 @@ SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
 COLUMNS = 80
 
 
+def subcommand(group: click.Group, name: str) -> click.Command | None:
+    """A command of a group; the group that ``ship`` passes its arguments on to."""
+    return ship_commands if (group, name) == (dond_group, "ship") else group.get_command(click.Context(group), name)
+
+
 def commands(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
     """The path of every command below a group."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
+    for name in group.list_commands(click.Context(group)):
+        command = subcommand(group, name)
         assert command is not None
         yield (*names, name)
         if isinstance(command, click.Group):
@@ -44,7 +49,7 @@ def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
     """The command that the words name, and the remaining words."""
     command: click.Command = dond_group
     while words and isinstance(command, click.Group):
-        below = command.get_command(click.Context(command), words[0])
+        below = subcommand(command, words[0])
         if below is None:
             break
         command, words = below, words[1:]
