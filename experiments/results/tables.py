@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.baselines.exploited import exploited_section, read_exploited
+from experiments.baselines.exploited import SHOWN, exploited_section, read_exploited
 from experiments.hint_tables import hint_section
 from experiments.kit import table_section
-from experiments.results import opponents
-from experiments.results.files import GAMES, document, exists, made_by
+from experiments.results.files import GAMES, bench_rows, document, exists, made_by
 from experiments.results.headline import headline_table, short_table
-from experiments.results.rows import REFERENCE, estimate, format_rate, read_board, read_hints, share
+from experiments.results.rows import (
+    ARMS,
+    REFERENCE,
+    board_rows,
+    estimate,
+    format_figure,
+    format_rate,
+    read_board,
+    read_hints,
+    seat_mean,
+    share,
+)
+from league.bench.table import arms_by_protocol, leaderboard
 from league.tables.blocks import Section
 from league.tables.markdown import section_markdown
+from partners.rosters import DEV
 
 NOTHING = "Not measured yet on today's scenarios and rosters."
 
@@ -93,29 +105,26 @@ def games_section(folder: Path) -> Section:
     return table_section("A language model in a seat", heads, rows, note)
 
 
-def diagnosis_section(report: Mapping[str, Any]) -> Section:
-    """Regret of its acts compared with the exact best response and claims of its offers."""
-    diagnosis = report["diagnosis"]
-    rows = [
-        ["own points of ten per game", estimate(diagnosis["points"], "points")],
-        ["regret of its acts per game", estimate(diagnosis["lost"], "points")],
-        ["share of the exact best response", f"{diagnosis['share']:.1%}"],
-    ]
-    rows += [[f"regret per {act}, of {times:,}", f"{lost:.2f}"] for act, (times, lost) in diagnosis["by_act"].items()]
-    for turn, claim in diagnosis["demanded"]:
-        if claim["n"]:
-            rows.append([f"claimed by the offer in its turn {turn + 1}, of {claim['n']:,}", share(claim)])
-    answers = diagnosis["answers"]
-    rows += [
-        ["difference of a second copy", estimate(diagnosis["noise"], "points")],
-        ["legal decisions of its own", f"{answers['legal']:.1%}"],
-        ["repeated queries per game", f"{answers['re_asks']:.2f}"],
-    ]
-    return table_section(
-        "Diagnosis of a language model",
-        (f"against {diagnosis['against']}, {diagnosis['games']:,} games", "value"),
-        rows,
-    )
+def robust_section(folder: Path) -> Section:
+    """Points and exploitability by the share of games against itself, the smallest share first."""
+    arms = (*(arm for arm in ARMS if arm.startswith("itself_")), "league")
+    cells = []
+    for name, exploited in ((ROBUST, EXPLOITED_ROBUST), (ABLATION, EXPLOITED)):
+        dev = (row for row in bench_rows(name, folder) if row["benchmark"]["roster"] == DEV)
+        rows = [row for row in dev if row["submission"]["name"] in arms]  # intervals of other arms would take time
+        points = {arm.name: row for arm, row in board_rows(arms_by_protocol(rows)[0][1], leaderboard(rows).sections[0])}
+        lines = read_exploited(folder / exploited)
+        for arm in arms:
+            own = [line for line in lines if line["arm"] == arm]
+            if arm in points and own:
+                figures = (format_figure(points[arm][key]) for key in ("points", "share of reference"))
+                seats = (seat_mean(own, key, seat) for key in SHOWN for seat in (0, 1))
+                cells.append([ARMS[arm], str(len(own)), *figures, *seats])
+    heads = (
+        "policy", "seeds", "points of ten, roster dev", "of the reference", "against itself, seat_0", "seat_1",
+        "best response gets, seat_0", "seat_1", "gain beyond first-mover power, seat_0", "seat_1",
+    )  # fmt: skip
+    return table_section("Games against itself", heads, cells)
 
 
 ABLATION, EXPLOITED, ROBUST, EXPLOITED_ROBUST = (
@@ -128,21 +137,17 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     **{name: _of_bench(f"{name}.jsonl") for name in BENCH},
     "memory_speed": _block("memory_speed.json", speed_section),
     "speed": _block("speed.json", speed_section),
-    "taught_crowd": _of_folder("taught_crowd.jsonl", opponents.taught_section),
-    "dev_replies": _of_folder(opponents.REPLIES, opponents.replies_section),
-    "robust": _of_folder(ROBUST, opponents.robust_section),
+    "robust": _of_folder(ROBUST, robust_section),
     "hints": _block("hints.jsonl", hint_section, read_hints),
     "people": _block("people.json", people_section),
     "exploited": _exploited_block(EXPLOITED, REFERENCE[ABLATION]),
     "exploited_whole": _exploited_block("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
     "language_model": _of_folder("language_model.json", games_section),
-    "language_model_diagnosis": _block("language_model_diagnosis.json", diagnosis_section),
 }
 SHORT: dict[str, Text] = {"headline": headline_table, "short": short_table}  # blocks of many files
 # Other files that a block needs.
 ALSO = {
     "robust": (EXPLOITED_ROBUST, ABLATION, EXPLOITED),
-    "taught_crowd": (opponents.MIXTURES,),
     "language_model": tuple(GAMES),
 }
 

@@ -15,9 +15,8 @@ from experiments.hints import HintArm, HintExperiment, Measurement
 from experiments.results.__main__ import BLOCK, DESCRIPTION, PAGES, is_current, rewrite_blocks
 from experiments.results.files import FOLDER, GAMES, MADE_BY, document
 from experiments.results.headline import DRAWING, QUESTIONS, headline_figure
-from experiments.results.opponents import robust_section
 from experiments.results.rows import ARMS, describe_arm, every_row, number
-from experiments.results.tables import EXPLOITED_ROBUST, NOTHING, ROBUST, SHORT, TABLES, block
+from experiments.results.tables import EXPLOITED_ROBUST, NOTHING, ROBUST, SHORT, TABLES, block, robust_section
 from league.bench.results import ResultsError, append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
 from tests.command import dond
