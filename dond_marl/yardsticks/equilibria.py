@@ -143,7 +143,6 @@ class EndDeals(NamedTuple):
 
     paid: Pair  # additional points of each seat where both play the policy; of ten, exact
     most: Pair  # upper bound of what a response of each seat can add to the best one under "ends"
-    closes: tuple[float, ...]  # probability of such a deal on each turn, where both play the policy
 
 
 def end_deals(pool: Pool, policy: Policy) -> EndDeals:
@@ -151,14 +150,13 @@ def end_deals(pool: Pool, policy: Policy) -> EndDeals:
     turns, n, points, reach = len(policy), pool.width, pool.points, reach_probabilities(pool, policy)
     every = np.arange(n)
     rest = n - 1 - every
-    paid, most, closes = [0.0, 0.0], [0.0, 0.0], [0.0] * turns
+    paid, most = [0.0, 0.0], [0.0, 0.0]
     for turn in range(2, turns - 1):  # on which END may close what the mover claimed two turns before
         mover, other = turn % 2, 1 - turn % 2
         claims, replies = policy[turn - 2][..., :n], policy[turn - 1][:, every, rest]
         walks = policy[turn][:, rest, n + 1]  # [V, N] after what the mover claimed was left to it
         claimed = np.einsum("moh,mhs->mos", reach[turn - 2], claims, optimize=True)
         closed = claimed * replies[None] * walks[:, None]  # [V, V, N]
-        closes[turn] = float(closed.sum())
         paid[mover] += float((closed * points[:, None]).sum())
         paid[other] += float((closed * points[None, :, ::-1]).sum())
         prior = pool.prior if other == 0 else pool.prior.T  # [V, V] the responder's view first
@@ -168,7 +166,7 @@ def end_deals(pool: Pool, policy: Policy) -> EndDeals:
             back = np.maximum(claims[:, every, rest], claims[:, n - 1, rest])
             left = left + np.einsum("ks,k,vs->vks", back, ends, points, optimize=True).max(axis=2)
         most[other] += float((prior * left).sum())
-    return EndDeals((paid[0], paid[1]), (most[0], most[1]), tuple(closes))
+    return EndDeals((paid[0], paid[1]), (most[0], most[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,22 +200,8 @@ class Equilibrium:
         return first, second
 
     @property
-    def deals(self) -> float:
-        """The share of games that close with a deal."""
-        return float(self.note["deals"]) + sum(self.end_deals.closes)
-
-    @property
-    def gains(self) -> tuple[Pair, Pair]:
-        """Bounds of the gain of a best response with perfect recall in each seat."""
-        first, second = (
-            (max(low - value, 0.0), high - value)
-            for value, (low, high) in zip(self.values, self.responses, strict=True)
-        )
-        return first, second
-
-    @property
     def responses(self) -> tuple[Pair, Pair]:
-        """Bounds of the points of that best response in each seat; equal up to four turns."""
+        """Bounds of the points of a best response with perfect recall in each seat; equal up to four turns."""
         note = zip(self.note["values"], self.note["gain_remembering"], self.end_deals.most, strict=True)
         first, second = ((value + least, value + most + more) for value, (least, most), more in note)
         return first, second
@@ -226,10 +210,9 @@ class Equilibrium:
     def end_deals(self) -> EndDeals:
         """The deals by END over all pools: none where DISAGREE ends the game."""
         if self.disagree == "ends":
-            return EndDeals((0.0, 0.0), (0.0, 0.0), (0.0,) * self.turns)
+            return EndDeals((0.0, 0.0), (0.0, 0.0))
         found = [end_deals(pool, policy) for pool, policy in zip(lewis_pools(), self.policies, strict=True)]
-        paid, most, closes = (np.sum(part, axis=0).tolist() for part in zip(*found, strict=True))
-        return EndDeals(tuple(paid), tuple(most), tuple(closes))
+        return EndDeals(*(tuple(np.sum(part, axis=0).tolist()) for part in zip(*found, strict=True)))
 
     def view_numbers(self, counts: Int8s, utilities: Int8s) -> Index:
         """The index of each view among those of ``lewis``, ``[B]``; -1 for others."""

@@ -131,16 +131,29 @@ class Exploitability(NamedTuple):
         return self.response.low - self.self_play, self.response.high - self.self_play
 
 
-def self_play_values(member: Partner, source: ScenarioSource, rules: Rules) -> tuple[float, float]:
+def self_play_values(member: Partner, source: ScenarioSource, rules: Rules) -> Pair:
     """The points of ten of ``member`` in each seat against itself, over :func:`prior_scenarios`.
 
     Exact where the member is deterministic or knows its probabilities, otherwise played once on each of them.
     """
-    scenarios = prior_scenarios(source)
-    if has_odds(member, rules) and not member.traits.deterministic:
-        points = policy_value((member, member), scenarios, rules, source.prior).points
+    exact, scenarios = has_odds(member, rules) and not member.traits.deterministic, prior_scenarios(source)
+    return pair_points((member, member), scenarios, rules, source.prior, exact=exact, index=(0,))
+
+
+def pair_points(
+    pair: tuple[Partner, Partner],
+    scenarios: Scenarios,
+    rules: Rules,
+    prior: str,
+    *,
+    exact: bool,
+    index: tuple[int, ...] = (),
+) -> Pair:
+    """Mean points of ten of both seats: ``exact`` by :func:`policy_value`, or of one game on each scenario."""
+    if exact:
+        points = policy_value(pair, scenarios, rules, prior)
     else:
-        games = rollout((member, member), scenarios, rules, seed=0, index=(0,), prior=source.prior)
+        games = rollout(pair, scenarios, rules, seed=0, index=index, prior=prior)
         points = points_of_ten(games.scores, scenarios.pool_values)
     first, second = points.mean(axis=0).tolist()
     return first, second
@@ -163,16 +176,8 @@ def safety(member: Partner, zoo: Mapping[str, Partner], source: ScenarioSource, 
     return Safety(worst, left[worst])
 
 
-class Expected(NamedTuple):
-    """Expectations of the games of S scenarios."""
-
-    points: Doubles  # [S, 2] points of ten
-    deals: Doubles  # [S] probability
-    turns: Doubles  # [S] acts of both seats
-
-
-def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Expected:
-    """The exact expectations of ``partners[0]`` opening against ``partners[1]``, two memoryless partners.
+def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Doubles:
+    """The exact expected points of ten, ``[S, 2]``: ``partners[0]`` opens against ``partners[1]``, both without memory.
 
     Given the scenario, a seat's act depends on the other's last act only, so the distribution over the last act is
     carried from turn to turn, jointly with the mover's own claim for the final selection. Only for ``disagree="ends"``
@@ -184,10 +189,10 @@ def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
         _block_value(partners, scenarios.rows(slice(start, start + BLOCK)), rules, prior)
         for start in range(0, scenarios.size, BLOCK)
     ]
-    return Expected(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return np.concatenate(parts)
 
 
-def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Expected:
+def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Doubles:
     size = scenarios.size
     views = [distinct_views(scenarios.counts, scenarios.utilities[:, seat]) for seat in (0, 1)]
     replies = [Replies(partner, rules, own, prior) for partner, (own, _) in zip(partners, views, strict=True)]
@@ -195,7 +200,7 @@ def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
     rest, fits = splits.rest, np.arange(n) < splits.number[:, None]
     # Points of keeping each split, [2, S, N].
     worth = np.stack([split_points(Views(scenarios.counts, own), splits) for own in scenarios.utilities.swapaxes(0, 1)])
-    points, deals, turns = np.zeros((size, 2)), np.zeros(size), np.zeros(size)
+    points = np.zeros((size, 2))
     last = np.zeros((size, 2 * n))  # [S, 2N] how likely each offer was the last act, the game being open
     mirrored = np.zeros((size, 2 * n))  # of that, with the mover's own claim the rest of it
     for turn in range(rules.max_turns):
@@ -204,7 +209,6 @@ def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
         probs = replies[mover].probs(left, np.arange(own.size))[which]  # [S, 2N + 1, 2N + 3]
         answers = probs[:, :-1] if turn else probs[:, -1:]
         weight = last if turn else np.ones((size, 1))
-        turns += weight.sum(axis=1)
         spoken = weight[:, :, None] * answers  # [S, H, X]
         if turn:
             keeps_split = np.tile(rest, 2)[:, :, None]  # the rest that each offer leaves to the mover
@@ -212,7 +216,6 @@ def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
             closed = spoken[:, :, 2 * n] + mirrored * answers[:, :, 2 * n + 2]
             if left == 1:
                 closed += sum(mirrors)
-            deals += closed.sum(axis=1)
             claims = np.tile(np.arange(n), 2)
             points[:, 1 - mover] += (closed * worth[1 - mover][:, claims]).sum(axis=1)
             points[:, mover] += (closed * np.take_along_axis(worth[mover], keeps_split[:, :, 0], axis=1)).sum(axis=1)
@@ -220,7 +223,7 @@ def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
             both = [(mirror[:, :n] + mirror[:, n:]) * fits for mirror in mirrors]  # [S, N] by the last one's split
             mirrored = np.concatenate([np.take_along_axis(part, rest, axis=1) * fits for part in both], axis=1)
         last = spoken[:, :, : 2 * n].sum(axis=1)
-    return Expected(points, deals, turns)
+    return points
 
 
 def _exact(value: float, how: str) -> Value:

@@ -43,7 +43,7 @@ def test_it_keeps_to_the_contract_at_every_temperature_and_in_another_process():
 
 def test_two_of_them_earn_what_the_note_of_the_table_says():
     both = (seat_occupant("equilibrium"),) * 2
-    first, second = policy_value(both, lewis_space(), Rules(3), "lewis").points.mean(axis=0)
+    first, second = policy_value(both, lewis_space(), Rules(3), "lewis").mean(axis=0)
     assert (first, second) == pytest.approx(Equilibrium.load(3).values, abs=1e-5)
 
 
