@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dond_marl.batch import check_decisions
 from dond_marl.game import Act, Action, State, Triple, may_agree, rest, rule_against_message
 from dond_marl.rollout import Noise
 from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Partner, Turns, no_hints, no_noise
@@ -50,12 +51,8 @@ def only_action(decisions: Decisions) -> Action:
     """The single decision of a batch of one, as a value of the game. Raises ``TypeError`` or ``ValueError``."""
     if not isinstance(decisions, Decisions):
         raise TypeError(f"act must return {DECISIONS}; got {type(decisions).__name__}")
-    act, oA = np.asarray(decisions.act_type), np.asarray(decisions.oA)
-    if act.shape != (1,) or oA.shape != (1, 3):
-        raise ValueError(f"a decision of one game needs act_type[1] and oA[1, 3]; got {act.shape} and {oA.shape}")
-    if act.dtype.kind not in "iu" or oA.dtype.kind not in "iu":
-        raise ValueError(f"decisions must be whole numbers; got {act.dtype} and {oA.dtype}")
-    a, b, c = oA[0].tolist()
+    act, oA = check_decisions(decisions, 1)
+    a, b, c = oA[:, 0].tolist()
     return Action(Act(int(act[0])), (a, b, c))
 
 

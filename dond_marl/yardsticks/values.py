@@ -228,19 +228,3 @@ def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
 
 def _exact(value: float, how: str) -> Value:
     return Value(value, value, True, how)
-
-
-class ExploitabilityParts(NamedTuple):
-    """The parts of one seat's exploitability, bounds of each in points of ten."""
-
-    conceded: Pair
-    weak: Pair
-
-
-def split_exploitability(own: float, response: Pair, rational: Pair) -> ExploitabilityParts:
-    """The parts in a seat in which a policy gets ``own`` against itself.
-
-    ``response``, ``rational``: bounds of the points of a best response to the policy and to an equilibrium there.
-    """
-    (least, most), (low, high) = response, rational
-    return ExploitabilityParts((low - own, high - own), (least - high, most - low))

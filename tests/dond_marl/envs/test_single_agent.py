@@ -243,7 +243,7 @@ def test_every_local_occupant_of_the_catalogue_can_be_the_partner(name, tmp_path
     [
         (Says(Act.AGREE), "the partner Says in seat_0 answered an illegal act: AGREE needs"),
         (Says(Act.PROPOSE, (9, 0, 0)), "the partner Says in seat_0 answered an illegal act: PROPOSE must keep"),
-        (Says(7), "the partner Says in seat_0 failed: ValueError: 7 is not a valid Act"),
+        (Says(7), "the partner Says in seat_0 failed: ValueError: act_type must be in 0..4; got 7..7"),
     ],
 )
 @pytest.mark.parametrize("illegal", ["raise", "forfeit", None])
@@ -269,7 +269,7 @@ class Broken:
     ("answer", "complaint"),
     [
         (KeyError("net"), "the partner Broken in seat_0 failed: KeyError: 'net'"),
-        (decide(np.zeros(2), np.zeros((2, 3))), r"needs act_type\[1\] and oA\[1, 3\]"),
+        (decide(np.zeros(2), np.zeros((2, 3))), r"need act_type\[1\] and oA\[1, 3\]"),
         (decide(np.zeros(1), np.zeros((1, 3)))._replace(oA=np.zeros((1, 3))), "must be whole numbers"),
         (None, r"failed: TypeError: act must return Decisions \(use dond_marl.seats.decide.*got NoneType"),
         ([0, [0, 0, 0]], "act must return Decisions .*got list"),
