@@ -118,7 +118,7 @@ def _worth(counts: Int8s, budget: int) -> Beliefs:
     pools, which = np.unique(counts, axis=0, return_inverse=True)
     choices = [value_vectors(tuple(pool.tolist()), budget) if budget > 0 else _EVERY for pool in pools]
     choices = [vectors if len(vectors) else _EVERY for vectors in choices]
-    width = max(map(len, choices))
+    width = max(map(len, choices), default=1)
     types = np.zeros((len(pools), width, 3), dtype=np.int8)
     weights = np.zeros((len(pools), width))
     for row, vectors in enumerate(choices):

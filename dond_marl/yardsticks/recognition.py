@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dond_marl.errors import NotComputable
 from dond_marl.game import MAX_VALUE, Act
@@ -25,7 +24,6 @@ from dond_marl.yardsticks.contexts import Index, partner_beliefs
 from dond_marl.yardsticks.replies import Probable
 
 LEVELS = MAX_VALUE + 1  # possible values of one item: 0..10
-VIEWS = 64  # private views that are computed in one call
 BLOCK = 1 << 13  # rows that a partner is queried for in one call
 
 
@@ -97,30 +95,10 @@ def recognize(members: Sequence[Partner], turns: Turns, weights: Sequence[float]
     moved = turns.rules.message_length and not all(persona.partner.traits.memoryless for persona in personas)
     if turns.rules.secret_claims or moved:
         raise NotComputable("acts alone give no posterior with secret claims, or for partners that react to messages")
-    views = numbers_of(turns.counts, np.hstack([turns.my_utilities, turns.partner_utilities]))
-    _, view = np.unique(views, return_inverse=True)
-    order = np.argsort(view.reshape(-1), kind="stable")
-    cuts = np.searchsorted(view.reshape(-1)[order], np.arange(0, int(view.max(initial=-1)) + 1, VIEWS))
-    node, first = np.zeros(turns.size, dtype=np.int64), 0
-    types, chances = [], []
-    for rows in np.split(order, cuts[1:]) if turns.size else []:
-        of_row, some_types, some = _posterior(personas, turns.rows(rows))
-        node[rows] = of_row + first
-        first += len(some)
-        types.append(some_types)
-        chances.append(np.add.reduceat(some, begins, axis=1))
-    width = max((each.shape[1] for each in types), default=1)
-    return Recognition(
-        node,
-        np.concatenate([np.zeros((0, width, 3), np.int8), *(_wider(each, 1, width) for each in types)]),
-        np.concatenate([np.zeros((0, len(members), width)), *(_wider(each, 2, width) for each in chances)]),
-    )
-
-
-def _wider(array: NDArray[np.generic], axis: int, width: int) -> NDArray[np.generic]:
-    pads = [(0, 0)] * array.ndim
-    pads[axis] = (0, width - array.shape[axis])
-    return np.pad(array, pads)
+    node, types, chances = _posterior(personas, turns)
+    by_member = np.add.reduceat(chances, begins, axis=1)
+    # Contiguous, so that sums over types do not depend on how the prior shares memory.
+    return Recognition(node, np.ascontiguousarray(types), np.ascontiguousarray(by_member))
 
 
 def _posterior(personas: Sequence[Persona], turns: Turns) -> tuple[Index, Int8s, Doubles]:
