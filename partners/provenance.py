@@ -206,14 +206,6 @@ def provenance_of(spec: Spec) -> OccupantProvenance:
     return OccupantProvenance(spec_name({"kind": kind, **written}), own.add_opponents(others))
 
 
-def provenance_without_files(spec: Spec) -> OccupantProvenance:
-    """The provenance of an occupant of an old run: unknown if the spec names files, which may have changed since."""
-    kind, _ = parse_spec(spec)
-    if kind not in catalogue() or _reads_weights(spec):
-        return OccupantProvenance(spec_name(spec), UNKNOWN_PAST)
-    return provenance_of(spec)
-
-
 def refuse_test_roster(past: Ancestry, learner: str = "the learner", test: Iterable[Spec] | None = None) -> None:
     """Raise :class:`ProvenanceError` if a member of the roster test is in ``past``, with the chain of opponents.
 
@@ -336,14 +328,6 @@ def _of_program(spec: Spec) -> Ancestry:
 def _is_foreign(factory: object) -> bool:
     """Whether a factory belongs to another package; its occupants may have been trained against any partner."""
     return str(getattr(factory, "__module__", "")).partition(".")[0] not in OWN_PACKAGES
-
-
-def _reads_weights(spec: Spec) -> bool:
-    """Whether a spec, or one inside it, names weights or a model in files."""
-    (kind, given), factory = parse_spec(spec), check_spec(spec)
-    named = {name: value for name, value in given.items() if value is not None}
-    parts = [part for name, several in _inside(factory, named).items() if name in named for part in several]
-    return kind in NETWORKS or hasattr(factory, DECLARED) or any(map(_reads_weights, parts))
 
 
 def _inside(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, list[Spec]]:

@@ -229,19 +229,19 @@ class Opponents(NamedTuple):
     partners: tuple[str, ...]  # specs, networks greedy
 
 
-def opponents_of(words: Sequence[str], option: str = "--against") -> Opponents:
+def opponents_of(words: Sequence[str]) -> Opponents:
     """The opponents that ``words`` name: one roster, or specs.
 
     Raises :class:`~dond_marl.errors.InputError`, also for a roster among specs.
     """
     if not words:
-        raise InputError(f"name the opponents with {option}: one of {', '.join(ROSTERS)}, or occupants")
+        raise InputError(f"name the opponents with --against: one of {', '.join(ROSTERS)}, or occupants")
     if len(words) == 1 and words[0] in ROSTERS:
         if not roster(words[0]):
             raise InputError(f"the roster {words[0]} has no members yet")
         return Opponents(words[0], roster(words[0]))
     if named := [word for word in words if word in ROSTERS]:
-        raise InputError(f"{option} takes one roster or several occupants; got {named[0]} among {len(words)}")
+        raise InputError(f"--against takes one roster or several occupants; got {named[0]} among {len(words)}")
     for word in words:
         try:
             check_spec(word)

@@ -382,17 +382,24 @@ def act_sentence(step: Step) -> str:
     return describe_secret_act(step.action, step.number, rules) or plain
 
 
-def act_in_words(action: Action, state: State) -> str:
-    """An act of the seat to move, and its worth to that seat in brackets."""
-    act, seat = action.act_type, state.mover
-    values, counts = state.scenario.utilities[seat], state.scenario.counts
+def describe_act(action: Action, state: State) -> str:
+    """An act of the seat to move in words, such as ``propose to keep 2 hats (6 points)``."""
+    act, split, values = action.act_type, action.oA, state.scenario.utilities[state.mover]
+    if state.claiming:
+        claim = selection(state, state.mover, action)
+        return "claim nothing" if claim is None else f"claim {describe_items(claim)} ({points(worth(values, claim))})"
+    if state.rules.secret_claims and not act.is_offer:
+        return {Act.AGREE: "say yes to their suggestion", Act.DISAGREE: "say no"}.get(act, "suggest nothing")
     if act.is_offer:
-        return f"{act.name} to keep {describe_items(action.oA)} ({worth(values, action.oA)})"
-    claim = state.claims[1 - seat]
-    if act is Act.AGREE and claim is not None:
-        left = rest(counts, claim)
-        return f"AGREE to {describe_items(left)} ({worth(values, left)})"
-    return act.name
+        name = "propose to keep" if act is Act.PROPOSE else "insist on keeping"
+        return f"{name} {describe_items(split)} ({points(worth(values, split))})"
+    offered = state.claims[1 - state.mover]
+    left = offered and rest(state.scenario.counts, offered)
+    return {
+        Act.AGREE: "accept" + (f" {describe_items(left)} ({points(worth(values, left))})" if left else ""),
+        Act.DISAGREE: "walk away" if state.rules.disagree == "ends" else "say no",
+        Act.END: "stop talking: the latest claims stand",
+    }[act]
 
 
 def protocol(rules: Rules) -> str:

@@ -15,13 +15,12 @@ from league.ledger.run_directory import RunDirectory
 from league.settings.read import Config
 from league.tasks.blobs import read_blob
 from league.tasks.seating import SEATING
-from league.tasks.values import Entrant, Member, Place
+from league.tasks.values import EXPLOITERS, Entrant, Member, Place
 from partners.learning.rewards import OWN
 from partners.provenance import Ancestry, held_out_sources, label, roster_test_members
 from partners.rosters import DEV, roster
 
 APART = 2**62  # added to the run's seed, so that evaluation and league draw different noise
-EXPLOITERS = ("main_exploiter", "league_exploiter")
 
 
 class NothingToEvaluate(InputError):

@@ -19,7 +19,7 @@ from dond_marl.records.transcript import transcript_lines
 from dond_marl.statistics import GROUPS, rate, sums_by_group
 from dond_marl.yardsticks.efficiency import Efficiency, ImpossibleScore, efficiency
 from league.display.frontier import plane_of, verdict
-from league.display.game import act_in_words, act_sentence, steps
+from league.display.game import act_sentence, describe_act, steps
 from league.ledger.ledger import Ledger
 from league.ledger.verify import legs_with_order, replay_leg
 from league.settings.read import Config
@@ -158,7 +158,7 @@ def _dialogue(heading: str, record: GameRecord, candidate: CandidateGame, ledger
     )
     game = steps(record)
     acts = tuple(
-        (step.number % 2, act_sentence(step), act_in_words(step.action, step.state))
+        (step.number % 2, act_sentence(step), describe_act(step.action, step.state))
         for step in game
         if step.action is not None
     )

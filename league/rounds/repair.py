@@ -28,10 +28,9 @@ from league.settings.sections import EnvConfig
 from league.standings.history import History
 from league.standings.ratings import surely_reached
 from league.tasks.seating import SEATING
-from league.tasks.values import Decision, Entrant, Member, Place
+from league.tasks.values import EXPLOITERS, Decision, Entrant, Member, Place
 
 VERIFICATION = 0.1  # part of the share for repair
-EXPLOITERS = ("main_exploiter", "league_exploiter")
 
 
 class Repair(NamedTuple):

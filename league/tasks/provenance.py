@@ -8,7 +8,7 @@ members are played at the end only, when no learner learns any more. See :mod:`p
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from dond_marl.occupants import Spec, parse_spec, spec_name
 from league.settings.read import Config, dump
@@ -23,7 +23,6 @@ from partners.provenance import (
     held_out_scenarios,
     human_dialogues,
     provenance_of,
-    provenance_without_files,
     refuse_test_roster,
 )
 
@@ -43,19 +42,15 @@ def learner_ancestry(env: EnvConfig, init_from: str | None, hints: HintsConfig |
     It includes the scenario source, if that holds held-out views. Raises what :func:`partners.provenance.known` raises.
     """
     opponents = map(provenance_of, [env.partner, *([] if hints is None else _hint_occupants(hints))])
-    return _first_ancestry(init_from, provenance_of).add_opponents(
-        [*opponents, *held_out_scenarios(env.scenarios, env.split)]
-    )
+    return _first_ancestry(init_from).add_opponents([*opponents, *held_out_scenarios(env.scenarios, env.split)])
 
 
-def league_ancestries(config: Config, *, files: bool = True) -> dict[str, Ancestry]:
+def league_ancestries(config: Config) -> dict[str, Ancestry]:
     """The provenance of each learner of a league by name, fixed from its first round on.
 
-    ``files``: read the weights that the settings name; otherwise their provenance counts as unknown, as for a run whose
-    files are gone. Raises what :func:`partners.provenance.known` raises.
+    Raises what :func:`partners.provenance.known` raises.
     """
-    known_as = provenance_of if files else provenance_without_files
-    fixed = [known_as(member.spec) for member in (*config.members, *config.gate)]
+    fixed = [provenance_of(member.spec) for member in (*config.members, *config.gate)]
     for env in (config.env, *(stage.env.apply_to(config.env) for stage in config.curriculum)):
         fixed += held_out_scenarios(env.scenarios, env.split)
     alone: dict[str, Ancestry] = {}
@@ -65,9 +60,7 @@ def league_ancestries(config: Config, *, files: bool = True) -> dict[str, Ancest
             for stage in config.curriculum
             for kind, parameters in map(parse_spec, _hint_occupants(stage.hints_of(learner.name)))
         )
-        alone[learner.name] = _first_ancestry(learner.init_from, known_as).add_opponents(
-            [*fixed, *map(known_as, hinters)]
-        )
+        alone[learner.name] = _first_ancestry(learner.init_from).add_opponents([*fixed, *map(provenance_of, hinters)])
     named = {name: OccupantProvenance(learner_identity(config, name), past) for name, past in alone.items()}
     return {
         name: past.add_opponents(known for other, known in named.items() if other != name)
@@ -106,9 +99,9 @@ def _hint_occupants(hints: HintsConfig) -> Iterator[Spec]:
         yield llm_spec(hints)
 
 
-def _first_ancestry(init_from: str | None, known_as: Callable[[Spec], OccupantProvenance]) -> Ancestry:
+def _first_ancestry(init_from: str | None) -> Ancestry:
     """The provenance of a learner before its first game: that of its first weights."""
     try:
-        return NO_PAST if init_from is None else NO_PAST.add_parent(known_as(as_occupant(init_from)))
+        return NO_PAST if init_from is None else NO_PAST.add_parent(provenance_of(as_occupant(init_from)))
     except CheckpointError:  # reported, with advice, by the function that makes the network
         return NO_PAST

@@ -37,6 +37,7 @@ FACTS = np.dtype(
 PINS = ("numpy", "torch", "dond-marl")  # libraries that the figures may depend on
 
 Role = Literal["fixed", "main", "main_exploiter", "league_exploiter", "snapshot"]
+EXPLOITERS = ("main_exploiter", "league_exploiter")
 Split = Literal["train", "gate", "heldout"]
 
 

@@ -13,10 +13,10 @@ from dond_marl.game import State
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Cause, Partner
 from league.display.frontier import plane_of
+from league.display.game import describe_act
 from league.display.session import tally
 from league.evaluation.analysis import BEST, GOOD, Analysis, JudgedAct, ValuedAct, analyse_acts, judgement
 from league.tables.figures import points
-from league.web.bargaining_table import describe_act
 from league.web.frame import render
 
 

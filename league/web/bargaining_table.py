@@ -155,24 +155,6 @@ def describe_unread(line: str, why: str, times: int) -> str:
     return f"“{quoted}” was not understood: {why}. {help_}"
 
 
-def describe_act(action: Action, state: State) -> str:
-    """An act of the seat to move in words, such as ``propose to keep 2 hats (6 points)``."""
-    act, split, values = action.act_type, action.oA, state.scenario.utilities[state.mover]
-    if state.claiming:
-        claim = selection(state, state.mover, action)
-        return "claim nothing" if claim is None else f"claim {describe_items(claim)} ({points(worth(values, claim))})"
-    if state.rules.secret_claims and not act.is_offer:
-        return {Act.AGREE: "say yes to their suggestion", Act.DISAGREE: "say no"}.get(act, "suggest nothing")
-    if act.is_offer:
-        name = "propose to keep" if act is Act.PROPOSE else "insist on keeping"
-        return f"{name} {describe_items(split)} ({points(worth(values, split))})"
-    return {
-        Act.AGREE: "accept their offer",
-        Act.DISAGREE: "walk away" if state.rules.disagree == "ends" else "say no",
-        Act.END: "stop talking: the latest claims stand",
-    }[act]
-
-
 # Form fields
 
 

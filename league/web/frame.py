@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from dond_marl.game import SEATS, rest, worth
 from league.display.charts import open_templates
-from league.display.game import act_in_words, act_sentence
+from league.display.game import act_sentence, describe_act
 from league.standings.history import YARDSTICK
 
 STATIC, TEMPLATES = Path(__file__).with_name("static"), Path(__file__).with_name("templates")
@@ -46,7 +46,7 @@ def render(template: str, macro: str, *values: object, **named: object) -> Marku
 
 @lru_cache(maxsize=1)
 def _templates() -> Environment:
-    helpers = (act_in_words, act_sentence, asset, rest, worth, zip)
+    helpers = (describe_act, act_sentence, asset, rest, worth, zip)
     names = {"ICON": ICON, "PAGES": PAGES, "SEATS": SEATS, "YARDSTICK": YARDSTICK}
     return open_templates(TEMPLATES, **names, **{helper.__name__: helper for helper in helpers})
 

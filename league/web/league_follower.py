@@ -37,6 +37,7 @@ from league.tasks.seating import SEATING
 from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
 from league.web.background import MATCH_SECONDS, WithDeadline
 
+MOST_READ = 100  # new rounds at once
 NEWEST = 8  # decisions stored and shown
 LARGEST_EVALUATION = 16 * 2**20  # bytes
 DAMAGED = "The rows of this run do not match their seals: they were changed after they were written, or damaged."
@@ -133,8 +134,8 @@ class Follower:
     def close(self) -> None:
         self._ledger.close()
 
-    def refresh(self, most: int = 100) -> bool:
-        """Read up to ``most`` new rounds; whether there were any, or the closing evaluation was written."""
+    def refresh(self) -> bool:
+        """Read up to ``MOST_READ`` new rounds; whether there were any, or the closing evaluation was written."""
         with self._lock:
             ledger = self._ledger
             if not ledger.has_begun:
@@ -146,7 +147,7 @@ class Follower:
                 config = self.config()
                 history, damaged = History(members, config.league.decay), not ledger.is_sound(-1)
                 self._read, news = _RoundsRead(config, history, stored_responses(config), damaged=damaged), True
-            for _ in range(self._read.history.round, min(committed, self._read.history.round + most)):
+            for _ in range(self._read.history.round, min(committed, self._read.history.round + MOST_READ)):
                 self._read.read_next(ledger, members)
                 news = True
             return news

@@ -24,7 +24,7 @@ from dond_marl.game import Action, State, Triple, apply
 from dond_marl.records.record import GameRecord, replay
 from dond_marl.records.transcript import as_message
 from dond_marl.scenarios.sources import Scenarios
-from league.display.game import ending_text, turns_left, warning
+from league.display.game import describe_act, ending_text, turns_left, warning
 from league.display.sentences import AmbiguousLine, Misread
 from league.display.session import Sitting
 from league.display.typed_lines import MAX_CHARACTERS, ReadAct, TableCommand, read_line
@@ -146,7 +146,7 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
         case PersonsTurn(view, hint):
             split = session.split if reply.split is None else reply.split
             turn = board.turn_form(view, split, f"{address}/act", hidden, messages=True, why=reply.why, part="content")
-            advice = "" if hint is None else f"{board.describe_act(hint.action, state)}{hint.sureness}"
+            advice = "" if hint is None else f"{describe_act(hint.action, state)}{hint.sureness}"
             hidden["unread"] = reply.unread
             heading = board.headline(view)
             hand = render("play", "hand", hint, advice, turn, reply, address, hidden, MAX_CHARACTERS)

@@ -73,12 +73,12 @@ def _summary(games: Sequence[StudyGame]) -> ConditionSummary:
     return ConditionSummary(people, len(set(clusters)), len(games), deals, figures)
 
 
-def clustered_mean(values: NDArray[np.float64], clusters: Sequence[int], confidence: float = CONFIDENCE) -> Estimate:
+def clustered_mean(values: NDArray[np.float64], clusters: Sequence[int]) -> Estimate:
     """The mean of ``values[N]`` with a two-sided interval over clusters, by Student's quantile."""
     names, places = np.unique(np.asarray(clusters), return_inverse=True)
     sums = np.bincount(places, values, len(names)).astype(np.float64)
     games = np.bincount(places, minlength=len(names)).astype(np.float64)
-    return mean_of_cells(sums[None], games[None], confidence)
+    return mean_of_cells(sums[None], games[None], CONFIDENCE)
 
 
 def finished_games(exported: ExportedStudy) -> list[StudyGame]:

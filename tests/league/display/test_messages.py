@@ -19,6 +19,7 @@ from dond_marl.scenarios.sources import open_source, pack
 from league.display.game import (
     Terminal,
     act_sentence,
+    describe_act,
     describe_action,
     ending,
     ending_text,
@@ -30,7 +31,7 @@ from league.display.game import (
 )
 from league.display.game import conversation as heard
 from league.display.session import Sitting
-from league.web.bargaining_table import act_choices, describe_act, describe_reading, headline
+from league.web.bargaining_table import act_choices, describe_reading, headline
 from league.web.frame import render
 from league.web.live_game import GameEnded, LiveGame, PersonsTurn
 from league.web.occupants import Candidate, GameChoice, sitting_of

@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 from dond_marl.game import Act, Action, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import InexactGame, record_of, to_line
+from league.display.game import describe_act
 from league.display.session import write_down
 from league.evaluation.analysis import analyse_acts, judgement
 from league.web.after_game import GameAddress, render_analysis, summary
-from league.web.bargaining_table import describe_act
 from league.web.recorded import game_of, score_overview, scores_of
 from tests.league.web.browser import HOSTILE
 
@@ -58,7 +58,7 @@ def test_analysis_of_good_and_unknown_acts():
 def test_describe_act():
     state = apply(State(SCENARIO), Action(Act.PROPOSE, (1, 1, 2)))
     assert "2 hats (8 points)" in describe_act(Action(Act.INSIST, (0, 2, 0)), state)
-    assert describe_act(Action(Act.AGREE), state).startswith("accept")
+    assert describe_act(Action(Act.AGREE), state) == "accept 1 hat (4 points)"
 
 
 def test_record_number_finds_the_game(tmp_path):

@@ -146,7 +146,7 @@ def test_replay_steps(look, folder):
     page.get_by_role("link", name="Next act").click()
     page.get_by_text("Act 2 of 3").wait_for()
     page.get_by_text(
-        re.compile(r"(PROPOSE|INSIST) to keep .+ \(\d+\)")
+        re.compile(r"(propose to keep|insist on keeping) .+ \(\d+ points?\)")
     ).first.wait_for()  # of what the expert might say
     page.locator(".facts-list dd").first.wait_for()
     assert "not known" not in page.locator(".facts-list dd").nth(1).inner_text()  # the heuristic's best response is
