@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sqlite3
 import subprocess
@@ -11,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from league.display.league import PlainWatcher
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
 from tests.killing import command, kill_at, run
-from tests.third_party import install
+from tests.third_party import install, on_the_path
 
 SETTINGS = """
 env: {scenarios: lewis, split: train}
@@ -84,19 +84,22 @@ def test_interrupt_and_resume(tmp_path, number):
     assert (tmp_path / "runs" / "0001" / "ladder.csv").is_file()  # of the rounds committed so far
 
 
-def test_interrupt_during_the_evaluation_after_all_rounds(tmp_path):
+def test_interrupt_during_the_evaluation_after_all_rounds(tmp_path, monkeypatch):
     learner = "[{name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100}]"
     settings = write_settings(tmp_path, 1)
     changes = (f"learners={learner}", "heldout=[conceder]", "members=[tough, nice]", "env.max_turns=2")
     words = ["--config", settings, *(word for change in changes for word in ("--set", change))]
     words += ["--set", "league.evaluate=true"]
-    with subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert any("conceder" in line for line in process.stdout)  # the evaluation has begun
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate()
+
+    def interrupt(_: PlainWatcher, step: str) -> None:
+        if "conceder" in step:  # the evaluation has begun
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PlainWatcher, "on_analysis", interrupt)
+        stopped = run(*words)
     folder = tmp_path / "runs" / "0001"
-    assert process.returncode == 130 and f"--resume {folder}" in errors and "Traceback" not in errors
+    assert stopped.returncode == 130 and f"--resume {folder}" in stopped.stderr and "Traceback" not in stopped.stderr
     assert not (folder / "evaluation.json").exists()
     assert "held-out" in run("--resume", folder).stdout
     assert (folder / "evaluation.json").is_file()
@@ -274,16 +277,17 @@ class Broken:
 
 
 @pytest.fixture
-def plugged(tmp_path) -> dict[str, str]:
-    """An environment in which a third party's partner is installed."""
-    site = install(tmp_path / "site", "third_party", PLUGIN, "broken = third_party:Broken")
-    return {**os.environ, "PYTHONPATH": str(site)}
+def plugged(tmp_path, monkeypatch):
+    """A third party's partner is installed."""
+    site = install(tmp_path / "site", "third_party_partner", PLUGIN, "broken = third_party_partner:Broken")
+    with on_the_path(site, monkeypatch):
+        yield
 
 
 def test_failing_foreign_partner_forfeits(tmp_path, plugged):
     members = "members=[random, tough, broken, broken(how=illegal), broken(how=nonsense), broken(how=exits)]"
     for _ in range(2):
-        done = run("--config", write_settings(tmp_path, 2), "--set", members, env=plugged)
+        done = run("--config", write_settings(tmp_path, 2), "--set", members)
         assert done.returncode == 0, done.stderr
     assert "RuntimeError" in done.stdout and "[2J" in done.stdout and "\x1b" not in done.stdout
     # The words differ from run to run (an address in memory); the rows do not.

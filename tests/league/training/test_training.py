@@ -378,10 +378,10 @@ def test_killed_run_resumes_exactly(tmp_path, kills):
     assert [path.name for path in checkpoints(folder)] == [path.name for path in checkpoints(whole)]
 
 
-def test_signals_save_and_name_resume_command(tmp_path):
-    folder, path, arguments = tmp_path / "runs" / "0001", write_settings(tmp_path, 10**9), ["--config"]
-    arguments.append(str(path))
-    for number, updates in ((signal.SIGINT, 3), (signal.SIGTERM, 8)):
+@pytest.mark.parametrize("signals", [(signal.SIGINT,), pytest.param((2, 15), marks=pytest.mark.slow)], ids=str)
+def test_signals_save_and_name_resume_command(tmp_path, signals):
+    folder, arguments = tmp_path / "runs" / "0001", ["--config", str(write_settings(tmp_path, 10**9))]
+    for number, updates in zip(signals, (3, 8), strict=False):
         process = start_and_wait(folder, updates, *arguments)
         process.send_signal(number)
         said, errors = process.communicate()
