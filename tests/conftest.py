@@ -32,7 +32,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-settings.register_profile("any machine", deadline=None)  # no example has a time to keep to
+settings.register_profile("any machine", deadline=None, max_examples=50)  # no example has a time to keep to
 settings.load_profile("any machine")
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: orphans of a test's processes become children of this one

@@ -351,7 +351,7 @@ def test_a_mistake_is_told_in_one_line(folder, options, words, capsys):
 
 def test_league_without_mains_is_refused(tmp_path):
     (tmp_path / "settings.yaml").write_text(
-        f"env: {{scenarios: lewis}}\nleague: {{rounds: 1, block_size: 4}}\nmembers: [linear, tough]\n"
+        f"env: {{scenarios: lewis}}\nleague: {{rounds: 1, block_size: 4, evaluate: false}}\nmembers: [linear, tough]\n"
         f"logging: {{output_dir: '{tmp_path}'}}\n"
     )
     assert run("--config", tmp_path / "settings.yaml").returncode == 0
