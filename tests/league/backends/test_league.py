@@ -13,6 +13,7 @@ import pytest
 from league.ledger.ledger import Ledger
 from tests.killing import command, committed, run
 from tests.league.backends.backend_tasks import gone, install_plugin, workers_of
+from tests.third_party import on_the_path
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTED = """
@@ -69,7 +70,7 @@ def test_one_two_and_four_workers_and_ray_leave_the_same_ledger_and_weights(tmp_
 
 
 def test_a_run_killed_with_workers_goes_on_without_them_to_the_same_ledger(tmp_path):
-    config, folder = write_settings(tmp_path, 30), tmp_path / "runs" / "0001"
+    config, folder = write_settings(tmp_path, 15), tmp_path / "runs" / "0001"
     process = subprocess.Popen(command("--config", config, "--workers", 2), stdout=subprocess.DEVNULL)
     while committed(folder) < 3:
         assert process.poll() is None
@@ -103,11 +104,11 @@ def test_a_stop_is_heeded_while_a_member_hangs(tmp_path, number):
     assert gone(process.pid, seconds=0)
 
 
-def test_members_that_hang_or_leave_forfeit_and_the_league_goes_on(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(install_plugin(tmp_path / "site"))}
+def test_members_that_hang_or_leave_forfeit_and_the_league_goes_on(tmp_path, monkeypatch):
     members = ["--set", "members=[random, 'broken(how=sleep)', 'broken(how=leave)']"]
     config = write_settings(tmp_path, 1)
-    done = run("--config", config, "--workers", 2, "--set", "backend.deadline=1.0", *members, env=environment)
+    with on_the_path(install_plugin(tmp_path / "site"), monkeypatch):
+        done = run("--config", config, "--workers", 2, "--set", "backend.deadline=1.0", *members)
     assert done.returncode == 0, done.stderr
     assert "broken(how=leave)" in done.stdout and "broken(how=sleep)" in done.stdout
     assert run("--config", config, "--set", "members=[random]").returncode == 0

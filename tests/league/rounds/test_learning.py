@@ -111,9 +111,7 @@ def test_six_rounds_with_snapshots_and_decisions(six_rounds):
         members = {member.name: member for member in ledger.members()}
         assert list(members) == ["main", "other", "heuristic", "random", "pushover", "main@4"]
         repairs = [d for number in range(7) for d in ledger.decisions(number) if d.kind == "repair"]
-        assert len(repairs) == 6 and {d.subject for d in repairs} == {"main"} == {
-            d.subject for d in repairs if d.taken
-        }
+        assert len(repairs) == 6 and {d.subject for d in repairs} == {"main"} == {d.subject for d in repairs if d.taken}
         snapshot = members["main@4"]
         assert (snapshot.role, snapshot.parent, snapshot.born) == ("snapshot", "main", 4)
         assert snapshot.blob == ledger.states(3)["main"].blob != ledger.states()["main"].blob

@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dond_marl.conformance import check_partner
+from dond_marl.conformance import VARIANTS, check_partner
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -208,7 +208,7 @@ def test_sorted_items_equal_manual_sorting():
 
 @pytest.mark.parametrize(("greedy", "full"), [(False, True), (True, False)])
 def test_it_keeps_to_the_contract(greedy, full):
-    check_partner(NetworkPartner(network(full=full), greedy=greedy), max_count=4)
+    check_partner(NetworkPartner(network(full=full), greedy=greedy), max_count=4, variants=VARIANTS[:3])
 
 
 def test_rows_are_independent_of_the_batch():
