@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -261,7 +260,8 @@ def played(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("league")
     install_absent(folder / "site")
     (folder / "league.yaml").write_text(json.dumps({**SETTINGS, "logging": {"output_dir": str(folder / "runs")}}))
-    done = run_league("--config", folder / "league.yaml", env={**os.environ, "PYTHONPATH": str(folder / "site")})
+    with pytest.MonkeyPatch.context() as patch, on_the_path(folder / "site", patch):
+        done = run_league("--config", folder / "league.yaml")
     assert done.returncode == 0, done.stderr
     (folder / "said.txt").write_text(done.stdout)
     return folder / "runs" / "0001"
