@@ -363,7 +363,7 @@ scenarios = st.builds(Scenario, triples.filter(any), st.tuples(values, values))
 rules_of_any_kind = st.builds(Rules, st.integers(1, 10), st.sampled_from(["ends", "rejects"]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 @given(scenarios, rules_of_any_kind, st.integers(0, 2**32))
 def test_a_deal_splits_the_pool_and_no_deal_pays_zero(scenario, rules, seed):
     state = random_play(np.random.default_rng(seed), scenario, rules)
@@ -378,7 +378,7 @@ def test_a_deal_splits_the_pool_and_no_deal_pays_zero(scenario, rules, seed):
     assert all(0 <= score <= scenario.pool_value(seat) for seat, score in enumerate(outcome.scores))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 @given(scenarios, st.integers(1, 9), st.integers(0, 2**32))
 def test_swapping_the_seats_swaps_the_payoffs(scenario, max_turns, seed):
     # A DISAGREE that rejects nothing hands the opening to seat_1: the same words then are the other seat's.
@@ -390,7 +390,7 @@ def test_swapping_the_seats_swaps_the_payoffs(scenario, max_turns, seed):
     assert result(mirrored) == (ending, allocation and allocation[::-1], scores[::-1])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(scenarios, rules_of_any_kind, st.integers(0, 2**32), values)
 def test_what_may_be_said_never_depends_on_anybodys_values(scenario, rules, seed, other):
     state = random_play(np.random.default_rng(seed), scenario, rules, stop=0.2)

@@ -106,7 +106,7 @@ def test_the_hinted_single_seat_passes_gymnasiums_checker(seat):
     assert made.reset(seed=4)[1]["hint_features"].tolist() == again.reset(seed=4)[1]["hint_features"].tolist()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),
     max_turns=st.integers(1, 12),

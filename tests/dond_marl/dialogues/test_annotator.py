@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.dialogues.annotator import (
@@ -167,7 +167,6 @@ def test_what_may_be_an_offer_and_comes_to_no_one_split_is_marked_and_not_guesse
 
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join))
-@settings(deadline=None)
 def test_whatever_is_said_gives_an_act_within_the_pool_or_a_mark(text):
     for said in (NO_TALK, TalkState((1, 0, 0), (0, 2, 1), Act.PROPOSE)):
         reading = read_utterance(text, POOL, said)
@@ -211,7 +210,6 @@ def test_every_act_over_every_small_pool_is_read_back_from_every_wording(counts)
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_acts_over_large_pools_are_read_back_too(data):
     counts = data.draw(st.tuples(*[st.integers(0, MAX_COUNT)] * 3).filter(any))
     oA = data.draw(st.tuples(*(st.integers(0, n) for n in counts)))
@@ -221,7 +219,6 @@ def test_acts_over_large_pools_are_read_back_too(data):
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_game_in_plain_english_is_read_back(data):
     """But that proposing one's latest split again is insisting, as the annotator has it."""
     counts = data.draw(st.tuples(*[st.integers(1, 4)] * 3))

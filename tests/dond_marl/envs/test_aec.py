@@ -163,7 +163,7 @@ def test_the_mask_is_the_brute_force_legality_of_both_seats_after_every_act(disa
             step_legally(env, rng)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 1), st.tuples(*[st.integers(0, 10)] * 3), st.sampled_from(VARIANTS))
 def test_the_other_seats_values_never_change_what_a_seat_sees(seed, seat, values, variant):
     max_turns, disagree, illegal = variant

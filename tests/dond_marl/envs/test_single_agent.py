@@ -159,7 +159,7 @@ def test_noise_is_fresh_each_turn_constant_in_a_game_and_absent_for_the_determin
     assert all(np.isnan(turn.noise).all() and np.isnan(turn.game_noise).all() for turn in sure.seen)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.sampled_from(["ends", "rejects"]), st.booleans())
 def test_a_single_turn_equals_the_batched_engines_view_field_by_field(seed, max_turns, disagree, reveal):
     rng = np.random.default_rng(seed)

@@ -85,7 +85,7 @@ def test_a_table_is_dealt_in_passes_in_which_every_scenario_comes_up_once():
     assert rows(source.block(7, 0, 392)) != rows(source.block(7, 392, 392)), "each pass has its own order"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**63 - 1), st.integers(0, 1500), st.lists(st.integers(1, 500), min_size=1, max_size=6))
 def test_any_chunking_deals_the_same_sequence(seed, start, sizes):
     source = open_source("lewis", split="paper_test")
@@ -144,7 +144,7 @@ def test_one_scenario_is_drawn_like_many():
 # --- Points budgets -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 30), st.integers(1, 6), st.integers(0, 2**32))
 def test_a_normalized_uniform_source_is_worth_exactly_the_budget_to_both(budget, max_count, seed):
     drawn = open_source("uniform", normalize=True, points_budget=budget, max_count=max_count).draw(

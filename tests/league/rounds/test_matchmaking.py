@@ -217,7 +217,7 @@ def test_every_rule_gives_weights_and_reasons(rule, population):
         assert len(made.reasons) == size and all(made.reasons)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_mixtures_of_branches_add_up(data):
     size, rng = data.draw(st.integers(1, 40)), np.random.default_rng(data.draw(st.integers(0, 1000)))

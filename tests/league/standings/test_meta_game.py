@@ -105,7 +105,7 @@ def test_replicator_dynamics():
     assert replicator_dynamics(PRISONERS, 0.1)[0] == pytest.approx([0.05, 0.95], abs=0.01)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(TABLES, TABLES, st.lists(st.integers(0, 2), min_size=1, max_size=3))
 def test_deviation_rating_is_clone_invariant(first, second, cloned):
     index = np.array([0, 1, 2, *cloned])
@@ -115,7 +115,7 @@ def test_deviation_rating_is_clone_invariant(first, second, cloned):
         assert np.abs(new - old[index]).max() <= 1e-6
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(TABLES, TABLES, arrays(np.float64, 3, elements=st.integers(-5, 5).map(float)))
 def test_deviation_rating_properties(first, second, constants):
     rating, other = deviation_rating(MetaGame(first, second))
@@ -128,7 +128,7 @@ def test_deviation_rating_properties(first, second, constants):
                 assert rating[a] >= rating[b] - 1e-8
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(TABLES, TABLES)
 def test_solutions_are_optimal_equilibria(first, second):
     played = MetaGame(first, second)
@@ -162,7 +162,7 @@ def test_twenty_members():
     assert joint.gap < 1e-8 and joint.welfare > 18
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6))
 def test_column_generation_equals_the_full_program(seed):
     """The linear program written out in full: every pair a variable, every deviation a row."""

@@ -193,7 +193,7 @@ def test_shrunk_cells_have_smaller_errors():
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_expectations_are_finite(data):
     size = data.draw(st.integers(1, 5))
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))

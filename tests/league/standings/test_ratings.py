@@ -32,7 +32,7 @@ def test_take_give_by_hand():
     assert fit.take == pytest.approx([0]) and fit.give == pytest.approx([0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000))
 def test_additive_tables_are_recovered(seed):
     rng, size = np.random.default_rng(seed), 12

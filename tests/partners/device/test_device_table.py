@@ -21,7 +21,7 @@ from partners.network.shape import NetworkShape
 CPU = torch.device("cpu")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     max_turns=st.sampled_from((1, 2, 3, 4, 7, 10)),

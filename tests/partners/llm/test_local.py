@@ -96,7 +96,7 @@ def spelled(branch: Branch, before: tuple[int, ...] = ()):
         yield from spelled(below, here)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.tuples(*[st.integers(0, 4)] * 3), st.booleans())
 def test_tree_contains_exactly_the_legal_lines(counts, may_agree):
     legal = Legal(counts, (0, 1, 2, 3, 4) if may_agree else (0, 1, 3, 4))

@@ -203,7 +203,7 @@ def open_states(draw) -> State:
 WHOLE = [name for name in sorted(SHIPPED) if "{history_str}" in load_template(shipped=name).text]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(state=open_states(), shipped=st.sampled_from(WHOLE), revealed=st.booleans())
 def test_prompt_round_trip(state, shipped, revealed):
     seen = turn_of(state, reveal_partner_utilities=revealed)
