@@ -1,13 +1,17 @@
-"""Reading of files that may come from another person: regular files only, and no more than a bound.
+"""Files in folders that may come from another person: reading within a bound, and writing that follows no link.
 
-A FIFO would block its reader for ever, and a device such as ``/dev/zero`` has no end.
+Only regular files are read: a FIFO would block its reader for ever, and a device such as ``/dev/zero`` has no end. A
+link in such a folder may lead to any file of the user: it is replaced or refused, never written through.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 
@@ -42,3 +46,31 @@ def read_bytes(path: str | Path, most: int) -> bytes:
 def read_text(path: str | Path, most: int = MOST_TEXT) -> str:
     """The text of a regular UTF-8 file of at most ``most`` bytes. Raises ``OSError`` or ``UnicodeDecodeError``."""
     return read_bytes(path, most).decode("utf-8")
+
+
+def refuse_link(path: Path) -> None:
+    """Raise ``OSError`` for a symbolic link, before ``path`` is written in place."""
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "is a link, which may lead to any file", str(path))
+
+
+@contextmanager
+def atomic_replace(path: Path) -> Iterator[Path]:
+    """A new file in the same folder: it replaces ``path``, also a link, when the block ends without an error.
+
+    A reader, or a kill at any moment, finds either the complete old file or the complete new one. An ``OSError`` names
+    ``path``.
+    """
+    # A name that cannot be foreseen, and never an existing file: a link under it would be written through.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        temporary.touch(exist_ok=False)
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:  # for example of a full disk, which names no file
+        if error.filename in (None, temporary, str(temporary)):
+            error.filename, error.filename2 = str(path), None
+        raise
+    finally:
+        with suppress(OSError):  # it does not exist, or the folder is read-only
+            temporary.unlink()

@@ -5,31 +5,11 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dond_marl.files import atomic_replace as atomic_replace
 from dond_marl.files import open_regular
 from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, to_line
-
-
-@contextmanager
-def atomic_replace(path: Path) -> Iterator[Path]:
-    """A temporary path in the same folder: it replaces ``path`` when the block ends without an error.
-
-    A reader, or a kill at any moment, finds either the complete old file or the complete new one. An ``OSError`` names
-    ``path``.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-        temporary.replace(path)
-    except OSError as error:  # for example of a full disk, which names no file
-        if error.filename in (None, temporary, str(temporary)):
-            error.filename, error.filename2 = str(path), None
-        raise
-    finally:
-        with suppress(OSError):  # it does not exist, or the folder is read-only
-            temporary.unlink()
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError, RunFailure, quote
-from dond_marl.files import read_bytes
+from dond_marl.files import atomic_replace, read_bytes
 from dond_marl.game import MAX_VALUE
 
 DIALOGUE_SPLITS = ("train", "val", "test")
@@ -228,12 +227,8 @@ def _fetch_file(target: Path, base_url: str, report: Callable[[str], object]) ->
     if (digest := checksum(content)) not in CHECKSUMS[target.name]:
         known = " or ".join(CHECKSUMS[target.name])
         raise ValueError(f"{url}: not the published file: {len(content):,} bytes of SHA-256 {digest}, expected {known}")
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    with atomic_replace(target) as part:
         part.write_bytes(content)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
     report(f"{target}: {len(content):,} bytes, verified")
 
 

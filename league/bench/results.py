@@ -13,7 +13,7 @@ from typing import Any
 from filelock import FileLock
 
 from dond_marl.errors import InputError
-from dond_marl.files import read_bytes
+from dond_marl.files import read_bytes, refuse_link
 
 FORMAT = 1  # of a line
 MOST_RESULTS = 2**30  # bytes of a file
@@ -45,6 +45,8 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
     Raises :class:`ResultsError` where an earlier line is damaged: nothing is added to a file that cannot be read.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    refuse_link(path)
+    refuse_link(_lock_of(path))
     line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()
     with FileLock(_lock_of(path)):
         content = _whole_lines(path)

@@ -23,6 +23,7 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.files import read_text
+from dond_marl.records.files import write_atomically
 from league.bench.protocol import REPLICATES
 from league.bench.results import DEFAULT, read
 from league.bench.table import leaderboard, result_section, summary_sentences
@@ -134,7 +135,7 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
     """
     report = leaderboard(read([path.expanduser() for path in results or (DEFAULT,)]), over)
     if page is not None:
-        page.write_text(renew_table(read_text(page), report, str(page)), encoding="utf-8")
+        write_atomically(page, renew_table(read_text(page), report, str(page)))
         print_line(f"written: {page}")
         return
     if form == "text":
@@ -149,7 +150,7 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
     if out is None:
         click.echo(text, nl=False)
         return
-    out.write_text(text, encoding="utf-8")
+    write_atomically(out, text)
     print_line(f"written: {out}")
 
 

@@ -11,7 +11,7 @@ import click
 
 from dond_marl.dialogues.games import games
 from dond_marl.dialogues.human_line import as_lines, human_line, store, stored_human_line, to_json
-from dond_marl.records.files import read_lines, write_lines
+from dond_marl.records.files import read_lines, write_atomically, write_lines
 from dond_marl.records.record import GameRecord, InexactGame, RecordError, replay
 from dond_marl.records.transcript import transcript
 from dond_marl.scenarios.data import BASE_URL, DEFAULT_DATA_DIR, DIALOGUE_SPLITS, DataError
@@ -63,7 +63,7 @@ def humans(data_dir: Path | None, json_path: Path | None, keep: bool) -> None:
     if keep:
         store(line)
     if json_path is not None:
-        json_path.write_text(json.dumps({"human_line": to_json(line)}, indent=1) + "\n", encoding="utf-8")
+        write_atomically(json_path, json.dumps({"human_line": to_json(line)}, indent=1) + "\n")
 
 
 @command.group(cls=Group)

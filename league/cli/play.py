@@ -25,6 +25,7 @@ import click
 from rich.console import Console
 
 from dond_marl.errors import InputError
+from dond_marl.files import refuse_link
 from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, as_seat
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.record import GameRecord, RecordError, add_typed_words, from_json, replay, to_line
@@ -117,6 +118,7 @@ def _writable(record: Path | None) -> Path:
     try:
         if record is None:
             path.parent.mkdir(parents=True, exist_ok=True)
+        refuse_link(path)
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise InputError(f"--record {path}: no file can be written there; name one in a folder that exists")
         text = path.read_text(encoding="utf-8") if path.is_file() else ""

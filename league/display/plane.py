@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dond_marl.errors import InputError, require_library
+from dond_marl.files import atomic_replace
 from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
@@ -139,7 +140,8 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, Figures]) -> No
         color=FAINT,
     )
     try:
-        picture.savefig(path, facecolor=PAPER)
+        with atomic_replace(path) as temporary:
+            picture.savefig(temporary, facecolor=PAPER, format=path.suffix[1:])
     except OSError as error:
         raise PlotError(f"--plot {path}: cannot be written ({error.strerror})") from error
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dond_marl.errors import NotComputable
+from dond_marl.files import refuse_link
 from dond_marl.game import Rules
 from dond_marl.occupants import short_names
 from dond_marl.randomness import generator
@@ -137,6 +138,7 @@ def write_down(record: GameRecord, book: Path) -> int:
     """
     with _ONE_WRITER:
         book.parent.mkdir(parents=True, exist_ok=True)
+        refuse_link(book)
         with book.open("a", encoding="utf-8") as file:
             file.write(f"{to_line(record)}\n")
         with book.open("rb") as file:

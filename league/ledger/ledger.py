@@ -417,11 +417,14 @@ def _statements() -> list[str]:
 
 
 def _refuse_irregular(path: Path) -> None:
-    """Refuse a ledger, or a file that SQLite opens next to it, that is a FIFO or a device: it would hang the reader."""
+    """Refuse a ledger, or a file that SQLite opens next to it, that is a link, a FIFO or a device.
+
+    A link may lead to another run of the user's, without its lock; a FIFO or a device would hang the reader.
+    """
     for suffix in ("", "-wal", "-shm", "-journal"):
         file = path.with_name(path.name + suffix)
-        if file.exists() and not file.is_file():
-            raise LedgerError(f"{file}: is no regular file; restore a copy or start a new run")
+        if file.is_symlink() or (file.exists() and not file.is_file()):
+            raise LedgerError(f"{file}: is a link, or no regular file; restore a copy or start a new run")
 
 
 class ReadLedger(Ledger):

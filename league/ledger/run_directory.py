@@ -7,6 +7,7 @@ The lock belongs to the one process that writes, and ends with it. A start that 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import shlex
 import shutil
@@ -20,6 +21,7 @@ from typing import Any
 
 from dond_marl import __version__
 from dond_marl.errors import InputError, RunFailure
+from dond_marl.files import refuse_link
 
 RUNS = Path("runs")  # folder of all runs
 LEDGER = "ledger.sqlite"  # mark of a league run
@@ -61,12 +63,16 @@ class RunDirectory:
         from filelock import Timeout
 
         try:
+            for entry in self.path.iterdir():  # links in a run of another person may lead to files of the user's
+                refuse_link(entry)
             self._lock.acquire(timeout=0)
         except Timeout:
             raise RunError(
                 f"{self.path} is in use by another process; wait for it, stop it, or start another run without --resume"
             ) from None
         except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise RunError(f"{error.filename} {error.strerror}: put what it leads to in its place") from None
             raise RunError(f"{self.path}: cannot be locked ({error.strerror}); is the folder writable?") from error
         return self
 
@@ -217,7 +223,7 @@ def _is_empty_start(path: Path) -> bool:
 
 def _in_use(path: Path) -> bool:
     """Whether a process holds the lock of a run; the lock file is not created."""
-    if not (path / LOCK).is_file():
+    if not (path / LOCK).is_file() or (path / LOCK).is_symlink():  # a link would be opened for writing
         return False
     from filelock import FileLock, Timeout
 

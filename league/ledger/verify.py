@@ -20,7 +20,7 @@ from dond_marl.trust import refuse_hazards
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
 from league.settings.read import Config
-from league.tasks.blobs import SUFFIX, BlobError, read_content, reservoir_of, write_blob
+from league.tasks.blobs import BlobError, read_content, reservoir_of, write_blob
 from league.tasks.match_task import facts_of, match_index
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, Place, SeatOrderResult
@@ -77,6 +77,7 @@ def mend(
 ) -> str | None:
     """Take a run back to its last intact round; returns a description of the damage, ``None`` if there was none.
 
+    Damaged weights are written again when their round is replayed (:func:`~league.tasks.blobs.write_blob`).
     ``first``: the learners' weights before the first round, by blob. ``round_name``: the name of a round on screen.
     ``averaging``: the learners with a reservoir of actions, which their average policy is trained on.
     Raises :class:`RunError` if the start of the run is damaged.
@@ -88,8 +89,6 @@ def mend(
     damaged: dict[str, str] = {}
     while sound > 0 and not _weights_intact(ledger, blobs, sound, first, damaged, averaging):
         sound -= 1
-    for blob in damaged:  # written again, under the same name, when its round is replayed
-        (blobs / (blob + SUFFIX)).unlink(missing_ok=True)
     for content in first.values():
         write_blob(blobs, content)
     if sound == played:

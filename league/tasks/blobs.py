@@ -8,10 +8,11 @@ is stored.
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dond_marl.errors import RunFailure
+from dond_marl.errors import RunFailure, quote
 from dond_marl.files import read_bytes
 from dond_marl.records.files import write_durably
 
@@ -32,22 +33,30 @@ def name_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def blob_path(folder: Path, name: str) -> Path:
+    """The file of a blob in ``folder``. Raises :class:`BlobError` for a name of another form: it may be a path."""
+    if re.fullmatch("[0-9a-f]{64}", name) is None:
+        raise BlobError(f"{folder}: {quote(name)} is no name of weights; restore a copy of the run")
+    return folder / (name + SUFFIX)
+
+
 def write_blob(folder: Path, content: bytes) -> str:
     """Write a blob into ``folder``, whole or not at all; returns its name.
 
     An existing file is left alone unless it is damaged: a round that is played again repairs its blobs.
     """
     name = name_of(content)
-    path = folder / (name + SUFFIX)
-    if not path.is_file() or path.read_bytes() != content:
+    try:
+        read_content(folder, name)
+    except BlobError:
         folder.mkdir(parents=True, exist_ok=True)
-        write_durably(path, content)
+        write_durably(blob_path(folder, name), content)
     return name
 
 
 def read_content(folder: Path, name: str) -> bytes:
     """The content of a blob, verified against its name. Raises :class:`BlobError`."""
-    path = folder / (name + SUFFIX)
+    path = blob_path(folder, name)
     try:
         content = read_bytes(path, MOST_WEIGHTS)
     except OSError as error:
@@ -61,7 +70,7 @@ def read_blob(folder: Path, name: str) -> Weights:
     """The weights in a blob. Raises :class:`BlobError`."""
     from partners.network.checkpoint import unpack  # loads PyTorch
 
-    return unpack(read_content(folder, name), folder / (name + SUFFIX))
+    return unpack(read_content(folder, name), blob_path(folder, name))
 
 
 def reservoir_of(folder: Path, name: str) -> str | None:
@@ -81,7 +90,8 @@ def forget_reservoir(folder: Path, before: str, now: str) -> None:
     """
     try:
         old = reservoir_of(folder, before)
+        path = None if old is None else blob_path(folder, old)
     except BlobError:
         return
-    if old is not None and old != reservoir_of(folder, now):
-        (folder / (old + SUFFIX)).unlink(missing_ok=True)
+    if path is not None and old != reservoir_of(folder, now):
+        path.unlink(missing_ok=True)

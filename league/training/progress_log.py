@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from dond_marl.records.files import write_atomically
+from dond_marl.records.files import write_atomically, write_durably
 from league.ledger.trackers import Settings, Trackers
 from league.standings.references import ReferencePoints
 from partners.learning.practice import Score
@@ -106,7 +106,7 @@ def _drop_rows_after(path: Path, decisions: int, warn: Callable[[str], None]) ->
     rows, wrong = _rows_of(path) if path.is_file() else ([], "")
     if wrong:
         copy = next(free for number in count(1) if not (free := path.with_name(f"{path.name}.{number}")).exists())
-        copy.write_bytes(path.read_bytes())
+        write_durably(copy, path.read_bytes())
         warn(f"{path} {wrong}: it is kept as {copy.name}, and the log continues with {len(rows):,} complete rows")
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS)

@@ -33,6 +33,7 @@ from torch import Tensor
 from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.randomness import generator
+from dond_marl.records.files import write_atomically
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
@@ -122,7 +123,7 @@ def distill(recipe: Recipe, template: Template, folder: Path, report: Callable[[
         "seconds": round(time.monotonic() - began, 1),
         "recipe": asdict(recipe),
     }
-    (folder / CARD).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    write_atomically(folder / CARD, json.dumps(card, indent=1) + "\n")
     return card
 
 

@@ -1,0 +1,139 @@
+"""Names and links that another person puts into a run damage no file of the user's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dond_marl.files import atomic_replace
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
+from dond_marl.records.record import record_of
+from league.bench.results import append
+from league.display.session import write_down
+from league.ledger.ledger import Ledger, LedgerError, ReadLedger
+from league.ledger.run_directory import RunDirectory, RunError, newest_run
+from league.tasks.blobs import RESERVOIR_KEY, SUFFIX, BlobError, forget_reservoir, read_content, write_blob
+from partners.network.checkpoint import pack
+from tests.command import in_process
+
+SETTINGS = """
+env: {scenarios: lewis, split: train, max_turns: 4}
+league: {rounds: 2, block_size: 8, seed: 3, evaluate: false}
+members: [pushover, tough]
+heldout: [boulware]
+learners:
+  - {name: main, num_envs: 4, rollout: 2, epochs: 1, minibatch: 32, hidden: [8], decisions: 8}
+logging: {output_dir: FOLDER}
+"""
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory) -> Path:
+    """The folder of a finished run."""
+    folder = tmp_path_factory.mktemp("honest")
+    config = folder / "league.yaml"
+    config.write_text(SETTINGS.replace("FOLDER", str(folder / "runs")))
+    done = in_process("league", "--config", config, "--quiet")
+    assert done.returncode == 0, done.stderr
+    return folder / "runs" / "0001"
+
+
+@pytest.fixture
+def run(honest, tmp_path) -> Path:
+    """A copy of the run, as somebody else would send it."""
+    return Path(shutil.copytree(honest, tmp_path / "theirs" / "0001"))
+
+
+@pytest.fixture
+def mine(tmp_path) -> Path:
+    """A file of the user's, outside the run."""
+    path = tmp_path / f"model{SUFFIX}"
+    path.write_text("mine")
+    return path
+
+
+def test_a_path_in_place_of_a_blobs_name_deletes_nothing(run, mine):
+    with Ledger(run / "ledger.sqlite") as ledger:
+        last = ledger.next_round - 1
+        expected = ledger.fingerprint()
+        ledger._db.execute("UPDATE states SET blob = ? WHERE round = ?", (str(mine.with_suffix("")), last))
+        ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(last), last))
+    assert in_process("league", "--resume", run).returncode == 0
+    with ReadLedger(run / "ledger.sqlite") as ledger:
+        assert ledger.fingerprint() == expected  # the round was played again
+    assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["PATH", "../model", "A" * 64, "a" * 63, "a" * 64 + "\n", "a" * 64 + "/.."])
+def test_blobs_have_digests_as_names(name, mine, tmp_path):
+    name = str(mine.with_suffix("")) if name == "PATH" else name
+    folder = tmp_path / "blobs"
+    before, now = write_blob(folder, pack({}, {RESERVOIR_KEY: name})), write_blob(folder, pack({}))
+    forget_reservoir(folder, before, now)
+    assert mine.exists()
+    with pytest.raises(BlobError, match="no name of weights"):
+        read_content(folder, name)
+
+
+@pytest.mark.parametrize("words", [("report", "--run"), ("league", "--resume")], ids=" ".join)
+def test_links_at_names_of_temporary_files_are_not_written_through(words, run, mine):
+    for name in ("report.html", "config.yaml"):
+        (run / f".{name}.{os.getpid()}.tmp").symlink_to(mine)
+    in_process(*words, run)
+    assert mine.read_text() == "mine"
+
+
+def test_each_temporary_file_is_new_and_a_link_is_replaced(mine, tmp_path):
+    path = tmp_path / "page.html"
+    path.symlink_to(mine)
+    names = set()
+    for text in ("one", "two"):
+        with atomic_replace(path) as temporary:
+            temporary.write_text(text)
+            names.add(temporary.name)
+    assert len(names) == 2 and not path.is_symlink() and path.read_text() == "two" and mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["run.lock", "blobs", "checkpoints", "progress.csv", "ledger.sqlite", "study.sqlite"])
+def test_a_run_that_holds_links_is_not_written(name, run, mine):
+    entry = run / name
+    if entry.is_dir():
+        shutil.rmtree(entry)
+    entry.unlink(missing_ok=True)
+    entry.symlink_to(mine)
+    with pytest.raises(RunError, match=f"{name} is a link"), RunDirectory(run):
+        pass
+    assert mine.read_text() == "mine"
+
+
+def test_a_linked_lock_is_not_opened_where_runs_are_listed(tmp_path, mine):
+    (tmp_path / "0001").mkdir()
+    (tmp_path / "0001" / "run.lock").symlink_to(mine)
+    with pytest.raises(RunError):
+        newest_run(tmp_path)
+    assert mine.read_text() == "mine"
+
+
+def test_a_link_to_another_ledger_is_refused(honest, run):
+    shutil.rmtree(run / "blobs")
+    (run / "ledger.sqlite").unlink()
+    (run / "ledger.sqlite").symlink_to(honest / "ledger.sqlite")
+    before = (honest / "ledger.sqlite").read_bytes()
+    for opened in (Ledger, ReadLedger):
+        with pytest.raises(LedgerError, match="no regular file"):
+            opened(run / "ledger.sqlite")
+    assert in_process("league", "--resume", run).returncode != 0
+    assert (honest / "ledger.sqlite").read_bytes() == before
+
+
+def test_nothing_is_added_to_a_link(mine, tmp_path):
+    (tmp_path / "games.jsonl").symlink_to(mine)
+    state = apply(State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), Rules()), Action(Act.DISAGREE))
+    with pytest.raises(OSError, match="is a link"):
+        write_down(record_of(state, ("human", "tough")), tmp_path / "games.jsonl")
+    with pytest.raises(OSError, match="is a link"):
+        append(tmp_path / "games.jsonl", {})
+    assert mine.read_text() == "mine"
