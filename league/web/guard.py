@@ -36,6 +36,7 @@ MAX_BODY = 64 * 1024  # bytes of a form
 MAX_FIELDS = 1000  # of a form
 KEY = "key"  # query parameter that holds the secret
 ENTER = "/enter"  # address of the form that takes the secret
+FRAGMENTS = ("/policy", "/analysis", "/panels", "/best", "/changed")  # ends of addresses that our pages fetch from
 PUBLIC = "/static/"  # files without a secret: style, scripts and drawings
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 # Nothing is loaded from, or sent to, another server: the browser enforces it.
@@ -109,7 +110,7 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
         """The response to a request that must not reach the pages; ``None`` for one that may."""
-        if _is_of_another_site(Headers(scope=scope)):
+        if _is_of_another_site(Headers(scope=scope), scope["path"]):
             return PlainTextResponse("another site may not use this page\n", 403)
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("pages take GET, HEAD and POST only\n", 405)
@@ -148,13 +149,16 @@ class Guard:
         return HTMLResponse(document("Deal or no deal", title, render("guard", "enter", title, why)), status)
 
 
-def _is_of_another_site(headers: Headers) -> bool:
-    """Whether another site's page sent the request; false for our own pages, typed addresses and links."""
+def _is_of_another_site(headers: Headers, path: str) -> bool:
+    """Whether another site's page sent the request; false for our own pages, typed addresses and links to pages."""
     origin, host = headers.get("origin"), headers.get("host", "")
     if origin is not None and _host_of(origin) != host:
         return True
-    site, mode = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-mode", "navigate")
-    return site in ("cross-site", "same-site") and mode != "navigate"  # a link is allowed, a picture or a script is not
+    if headers.get("sec-fetch-site", "none") not in ("cross-site", "same-site"):
+        return False
+    # A link that is followed is allowed; a picture, a script or a frame is not.
+    use = headers.get("sec-fetch-mode", "navigate"), headers.get("sec-fetch-dest", "document")
+    return use != ("navigate", "document") or path.endswith(FRAGMENTS)
 
 
 async def form_fields(request: Request) -> FormData:

@@ -170,11 +170,12 @@ class Follower:
         config: Config = _parsed(self._ledger.settings(), f"settings in {self._ledger.path}")
         return config
 
-    def descriptions(self) -> list[tuple[str, str]]:
-        """The name and a description of each member."""
+    def descriptions(self) -> list[tuple[str, str, str | None]]:
+        """The name, a description and the spec of each member."""
         self.config()
         states = self._ledger.states()
-        return [(member.name, describe_member(member, states.get(member.name))) for member in self._ledger.members()]
+        members = self._ledger.members()
+        return [(each.name, describe_member(each, states.get(each.name)), each.spec) for each in members]
 
     def partner(self, name: str) -> Partner:
         """A member with its current weights. Raises ``BlobError`` too."""

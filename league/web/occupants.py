@@ -33,7 +33,7 @@ from dond_marl.occupants import (
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import HintSource, Partner
-from dond_marl.trust import QUERYING
+from dond_marl.trust import QUERYING, hazards_in
 from league.display.session import Sitting
 from league.ledger.run_directory import SETTINGS, runs_in
 from league.ledger.run_names import expand_run_name
@@ -44,6 +44,7 @@ from partners.catalogue import PARTNERS
 from partners.equilibrium import check_game
 from partners.llm.partner import LLMPartner
 
+MODEL = "llm"  # the adviser that is a language model
 SOLVED = "equilibrium"  # the adviser that is an occupant of the catalogue and no hint mode of the settings
 HINT_MODES: tuple[str, ...] = (*get_args(HintMode), SOLVED)
 HINT_LABELS = {
@@ -84,6 +85,7 @@ DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
 MAX_SPEC = 300  # characters of a typed name
 MAX_CHECKPOINT = 64 * 2**20  # bytes of a checkpoint's weights; the shipped expert has less than 2 MiB
 MAX_LIST = 32  # entries of a list in a name
+UNASKED = "a replay does this only for a policy that you choose, and then ask"
 OPEN = "start the page with --open-paths to allow it"
 CHECKPOINT_KINDS = ("checkpoint", "expert")  # occupants whose ``path`` is a checkpoint
 # Errors of a choice, shown to the visitor in a line: a wrong name or number, an unreadable file, a dead service.
@@ -98,7 +100,7 @@ class AllowedNames(NamedTuple):
 
     folders: tuple[Path, ...] = ()
     anything: bool = False
-    models: bool = True  # language models, for games that the visitor plays
+    models: bool = True  # language models, and code of the user's own leagues: not for what a record names
 
     def check(self, spec: str) -> None:
         """Raise :class:`~dond_marl.occupants.OccupantNameError` for a name that is not allowed, or unknown."""
@@ -115,7 +117,7 @@ class AllowedNames(NamedTuple):
         if names_file(kind):  # nested, where the name may be written with escapes
             raise OccupantNameError(f"code in a file is not run here: {OPEN}")
         if kind in QUERYING and not self.models:
-            raise OccupantNameError("a record from elsewhere queries no language model")
+            raise OccupantNameError(f"it would query a language model: {UNASKED}")
         if kind == "llm" and parameters:
             raise OccupantNameError(f"parameters of llm can name files, services and keys: {OPEN}")
         for name, value in parameters.items():
@@ -157,11 +159,12 @@ class AllowedNames(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """An occupant of the menu; ``run`` is the folder of its league, if it is a member of one."""
+    """An occupant of the menu; ``run`` is the folder of its league, if it is a member of one, and ``spec`` its spec."""
 
     name: str
     sentence: str
     run: Path | None = None
+    spec: str | None = None  # None: a network of the league
 
 
 class Desk(NamedTuple):
@@ -189,7 +192,9 @@ def built_in() -> tuple[Candidate, ...]:
             check_spec(name)
         except OccupantNameError:  # it needs parameters
             continue
-        candidates[name] = Candidate(name, (inspect.getdoc(factory) or "").split("\n", 1)[0].replace("``", ""))
+        candidates[name] = Candidate(
+            name, (inspect.getdoc(factory) or "").split("\n", 1)[0].replace("``", ""), spec=name
+        )
     first = [candidates.pop(name) for name in FEATURED if name in candidates]
     return (*first, *candidates.values())
 
@@ -214,8 +219,8 @@ class OccupantMenu:
             except CHOICE_ERRORS:  # unreadable, or not begun: the league page says why
                 continue
             group = self.groups[f"League {run.parent.name}/{run.name}"] = {}
-            for place, (name, sentence) in enumerate(members):
-                self.candidates[f"{number}/{place}"] = Candidate(name, sentence, run)
+            for place, (name, sentence, spec) in enumerate(members):
+                self.candidates[f"{number}/{place}"] = Candidate(name, sentence, run, spec)
                 group[f"{number}/{place}"] = f"{name}, of this league" if name in self.groups["Built in"] else name
 
         trainings = list(dict.fromkeys(run for folder in allowed.folders for run in runs_in(folder, SETTINGS)))
@@ -224,7 +229,7 @@ class OccupantMenu:
                 spec = expand_run_name(str(run))
             except OccupantNameError:  # no checkpoint yet
                 continue
-            self.candidates[spec] = Candidate(spec, "The newest checkpoint of this training.")
+            self.candidates[spec] = Candidate(spec, "The newest checkpoint of this training.", spec=spec)
             self.groups.setdefault("Trainings", {})[spec] = f"{run.parent.name}/{run.name}"
 
     def candidate(self, key: str, typed: str = "") -> Candidate:
@@ -234,7 +239,7 @@ class OccupantMenu:
         """
         if typed.strip() or key not in self.candidates:
             return self._check_typed(typed.strip() or key)
-        return self.candidates[key]
+        return self._check_listed(self.candidates[key])
 
     def key_of(self, run: str, name: str) -> str | None:
         """The key of a member of the league in folder ``run``."""
@@ -246,17 +251,25 @@ class OccupantMenu:
         Raises :class:`~dond_marl.occupants.OccupantNameError` for names that are not allowed.
         """
         members = [each for each in self.candidates.values() if each.run is not None and each.name == name]
-        return members[0] if members else self._check_typed(name)
+        return self._check_listed(members[0]) if members else self._check_typed(name)
 
     def without_open_paths(self) -> OccupantMenu:
-        """The menu for a record from elsewhere, whose names may open no path even where visitors may."""
+        """The menu for names in records, which anyone may have written.
+
+        They open no path even where visitors may, query no model and run no code, also by way of a league's members.
+        """
         menu = copy(self)
         menu.allowed = self.allowed._replace(anything=False, models=False)
         return menu
 
+    def _check_listed(self, candidate: Candidate) -> Candidate:
+        if not self.allowed.models and hazards_in([candidate.spec]):
+            raise OccupantNameError(f"{candidate.name} reaches outside this page: {UNASKED}")
+        return candidate
+
     def _check_typed(self, spec: str) -> Candidate:
         self.allowed.check(spec)
-        return Candidate(spec, "")
+        return Candidate(spec, "", spec=spec)
 
 
 def make_partner(candidate: Candidate) -> tuple[Partner, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
@@ -21,9 +22,10 @@ from league.web.background import in_background
 from league.web.frame import document, one_sentence, render
 from league.web.guard import Secret, form_fields, guarded_site, whole_number
 from league.web.league_follower import Leagues, RunViewError, play_members
-from league.web.occupants import CHOICE_ERRORS, Desk, OccupantMenu, make_expert, make_partner, warm_up
+from league.web.occupants import CHOICE_ERRORS, Desk, make_expert, make_partner, warm_up
 from league.web.play_page import PlayPages
 from league.web.recorded import (
+    MAX_STORED,
     RecordStore,
     game_of,
     is_person,
@@ -53,6 +55,7 @@ def application(
         Route("/replay", pages.replay),
         Route("/replay/open", pages.open_record, methods=["POST"]),
         Route("/replay/policy", pages.policy),
+        Route("/replay/ask", pages.ask, methods=["POST"]),
         Route("/replay/analysis", pages.analysis),
         Route("/replay/game.json", pages.record_file),
         Route("/scores", pages.scores),
@@ -71,7 +74,7 @@ class _Pages:
 
     def __init__(self, desk: Desk, leagues: Leagues, run: Path | None) -> None:
         self._desk, self._leagues, self._run = desk, leagues, run
-        self._store = RecordStore()
+        self._store, self._asked = RecordStore(), _Asked()
 
     async def league(self, request: Request) -> Response:
         runs = self._leagues.runs()
@@ -110,7 +113,7 @@ class _Pages:
             record = await in_background(play_members, run, names)
         except CHOICE_ERRORS as error:
             return _page("League", render("league", "not_watched", one_sentence(error)))
-        token = self._store.add(record, trusted=True)
+        token = self._store.add(record)
         return RedirectResponse(GameAddress(token=token).url(plays=1), 303)
 
     async def arena(self, request: Request) -> Response:
@@ -128,7 +131,7 @@ class _Pages:
             return _page("Arena", arena_page(menu, values, self._desk.data_dir, why=one_sentence(error)))
 
         def link(record: GameRecord) -> str:
-            return GameAddress(token=self._store.add(record, trusted=True)).url()
+            return GameAddress(token=self._store.add(record)).url()
 
         return _page("Arena", arena_page(menu, values, self._desk.data_dir, match, link=link))
 
@@ -146,28 +149,35 @@ class _Pages:
         except RecordError as error:
             why = f"This file cannot be opened: {one_sentence(error)}"
             return _page("Replay", await in_background(self._replay, ReplayView(GameAddress()), False, why))
-        return RedirectResponse(GameAddress(token=self._store.add(record, trusted=False)).url(), 303)
+        return RedirectResponse(GameAddress(token=self._store.add(record, opened=True)).url(), 303)
 
     async def policy(self, request: Request) -> Response:
         """The evaluated policies at a step."""
 
         def evaluate() -> Markup:
             view = _view_of(request)
-            record, menu = self._record(view.game)
-            return evaluated_policies(record, menu, view)
+            return evaluated_policies(self._record(view.game), self._desk.menu(), view, asked=self._asked.has(view))
 
         return await _fragment(evaluate)
+
+    async def ask(self, request: Request) -> Response:
+        """Allow the chosen policies of a game to query language models; only a form of our own page posts this."""
+        view = _view_of(request)
+        self._asked.add(view)
+        return RedirectResponse(view.address(), 303)
 
     async def analysis(self, request: Request) -> Response:
         """The analysis of a person's acts in a recorded game."""
 
         def analyse() -> Markup:
-            record, menu = self._record(_view_of(request).game)
+            record = self._record(_view_of(request).game)
             seat = 1 if request.query_params.get("seat") == "1" else 0
             other = record.occupants[1 - seat]
             possessive = f"{seat_names(record)[seat]}'s" if is_person(other) else "your"
             try:
-                partner = None if is_person(other) else make_partner(menu.resolve(other))[0]
+                partner = (
+                    None if is_person(other) else make_partner(self._desk.menu().without_open_paths().resolve(other))[0]
+                )
             except CHOICE_ERRORS:  # it cannot be made any more, as of a league that is gone
                 partner = None
             return analysis_panel(record, seat, partner, make_expert(), possessive)
@@ -177,7 +187,7 @@ class _Pages:
     async def record_file(self, request: Request) -> Response:
         """A game as a file to download."""
         try:
-            record, _ = await in_background(self._record, _view_of(request).game)
+            record = await in_background(self._record, _view_of(request).game)
         except (RecordError, OSError) as error:
             return PlainTextResponse(one_sentence(error), 404)
         headers = {"content-disposition": 'attachment; filename="game.json"'}
@@ -190,18 +200,14 @@ class _Pages:
             content = render("forms", "problem", one_sentence(error))
         return _page("Scores", content)
 
-    def _record(self, game: GameAddress) -> tuple[GameRecord, OccupantMenu]:
-        """A game and the occupants that its names may open. Raises :class:`RecordError`, ``OSError``."""
+    def _record(self, game: GameAddress) -> GameRecord:
+        """A game of a file or in memory. Raises :class:`RecordError`, ``OSError``."""
         if game.token:
-            record, trusted = self._store.get(game.token)
-            return record, self._menu(trusted)
-        record = game_of(replay_files(self._desk.book, self._desk.games), game.file, whole_number(game.game, 8) or 0)
-        return record, self._menu(game.file == str(self._desk.book))
+            return self._store.get(game.token)[0]
+        return game_of(replay_files(self._desk.book, self._desk.games), game.file, whole_number(game.game, 8) or 0)
 
-    def _menu(self, trusted: bool) -> OccupantMenu:
-        """The occupants that the names of a record may open; files other than the person's own may be a stranger's."""
-        menu = self._desk.menu()
-        return menu if trusted else menu.without_open_paths()
+    def _stepper(self, record: GameRecord, view: ReplayView, plays: bool) -> Markup:
+        return stepper(record, self._desk.menu(), view, plays=plays, asked=self._asked.has(view))
 
     def _replay(self, view: ReplayView, plays: bool, why: str = "") -> Markup:
         """The content of the replay page; slow for large files."""
@@ -213,9 +219,9 @@ class _Pages:
         about, number = "", 0
         try:
             if asked.token:
-                record, trusted = self._store.get(asked.token)
-                about = f"{title(record)}.{'' if trusted else ' From a file of yours; it is not stored here.'}"
-                shown = stepper(record, self._menu(trusted), view, plays=plays)
+                record, opened = self._store.get(asked.token)
+                about = f"{title(record)}.{' From a file of yours; it is not stored here.' if opened else ''}"
+                shown = self._stepper(record, view, plays)
             elif file and file not in files:
                 notes.append(f"There is no file {quote(file)} here.")
                 file = ""
@@ -233,11 +239,24 @@ class _Pages:
                     notes.append(f"{file} has no game {missing} that can be replayed; this is its newest.")
                 if exact:
                     view = view._replace(game=GameAddress(file, str(number)))
-                    shown = stepper(exact[number - 1], self._menu(file == str(self._desk.book)), view, plays=plays)
+                    shown = self._stepper(exact[number - 1], view, plays)
         except CHOICE_ERRORS as error:
             notes.append(one_sentence(error))
         linked = view.game if number else None
         return render("replay", "page", list(files), file, listed, str(number), notes, about, linked, shown)
+
+
+class _Asked:
+    """Views of replays whose chosen policies a visitor asked for in the page, at any step; the oldest are forgotten."""
+
+    def __init__(self) -> None:
+        self._views: deque[ReplayView] = deque(maxlen=MAX_STORED)
+
+    def add(self, view: ReplayView) -> None:
+        self._views.append(view.at_step(0))
+
+    def has(self, view: ReplayView) -> bool:
+        return view.at_step(0) in self._views
 
 
 def _page(headline: str, content: Markup) -> Response:

@@ -37,17 +37,17 @@ class RecordStore:
         self._records: OrderedDict[str, tuple[GameRecord, bool]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def add(self, record: GameRecord, *, trusted: bool) -> str:
-        """Store a game; its token. ``trusted``: played here, so that its names may open what visitors may open."""
+    def add(self, record: GameRecord, *, opened: bool = False) -> str:
+        """Store a game; its token. ``opened``: a visitor opened it from a file."""
         token = secrets.token_urlsafe(12)
         with self._lock:
-            self._records[token] = record, trusted
+            self._records[token] = record, opened
             while len(self._records) > MAX_STORED:
                 self._records.popitem(last=False)
         return token
 
     def get(self, token: str) -> tuple[GameRecord, bool]:
-        """A stored game, and whether it is trusted. Raises :class:`RecordError` for an unknown token."""
+        """A stored game, and whether it was opened from a file. Raises :class:`RecordError` for an unknown token."""
         with self._lock:
             if token not in self._records:
                 raise RecordError("this game is no longer in memory; play it again")

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.errors import NotComputable, error_line
 from dond_marl.game import Act, Action, Triple
+from dond_marl.occupants import OccupantNameError
 from dond_marl.records.record import GameRecord
 from dond_marl.rollout import Noise
 from dond_marl.scenarios.sources import pack
@@ -35,7 +36,9 @@ from league.web.occupants import (
     CHOICE_ERRORS,
     HINT_LABELS,
     HINT_MODES,
+    MODEL,
     SOLVED,
+    UNASKED,
     OccupantMenu,
     make_adviser,
     make_partner,
@@ -82,19 +85,21 @@ class ReplayView(NamedTuple):
         return self.game.url(path, step=self.step, player=self.player, adviser=self.adviser, **more)
 
 
-def stepper(record: GameRecord, menu: OccupantMenu, view: ReplayView, *, plays: bool = False) -> Markup:
-    """A game at one step; ``plays``: it advances by itself.
+def stepper(
+    record: GameRecord, menu: OccupantMenu, view: ReplayView, *, plays: bool = False, asked: bool = False
+) -> Markup:
+    """A game at one step; ``plays``: it advances by itself; ``asked``: see :func:`evaluated_policies`.
 
     Raises :class:`~dond_marl.records.record.RecordError` for a record that does not replay.
     """
     all_steps, names = steps(record), seat_names(record)
     view = view.at_step(min(max(view.step, 0), len(all_steps) - 1))
     people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
-    panel = _policy_panel(record, menu, view, all_steps[view.step])
+    panel = _policy_panel(record, menu, view, all_steps[view.step], asked)
     return render("replay", "stepper", title(record), plays, view, all_steps, names, panel, people)
 
 
-def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step: Step) -> Markup:
+def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step: Step, asked: bool) -> Markup:
     """The panel of evaluated policies at a step, or of the result at the end."""
     if step.action is None:
         return render("replay", "ending", plane_of(record, 0, seat_names(record)))
@@ -103,31 +108,49 @@ def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step
     if view.player == RECORDED and is_person(record.occupants[step.state.mover]):
         suggested = tuple(name for name in SUGGESTED if name in menu.candidates and name not in unfit)
     modes = {mode: HINT_LABELS[mode] for mode in HINT_MODES if mode not in unfit}
-    return render("replay", "policy_panel", view, menu, modes, suggested)
+    to_ask = not asked and _reaches_outside(menu, view)
+    return render("replay", "policy_panel", view, menu, modes, suggested, to_ask)
 
 
-def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView) -> Markup:
-    """Policy, beliefs, hint and best response at a step. Slow the first time, as partners are made."""
+def _reaches_outside(menu: OccupantMenu, view: ReplayView) -> bool:
+    """Whether the policies that a visitor chose query a language model or run code, which needs a form of our page."""
+    try:
+        if view.player != RECORDED:
+            menu.without_open_paths().candidate(view.player)
+    except OccupantNameError:
+        return True
+    return view.adviser == MODEL
+
+
+def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView, *, asked: bool = False) -> Markup:
+    """Policy, beliefs, hint and best response at a step. Slow the first time, as partners are made.
+
+    The names in a record query no model. ``asked``: the policies that the visitor chose may.
+    """
     all_steps = steps(record)
     step, prior = all_steps[min(max(view.step, 0), len(all_steps) - 1)], prior_of(record)
     if step.action is None:
         return Markup("")
+    of_record = menu.without_open_paths()
+    chosen = menu if asked else of_record
     mover = step.state.mover
     player, other = record.occupants[mover], record.occupants[1 - mover]
 
     def evaluated_partner() -> Partner:
         if view.player == RECORDED and is_person(player):
             raise NotComputable("a person played here, so the policy is not known")
-        return make_partner(menu.resolve(player) if view.player == RECORDED else menu.candidate(view.player))[0]
+        return make_partner(of_record.resolve(player) if view.player == RECORDED else chosen.candidate(view.player))[0]
 
     def hint() -> Hint | None:
+        if view.adviser == MODEL and not asked:
+            raise NotComputable(f"it would query a language model: {UNASKED}")
         adviser = make_adviser(view.adviser)
         return None if adviser is None else advice(adviser, step, prior)
 
     def best() -> Action:
         if is_person(other):
             raise NotComputable("the partner is a person with unknown answers")
-        return best_answer(make_partner(menu.resolve(other))[0], step, prior)
+        return best_answer(make_partner(of_record.resolve(other))[0], step, prior)
 
     bars = result_or_reason(lambda: policy(evaluated_partner(), step, prior))
     believed = None
