@@ -32,24 +32,31 @@ def export_checkpoint(run: Path, name: str, target: Path) -> dict[str, Any]:
     return note
 
 
-def read_member(run: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read_member(run: Path, name: str, digits: str = "") -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and note of a checkpoint of a learner as it is now, or of a snapshot, of the league in ``run``.
 
-    The note's ``blob`` is the digest of the weights. Raises :class:`dond_marl.errors.InputError` for a member without
-    weights, and the errors of opening the run.
+    The note's ``blob`` is the digest of the weights; ``digits``: the first of it, for those of an earlier round. Raises
+    :class:`dond_marl.errors.InputError` for a member without such weights, and the errors of opening the run.
     """
     from league.tasks.blobs import read_blob  # PyTorch is loaded from here on
     from partners.network.checkpoint import NETWORK, network_note
 
     directory = find_run(run)
     with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
-        members, states, config = ledger.members(), ledger.states(), ledger.config()
-        stages = [ledger.stage(number) for number in range(ledger.next_round)]
+        members, config, played = ledger.members(), ledger.config(), ledger.next_round
+        stages = [ledger.stage(number) for number in range(played)]
+        states = [(rounds, ledger.states(rounds - 1).get(name)) for rounds in range(played + 1)]
     trained = {member.name: member for member in members if member.spec is None}
     if name not in trained:
         raise InputError(f"{directory.path} has no learner or snapshot {quote(name)}; it has {', '.join(trained)}")
     member = trained[name]
-    blob = states[name].blob if member.blob is None else member.blob
+    if member.blob is not None:
+        rounds_of = {member.blob: member.born}
+    else:
+        rounds_of = {state.blob: rounds for rounds, state in states if state is not None}
+    blob = max((blob for blob in rounds_of if blob.startswith(digits)), key=rounds_of.__getitem__, default=None)
+    if blob is None:
+        raise InputError(f"{directory.path}: {quote(name)} never had weights {quote(digits)}")
     weights = read_blob(directory.blobs, blob)
     past = blob_ancestry(weights.about, config, member.parent or name)
     network = {key: value for key, value in weights.tensors.items() if key.startswith(NETWORK)}
@@ -58,7 +65,7 @@ def read_member(run: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]
         **past.note(),
         "league_member": name,
         "blob": blob,
-        "reward": _rewards(config, member.parent or name, stages[: member.born or None]),
+        "reward": _rewards(config, member.parent or name, stages[: rounds_of[blob]]),
     }
     return network, note
 

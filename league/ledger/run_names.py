@@ -2,18 +2,21 @@
 
 A training stands for its newest checkpoint; a folder of runs for the newest of them. A league stands for nothing
 without a member: a scripted member is its own spec; the network of a learner or snapshot is written next to the ledger,
-as ``checkpoints/NAME.json``, of a learner with the first digits of its weights' digest.
+as ``checkpoints/NAME-DIGITS.json``, with the first digits of its weights' digest.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 from typing import Any
 
 from dond_marl.errors import InputError, quote
 from dond_marl.occupants import OccupantNameError, parse_spec, spec_name
 from league.ledger.run_directory import CHECKPOINTS, LEDGER, RUNS, SETTINGS, RunError, find_run, run_folders
+
+DIGITS = 8  # of the digest of weights, in the name of their checkpoint
 
 
 def expand_run_name(text: str) -> str:
@@ -99,24 +102,24 @@ def _member_of(run: Path, name: str) -> str:
     folder = run / CHECKPOINTS
     if folder.is_symlink() or Path(name).name != name:  # in such a run they may lead anywhere
         raise InputError(f"{folder / name} leads out of the run")
-    target = folder / f"{name}.json"
     from league.ledger.ledger import ReadLedger
 
     with ReadLedger(run / LEDGER) as ledger:
         members = {member.name: member for member in ledger.members()}
-    if name not in members:
-        if target.is_file() and not target.is_symlink():  # a learner that was exported before, by its weights
-            return spec_name({"kind": "checkpoint", "path": str(target)})
+    trained, _, digits = name.rpartition("-")
+    if name in members:
+        trained, digits = name, ""
+    elif trained not in members or members[trained].spec or re.fullmatch(f"[0-9a-f]{{{DIGITS}}}", digits) is None:
         raise InputError(f"{run} has no member {quote(name)}; it has {', '.join(members)}")
-    member = members[name]
-    if member.spec is not None:
-        return member.spec
+    spec = members[trained].spec
+    if spec is not None:
+        return spec
     from league.ledger.export import read_member  # loads PyTorch
     from partners.network.checkpoint import save_checkpoint
 
-    network, note = read_member(run, name)
-    if member.live:  # a learner, whose weights change with every round
-        target = folder / f"{name}-{note['blob'][:8]}.json"
+    network, note = read_member(run, trained, digits)
+    # A learner's weights change with every round; with them in all names, no two members have the same file.
+    target = folder / f"{trained}-{note['blob'][:DIGITS]}.json"
     folder.mkdir(exist_ok=True)
     save_checkpoint(target, network, note)
     return spec_name({"kind": "checkpoint", "path": str(target)})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, short_names
-from league.ledger.ledger import ReadLedger
+from league.ledger.ledger import Ledger, ReadLedger
 from league.ledger.run_names import expand_run_name
 from league.web.occupants import AllowedNames, OccupantMenu, make_partner
 from partners.network.checkpoint import load_checkpoint
@@ -72,6 +72,47 @@ def test_learner_is_exported_under_the_digest_of_its_weights(here):
     )
     assert expand_run_name(short) == expand_run_name("runs/league/0001:main") == spec
     assert load_checkpoint(Path(parse_spec(spec)[1]["path"])).about["league_member"] == "main"
+
+
+def test_earlier_weights_are_named_by_their_digest(here):
+    with ReadLedger(Path("runs/league/0001/ledger.sqlite")) as ledger:
+        blobs = [ledger.states(number)["main"].blob for number in (-1, 0, 1)]
+    for blob in blobs:
+        spec = expand_run_name(f"runs/league/0001:main-{blob[:8]}")
+        about = load_checkpoint(Path(parse_spec(spec)[1]["path"])).about
+        assert (about["blob"], about["league_member"]) == (blob, "main")
+    assert len(set(blobs)) == 3
+
+
+@pytest.mark.parametrize("name", ["Main", "main@9", "main-deadbeef", "late-deadbeef", "main-1"])
+def test_planted_checkpoints_are_not_taken(name, here, tmp_path):
+    run = shutil.copytree("runs/league/0001", tmp_path / "0001")
+    for file in sorted(Path("runs/ppo/0001/checkpoints").glob("step_*"))[-2:]:
+        (run / "checkpoints").mkdir(exist_ok=True)
+        shutil.copy(file, run / "checkpoints" / f"{name}{file.suffix}")
+    with pytest.raises(OccupantNameError):
+        expand_run_name(f"{run}:{name}")
+
+
+def test_a_snapshot_named_like_a_learners_export_has_another_file(here, tmp_path):
+    run = shutil.copytree("runs/league/0001", tmp_path / "0001")
+    with Ledger(run / "ledger.sqlite") as ledger:
+        blob, snapshot = ledger.states()["main"].blob, {each.name: each.blob for each in ledger.members()}["main@1"]
+        forged = f"main-{blob[:8]}"
+        ledger._db.execute("PRAGMA foreign_keys = OFF")
+        for table, column in (
+            ("members", "member"),
+            ("meetings", "member"),
+            ("meetings", "opponent"),
+            ("matches", "seat_0"),
+            ("matches", "seat_1"),
+        ):
+            ledger._db.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = 'main@1'", (forged,))
+        for number in range(-1, ledger.next_round):
+            ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(number), number))
+    specs = {name: expand_run_name(f"{run}:{name}") for name in ("main", forged)}
+    stored = {name: load_checkpoint(Path(parse_spec(spec)[1]["path"])).about["blob"] for name, spec in specs.items()}
+    assert stored == {"main": blob, forged: snapshot} and blob != snapshot
 
 
 @pytest.mark.parametrize(
