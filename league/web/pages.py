@@ -74,7 +74,7 @@ class _Pages:
 
     def __init__(self, desk: Desk, leagues: Leagues, run: Path | None) -> None:
         self._desk, self._leagues, self._run = desk, leagues, run
-        self._store, self._asked = RecordStore(), _Asked()
+        self._store, self._queried = RecordStore(), _Queried()
 
     async def league(self, request: Request) -> Response:
         runs = self._leagues.runs()
@@ -156,14 +156,14 @@ class _Pages:
 
         def evaluate() -> Markup:
             view = _view_of(request)
-            return evaluated_policies(self._record(view.game), self._desk.menu(), view, asked=self._asked.has(view))
+            return evaluated_policies(self._record(view.game), self._desk.menu(), view, queried=self._queried.has(view))
 
         return await _fragment(evaluate)
 
     async def ask(self, request: Request) -> Response:
         """Allow the chosen policies of a game to query language models; only a form of our own page posts this."""
         view = _view_of(request)
-        self._asked.add(view)
+        self._queried.add(view)
         return RedirectResponse(view.address(), 303)
 
     async def analysis(self, request: Request) -> Response:
@@ -207,7 +207,7 @@ class _Pages:
         return game_of(replay_files(self._desk.book, self._desk.games), game.file, whole_number(game.game, 8) or 0)
 
     def _stepper(self, record: GameRecord, view: ReplayView, plays: bool) -> Markup:
-        return stepper(record, self._desk.menu(), view, plays=plays, asked=self._asked.has(view))
+        return stepper(record, self._desk.menu(), view, plays=plays, queried=self._queried.has(view))
 
     def _replay(self, view: ReplayView, plays: bool, why: str = "") -> Markup:
         """The content of the replay page; slow for large files."""
@@ -246,7 +246,7 @@ class _Pages:
         return render("replay", "page", list(files), file, listed, str(number), notes, about, linked, shown)
 
 
-class _Asked:
+class _Queried:
     """Views of replays whose chosen policies a visitor asked for in the page, at any step; the oldest are forgotten."""
 
     def __init__(self) -> None:

@@ -86,20 +86,20 @@ class ReplayView(NamedTuple):
 
 
 def stepper(
-    record: GameRecord, menu: OccupantMenu, view: ReplayView, *, plays: bool = False, asked: bool = False
+    record: GameRecord, menu: OccupantMenu, view: ReplayView, *, plays: bool = False, queried: bool = False
 ) -> Markup:
-    """A game at one step; ``plays``: it advances by itself; ``asked``: see :func:`evaluated_policies`.
+    """A game at one step; ``plays``: it advances by itself; ``queried``: see :func:`evaluated_policies`.
 
     Raises :class:`~dond_marl.records.record.RecordError` for a record that does not replay.
     """
     all_steps, names = steps(record), seat_names(record)
     view = view.at_step(min(max(view.step, 0), len(all_steps) - 1))
     people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
-    panel = _policy_panel(record, menu, view, all_steps[view.step], asked)
+    panel = _policy_panel(record, menu, view, all_steps[view.step], queried)
     return render("replay", "stepper", title(record), plays, view, all_steps, names, panel, people)
 
 
-def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step: Step, asked: bool) -> Markup:
+def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step: Step, queried: bool) -> Markup:
     """The panel of evaluated policies at a step, or of the result at the end."""
     if step.action is None:
         return render("replay", "ending", plane_of(record, 0, seat_names(record)))
@@ -108,7 +108,7 @@ def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step
     if view.player == RECORDED and is_person(record.occupants[step.state.mover]):
         suggested = tuple(name for name in SUGGESTED if name in menu.candidates and name not in unfit)
     modes = {mode: HINT_LABELS[mode] for mode in HINT_MODES if mode not in unfit}
-    to_ask = not asked and _reaches_outside(menu, view)
+    to_ask = not queried and _reaches_outside(menu, view)
     return render("replay", "policy_panel", view, menu, modes, suggested, to_ask)
 
 
@@ -122,17 +122,17 @@ def _reaches_outside(menu: OccupantMenu, view: ReplayView) -> bool:
     return view.adviser == MODEL
 
 
-def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView, *, asked: bool = False) -> Markup:
+def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView, *, queried: bool = False) -> Markup:
     """Policy, beliefs, hint and best response at a step. Slow the first time, as partners are made.
 
-    The names in a record query no model. ``asked``: the policies that the visitor chose may.
+    The names in a record query no model. ``queried``: the policies that the visitor chose may.
     """
     all_steps = steps(record)
     step, prior = all_steps[min(max(view.step, 0), len(all_steps) - 1)], prior_of(record)
     if step.action is None:
         return Markup("")
     of_record = menu.without_open_paths()
-    chosen = menu if asked else of_record
+    chosen = menu if queried else of_record
     mover = step.state.mover
     player, other = record.occupants[mover], record.occupants[1 - mover]
 
@@ -142,7 +142,7 @@ def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView,
         return make_partner(of_record.resolve(player) if view.player == RECORDED else chosen.candidate(view.player))[0]
 
     def hint() -> Hint | None:
-        if view.adviser == MODEL and not asked:
+        if view.adviser == MODEL and not queried:
             raise NotComputable(f"it would query a language model: {UNASKED}")
         adviser = make_adviser(view.adviser)
         return None if adviser is None else advice(adviser, step, prior)
