@@ -124,9 +124,8 @@ def check_factory(
     ``noun``: for messages, such as "occupant". A name from an untrusted file gets a factory that raises
     :class:`~dond_marl.errors.UntrustedError`: it can be listed, not made. Raises :class:`OccupantNameError`.
     """
-    for guard in GUARDS:
-        if (refused := guard(kind, parameters)) is not None:
-            return _raising(refused)
+    if (refused := _refusal(kind, parameters)) is not None:
+        return _raising(refused)
     if names_file(kind):
         factories = {kind: _load_factory(noun, kind, parameters.get(DIGEST))}
         parameters = {name: value for name, value in parameters.items() if name != DIGEST}
@@ -153,6 +152,19 @@ def check_factory(
             f"the {noun} {quote(kind)} needs {', '.join(missing)}, as in {kind}({missing[0]}={example})"
         )
     return factory
+
+
+def require_allowed(spec: Spec) -> None:
+    """Raise :class:`~dond_marl.errors.UntrustedError` if ``spec`` may not be used here.
+
+    For callers that store what a spec made: it may have been made for another document.
+    """
+    if (refused := _refusal(*parse_spec(spec))) is not None:
+        raise refused
+
+
+def _refusal(kind: str, parameters: Mapping[str, Any]) -> UntrustedError | None:
+    return next((refused for guard in GUARDS if (refused := guard(kind, parameters)) is not None), None)
 
 
 def names_file(kind: str) -> bool:
@@ -243,8 +255,25 @@ def _raising(error: Exception) -> Factory:
     return factory
 
 
-def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
-    """The kind and the parameters of a spec, whether or not they exist. Raises :class:`OccupantNameError`."""
+def is_plain_name(text: str) -> bool:
+    """Whether a text is a name of ASCII letters, digits and underscores, which is parsed as itself.
+
+    Python reads letters of other alphabets as these (a full-width ``llm`` as ``llm``), and ``True`` as a value.
+    """
+    return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
+
+
+def _check_parameter_names(parameters: Mapping[str, object]) -> None:
+    odd = next((name for name in parameters if not is_plain_name(name)), None)
+    if odd is not None:
+        raise OccupantNameError(f"a parameter's name has ASCII letters, digits and underscores alone; got {quote(odd)}")
+
+
+def parse_spec(spec: Spec, first: Callable[[str], str | None] | None = None) -> tuple[str, dict[str, Any]]:
+    """The kind and the parameters of a spec, whether or not they exist. Raises :class:`OccupantNameError`.
+
+    ``first``: the name of the parameter that a text of this kind may begin with unnamed, as ``svo(45)``.
+    """
     if isinstance(spec, Mapping):
         parameters = dict(spec)
         kind = parameters.pop("kind", None)
@@ -252,13 +281,16 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
             raise OccupantNameError(
                 f"an occupant given as a mapping needs a text 'kind' and named parameters; got {quote(dict(spec))}"
             )
-        if not names_file(kind) and not (kind.isascii() and kind.isidentifier()):
+        if not is_plain_name(kind) and not (names_file(kind) and kind == kind.strip()):
             raise OccupantNameError(f"'kind' is a name, with the parameters next to it; got {quote(kind)}")
+        _check_parameter_names(parameters)
         return kind, parameters
     try:
         file = IN_FILE.fullmatch(spec.strip())
         node = ast.parse(file["name"] + (file["given"] or "") if file else spec.strip(), mode="eval").body
-        kind, parameters = _call(node)
+        kind, parameters = _call(node, first if file is None else None)
+        if not kind.isascii():
+            raise ValueError("a letter of another alphabet")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise OccupantNameError(
             f"an occupant is written name or name(parameter=value, ...); got {spec[:100]!r}. "
@@ -266,6 +298,7 @@ def parse_spec(spec: Spec) -> tuple[str, dict[str, Any]]:
         ) from None
     if _endless(list(parameters.values())):
         raise OccupantNameError(f"a number is too large to be one in {spec[:100]!r}: give a smaller one")
+    _check_parameter_names(parameters)
     return f"{file['file']}:{kind}" if file else kind, parameters
 
 
@@ -275,23 +308,33 @@ def spec_name(spec: Spec) -> str:
 
 
 def _spec_text(kind: str, parameters: Mapping[str, Any]) -> str:
-    inside = ", ".join(f"{name}={_value_text(value)}" for name, value in sorted(parameters.items()))
-    return f"{kind}({inside})" if inside else kind
+    """The text of a spec, which is parsed as this spec and no other. Raises :class:`OccupantNameError`."""
+    try:
+        inside = ", ".join(f"{name}={_value_text(value)}" for name, value in sorted(parameters.items()))
+        text = f"{kind}({inside})" if inside else kind
+        if not inside or parse_spec(text) == (kind, parameters):
+            return text
+    except (RecursionError, ValueError):  # a value nested too deep, or a number with too many digits
+        pass
+    raise OccupantNameError(f"{kind} has parameters that cannot be written as text: {quote(parameters)}")
 
 
 def _value_text(value: object) -> str:
-    bare = isinstance(value, str) and value.isidentifier() and not keyword.iskeyword(value)  # "True" is no bare text
-    return str(value) if bare else repr(value)
+    return value if isinstance(value, str) and is_plain_name(value) else repr(value)
 
 
-def _call(node: ast.expr) -> tuple[str, dict[str, Any]]:
+def _call(node: ast.expr, first: Callable[[str], str | None] | None) -> tuple[str, dict[str, Any]]:
     if isinstance(node, ast.Name):
         return node.id, {}
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
-        raise ValueError("not a call with keywords")
-    parameters = {argument.arg: _value(argument.value) for argument in node.keywords if argument.arg is not None}
-    if len(parameters) != len(node.keywords):
-        raise ValueError("** or a parameter given twice")
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        raise ValueError("not a call")
+    keywords = node.keywords
+    if node.args:
+        name = first(node.func.id) if first is not None and len(node.args) == 1 else None
+        keywords = [ast.keyword(name, node.args[0]), *keywords]
+    parameters = {argument.arg: _value(argument.value) for argument in keywords if argument.arg is not None}
+    if len(parameters) != len(keywords):
+        raise ValueError("an unnamed parameter, **, or a parameter given twice")
     return node.func.id, parameters
 
 

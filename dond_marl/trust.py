@@ -5,12 +5,16 @@ Run folders, checkpoints, results and recorded games name occupants, rewards and
 the address of a server, the environment variable of a key, or any other free text. The rule, after Jupyter's trust in
 notebooks:
 
-- Hazards in files that were opened (:func:`admit`) are refused for the rest of the process: :func:`refuse_hazards`,
-  which every look-up of a name calls, stops it before anything is run, started or read.
+- While a document's names are used (:func:`names_of`), every hazard is refused, seen before or not, unless the document
+  is trusted or the user typed it. :func:`refuse_hazards`, which every look-up of a name calls, stops it before anything
+  is run, started or read.
+- Elsewhere names are the user's own (their config, their Python code); but the hazards of opened documents that are not
+  trusted (:func:`admit`) are refused there too: names of members are looked up after the document was read.
 - A document is trusted if a secret key of this user signed it (:func:`sign`: runs that were started here), if the user
   trusted it before (:func:`trust_document`: by its digest), or if the user trusts all that this process opens
   (:func:`trust_everything`: the option ``--trust``).
-- Names that the user typed are allowed (:func:`allow_typed_names`).
+- Names that the user typed are allowed (:func:`allow_typed_names`); so is what a visitor of the web page chose, for
+  that request alone (:func:`own_choice`).
 
 ::
 
@@ -19,6 +23,8 @@ notebooks:
          digest_of  │                                  │ not signed, not trusted, not typed
                     v                                  v
       signature, trusted.json <── admit ──────> refused in this process <── refuse_hazards ── look-up of a spec
+                                    │                                            │
+                                    └── Document ── names_of ── in use ──────────┘ everything not typed
 
 Key and trusted digests are stored in one folder of the user: ``$DOND_MARL_HOME``, otherwise ``$XDG_CONFIG_HOME`` or
 ``~/.config``, with ``dond-marl``.
@@ -33,11 +39,13 @@ import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.errors import UntrustedError
-from dond_marl.occupants import GUARDS, OccupantNameError, names_file, parse_spec
+from dond_marl.occupants import GUARDS, OccupantNameError, is_plain_name, names_file, parse_spec
 
 # Parameters and settings whose value is a hazard whatever it is, with what happens when it is used.
 HAZARDOUS = {
@@ -69,17 +77,20 @@ class Hazard(NamedTuple):
         return f"{self.effect} {self.target!a}"  # whole, and nothing in it moves the cursor
 
 
-class _Origin(NamedTuple):
-    """The document that brought a hazard, and all of its hazards: they are trusted together or not at all."""
+class Document(NamedTuple):
+    """An opened document. Its ``hazards`` that the user did not type are trusted together or not at all."""
 
     place: str
     digest: str
     hazards: frozenset[Hazard]
+    trusted: bool
 
 
-_REFUSED: dict[Hazard, _Origin] = {}  # of this process
+_REFUSED: dict[Hazard, Document] = {}  # of this process
 _TYPED: list[str] = []  # the words of the command line
 _EVERYTHING: list[bool] = []  # not empty: the user trusts all that this process opens
+_OWN = Document("", "", frozenset(), trusted=True)
+_IN_USE: ContextVar[Document | None] = ContextVar("document in use", default=None)
 
 
 def hazards_of(kind: str, parameters: Mapping[str, object]) -> Iterator[Hazard]:
@@ -114,71 +125,94 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
             yield Hazard(QUERIES, str(value.get("provider", "auto")))
         if isinstance(value.get("kind"), str):
             try:
-                yield from hazards_of(*parse_spec({str(key): each for key, each in value.items()}))
+                yield from hazards_of(*parse_spec(value))
             except OccupantNameError:  # no look-up accepts it either
                 yield Hazard(OPENS, str(value["kind"]))
         else:
             for key, each in value.items():
+                yield from _of_value("", key, strict=strict, depth=depth + 1)
                 yield from _of_value(str(key), each, strict=strict, depth=depth + 1)
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple | set | frozenset):
         for each in value:
             yield from _of_value("", each, strict=strict, depth=depth + 1)
-    elif isinstance(value, str) and name not in HARMLESS and not (_is_word(value) and value not in QUERYING):
+    elif isinstance(value, str) and name not in HARMLESS and not (is_plain_name(value) and value not in QUERYING):
         try:
-            kind, parameters = parse_spec(value)
+            kind, parameters = parse_spec(value, str)  # rewards may have an unnamed first parameter
         except OccupantNameError:
-            if strict:
+            if strict or _is_call(value):
                 yield Hazard(OPENS, value)
         else:
             yield from hazards_of(kind, parameters)
 
 
-def _is_word(text: str) -> bool:
-    """Whether a text is a plain name; letters of other alphabets may be read as these, so such a text is not."""
-    return text.isascii() and text.isidentifier()
+def _is_call(text: str) -> bool:
+    """Whether a text looks like ``name(...)``."""
+    kind, opened, _ = text.strip().partition("(")
+    return bool(opened) and text.strip().endswith(")") and (kind.isidentifier() or names_file(kind))
 
 
-def admit(place: str, document: str, hazards: Iterable[Hazard], signature: str | None = None) -> bool:
-    """Whether an opened document is trusted; if not, its hazards are refused from now on in this process.
+def admit(place: str, document: str, hazards: Iterable[Hazard], signature: str | None = None) -> Document:
+    """Decide whether an opened document is trusted; if not, its hazards are refused from now on in this process.
 
     ``place``: the file, for messages. ``document``: the text that decides what is named, such as settings and specs.
     ``signature``: what :func:`sign` returned for it when it was written, if anything. A document without hazards needs
-    no trust.
+    no trust, and has none: hazards that were not found in it are refused as well while its names are used.
     """
-    return not _refuse_untrusted(place, document, hazards, signature)
-
-
-def _refuse_untrusted(place: str, document: str, hazards: Iterable[Hazard], signature: str | None) -> frozenset[Hazard]:
-    """The hazards of a document that are refused from now on; none if it is trusted."""
-    refused = frozenset(hazards)
-    refused -= hazards_in(_TYPED) if refused else refused  # parsed only where it matters
+    found = frozenset(hazards)
+    found -= hazards_in(_TYPED) if found else found  # parsed only where it matters
     digest = digest_of(document)
-    if not refused or _EVERYTHING or _is_signed(digest, signature) or digest in _read_trusted():
-        return frozenset()
-    for hazard in refused:
-        _REFUSED.setdefault(hazard, _Origin(place, digest, refused))
-    return refused
+    trusted = _is_signed(digest, signature) or digest in _read_trusted()
+    opened = Document(place, digest, found, trusted)
+    refuse(opened, found)
+    return opened
+
+
+def refuse(document: Document, hazards: Iterable[Hazard]) -> None:
+    """Refuse hazards of a document, unless it is trusted, from now on in this process."""
+    if not (document.trusted or _EVERYTHING):
+        for hazard in hazards:
+            _REFUSED.setdefault(hazard, document)
+
+
+@contextmanager
+def names_of(document: Document) -> Iterator[None]:
+    """Use the names of ``document``: every hazard that the user did not type is refused in it, unless it is trusted."""
+    before = _IN_USE.set(document)
+    try:
+        yield
+    finally:
+        _IN_USE.reset(before)
+
+
+def own_choice() -> AbstractContextManager[None]:
+    """Use a name that the user chose in another way than on the command line: nothing is refused."""
+    return names_of(_OWN)
 
 
 def refuse_hazards(kind: str, parameters: Mapping[str, object]) -> UntrustedError | None:
-    """The error for a name with a refused hazard; ``None`` if it may be used."""
-    if not _REFUSED:
+    """The error for a name that may not be used here; ``None`` if it may."""
+    document = _IN_USE.get()
+    if _EVERYTHING or (document.trusted if document is not None else not _REFUSED):
         return None
-    found = {hazard for hazard in hazards_of(kind, parameters) if hazard in _REFUSED}
+    found = frozenset(hazards_of(kind, parameters))
+    if document is None:
+        found &= _REFUSED.keys()
+    found -= hazards_in(_TYPED) if found else found
     if not found:
         return None
-    return _error(*_REFUSED[min(found)])
+    return _error(_REFUSED[min(found)] if document is None else document, found)
 
 
-def _error(place: str, digest: str, hazards: Iterable[Hazard]) -> UntrustedError:
-    return UntrustedError(place, digest, tuple(map(str, sorted(hazards))))
+def _error(document: Document, hazards: frozenset[Hazard]) -> UntrustedError:
+    return UntrustedError(document.place, document.digest, tuple(map(str, sorted(document.hazards | hazards))))
 
 
-def require_trust(place: str, document: str, hazards: Iterable[Hazard], signature: str | None = None) -> None:
+def require_trust(place: str, document: str, hazards: Iterable[Hazard], signature: str | None = None) -> Document:
     """Raise :class:`~dond_marl.errors.UntrustedError` if a document is not trusted, for work that needs its names."""
-    refused = _refuse_untrusted(place, document, hazards, signature)
-    if refused:
-        raise _error(place, digest_of(document), refused)
+    opened = admit(place, document, hazards, signature)
+    if opened.hazards and not (opened.trusted or _EVERYTHING):
+        raise _error(opened, opened.hazards)
+    return opened
 
 
 def allow_typed_names(words: Iterable[str]) -> None:

@@ -11,7 +11,6 @@ from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import SETTINGS, RunError, find_run
 from league.ledger.trusted_names import read_settings
-from league.settings.read import parse
 from league.settings.training import TrainConfig
 from league.training.progress_log import CSV_NAME
 from partners.network.checkpoint import load_checkpoint, network_note, save_checkpoint
@@ -43,7 +42,7 @@ def ship_expert(run: Path, target: Path = EXPERT, sample: int | None = None) -> 
     terms = heldout_terms(seed=SEED)
     terms = terms._replace(scenarios=scenarios_of(terms.source, sample, SEED))
     scores = {play: _scores(network, terms, greedy=play == "greedy") for play in ("greedy", "sampled")}
-    config = parse(read_settings(folder), str(folder / SETTINGS), TrainConfig)
+    config = read_settings(folder, TrainConfig)
     card = {
         **past.note(),
         "trained": {

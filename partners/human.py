@@ -13,6 +13,7 @@ import numpy as np
 
 from dond_marl.errors import quote
 from dond_marl.game import Act, Action, IllegalAct, Scenario, State, Triple, apply, rule_against
+from dond_marl.occupants import is_plain_name
 from dond_marl.records.transcript import as_message
 from dond_marl.seats import Decisions, Traits, Turns, decide
 
@@ -102,7 +103,7 @@ def human(interface: str) -> Human:
     - ``interface``: ``module:name``.
     """
     module, colon, name = interface.partition(":")
-    if not (module and colon and name.isidentifier()):
+    if not (module and colon and is_plain_name(name)):
         raise ValueError(
             f"interface is written module:name, such as league.display.game:Terminal; got {quote(interface)}"
         )

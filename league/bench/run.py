@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 
 from dond_marl import __version__
 from dond_marl.errors import InputError
-from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, seat_occupant, short_names, spec_name
+from dond_marl.occupants import (
+    OccupantNameError,
+    check_spec,
+    parse_spec,
+    require_allowed,
+    seat_occupant,
+    short_names,
+    spec_name,
+)
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner, expensive_to_query
 from league.backends.pool import in_processes
@@ -101,6 +109,7 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None)
         if not ledger.has_begun:
             raise InputError(f"{directory.path}: the run was stopped before it began; take another run")
         members, states, meta, config = ledger.members(), ledger.states(), ledger.meta(), ledger.config()
+        names_in_use = ledger.in_use()
     by_name = {each.name: each for each in members}
     mains = [each.name for each in members if each.role == "main"]
     if member is None and len(mains) != 1:
@@ -110,6 +119,8 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None)
         raise InputError(f"{directory.path} has no member {chosen!r}; it has {', '.join(by_name)}")
     found = by_name[chosen]
     if found.spec is not None and found.blob is None and not found.live:
+        with names_in_use:
+            require_allowed(found.spec)
         return submission_of_spec(found.spec, name or chosen)
     blob = states[chosen].blob if found.live else found.blob
     settings_digest = hashlib.sha256("".join(f"{key}\n{meta[key]}\n" for key in sorted(meta)).encode()).hexdigest()

@@ -50,13 +50,16 @@ def evaluate_run(
         if not ledger.has_begun:
             raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
         config, members, states = config or ledger.config(), ledger.members(), ledger.states()
+        names_in_use = ledger.in_use()
     place = Place(directory.blobs)
 
     def partner(member: Member) -> Partner:
         blob = states[member.name].blob if member.live else member.blob
         return SEATING.partner(Entrant(member, blob), place, greedy=not sampling)
 
-    mains = {m.name: partner(m) for m in members if m.role == "main"}
+    with names_in_use:
+        mains = {m.name: partner(m) for m in members if m.role == "main"}
+        heldout = {m.name: SEATING.partner(Entrant(m, m.blob), place) for m in members if m.split == "heldout"}
     if not mains:
         raise NothingToEvaluate("the run has no main member")
     exploiter_names = {m.name for m in members if m.role in EXPLOITERS}
@@ -66,7 +69,6 @@ def evaluate_run(
         for m in members
         if m.name in exploiter_names or m in [last.get(each) for each in exploiter_names]
     }
-    heldout = {m.name: SEATING.partner(Entrant(m, m.blob), place) for m in members if m.split == "heldout"}
     specs = {m.name: m.spec for m in members if m.name in heldout and m.spec is not None}
     if not heldout:
         specs = {name: name for name in roster(DEV)}

@@ -22,10 +22,10 @@ import numpy as np
 
 from dond_marl.errors import Notice, RunFailure
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.trust import admit, require_trust
+from dond_marl.trust import Document, admit, names_of, require_trust
 from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
-from league.ledger.trusted_names import names_in, sign_names
-from league.settings.read import Config, parse
+from league.ledger.trusted_names import names_in, parse_stored, sign_names
+from league.settings.read import Config
 from league.tasks.answers import CAUSES
 from league.tasks.values import FACTS, Decision, LearnerState, MatchResult, Member, Result, Round, SeatOrderResult
 
@@ -41,7 +41,8 @@ class LedgerError(RunFailure):
 class Ledger:
     """An open ledger. One process writes it at a time (see :mod:`league.ledger.run_directory`)."""
 
-    _names: tuple[str, list[str]] | None = None  # settings and specs of the members, as they were checked for trust
+    # Settings, specs of the members and settings without paths, as they were checked for trust; and the result.
+    _admitted: tuple[str, list[str], str, Document] | None = None
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,7 +71,8 @@ class Ledger:
         on disk already.
         """
         config = notes.get("config", "")
-        signature = sign_names(config, [member.spec for member in members if member.spec is not None])
+        specs = [member.spec for member in members if member.spec is not None]
+        signature = sign_names(config, specs, meta.get("settings", ""))
         signed = {} if signature is None else {SIGNATURE: signature}
         with self._transaction():
             for statement in SCHEMA.split(";\n"):
@@ -131,8 +133,10 @@ class Ledger:
         return int(self._value("SELECT coalesce(max(round) + 1, 0) FROM rounds"))
 
     def meta(self) -> dict[str, str]:
-        """Inputs of the run: settings, and the digest of the scenario source."""
-        return dict(self._rows("SELECT key, value FROM meta"))
+        """Inputs of the run: settings, and the digest of the scenario source; see :meth:`settings` for trust."""
+        meta = dict(self._rows("SELECT key, value FROM meta"))
+        self._refuse_changes(meta.get("settings", ""), self._admit()[2])
+        return meta
 
     def notes(self) -> dict[str, str]:
         """Start of the run: settings with their paths, versions, command line, time, machine."""
@@ -155,7 +159,7 @@ class Ledger:
 
         Raises :class:`league.settings.read.ConfigError`, or :class:`LedgerError` as :meth:`settings` does.
         """
-        return parse(self.settings(), f"settings in {self.path}")
+        return parse_stored(self.settings(), f"settings in {self.path}", Config, self._admit()[3])
 
     def members(self) -> tuple[Member, ...]:
         """All members in the order of the config, snapshots in the order of joining; see :meth:`settings` for trust."""
@@ -168,20 +172,25 @@ class Ledger:
         """Raise :class:`~dond_marl.errors.UntrustedError` if the run is not trusted, before it is resumed."""
         self._admit(require_trust)
 
-    def _admit(self, check: Callable[..., object] = admit) -> tuple[str, list[str]]:
+    def in_use(self) -> contextlib.AbstractContextManager[None]:
+        """Use the names of the run, such as the specs of its members: see :func:`dond_marl.trust.names_of`."""
+        return names_of(self._admit()[3])
+
+    def _admit(self, check: Callable[..., Document] = admit) -> tuple[str, list[str], str, Document]:
         """Check once whether the names of the run are trusted; ``check``: how, see :mod:`dond_marl.trust`.
 
         Returns the settings and the specs that were checked: no others may be used.
         """
-        if check is admit and self._names is not None:
-            return self._names
+        if check is admit and self._admitted is not None:
+            return self._admitted
         specs = [spec for (spec,) in self._rows("SELECT spec FROM members WHERE spec IS NOT NULL ORDER BY position")]
         signatures = [value for (value,) in self._rows("SELECT value FROM notes WHERE key = ?", SIGNATURE)]
         config = self.notes().get("config", "")
-        document, hazards = names_in(config, specs)
-        check(str(self.path.parent), document, hazards, signatures[0] if signatures else None)
-        self._names = config, specs
-        return self._names
+        portable = "".join(value for (value,) in self._rows("SELECT value FROM meta WHERE key = 'settings'"))
+        document, hazards = names_in(config, specs, portable)
+        opened = check(str(self.path.parent), document, hazards, signatures[0] if signatures else None)
+        self._admitted = config, specs, portable, opened
+        return self._admitted
 
     def _refuse_changes(self, now: object, checked: object) -> None:
         if now != checked:

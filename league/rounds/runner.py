@@ -16,7 +16,7 @@ from league.rounds.curriculum import stage_end
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
 from league.rounds.snapshots import RoundEnd, end_of_round
 from league.rounds.watching import LeagueLog, LeagueProgress, Watcher
-from league.settings.read import UNUSED, Config, dump, other_settings, parse
+from league.settings.read import UNUSED, Config, dump, other_settings
 from league.settings.sections import BackendConfig, EnvConfig
 from league.standings.as_csv import write_crossplay, write_curves, write_findings, write_ladder
 from league.standings.crossplay import CrossPlay
@@ -123,9 +123,9 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
     refuse_damaged_start(ledger)
     ledger.require_trust()
     meta, notes = ledger.meta(), ledger.notes()
-    if config is None:
-        config = ledger.config()
-    refused = other_settings(directory.path, parse(meta["settings"]), config.portable())
+    started = ledger.config()
+    config = config or started
+    refused = other_settings(directory.path, started.portable(), config.portable())
     if refused is not None:
         raise RunError(refused)
     if meta["source"] != _source_digest(config):

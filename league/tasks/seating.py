@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import require_allowed, seat_occupant
 from dond_marl.seats import Partner
 from league.tasks.attribution import Within, attribute_to, contain, monitor
 from league.tasks.occupant_kinds import is_foreign, kinds_in
@@ -43,6 +43,7 @@ class Seating:
             if entrant.blob is not None:
                 return monitor(entrant.name, self._network(entrant.blob, place, greedy))
             assert entrant.member.spec is not None
+            require_allowed(entrant.member.spec)  # it may have been seated for another run
             if is_foreign(kinds_in(entrant.member.spec)):
                 with contain(entrant.name):
                     inner = Within(partial(contain, entrant.name), self._occupant(entrant.member.spec))

@@ -32,7 +32,7 @@ from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
 from league.ledger.trusted_names import read_settings, write_settings
-from league.settings.read import dump, other_settings, parse
+from league.settings.read import dump, other_settings
 from league.settings.training import HintsConfig, TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
 from league.tasks.devices import describe_practice_device, device_of, on_device, practice_runner
@@ -336,7 +336,7 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher) -
     """The training of a run folder, from its newest readable checkpoint or from the start."""
     settings = path / SETTINGS
     if settings.is_file():
-        stored = parse(read_settings(path, require_trust), str(settings), TrainConfig)
+        stored = read_settings(path, TrainConfig, require_trust)
         refused = other_settings(path, stored.portable(), (config or stored).portable())
         if refused is not None:
             raise RunError(refused)

@@ -167,7 +167,8 @@ class Follower:
         """The settings of the league."""
         if not self._ledger.has_begun:
             raise RunViewError(f"{self.folder}: the league has not begun")
-        config: Config = _parsed(self._ledger.settings(), f"settings in {self._ledger.path}")
+        with self._ledger.in_use():
+            config: Config = _parsed(self._ledger.settings(), f"settings in {self._ledger.path}")
         return config
 
     def descriptions(self) -> list[tuple[str, str, str | None]]:
@@ -185,7 +186,8 @@ class Follower:
             raise RunViewError(f"{self.folder} has no member {name!r}")
         state = self._ledger.states().get(name)
         blob = member.blob if state is None else state.blob
-        return SEATING.partner(Entrant(member, blob), Place(self.folder / BLOBS))
+        with self._ledger.in_use():
+            return SEATING.partner(Entrant(member, blob), Place(self.folder / BLOBS))
 
     def _view(self, read: _RoundsRead) -> LeagueView:
         config, history, ledger = read.config, read.history, self._ledger

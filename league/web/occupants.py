@@ -12,6 +12,7 @@ import os
 import secrets
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from copy import copy
 from functools import lru_cache
 from pathlib import Path
@@ -25,15 +26,17 @@ from dond_marl.occupants import (
     OccupantNameError,
     catalogue,
     check_spec,
+    is_plain_name,
     names_file,
     parse_spec,
+    require_allowed,
     seat_occupant,
     spec_name,
 )
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import HintSource, Partner
-from dond_marl.trust import QUERYING, hazards_in
+from dond_marl.trust import QUERYING, hazards_in, own_choice
 from league.display.session import Sitting
 from league.ledger.run_directory import SETTINGS, runs_in
 from league.ledger.run_names import expand_run_name
@@ -138,7 +141,7 @@ class AllowedNames(NamedTuple):
         elif isinstance(value, Mapping):
             self._check(value)
         elif isinstance(value, str):
-            if not value.isidentifier() or value in PARTNERS:
+            if not is_plain_name(value) or value in PARTNERS:
                 self._check(value)
         elif not isinstance(value, bool | int | float | None):
             raise OccupantNameError(f"{name} must be a number, a word or an occupant: {OPEN}")
@@ -165,6 +168,7 @@ class Candidate(NamedTuple):
     sentence: str
     run: Path | None = None
     spec: str | None = None  # None: a network of the league
+    chosen: bool = False  # by the visitor, not named by a record
 
 
 class Desk(NamedTuple):
@@ -238,8 +242,8 @@ class OccupantMenu:
         Raises :class:`~dond_marl.occupants.OccupantNameError` for unknown keys and names that are not allowed.
         """
         if typed.strip() or key not in self.candidates:
-            return self._check_typed(typed.strip() or key)
-        return self._check_listed(self.candidates[key])
+            return self._check_typed(typed.strip() or key)._replace(chosen=True)
+        return self._check_listed(self.candidates[key])._replace(chosen=True)
 
     def key_of(self, run: str, name: str) -> str | None:
         """The key of a member of the league in folder ``run``."""
@@ -275,7 +279,10 @@ class OccupantMenu:
 def make_partner(candidate: Candidate) -> tuple[Partner, str]:
     """The partner of a candidate, and its name in records. Raises one of ``CHOICE_ERRORS``."""
     if candidate.run is None:
-        return _cached_partner(spec_name(candidate.name)), spec_name(candidate.name)
+        spec = spec_name(candidate.name)
+        with own_choice() if candidate.chosen else nullcontext():
+            require_allowed(spec)  # it may be cached for another visitor
+            return _cached_partner(spec), spec
     with Follower(candidate.run) as follower:
         return follower.partner(candidate.name), candidate.name
 
@@ -304,9 +311,10 @@ def make_adviser(mode: str) -> HintSource | None:
         return None
     from league.tasks.hinters import hint_schedule  # loads PyTorch, so only with an adviser
 
-    return hint_schedule(
-        HintsConfig.model_validate({"mode": "expert", "expert": mode} if mode == SOLVED else {"mode": mode})
-    )
+    with own_choice():
+        return hint_schedule(
+            HintsConfig.model_validate({"mode": "expert", "expert": mode} if mode == SOLVED else {"mode": mode})
+        )
 
 
 def source_choices(data_dir: Path | None = None) -> dict[str, str]:

@@ -7,7 +7,6 @@ reported scores are own points. Rewards are named as occupants are: ``own``, ``s
 
 from __future__ import annotations
 
-import ast
 import inspect
 import math
 from collections.abc import Callable
@@ -20,7 +19,16 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.errors import InputError, UntrustedError, error_line
-from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec, spec_name
+from dond_marl.occupants import (
+    DIGEST,
+    OccupantNameError,
+    check_factory,
+    names_file,
+    parse_spec,
+    pin_spec,
+    require_allowed,
+    spec_name,
+)
 from dond_marl.scenarios.sources import Scenarios
 from partners.judges.judge import local_judge
 from partners.judges.language_model import llm_judge
@@ -144,7 +152,9 @@ REWARDS: dict[str, Callable[..., Reward]] = {
 
 def reward_of(spec: str) -> Reward:
     """The reward named by ``spec``, the same object for the same name. Raises :class:`RewardError`."""
-    return _make_reward(reward_name(spec))
+    name = reward_name(spec)
+    require_allowed(name)  # it may be stored for another document
+    return _make_reward(name)
 
 
 @lru_cache(maxsize=256)  # one judge, with its connection and its budget, per name and process
@@ -174,27 +184,20 @@ def reward_name(spec: str) -> str:
     if not isinstance(spec, str) or len(spec) > _LONGEST:
         raise RewardError(message)
     try:
-        spec = _with_parameter_name(spec)
-        kind, parameters = parse_spec(spec)
+        kind, parameters = parse_spec(spec, _first_parameter)
     except OccupantNameError:
         raise RewardError(message) from None
     try:
         check_factory("reward", REWARDS, kind, parameters)
-        return pin_spec(spec) if names_file(kind) else spec_name(spec)
+        named = {"kind": kind, **parameters}
+        return pin_spec(named) if names_file(kind) else spec_name(named)
     except OccupantNameError as error:
         raise RewardError(str(error)) from None
 
 
-def _with_parameter_name(spec: str) -> str:
-    """``svo(45)`` as ``svo(angle=45)``: an unnamed first value is the first parameter's."""
-    try:
-        node = ast.parse(spec.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return spec  # parse_spec reports the error
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) != 1:
-        return spec
-    first = next(iter(inspect.signature(REWARDS.get(node.func.id, Own)).parameters), "value")
-    return ast.unparse(ast.Call(node.func, [], [ast.keyword(first, node.args[0]), *node.keywords]))
+def _first_parameter(kind: str) -> str | None:
+    """The parameter of an unnamed first value: ``svo(45)`` is ``svo(angle=45)``."""
+    return next(iter(inspect.signature(REWARDS[kind]).parameters), None) if kind in REWARDS else None
 
 
 def _partner_points(earned: Points) -> Points:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import wraps
@@ -16,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
 from dond_marl.errors import quote
+from dond_marl.occupants import is_plain_name
 from partners.llm.budget import Limits, Price
 from partners.llm.cache import CachedClient, Mode
 from partners.llm.client import Client
@@ -135,7 +135,7 @@ class ServiceSettings:
             raise ValueError(f"model must be the name of a model, such as {GROQ_MODEL}; got {quote(self.model)}")
         if url is not None:
             _check_url(url)
-        if self.key_env is not None and not re.fullmatch(r"[A-Za-z_]\w*", self.key_env):
+        if self.key_env is not None and not is_plain_name(self.key_env):
             # A key given in place of a name must not be quoted.
             raise ValueError("key_env must be the name of an environment variable, not the key itself")
         check_choice("structure", self.structure, get_args(Structure))

@@ -21,6 +21,7 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, _run_file, pin_spec, seat_occupant
 from dond_marl.records.record import record_of, to_line
 from league.ledger.ledger import SETTINGS_DIGEST, Ledger, LedgerError, ReadLedger, _digest
+from league.ledger.trusted_names import names_in
 from league.settings.layers import presets_folder, read_yaml, write_yaml
 from league.web.league_follower import DAMAGED, Follower, Leagues
 from tests.command import in_process
@@ -303,6 +304,14 @@ def test_typed_names_are_allowed_though_a_strangers_run_has_them_too(stranger):
         ({"kind": "trembling(of='my.py:P')"}, ["passes on"]),
         ({"kind": "my.py:P\uff56", "name": "x"}, ["passes on"]),
         ({"kind": "boulware", "name": "stubborn Bob"}, []),
+        ("trembling(of={'my.py:P'})", ["runs the code"]),
+        ("trembling(of={'my.py:P': 1})", ["runs the code"]),
+        ({"reward": "llm_judge(stubborn)"}, ["queries"]),
+        ({"reward": "llm_judge(stubborn, base_url='http://a', key_env=K)"}, ["contacts", "queries", "sends the key"]),
+        ({"reward": "llm_judge(*stubborn)"}, ["passes on"]),
+        ({"reward": "svo(45)"}, []),
+        ({"kind": "trembling", "of='my.py:P', rate": 0.1}, ["passes on"]),
+        ({"kind": "negmas", "\uff50\uff59\uff54\uff48\uff4f\uff4e": "p"}, ["passes on"]),
         ("my.py:Partner(rate=2)", ["runs the code"]),
         ({"kind": "my.py:Partner", "rate": 2}, ["runs the code"]),
         ("best_response(to='my.py:Partner')", ["runs the code"]),
@@ -466,6 +475,116 @@ def test_kind_that_hides_a_name_is_refused_and_runs_nothing(kind, stranger, serv
     for words in (("report", "--run", stranger.run), ("league", "--resume", stranger.run)):
         assert in_process(*words).returncode == 2
     assert untouched(stranger, service)
+
+
+def seal(ledger: Ledger, text: str) -> None:
+    """Replace the settings of a run, and seal it again."""
+    ledger._db.execute("UPDATE notes SET value = ? WHERE key = 'config'", (text,))
+    ledger._db.execute("UPDATE notes SET value = ? WHERE key = ?", (_digest(text), SETTINGS_DIGEST))
+    for number in range(-1, ledger.next_round):
+        ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(number), number))
+
+
+@pytest.fixture
+def harmless(stranger, honest, tmp_path) -> Path:
+    """A run of the stranger's with harmless names, to be forged."""
+    return Path(shutil.copytree(honest, tmp_path / "harmless" / "0001"))
+
+
+HIDING = {  # parameter names that are text of a program
+    "code": {"kind": "trembling", "of='FOLDER/evil.py:Evil', rate": 0.1},
+    "program": {"kind": "trembling", "of": {"kind": "negmas", "agent='a.B', python='FOLDER/program', limit": 1}},
+    "letters": {
+        "kind": "trembling",
+        "of": {"kind": "negmas", "\uff41gent": "a.B", "\uff50ython": "FOLDER/program"},
+    },
+}
+
+
+@pytest.mark.parametrize("words", [*VIEWERS.values(), *PLAYERS.values()], ids=[*VIEWERS, *PLAYERS])
+@pytest.mark.parametrize("hiding", HIDING.values(), ids=HIDING)
+def test_parameter_names_are_no_text_of_a_program(hiding, words, harmless, stranger, service, tmp_path):
+    partner = json.loads(json.dumps(hiding).replace("FOLDER", str(stranger.mark.parent)))
+    with Ledger(harmless / "ledger.sqlite") as ledger:
+        config, _ = read_yaml(ledger.settings())
+        config["env"]["partner"] = partner
+        seal(ledger, write_yaml(config))
+    done = in_process(*(w.replace("RUN", str(harmless)).replace("OUT", str(tmp_path)) for w in words), cwd=tmp_path)
+    assert untouched(stranger, service) and done.returncode == 2 and "Traceback" not in done.stderr
+
+
+def test_settings_without_paths_are_checked_as_the_settings_are(harmless, stranger, service):
+    with Ledger(harmless / "ledger.sqlite") as ledger:
+        config, _ = read_yaml(ledger.meta()["settings"])
+        config["members"][0]["spec"] = f"{stranger.mark.parent}/evil.py:Evil"
+        ledger._db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (write_yaml(config),))
+        seal(ledger, ledger.settings())
+    done = in_process("league", "--resume", harmless)
+    assert untouched(stranger, service) and done.returncode == 2 and "--trust" in done.stderr
+
+
+@pytest.mark.parametrize("reward", ["llm_judge(stubborn, PLACE)", "llm_judge(style=stubborn, PLACE)"])
+def test_key_of_a_judge_needs_trust_however_its_style_is_written(reward, harmless, stranger, service, tmp_path):
+    reward = reward.replace("PLACE", f"provider=openai, base_url='{service.url}', key_env={KEY}, model=m")
+    with Ledger(harmless / "ledger.sqlite") as ledger:
+        config, _ = read_yaml(ledger.settings())
+        config["learners"][0]["reward"], config["league"]["rounds"] = reward, 2
+        seal(ledger, write_yaml(config))
+    (tmp_path / "league.yaml").write_text(write_yaml(config))
+    for words in (("--resume", harmless), ("--config", tmp_path / "league.yaml", "--quiet")):
+        done = in_process("league", *words, cwd=tmp_path)
+        assert done.returncode == 2 and "--trust" in done.stderr and untouched(stranger, service)
+
+
+def test_hazards_that_were_not_found_in_a_document_are_refused_while_its_names_are_used(stranger):
+    for document in (trust.admit("run", "text", ()), trust.admit("run", "text", trust.hazards_in("llm"))):
+        with trust.names_of(document), pytest.raises(UntrustedError):
+            seat_occupant(stranger.specs["file"])
+    assert not stranger.mark.exists()
+    trust.allow_typed_names([stranger.specs["file"]])
+    with trust.names_of(document), pytest.raises(OccupantNameError):  # it runs, and is no partner
+        seat_occupant(stranger.specs["file"])
+    assert stranger.mark.exists()
+
+
+def test_own_names_are_used_after_a_harmless_run_of_another_user_was_opened(honest, stranger):
+    with ReadLedger(honest / "ledger.sqlite") as ledger:
+        ledger.config(), ledger.members()
+    with pytest.raises(OccupantNameError):  # it runs, and is no partner
+        seat_occupant(stranger.specs["file"])
+    assert stranger.mark.exists()
+
+
+def test_strangers_run_does_not_stop_what_a_visitor_chooses_nor_an_own_league(honest, tmp_path, monkeypatch):
+    from league.web.occupants import AllowedNames, OccupantMenu, make_partner
+
+    without_proxy_and_key(monkeypatch)
+    theirs, own = tmp_path / "theirs" / "0001", tmp_path / "own" / "0001"
+    shutil.copytree(honest, theirs)
+    shutil.copytree(honest, own)
+    for run in (theirs, own):
+        forge(run, {"service": "llm(provider=groq)"})
+    with Ledger(own / "ledger.sqlite") as ledger:
+        document, _ = names_in(
+            ledger.settings(), [m.spec for m in ledger.members() if m.spec], ledger.meta()["settings"]
+        )
+        ledger._db.execute("INSERT INTO notes VALUES ('signature', ?)", (trust.sign(document),))
+    menu = OccupantMenu([theirs, own], AllowedNames(anything=True))
+    for _ in range(2):  # once more from the cache
+        make_partner(menu.candidate("", "llm(provider=groq)"))
+        make_partner(menu.candidate(menu.key_of(str(own), "service")))
+        with pytest.raises(UntrustedError):
+            make_partner(menu.candidate(menu.key_of(str(theirs), "service")))
+        with pytest.raises(UntrustedError):
+            make_partner(menu.resolve("llm(provider=groq)"))
+
+
+@pytest.mark.parametrize("text", ["trembling(of='\uff4c\uff4c\uff4d')", "trembling(of=['\u2113\u2113m'])"])
+def test_pages_check_letters_of_other_alphabets_as_names(text):
+    from league.web.occupants import AllowedNames
+
+    with pytest.raises(OccupantNameError):
+        AllowedNames(models=False).check(text)
 
 
 def test_names_that_change_after_the_check_are_refused(honest, tmp_path):

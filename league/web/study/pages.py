@@ -30,7 +30,7 @@ from dond_marl.trust import require_trust
 from league.display.game import ending_text, turns_left, warning
 from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.ledger.trusted_names import read_settings, write_settings
-from league.settings.read import dump, parse
+from league.settings.read import dump
 from league.web import bargaining_table as board
 from league.web.background import wait_for_change
 from league.web.frame import as_sentence, document, render
@@ -111,7 +111,7 @@ def _check_settings(folder: Path, config: StudyConfig) -> None:
     """Refuse a folder that holds a study with other settings. Raises :class:`InputError`."""
     stored = folder / SETTINGS
     if stored.is_file():
-        before = parse(read_settings(folder, require_trust), str(stored), StudyConfig)
+        before = read_settings(folder, StudyConfig, require_trust)
         keys = [key for key in StudyConfig.model_fields if key != "output_dir"]  # a folder may be moved
         changed = [key for key in keys if getattr(before, key) != getattr(config, key)]
         if changed:

@@ -26,6 +26,7 @@ from typing import Literal, NamedTuple
 
 from dond_marl.errors import error_line
 from dond_marl.files import open_regular
+from dond_marl.occupants import is_plain_name
 from partners.llm.client import SetupError
 
 CACHE = "DOND_MARL_CACHE"  # the environment variable that names another cache folder
@@ -69,7 +70,7 @@ def locate_model(source: str | Path) -> Path:
     Nothing of the package is run. A name that is none of these is returned as a path that does not exist.
     """
     path, name = Path(source).expanduser(), str(source)
-    if path.exists() or not name.isidentifier():
+    if path.exists() or not is_plain_name(name):
         return path
     if name in PACKED:
         places, pattern = [_packed_folder(name), *_package_folders(PACKED[name].module)], PACKED[name].file
