@@ -269,7 +269,7 @@ def _check_parameter_names(parameters: Mapping[str, object]) -> None:
         raise OccupantNameError(f"a parameter's name has ASCII letters, digits and underscores alone; got {quote(odd)}")
 
 
-def parse_spec(spec: Spec, first: Callable[[str], str | None] | None = None) -> tuple[str, dict[str, Any]]:
+def parse_spec(spec: Spec, first: Callable[[str], str] | None = None) -> tuple[str, dict[str, Any]]:
     """The kind and the parameters of a spec, whether or not they exist. Raises :class:`OccupantNameError`.
 
     ``first``: the name of the parameter that a text of this kind may begin with unnamed, as ``svo(45)``.
@@ -302,9 +302,12 @@ def parse_spec(spec: Spec, first: Callable[[str], str | None] | None = None) -> 
     return f"{file['file']}:{kind}" if file else kind, parameters
 
 
-def spec_name(spec: Spec) -> str:
-    """The canonical form of a spec: ``boulware(exponent=4)``, parameters sorted."""
-    return _spec_text(*parse_spec(spec))
+def spec_name(spec: Spec, first: Callable[[str], str] | None = None) -> str:
+    """The canonical form of a spec: ``boulware(exponent=4)``, parameters sorted; ``first`` as in :func:`parse_spec`.
+
+    It is parsed as that spec and no other. Raises :class:`OccupantNameError` for parameters that have no such text.
+    """
+    return _spec_text(*parse_spec(spec, first))
 
 
 def _spec_text(kind: str, parameters: Mapping[str, Any]) -> str:
@@ -323,7 +326,7 @@ def _value_text(value: object) -> str:
     return value if isinstance(value, str) and is_plain_name(value) else repr(value)
 
 
-def _call(node: ast.expr, first: Callable[[str], str | None] | None) -> tuple[str, dict[str, Any]]:
+def _call(node: ast.expr, first: Callable[[str], str] | None) -> tuple[str, dict[str, Any]]:
     if isinstance(node, ast.Name):
         return node.id, {}
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):

@@ -189,15 +189,14 @@ def reward_name(spec: str) -> str:
         raise RewardError(message) from None
     try:
         check_factory("reward", REWARDS, kind, parameters)
-        named = {"kind": kind, **parameters}
-        return pin_spec(named) if names_file(kind) else spec_name(named)
+        return pin_spec(spec) if names_file(kind) else spec_name(spec, _first_parameter)
     except OccupantNameError as error:
         raise RewardError(str(error)) from None
 
 
-def _first_parameter(kind: str) -> str | None:
+def _first_parameter(kind: str) -> str:
     """The parameter of an unnamed first value: ``svo(45)`` is ``svo(angle=45)``."""
-    return next(iter(inspect.signature(REWARDS[kind]).parameters), None) if kind in REWARDS else None
+    return next(iter(inspect.signature(REWARDS.get(kind, Own)).parameters), "value")
 
 
 def _partner_points(earned: Points) -> Points:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant, spec_name
 from partners.scripted.heuristic import Heuristic
@@ -151,3 +153,37 @@ def test_a_factory_may_take_any_parameters_and_fail_in_its_own_way(installed):
 def test_path_without_quotes_is_refused():
     with pytest.raises(OccupantNameError, match=r"texts go in quotes, as in checkpoint\(path='FILE.json'\)"):
         parse_spec("checkpoint(path=runs/0001/last.json)")
+
+
+_TEXTS = st.text(max_size=12) | st.sampled_from(["llm", "\uff4c\uff4c\uff4d", "True", "a(b=1)", "f.py:P", "x, y=1"])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner) | st.dictionaries(_TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+_NAMES = _TEXTS | st.from_regex(r"[a-z_]{1,8}", fullmatch=True) | st.just("of='f.py:P', rate")
+
+
+@given(st.builds(lambda kind, rest: {**rest, "kind": kind}, _NAMES, st.dictionaries(_NAMES, _VALUES, max_size=3)))
+def test_text_of_a_mapping_is_parsed_as_that_mapping_or_refused(spec):
+    try:
+        text = spec_name(spec)
+    except OccupantNameError:
+        return
+    assert parse_spec(text) == parse_spec(spec) and spec_name(text) == text
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"kind": "trembling", "of='f.py:P', rate": 0.1},
+        {"kind": "negmas", "\uff41gent": "a.B"},
+        {"kind": "boulware", "from": 1},
+        {"kind": "boulware", "exponent": float("inf")},
+        {"kind": " f.py:P"},
+        "\u00e9",
+    ],
+)
+def test_names_that_have_no_text_are_refused(spec):
+    with pytest.raises(OccupantNameError):
+        spec_name(spec)
