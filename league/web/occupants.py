@@ -273,7 +273,7 @@ class OccupantMenu:
 
     def _check_typed(self, spec: str) -> Candidate:
         self.allowed.check(spec)
-        return Candidate(spec, "", spec=spec)
+        return self._check_listed(Candidate(spec, "", spec=spec))
 
 
 def make_partner(candidate: Candidate) -> tuple[Partner, str]:

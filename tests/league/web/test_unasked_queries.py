@@ -104,9 +104,13 @@ def test_a_record_queries_no_model_by_way_of_a_member(tmp_path, lookups):
 
 
 def test_a_book_queries_no_model(tmp_path, lookups):
-    (tmp_path / "book.jsonl").write_text(record("llm") + record("human", "mixture(of=[llm, tough])"))
+    (tmp_path / "book.jsonl").write_text(
+        record("llm")
+        + record("human", "mixture(of=[llm, tough])")
+        + record("trembling(of='\uff4c\uff4c\uff4d')")  # letters of full width, which Python reads as llm
+    )
     client = pages(tmp_path, [], anything=True)
-    for game in "12":
+    for game in "123":
         look_at(client, {"file": str(tmp_path / "book.jsonl"), "game": game})
     assert not lookups
 
