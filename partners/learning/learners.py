@@ -24,7 +24,7 @@ from partners.learning.experience import Experience
 from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import NETWORK, with_prefix
 from partners.network.heads import ActionDistribution
-from partners.network.layers import Linear, Tanh
+from partners.network.layers import TanhLayer
 from partners.network.network import PolicyNetwork, orthogonal_weights, with_weights
 
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
@@ -295,8 +295,7 @@ class Critic(nn.Module):
 
     def __init__(self, network: PolicyNetwork, seed: int) -> None:
         super().__init__()
-        self.inner = Linear(network.head.in_features + len(ITEMS) * LEVELS, CRITIC_HIDDEN)
-        self.tanh = Tanh()
+        self.inner = nn.Linear(network.head.in_features + len(ITEMS) * LEVELS, CRITIC_HIDDEN)
         self.outer = nn.Linear(CRITIC_HIDDEN, 1)
         orthogonal_weights(self.inner, math.sqrt(2), seed, CRITIC_LAYERS[0])
         orthogonal_weights(self.outer, 0.01, seed, CRITIC_LAYERS[1])
@@ -307,7 +306,8 @@ class Critic(nn.Module):
         ``hidden[B, H]``: output of the trunk; ``values[3, B]``: the partner's, in the network's own order of items.
         """
         one_hot = torch.nn.functional.one_hot(values.t(), LEVELS).flatten(1).to(hidden.dtype)
-        worth: Tensor = self.outer(self.tanh(self.inner(torch.cat([hidden, one_hot], dim=1))))
+        both = torch.cat([hidden, one_hot], dim=1)
+        worth: Tensor = self.outer(TanhLayer.apply(both, self.inner.weight, self.inner.bias))  # type: ignore[no-untyped-call]
         return worth.squeeze(1)
 
 

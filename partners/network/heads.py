@@ -78,11 +78,9 @@ class Factored:
 
     def log_probs(self, act: Tensor, oA: Tensor) -> ActionLogProbs:
         assert act.shape == oA.shape[:1] and oA.shape[1] == 3, (act.shape, oA.shape)
-        taken = torch.cat([act[None], oA.t()])[:, None]  # [4, 1, B]
-        parts = self._log_probs.gather(1, taken).squeeze(1)  # [4, B]
-        probs = self._log_probs.exp()
-        entropies = -(probs * self._log_probs).sum(dim=1)  # [4, B]; zero times MASKED is zero
-        entropy = entropies[0] + probs[0, :OFFERS].sum(dim=0) * entropies[1:].sum(dim=0)
+        parts, entropies = _log_probs(self._logits, torch.cat([act[None], oA.t()]))  # [4, B]
+        offered = torch.softmax(self._logits[0], dim=0)[:OFFERS].sum(dim=0)
+        entropy = entropies[0] + offered * entropies[1:].sum(dim=0)
         return ActionLogProbs(parts[0], (act <= Act.INSIST) * parts[1:].sum(dim=0), entropy)
 
     def divergence(self, reference: Self) -> Tensor:
@@ -127,14 +125,14 @@ class Joint:
 
     def log_probs(self, act: Tensor, oA: Tensor) -> ActionLogProbs:
         book, hat, ball = _move_items(oA.t(), self._places)
-        side, splits = self.max_count + 1, self._offers.shape[1]
+        side = self.max_count + 1
         made = act <= Act.INSIST
-        number = (book * side + hat) * side + ball + (act == Act.INSIST) * splits
-        offer, entropies = _Splits.apply(self._offers, number * made)  # type: ignore[no-untyped-call]
-        log_act = torch.log_softmax(self._act, dim=0)
-        probs = torch.softmax(self._act, dim=0)
-        entropy = (probs[:OFFERS] * entropies).sum(dim=0) - (probs * log_act).sum(dim=0)
-        return ActionLogProbs(log_act.gather(0, act[None]).squeeze(0), made * offer, entropy)
+        number = ((book * side + hat) * side + ball) * made
+        offers, entropies = _log_probs(self._offers, number.expand(OFFERS, -1))
+        acts, act_entropies = _log_probs(self._act[None], act[None])
+        entropy = act_entropies[0] + (torch.softmax(self._act, dim=0)[:OFFERS] * entropies).sum(dim=0)
+        offer = made * torch.where(act == Act.INSIST, offers[Act.INSIST], offers[Act.PROPOSE])
+        return ActionLogProbs(acts[0], offer, entropy)
 
     def divergence(self, reference: Self) -> Tensor:
         act, offers = (_divergence(*pair) for pair in ((self._act, reference._act), (self._offers, reference._offers)))
@@ -170,29 +168,30 @@ class Joint:
         return JointProbabilities(act.cpu().numpy(), offers.cpu().numpy(), places.t().cpu().numpy(), self.max_count)
 
 
-class _Splits(torch.autograd.Function):
-    """Log-probabilities ``[B]`` of split ``number[B]`` out of 2K, and entropies ``[2, B]``, of ``logits[2, K, B]``.
+def _log_probs(logits: Tensor, taken: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-probabilities of the choices ``taken[P, B]`` by ``logits[P, W, B]``, and entropies, ``[P, B]`` both."""
+    log_probs, entropies = _LogProbs.apply(logits, taken)  # type: ignore[no-untyped-call]
+    return log_probs, entropies
 
-    The gradient is written by hand: PyTorch's own makes three times as many passes over the splits.
-    """
+
+class _LogProbs(torch.autograd.Function):
+    """:func:`_log_probs`; PyTorch's own gradient makes three times as many passes over the choices."""
 
     @staticmethod
-    def forward(context: Any, logits: Tensor, number: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(context: Any, logits: Tensor, taken: Tensor) -> tuple[Tensor, Tensor]:
         # softmax, not exp(log_probs): that takes ten times as long where masked logits come to zero.
         log_probs, probs = torch.log_softmax(logits, dim=1), torch.softmax(logits, dim=1)
-        entropies = -(probs * log_probs).sum(dim=1)
-        context.save_for_backward(log_probs, probs, entropies, number)
-        return log_probs.flatten(0, 1).gather(0, number[None]).squeeze(0), entropies
+        entropies = -(probs * log_probs).sum(dim=1)  # zero times MASKED is zero
+        context.save_for_backward(log_probs, probs, entropies, taken)
+        return log_probs.gather(1, taken[:, None]).squeeze(1), entropies
 
     @staticmethod
     def backward(context: Any, of_log_prob: Tensor, of_entropies: Tensor) -> tuple[Tensor, None]:
         # d log p(k) / d logit(j) = [j = k] - p(j); d entropy / d logit(j) = -p(j) (log p(j) + entropy).
-        log_probs, probs, entropies, number = context.saved_tensors
-        act = torch.arange(OFFERS, device=number.device)[:, None] == number // log_probs.shape[1]
-        rest = -of_entropies * entropies - of_log_prob * act
+        log_probs, probs, entropies, taken = context.saved_tensors
+        rest = -of_entropies * entropies - of_log_prob
         gradient = (log_probs * -of_entropies[:, None]).add_(rest[:, None]).mul_(probs)
-        gradient.flatten(0, 1).scatter_add_(0, number[None], of_log_prob[None])
-        return gradient, None
+        return gradient.scatter_add_(1, taken[:, None], of_log_prob[:, None]), None
 
 
 def mask_logits(logits: Tensor, mask: Tensor) -> Tensor:

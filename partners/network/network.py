@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -26,7 +26,7 @@ from dond_marl.randomness import generator
 from dond_marl.seats import Turns
 from dond_marl.yardsticks.recognition import LEVELS
 from partners.network.heads import ActionDistribution, Factored, Joint
-from partners.network.layers import Linear, Tanh, linear_transposed, product
+from partners.network.layers import TanhLayer, TransposedLayer, tanh_in_place
 from partners.network.shape import AT_ONCE, CODES, PARTS, STEP, item_columns
 from partners.network.shape import NetworkShape as NetworkShape
 
@@ -66,7 +66,7 @@ class PolicyNetwork(nn.Module):
         self.register_buffer("_column_of_level", torch.from_numpy(owner), persistent=False)
         self.register_buffer("_plain", torch.tensor(plain, dtype=torch.int64), persistent=False)
         widths = [int(levels) + len(plain), *shape.hidden]
-        self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (Linear(*sizes), Tanh())))
+        self.trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (nn.Linear(*sizes), nn.Tanh())))
         self.head = nn.Linear(widths[-1], shape.outputs + 1)
         self.belief = BeliefHead(widths[-1], len(shape.members)) if shape.beliefs else None
         if seed is not None:  # initialising takes long on a busy machine
@@ -83,7 +83,7 @@ class PolicyNetwork(nn.Module):
     #       or their number for a value outside its range
     #
     # One-hot vectors are never built in a forward pass: their product with the first layer's weights is a sum of Q
-    # columns of the weights (first_layer). Only the gradient needs them (one_hot).
+    # columns of the weights (_FirstLayer). one_hot builds them for comparisons with plain layers.
 
     def prepare(self, features: Tensor) -> Tensor:
         """Features ``[B, F]`` as the layers take them, ``[B, R]``; independent of the weights, so computed once."""
@@ -108,18 +108,17 @@ class PolicyNetwork(nn.Module):
 
     def trunk_output(self, inputs: Tensor) -> Tensor:
         """The trunk's output for prepared inputs, ``[B, H]``: the input of every head."""
-        first = self._first_linear
+        first, *others = (layer for layer in self.trunk if isinstance(layer, nn.Linear))
         hidden: Tensor = _FirstLayer.apply(self, inputs, first.weight, first.bias)  # type: ignore[no-untyped-call]
-        for layer in islice(self.trunk, 1, None):
-            hidden = layer(hidden)
+        for layer in others:
+            hidden = TanhLayer.apply(hidden, layer.weight, layer.bias)  # type: ignore[no-untyped-call]
         return hidden
 
     def heads(self, hidden: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """:meth:`evaluate` from the output of :meth:`hidden`."""
+        out: Tensor = TransposedLayer.apply(hidden, self.head.weight, self.head.bias)  # type: ignore[no-untyped-call]
         if self.shape.head == "joint":
-            out = linear_transposed(self.head, hidden)
             return out[:-1].t(), out[-1]
-        out = torch.addmm(self.head.bias[:, None], self.head.weight, hidden.t())
         parts = out[:-1].view(PARTS, self.shape.width, -1)
         return (parts if self._order is None else in_turn_order(parts, _input_places(inputs))).permute(2, 0, 1), out[-1]
 
@@ -145,14 +144,10 @@ class PolicyNetwork(nn.Module):
         """:meth:`evaluate` for features ``[B, F]``."""
         return self.evaluate(self.prepare(features))
 
-    def first_layer(self, inputs: Tensor) -> Tensor:
-        """``one_hot(inputs) @ weight.T + bias``, ``[B, H]``, computed as sums of columns of ``weight``."""
-        levels, one_hot, plain = len(self._levels), len(self._one_hot_columns), len(self._plain)
-        weight, bias = self._first_linear.weight, self._first_linear.bias
-        table = pad(weight[:, :levels].t(), (0, 0, 0, 1))  # [all levels and a row of zeros, H]
-        chosen = inputs[:, :one_hot].to(torch.int64).contiguous()
-        sums = embedding_bag(chosen, table, mode="sum")
-        return sums.addmm_(inputs[:, one_hot : one_hot + plain], weight[:, levels:].t()).add_(bias)
+    def chosen_levels(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """The levels ``[B, Q]`` int64 and the plain features ``[B, P]`` of prepared inputs."""
+        one_hot, plain = len(self._one_hot_columns), len(self._plain)
+        return inputs[:, :one_hot].to(torch.int64).contiguous(), inputs[:, one_hot : one_hot + plain]
 
     def one_hot(self, inputs: Tensor) -> Tensor:
         """The input of the first layer's product, ``[B, E]``: one-hot vectors, then the plain features."""
@@ -163,10 +158,6 @@ class PolicyNetwork(nn.Module):
         expanded[:levels].eq_(self._levels)
         expanded[levels:] = columns[one_hot : one_hot + plain]
         return expanded.t()
-
-    @property
-    def _first_linear(self) -> nn.Linear:
-        return cast(nn.Linear, self.trunk[0])
 
     def mask(self, turns: Turns) -> NDArray[np.bool_]:
         """Legal choices, ``[B, 4, W]``: see :meth:`partners.network.shape.NetworkShape.mask`."""
@@ -299,16 +290,38 @@ def with_weights(shape: NetworkShape, weights: Mapping[str, Tensor], device: tor
 
 
 class _FirstLayer(torch.autograd.Function):
-    """:meth:`PolicyNetwork.first_layer`; the gradient is that of a layer over ``one_hot(inputs)``."""
+    """``tanh(one_hot(inputs) @ weight.T + bias)``, ``[B, H]``: a row sums Q columns of ``weight``.
+
+    The gradient of a column is likewise a sum of rows: of those that chose the column's level.
+    """
 
     @staticmethod
-    def forward(context: Any, network: PolicyNetwork, inputs: Tensor, _weight: Tensor, _bias: Tensor) -> Tensor:
-        context.network = network
-        context.save_for_backward(inputs)
-        return network.first_layer(inputs)
+    def forward(context: Any, network: PolicyNetwork, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        chosen, plain = network.chosen_levels(inputs)
+        levels = weight.shape[1] - plain.shape[1]
+        table = pad(weight[:, :levels].t(), (0, 0, 0, 1))  # [all levels and a row of zeros, H]
+        sums = embedding_bag(chosen, table, mode="sum").addmm_(plain, weight[:, levels:].t()).add_(bias)
+        result = tanh_in_place(sums)
+        context.save_for_backward(chosen, plain, result)
+        context.levels = levels
+        return result
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[None, None, Tensor, Tensor]:
-        (inputs,) = context.saved_tensors
-        expanded = context.network.one_hot(inputs)
-        return None, None, product(gradient.t(), expanded.t()), gradient.sum(dim=0)
+        chosen, plain, result = context.saved_tensors
+        gradient = torch.ops.aten.tanh_backward(gradient, result)
+        rows, starts = _rows_by_level(chosen, context.levels)
+        columns = embedding_bag(rows, gradient, starts, mode="sum")[: context.levels]
+        return None, None, torch.cat([columns, plain.t() @ gradient]).t(), gradient.sum(dim=0)
+
+
+def _rows_by_level(chosen: Tensor, levels: int) -> tuple[Tensor, Tensor]:
+    """The rows that chose each level, of ``chosen[B, Q]``: concatenated ``[B * Q]``, and where each level's start.
+
+    Level number ``levels`` stands for a value outside its feature's range.
+    """
+    numbers = chosen.cpu().numpy().ravel().astype(np.int16)  # sorted by radix
+    ends = np.cumsum(np.bincount(numbers, minlength=levels + 1))
+    rows = np.argsort(numbers, kind="stable") // chosen.shape[1]
+    starts = np.concatenate([[0], ends[:-1]])
+    return torch.from_numpy(rows).to(chosen.device), torch.from_numpy(starts).to(chosen.device)

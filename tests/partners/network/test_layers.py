@@ -1,9 +1,10 @@
 """The fast layers are the ordinary ones: the same values and gradients, to rounding."""
 
+import pytest
 import torch
 from torch import nn
 
-from partners.network.layers import Linear, Tanh
+from partners.network.layers import TanhLayer, TransposedLayer, tanh_in_place
 from partners.network.network import NetworkShape, PolicyNetwork
 
 ROUNDING = {"rtol": 1e-4, "atol": 1e-4}  # sums of hundreds of numbers, in another order
@@ -17,43 +18,25 @@ def _features(network: PolicyNetwork, size: int) -> torch.Tensor:
     return drawn
 
 
-def test_a_linear_layer_and_its_gradients_are_pytorchs():
-    """Also with a bias, one row, and rows that are no multiple of anything."""
-    for size, width in ((1, 19), (7, 19), (300, 19), (64, 128), (320, 64)):
-        ours, theirs = Linear(width, 23), nn.Linear(width, 23)
-        theirs.load_state_dict(ours.state_dict())
-        inputs = [torch.randn(size, width, generator=torch.Generator().manual_seed(2)).requires_grad_() for _ in "ab"]
-        outputs = [layer(given) for layer, given in zip((ours, theirs), inputs, strict=True)]
-        torch.testing.assert_close(*outputs, **ROUNDING)
-        for output in outputs:
-            output.square().sum().backward()
-        torch.testing.assert_close(inputs[0].grad, inputs[1].grad, **ROUNDING)
-        torch.testing.assert_close(ours.weight.grad, theirs.weight.grad, **ROUNDING)
-        torch.testing.assert_close(ours.bias.grad, theirs.bias.grad, **ROUNDING)
-
-
-def test_the_tangent_and_its_gradient_are_pytorchs():
-    """From saturation to saturation; it is written over what it is given."""
-    given = torch.linspace(-30, 30, 2001)
-    ours, theirs = given.clone().requires_grad_(), given.clone().requires_grad_()
-    between = 1 * ours
-    result = Tanh()(between)
-    torch.testing.assert_close(result, torch.tanh(theirs), rtol=0, atol=2e-7)
-    assert result.data_ptr() == between.data_ptr()
-    result.sum().backward()
-    torch.tanh(theirs).sum().backward()
-    torch.testing.assert_close(ours.grad, theirs.grad, rtol=0, atol=1e-6)
-
-
-def test_the_first_layer_is_a_layer_over_the_expanded_features():
-    """A number beyond its largest is no level: it adds nothing, in the sums as in the one-hot vectors."""
-    network = PolicyNetwork(SHAPE)
-    features = _features(network, 200)
-    layer = network.trunk[0]
-    read = network.prepare(features)
-    torch.testing.assert_close(
-        network.first_layer(read), nn.functional.linear(network.one_hot(read), layer.weight), **ROUNDING
+@pytest.mark.parametrize(("size", "width"), [(1, 19), (7, 19), (300, 19), (64, 128), (320, 64)])
+@pytest.mark.parametrize(("layer", "plain"), [(TanhLayer, torch.tanh), (TransposedLayer, torch.t)])
+def test_layers_and_their_gradients_equal_pytorchs(layer, plain, size, width):
+    weights = nn.Linear(width, 23)
+    inputs = [torch.randn(size, width, generator=torch.Generator().manual_seed(2)).requires_grad_() for _ in range(2)]
+    outputs = layer.apply(inputs[0], weights.weight, weights.bias), plain(weights(inputs[1]))
+    torch.testing.assert_close(*outputs, **ROUNDING)
+    ours, theirs = (
+        torch.autograd.grad(output.square().sum(), (rows, weights.weight, weights.bias))
+        for output, rows in zip(outputs, inputs, strict=True)
     )
+    for gradient, expected in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(gradient, expected, **ROUNDING)
+
+
+def test_tanh_is_exact_from_saturation_to_saturation():
+    rows = torch.linspace(-30, 30, 2001)
+    expected = torch.tanh(rows)
+    torch.testing.assert_close(tanh_in_place(rows), expected, rtol=0, atol=2e-7)
 
 
 def test_the_gradients_of_a_network_are_those_of_the_plain_one():
