@@ -220,9 +220,9 @@ def _move_items(items: Tensor, places: Tensor | None) -> Tensor:
 def _sample(probs: Tensor, uniforms: Tensor) -> Tensor:
     """Inverse-CDF samples, ``[N, W, B]`` to ``[N, B]``; a choice of probability zero is never sampled."""
     ends = probs.cumsum(dim=1)
-    # In float32 a uniform can round up to 1 and the ends need not sum to it: the last possible choice has no end.
-    ends = ends.masked_fill(ends >= ends[:, -1:], torch.inf)
-    return (ends <= uniforms[:, None]).sum(dim=1)
+    # In float32 a uniform can round up to 1; below it, the draw is less than the end of the last possible choice.
+    draws = uniforms.clamp(max=1 - torch.finfo(ends.dtype).eps) * ends[:, -1]
+    return (ends <= draws[:, None]).sum(dim=1)
 
 
 def _likeliest(probs: Tensor) -> Tensor:
