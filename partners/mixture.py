@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,21 @@ MEMBER_DRAW = -1  # the last of a game's eight uniforms draws the partner, which
 PASSED_ON = ("learned", "remote", "human", "privileged", "costly")  # traits that one partner gives to the whole
 NEEDED_OF_ALL = ("deterministic", "memoryless")
 NO_MEMBER = -1  # the number of a partner that is none of the members
+
+
+@runtime_checkable
+class JointPlayer(Protocol):
+    """A partner that can act in one call together with others of an equal ``joint_key``."""
+
+    @property
+    def joint_key(self) -> Hashable:
+        """Equal for partners that can act together."""
+        ...
+
+    @staticmethod
+    def act_jointly(players: Sequence[Any], sizes: Sequence[int], turns: Turns) -> Decisions:
+        """The same decisions as one ``act`` of each player: the first ``sizes[0]`` rows by the first, and so on."""
+        ...
 
 
 class Mixture:
@@ -43,6 +60,19 @@ class Mixture:
             raise ValueError(f"weights must be {len(of)} numbers of at least 0, not all 0; got {quote(weights)}")
         ends = np.cumsum(shares)
         self._ends: Doubles = ends / ends[-1]  # exactly 1 from the last partner with a weight on
+        # Partners that can act together are side by side: a partner's place in that order, and the places of each team.
+        keys = [
+            partner.joint_key if isinstance(partner, JointPlayer) else number
+            for number, partner in enumerate(self.partners)
+        ]
+        first_of = {key: number for number, key in reversed([*enumerate(keys)])}
+        by_team = sorted(range(len(keys)), key=lambda number: first_of[keys[number]])
+        self._sorted = [self.partners[number] for number in by_team]
+        self._place = np.argsort(by_team)
+        self._teams: list[range] = []
+        for _, team in groupby(by_team, key=lambda number: first_of[keys[number]]):
+            start = self._teams[-1].stop if self._teams else 0
+            self._teams.append(range(start, start + len([*team])))
 
     def __repr__(self) -> str:
         return f"Mixture(of={list(self.specs)!r})"
@@ -78,21 +108,32 @@ class Mixture:
 
     def act(self, turns: Turns) -> Decisions:
         drawn, noise = self.draw(turns.game_noise)
-        order = np.argsort(drawn, kind="stable")  # each partner's games side by side: gathered once, then slices
+        place = self._place[drawn]
+        order = np.argsort(place, kind="stable")  # each partner's games side by side: gathered once, then slices
         sorted_turns = turns.rows(order)._replace(game_noise=noise[order])
         act, oA = np.empty(turns.size, dtype=np.int8), np.empty((turns.size, 3), dtype=np.int8)
         confidence, cause = np.empty(turns.size, dtype=np.float32), np.empty(turns.size, dtype=np.int8)
         messages: Texts | None = None
-        stops = np.cumsum(np.bincount(drawn, minlength=len(self.partners))).tolist()
-        for partner, start, stop in zip(self.partners, [0, *stops], stops, strict=False):
+        sizes, start = np.bincount(place, minlength=len(self.partners)).tolist(), 0
+        for team in self._teams:
+            stop = start + sum(sizes[member] for member in team)
             if start < stop:
                 rows = order[start:stop]
-                decisions = partner.act(sorted_turns.rows(slice(start, stop)))
+                decisions = self._act_of(team, sizes, sorted_turns.rows(slice(start, stop)))
                 act[rows], oA[rows], confidence[rows], cause[rows] = decisions[:4]
                 if decisions.messages is not None:
                     messages = np.full(turns.size, "", dtype=np.object_) if messages is None else messages
                     messages[rows] = decisions.messages
+            start = stop
         return Decisions(act, oA, confidence, cause, messages)
+
+    def _act_of(self, team: range, sizes: Sequence[int], turns: Turns) -> Decisions:
+        """The decisions of the partners at the places ``team``, ``sizes`` rows each."""
+        playing = [place for place in team if sizes[place]]
+        players = [self._sorted[place] for place in playing]
+        if len(players) == 1:
+            return players[0].act(turns)
+        return cast(JointPlayer, players[0]).act_jointly(players, [sizes[place] for place in playing], turns)
 
 
 class BySeat:

@@ -189,8 +189,8 @@ def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner
             partners.append(partner)
             names.append(meeting.opponent.name)
             weights.append((chances[0] * share, chances[1] * share))
-    if task.learner.plays_on_device:  # networks are recognised by their class there, and their code does not hang
-        partners = [inner if isinstance(inner := unwrap(each), NetworkPartner) else each for each in partners]
+    # Networks act together, or on a device, where they are known by their class. No fault is theirs: it is our code.
+    partners = [inner if isinstance(inner := unwrap(each), NetworkPartner) else each for each in partners]
     seats = [seat_occupant(partner) for partner in partners]
     first, second = (
         Mixture(of=seats, weights=list(chances) if any(chances) else None, names=names)  # equal if none is left

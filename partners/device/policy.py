@@ -87,7 +87,8 @@ def _reciprocal(top: int | None) -> float:
 def choose(network: PolicyNetwork, turns: DeviceTurns, noise: Uniforms | None, hints: Tensor | None = None) -> Choices:
     """The network's choices in B games, sampled by the noise of the turn; without noise the likeliest ones."""
     uniforms = None if noise is None else noise.turn_noise(turns.turns_taken).index_select(1, turns.live)
-    return choose_actions(network, features(turns, network.adapter, hints), mask(turns, network.shape), uniforms)
+    seen = features(turns, network.adapter, hints), mask(turns, network.shape)
+    return choose_actions([network], *seen, uniforms, [turns.size])
 
 
 def network_acts(network: PolicyNetwork, turns: DeviceTurns, noise: Uniforms | None) -> tuple[Tensor, Tensor]:

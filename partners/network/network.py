@@ -115,8 +115,16 @@ class PolicyNetwork(nn.Module):
         return hidden
 
     def heads(self, hidden: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """:meth:`evaluate` from the output of :meth:`hidden`."""
+        """:meth:`evaluate` from the output of :meth:`trunk_output`."""
+        return self.split_output(self.head_output(hidden), inputs)
+
+    def head_output(self, hidden: Tensor) -> Tensor:
+        """The last layer's output, ``[outputs + 1, B]``; the last row is the value."""
         out: Tensor = TransposedLayer.apply(hidden, self.head.weight, self.head.bias)  # type: ignore[no-untyped-call]
+        return out
+
+    def split_output(self, out: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """The logits and values in the last layer's output, as :meth:`evaluate` returns them."""
         if self.shape.head == "joint":
             return out[:-1].t(), out[-1]
         parts = out[:-1].view(PARTS, self.shape.width, -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -52,7 +52,19 @@ class NetworkPartner:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the confidence is its probability."""
-        choices = self.choose(turns)
+        return self.act_jointly([self], [turns.size], turns)
+
+    @property
+    def joint_key(self) -> Hashable:
+        """Equal for networks that can act in one call: see :class:`partners.mixture.JointPlayer`."""
+        return type(self), self.network.shape, self.network.device, self.greedy
+
+    @staticmethod
+    def act_jointly(players: Sequence[NetworkPartner], sizes: Sequence[int], turns: Turns) -> Decisions:
+        """As :class:`partners.mixture.JointPlayer` says: the same decisions as one call of each player's ``act``."""
+        networks = [player.network for player in players]
+        with torch.no_grad(), _threads_for(turns.size):
+            choices = choose_actions(networks, *players[0]._observe(turns), sizes)
         offers = choices.act <= Act.INSIST
         return Decisions(
             choices.act.numpy().astype(np.int8),
@@ -67,7 +79,7 @@ class NetworkPartner:
             decisions = self.act(turns)
             return one_hot_probabilities(decisions.act_type, decisions.oA, max_count)
         with torch.no_grad(), _threads_for(turns.size):
-            policy, _ = _distribution(self.network, *self._inputs(turns))
+            policy, _ = _distribution([self.network], *self._inputs(turns), [turns.size])
             return policy.probabilities(turns.size).by_number(max_count)
 
     def beliefs(self, turns: Turns) -> Guess | None:
@@ -87,12 +99,12 @@ class NetworkPartner:
     def choose(self, turns: Turns) -> Choices:
         """Sample from the noise of the turn (0 for the act, 1-3 for ``oA``), or take the likeliest."""
         with _threads_for(turns.size):
-            return self._choose(turns)
+            return choose_actions([self.network], *self._observe(turns), [turns.size])
 
-    def _choose(self, turns: Turns) -> Choices:
-        features, mask = self._inputs(turns)
+    def _observe(self, turns: Turns) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Features ``[B, F]``, mask ``[B, 4, W]`` and uniforms ``[4, B]``, None where it is greedy."""
         uniforms = None if self.greedy else torch.from_numpy(turns.noise[:, :PARTS].T.astype(np.float32))
-        return choose_actions(self.network, features, mask, uniforms)
+        return *self._inputs(turns), uniforms
 
     def _inputs(self, turns: Turns) -> tuple[Tensor, Tensor]:
         """Features ``[B, F]`` and mask ``[B, 4, W]``."""
@@ -100,23 +112,40 @@ class NetworkPartner:
         return torch.from_numpy(network.adapter.encode(turns)), torch.from_numpy(network.mask(turns))
 
 
-def choose_actions(network: PolicyNetwork, features: Tensor, mask: Tensor, uniforms: Tensor | None) -> Choices:
-    """A network's choices for ``features[B, F]`` under ``mask[B, 4, W]``; all on one device, the network on any.
+# How several networks act in one call, here two with 3 and 66 rows. Each network's rows are padded to a multiple of 64,
+# so that its products, the only steps that mix rows, are those of a call of its own, to the bit:
+#
+#     rows         0 1 2 | 3 4 ... 68                 sizes = [3, 66]
+#     padded       0 1 2 . . ... . | 3 4 ... 68 . .   parts of 64 and 128 columns; "." is a row of zeros
+#     products     network 0       | network 1
+#
+# All other steps, from features to samples, are one call each for all of them.
 
-    ``uniforms[4 or more, B]``: the noise, the first for the act; None: the likeliest.
+
+def choose_actions(
+    networks: Sequence[PolicyNetwork], features: Tensor, mask: Tensor, uniforms: Tensor | None, sizes: Sequence[int]
+) -> Choices:
+    """Choices for ``features[B, F]`` under ``mask[B, 4, W]``, the first ``sizes[0]`` rows by the first network, ....
+
+    All tensors are on one device, the networks, of one shape, on any. ``uniforms[4 or more, B]``: the noise, the first
+    for the act; None: the likeliest.
     """
-    size = len(features)
-    policy, value = _distribution(network, features, mask)
-    act, oA, log_prob = policy.sample(None if uniforms is None else _pad_rows(uniforms[:PARTS].float()))
-    return Choices(act[:size], oA[:size], log_prob[:size], value[:size], features, mask)
+    policy, value = _distribution(networks, features, mask, sizes)
+    act, oA, log_prob = policy.sample(None if uniforms is None else _pad_parts(uniforms[:PARTS].float(), sizes))
+    act, oA, log_prob, value = (_unpad_parts(rows, sizes) for rows in (act, oA, log_prob, value))
+    return Choices(act, oA, log_prob, value, features, mask)
 
 
-def _distribution(network: PolicyNetwork, features: Tensor, mask: Tensor) -> tuple[ActionDistribution, Tensor]:
+def _distribution(
+    networks: Sequence[PolicyNetwork], features: Tensor, mask: Tensor, sizes: Sequence[int]
+) -> tuple[ActionDistribution, Tensor]:
     """The action distributions and values ``[P]``, the B rows padded to P, on the device of the features."""
-    device = features.device
-    inputs = network.prepare(_pad_rows(features.t()).t().to(network.device))
-    logits, value = network.evaluate(inputs)
-    allowed = _pad_rows(mask.permute(1, 2, 0)).permute(2, 0, 1)
+    device, network = features.device, networks[0]
+    inputs = network.prepare(_pad_parts(features.t(), sizes).t().to(network.device))
+    parts = torch.split(inputs, [size + -size % ROWS for size in sizes])
+    outputs = [each.head_output(each.trunk_output(part)) for each, part in zip(networks, parts, strict=True)]
+    logits, value = network.split_output(outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1), inputs)
+    allowed = _pad_parts(mask.permute(1, 2, 0), sizes).permute(2, 0, 1)
     return network.distribution(logits.to(device), allowed, inputs.to(device)), value.to(device)
 
 
@@ -175,3 +204,18 @@ def _pad_rows(rows: Tensor) -> Tensor:
     """``[..., B]`` to ``[..., P]``, zeros up to the next multiple of ``ROWS``."""
     missing = -rows.shape[-1] % ROWS
     return torch.nn.functional.pad(rows, (0, missing)) if missing else rows
+
+
+def _pad_parts(rows: Tensor, sizes: Sequence[int]) -> Tensor:
+    """``[..., B]`` to ``[..., P]``: each part, of ``sizes`` rows, padded as by :func:`_pad_rows`."""
+    if len(sizes) == 1:
+        return _pad_rows(rows)
+    return torch.cat([_pad_rows(part) for part in torch.split(rows, list(sizes), dim=-1)], dim=-1)
+
+
+def _unpad_parts(rows: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The B rows of ``[P, ...]`` without the padding of their parts."""
+    if len(sizes) == 1:
+        return rows[: sizes[0]]
+    parts = torch.split(rows, [size + -size % ROWS for size in sizes])
+    return torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])

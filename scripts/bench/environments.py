@@ -197,8 +197,8 @@ def vector_of_single_views(partner: str) -> Timed:
 
 def _replay_vector(env: VectorEnv[Any, Any, Any]) -> Timed:
     """Uniform legal acts of a fixed seed, drawn once and replayed in every repeat."""
-    chance = generator(0, "benchmark").random((VECTOR_STEPS, env.num_envs, env.single_action_space.n), dtype=np.float32)
     _, infos = env.reset(seed=0)
+    chance = generator(0, "benchmark").random((VECTOR_STEPS, *infos["action_mask"].shape), dtype=np.float32)
     acts = []
     for each in chance:
         acts.append((each * np.asarray(infos["action_mask"])).argmax(axis=1))

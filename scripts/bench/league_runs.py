@@ -27,7 +27,7 @@ from league.display.league import PlainWatcher
 from league.ledger.run_directory import new_run
 from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.runner import run_league
-from league.settings.read import load_config
+from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig
 from league.standings.history import History
 from league.tasks.blobs import write_blob
@@ -67,7 +67,7 @@ def whole_league() -> Timed:
 
     def work() -> int:
         settings = ["league.rounds=1", "league.evaluate=false", f"logging.output_dir={folder.name}"]
-        config = load_config(SCRIPTED, settings)
+        config: Config = load_config(SCRIPTED, settings)
         return run_league(config, new_run(Path(folder.name)), watcher).cross.total_games
 
     return work
@@ -75,7 +75,7 @@ def whole_league() -> Timed:
 
 def bare_loop() -> Timed:
     """The same matches by ``rollout`` alone."""
-    config = load_config(SCRIPTED, [])
+    config: Config = load_config(SCRIPTED, [])
     prior, rules = SEATING.source(config.env).prior, config.env.rules()
 
     def work() -> int:
@@ -116,7 +116,8 @@ def _python(code: str) -> str:
 def practice_of_main() -> Timed:
     """Practice tasks of the default league's main, each continuing the one before; one unit is one own decision."""
     folder = tempfile.TemporaryDirectory()  # lives as long as the returned function
-    config, place = load_config(DEFAULT, []), Place(Path(folder.name))
+    config: Config = load_config(DEFAULT, [])
+    place = Place(Path(folder.name))
     main, members = config.learners[0], roster(TRAIN)
     meetings = tuple(Meeting(Entrant(Member(name, name)), 1 / len(members), "the benchmark") for name in members)
     task = TrainTask(

@@ -160,12 +160,12 @@ def _train_on_demand(pipe: Connection) -> None:
 
 def acting() -> Timed:
     """Two frozen networks against each other through ``rollout``."""
-    partners = tuple(NetworkPartner(network) for network in _two_networks())
+    first, second = (NetworkPartner(network) for network in _two_networks())
     source, played = open_source("lewis"), count()
 
     def work() -> int:
         block = next(played)
-        games = rollout(partners, source.block(0, block * ACTING_GAMES, ACTING_GAMES), seed=0, index=(block,))
+        games = rollout((first, second), source.block(0, block * ACTING_GAMES, ACTING_GAMES), seed=0, index=(block,))
         return int(games.turns.sum(dtype=np.int64))
 
     return work
@@ -188,8 +188,10 @@ def plain_acting() -> Timed:
 
 def _plain_trunk(network: PolicyNetwork) -> nn.Sequential:
     """The network's own weights in PyTorch's own layers."""
-    widths = [network.trunk[0].in_features, *network.shape.hidden]
-    trunk = nn.Sequential(*(layer for sizes in pairwise(widths) for layer in (nn.Linear(*sizes), nn.Tanh())))
+    first = network.trunk[0]
+    assert isinstance(first, nn.Linear)
+    widths = [first.in_features, *network.shape.hidden]
+    trunk = nn.Sequential(*(layer for ins, outs in pairwise(widths) for layer in (nn.Linear(ins, outs), nn.Tanh())))
     trunk.load_state_dict(network.trunk.state_dict())
     return trunk
 

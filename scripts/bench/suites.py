@@ -202,7 +202,7 @@ SCORE_BARS: dict[int, tuple[float | None, float | None]] = {
 def _score(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     training = begin(load_config(league_runs.ROOT / "configs" / "ppo_fast.yaml", (), TrainConfig))
     for seconds, (least_points, least_share) in SCORE_BARS.items():
-        while training.seconds < seconds and not training.done:
+        while training.seconds < seconds and not training.is_complete:
             training.step()
         result, share = final_score(training, greedy=True), final_shares(training, greedy=True)[BEST]
         title = f"PPO from scratch, {seconds} s"

@@ -253,7 +253,7 @@ def test_greedy_share_of_practice():
     def sure(share, own_turns):
         plan = Practice(source, RULES, 800, 100, 5, exact=exact(EQUAL), likeliest=share)
         found, _ = practice(network, crowd, plan, update=0, games_before=0, decisions_per_game=own_turns)
-        chosen = choose_actions(network, found.features, found.mask, None)
+        chosen = choose_actions([network], found.features, found.mask, None, [found.size])
         same = (chosen.act == found.act) & ((chosen.oA == found.oA).all(dim=1) | (found.act > Act.INSIST))
         return same.float().mean().item(), found
 
