@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import torch
 
 from dond_marl.conformance import check_in_another_process, check_partner, positions
 from dond_marl.envs.turn import only_action, turn_of
@@ -18,9 +19,22 @@ from dond_marl.seats import Decisions, Traits, Turns, decide
 from partners.best_response import BestResponse
 from partners.catalogue import mixture
 from partners.mixture import MEMBER_DRAW, BySeat, Mixture
+from partners.network.network import NetworkShape, PolicyNetwork
+from partners.network.partner import NetworkPartner
 from partners.rosters import roster
 
 THREE = ("tough", "random", "nice_tit_for_tat")
+
+
+def network(seed: int, *, greedy: bool = False, width: int = 16) -> NetworkPartner:
+    """A network with opinions: a new one's head is small, so its choices are almost uniform."""
+    made = PolicyNetwork(NetworkShape(hidden=(width, width), sorted_items=True), seed=seed)
+    with torch.no_grad():
+        made.head.weight.mul_(100)
+    return NetworkPartner(made, greedy=greedy)
+
+
+NETWORKS = (network(1), "tough", network(2), network(3, greedy=True), network(4), network(5, width=8), network(6))
 
 
 @dataclass(frozen=True)
@@ -82,12 +96,14 @@ def test_zero_weight_partner_never_plays(uniform):
     assert not (mixture.act(turns).oA[:, 0] == 9).any()
 
 
-def test_mixture_rows_match_their_partner():
-    mixture = Mixture(THREE)
-    for position in positions(mixture, max_count=4, games=24):
+@pytest.mark.parametrize("of", [THREE, NETWORKS], ids=["scripted", "networks"])
+def test_mixture_rows_match_their_partner(of):
+    """Networks of one shape act in one call: to the bit as each does alone, however many games it has."""
+    mixture = Mixture(of)
+    for position in positions(mixture, max_count=4, games=24 if of == THREE else 100):
         turns = position.turns
-        said, who = mixture.act(turns), (turns.game_noise[:, MEMBER_DRAW] * 3).astype(int)
-        for number, name in enumerate(THREE):
+        said, who = mixture.act(turns), (turns.game_noise[:, MEMBER_DRAW] * len(of)).astype(int)
+        for number, name in enumerate(of):
             rows = np.flatnonzero(who == number)
             own = seat_occupant(name).act(turns.rows(rows))
             for field_of, mine in zip(own[:4], said[:4], strict=True):

@@ -101,7 +101,7 @@ def test_a_device_without_memory_left_is_told_as_that_and_no_occupant_is_blamed(
     def greedy(self, read):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
-    monkeypatch.setattr(PolicyNetwork, "evaluate", greedy)
+    monkeypatch.setattr(PolicyNetwork, "trunk_output", greedy)
     learner = task.learner.model_copy(update={"rollouts": rollouts})
     with pytest.raises(DeviceError, match=r"has no memory left for .* games side by side.*say a smaller num_envs"):
         practice_round(dataclasses.replace(task, learner=learner), Place(tmp_path))
