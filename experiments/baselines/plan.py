@@ -11,7 +11,7 @@ import hashlib
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -75,6 +75,9 @@ class ComparisonSection(Section):
         default=("dev",), strict=False, min_length=1, description="a roster, or a list of them"
     )
     reference: str = Field(default="pool_ppo", description="the arm that the others are compared with")
+    learners: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="changes by learner, in every arm's league that has it"
+    )
 
 
 class BaselinesConfig(Section):
@@ -132,15 +135,16 @@ def plan_jobs(config: BaselinesConfig, names: Collection[str] | None = None) -> 
         for arm in arms:
             folder = Path(config.output_dir).expanduser() / arm.name
             if arm.occupant is None:
-                jobs.append(Job(arm, seed, folder / f"{seed:04d}", _arm_config(arm, seed, config.comparison.acts)))
+                jobs.append(Job(arm, seed, folder / f"{seed:04d}", _arm_config(arm, seed, config.comparison)))
             elif seed == 1:
                 jobs.append(Job(arm, seed, folder, None, arm.occupant))
     return jobs
 
 
-def _arm_config(arm: ArmConfig, seed: int, acts: int | None) -> Config | TrainConfig:
-    """The settings of an arm with this seed, scaled to ``acts``."""
+def _arm_config(arm: ArmConfig, seed: int, comparison: ComparisonSection) -> Config | TrainConfig:
+    """The settings of an arm with this seed, scaled to the comparison's acts."""
     assert arm.config is not None
+    acts = comparison.acts
     path = preset(Path(arm.config))
     if not _is_league(path):
         if arm.learners:
@@ -152,23 +156,24 @@ def _arm_config(arm: ArmConfig, seed: int, acts: int | None) -> Config | TrainCo
             return training
         return _shorten_training(training, acts)
     unmeasured = ("league.evaluate=false", "logging.tensorboard=false")
-    league: Config = load_config(path, (*arm.set, *_changed_learners(arm, path), f"league.seed={seed}", *unmeasured))
+    changed = _changed_learners(arm, path, comparison.learners)
+    league: Config = load_config(path, (*arm.set, *changed, f"league.seed={seed}", *unmeasured))
     if not league.learners:
         raise InputError(f"{arm.name}: {path} has no learners; use occupant instead of config")
     return league if acts is None else _scale_league(league, acts, arm)
 
 
-def _changed_learners(arm: ArmConfig, path: Path) -> tuple[str, ...]:
-    """The option that sets a league's learners: those of the file with the arm's changes."""
-    if not arm.learners:
-        return ()
+def _changed_learners(arm: ArmConfig, path: Path, shared: Mapping[str, dict[str, Any]]) -> tuple[str, ...]:
+    """The option that sets a league's learners: those of the file with the ``shared`` changes, then the arm's."""
     listed = yaml.safe_load(path.read_text(encoding="utf-8")).get("learners") or []
     own = {learner["name"]: learner for learner in listed if isinstance(learner, dict) and "name" in learner}
     for name in arm.learners:
         if name not in own:
             raise InputError(f"{arm.name}: {path} has no learner called {name}; it has {', '.join(own)}")
+    if not arm.learners and not own.keys() & shared.keys():
+        return ()
     changed = [
-        {**learner, **(arm.learners.get(name) or {})}
+        {**learner, **shared.get(name, {}), **(arm.learners.get(name) or {})}
         for name, learner in own.items()
         if arm.learners.get(name, learner) is not None
     ]

@@ -40,8 +40,8 @@ MATCHED = {
     "lr": LEARNING_RATE,
     "ent": ENTROPY,
 }
-LEAGUE = {"num_envs": 1024, "rollout": 4, "minibatch": 4096, "lr": 1.5e-3, "ent": 0.01}  # of configs/league.yaml's main
-MAIN = {**LEAGUE, "minibatch": 2048, "epochs": 3, "gamma": 1.0, "sorted_items": True}
+LARGE = {"num_envs": 1024, "rollout": 4, "minibatch": 4096, "lr": 1.5e-3, "ent": 0.01}
+ORDERED = {**LARGE, "minibatch": 2048, "epochs": 3, "gamma": 1.0, "sorted_items": True}
 LEAGUE_SECONDS = 0.5  # of a worker's turn at least, so that waiting for the slower one costs little
 ACTING_GAMES = 4096
 
@@ -126,7 +126,7 @@ def cleanrl_update() -> Timed:
 
 @contextmanager
 def league_workers(number: int) -> Iterator[Timed]:
-    """``number`` processes of one thread each, training at the same time with the league's settings."""
+    """``number`` processes of one thread each, training at the same time with the settings ``LARGE``."""
     context = multiprocessing.get_context("spawn")
     pipes, processes = [], []
     for _ in range(number):
@@ -150,7 +150,7 @@ def league_workers(number: int) -> Iterator[Timed]:
 
 def _train_on_demand(pipe: Connection) -> None:
     torch.set_num_threads(1)
-    step = training(LEAGUE)
+    step = training(LARGE)
     while pipe.recv() is not None:
         decisions, began = 0, time.perf_counter()
         while time.perf_counter() - began < LEAGUE_SECONDS:

@@ -140,7 +140,7 @@ def _learning(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     with learning.league_workers(2) as workers:
         yield against(
             "PPO training, two workers",
-            "play and update with the league's settings (1,024 games, minibatches of 4,096, 4 epochs, 2x128), own "
+            "play and update (1,024 games, minibatches of 4,096, 4 epochs, 2x128), own "
             "decisions of two processes of one thread each; the peer as above",
             "decisions/s",
             workers,
@@ -164,11 +164,11 @@ def _learning(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     for hint in ("random", "expert"):
         yield against(
             f"training with {hint} hints",
-            "the league's settings, a hint at every own step; without hints as the peer",
+            "as with two workers, in this process; a hint at every own step; without hints as the peer",
             "decisions/s",
-            learning.on_threads(1, learning.training(learning.LEAGUE, hint)),
+            learning.on_threads(1, learning.training(learning.LARGE, hint)),
             "no hints",
-            lambda: learning.on_threads(1, learning.training(learning.LEAGUE)),
+            lambda: learning.on_threads(1, learning.training(learning.LARGE)),
             0.6,
             run,
         )
@@ -182,12 +182,12 @@ def _memory(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     ):
         yield against(
             f"training, {reads}",
-            "the settings of the default league's main (1,024 games, minibatches of 2,048, 3 epochs, 2x128, items in "
-            "order) against the default heuristic, play and update; the same memoryless and factored as the peer",
+            "1,024 games, minibatches of 2,048, 3 epochs, 2x128, items in order, against the default heuristic, play "
+            "and update; the same memoryless and factored as the peer",
             "decisions/s",
-            learning.on_threads(1, learning.training({**learning.MAIN, **more})),
+            learning.on_threads(1, learning.training({**learning.ORDERED, **more})),
             "memoryless, factored",
-            lambda: learning.on_threads(1, learning.training(learning.MAIN)),
+            lambda: learning.on_threads(1, learning.training(learning.ORDERED)),
             bar,
             (repeats, seconds),
         )
