@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -60,19 +59,12 @@ class Mixture:
             raise ValueError(f"weights must be {len(of)} numbers of at least 0, not all 0; got {quote(weights)}")
         ends = np.cumsum(shares)
         self._ends: Doubles = ends / ends[-1]  # exactly 1 from the last partner with a weight on
-        # Partners that can act together are side by side: a partner's place in that order, and the places of each team.
-        keys = [
-            partner.joint_key if isinstance(partner, JointPlayer) else number
-            for number, partner in enumerate(self.partners)
-        ]
-        first_of = {key: number for number, key in reversed([*enumerate(keys)])}
-        by_team = sorted(range(len(keys)), key=lambda number: first_of[keys[number]])
-        self._sorted = [self.partners[number] for number in by_team]
-        self._place = np.argsort(by_team)
-        self._teams: list[range] = []
-        for _, team in groupby(by_team, key=lambda number: first_of[keys[number]]):
-            start = self._teams[-1].stop if self._teams else 0
-            self._teams.append(range(start, start + len([*team])))
+        teams: dict[Hashable, list[int]] = {}  # partners that act in one call, by number
+        for number, partner in enumerate(self.partners):
+            key = partner.joint_key if isinstance(partner, JointPlayer) else number
+            teams.setdefault(key, []).append(number)
+        self._teams = list(teams.values())
+        self._place = np.argsort([number for team in self._teams for number in team])  # of each, teams side by side
 
     def __repr__(self) -> str:
         return f"Mixture(of={list(self.specs)!r})"
@@ -108,32 +100,29 @@ class Mixture:
 
     def act(self, turns: Turns) -> Decisions:
         drawn, noise = self.draw(turns.game_noise)
-        place = self._place[drawn]
-        order = np.argsort(place, kind="stable")  # each partner's games side by side: gathered once, then slices
+        order = np.argsort(self._place[drawn], kind="stable")  # each partner's games side by side: gathered once
         sorted_turns = turns.rows(order)._replace(game_noise=noise[order])
         act, oA = np.empty(turns.size, dtype=np.int8), np.empty((turns.size, 3), dtype=np.int8)
         confidence, cause = np.empty(turns.size, dtype=np.float32), np.empty(turns.size, dtype=np.int8)
         messages: Texts | None = None
-        sizes, start = np.bincount(place, minlength=len(self.partners)).tolist(), 0
+        games, start = np.bincount(drawn, minlength=len(self.partners)).tolist(), 0
         for team in self._teams:
-            stop = start + sum(sizes[member] for member in team)
-            if start < stop:
-                rows = order[start:stop]
-                decisions = self._act_of(team, sizes, sorted_turns.rows(slice(start, stop)))
-                act[rows], oA[rows], confidence[rows], cause[rows] = decisions[:4]
-                if decisions.messages is not None:
-                    messages = np.full(turns.size, "", dtype=np.object_) if messages is None else messages
-                    messages[rows] = decisions.messages
-            start = stop
+            playing = [number for number in team if games[number]]
+            if not playing:
+                continue
+            players, sizes = [self.partners[number] for number in playing], [games[number] for number in playing]
+            rows = order[start : start + sum(sizes)]
+            own = sorted_turns.rows(slice(start, start + sum(sizes)))
+            start += sum(sizes)
+            if len(players) == 1:
+                decisions = players[0].act(own)
+            else:
+                decisions = cast(JointPlayer, players[0]).act_jointly(players, sizes, own)
+            act[rows], oA[rows], confidence[rows], cause[rows] = decisions[:4]
+            if decisions.messages is not None:
+                messages = np.full(turns.size, "", dtype=np.object_) if messages is None else messages
+                messages[rows] = decisions.messages
         return Decisions(act, oA, confidence, cause, messages)
-
-    def _act_of(self, team: range, sizes: Sequence[int], turns: Turns) -> Decisions:
-        """The decisions of the partners at the places ``team``, ``sizes`` rows each."""
-        playing = [place for place in team if sizes[place]]
-        players = [self._sorted[place] for place in playing]
-        if len(players) == 1:
-            return players[0].act(turns)
-        return cast(JointPlayer, players[0]).act_jointly(players, [sizes[place] for place in playing], turns)
 
 
 class BySeat:
