@@ -42,38 +42,11 @@ from tests.loopback import Page, Service, completion
 ROOT = Path(__file__).resolve().parents[3]
 POINTS, DEALS = "points of ten", "share of games with a deal"  # headings of tables
 VOID = {"meta", "br", "hr", "img", "input", "link"}
-SETTINGS = """
-env: {scenarios: lewis, split: train, max_turns: 3}
-league: {seed: 3, rounds: 4, block_size: 8}
-members:
-  - heuristic
-  - pushover
-  - {kind: tough, name: "<img src=x onerror=window.pwned=1>"}
-  - {kind: linear, name: "<script>window.pwned=1</script>"}
-  - {kind: conceder, name: "{{pwned}}"}
-  - {kind: random, name: "\\" onfocus='pwned()'"}
-heldout: [boulware]
-learners:
-  - {name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100, snapshot_every: 1,
-     gate: {timeout: 2}}
-stages: [{name: short games, rounds: 2, env: {max_turns: 2}}, {name: league}]
-logging: {output_dir: runs}
-"""
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
-    """A league that is over, with its findings and its evaluation."""
-    folder = tmp_path_factory.mktemp("reported")
-    (folder / "league.yaml").write_text(SETTINGS)
-    done = run_league("--config", "league.yaml", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return folder / "runs" / "0001"
-
-
-@pytest.fixture(scope="module")
-def report(played):
-    return printable(collect(played))
+def report(finished_league):
+    return printable(collect(finished_league))
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +75,9 @@ def near(figure, digits):
     return math.isclose(figure["value"], float(digits), abs_tol=1e-6)
 
 
-def test_ladder_and_crossplay_equal_the_run_files(document, played):
+def test_ladder_and_crossplay_equal_the_run_files(document, finished_league):
     ladder = {row["member"]: row for row in table(document, "ladder")}
-    own = file(played / "ladder.csv")
+    own = file(finished_league / "ladder.csv")
     assert list(ladder) == [row["member"] for row in own]
     for row in own:
         shown = ladder[row["member"]]
@@ -119,7 +92,7 @@ def test_ladder_and_crossplay_equal_the_run_files(document, played):
         acts = shown["acts per game"]
         assert near(acts, row["turns"]) and acts["unit"] == "acts"
     cross = {row["member"]: row for row in table(document, "crossplay")}
-    cells = file(played / "crossplay.csv")
+    cells = file(finished_league / "crossplay.csv")
     assert len(cells) == len(ladder) ** 2
     for cell in cells:
         shown = cross[cell["member"]][cell["against"]]
@@ -127,9 +100,9 @@ def test_ladder_and_crossplay_equal_the_run_files(document, played):
         assert shown["n"] == int(cell["games"])
 
 
-def test_learning_curves_equal_the_run_files(document, played):
+def test_learning_curves_equal_the_run_files(document, finished_league):
     points = document["learning"]["blocks"][0]["points"]
-    own = file(played / "learning.csv")
+    own = file(finished_league / "learning.csv")
     assert len(points) == len(own) > 3
     for point, row in zip(points, own, strict=True):
         assert (point["member"], point["after_rounds"], point["decisions"]) == (
@@ -139,24 +112,24 @@ def test_learning_curves_equal_the_run_files(document, played):
         assert point["points"]["n"] == int(row["games"])
 
 
-def test_meta_game_equals_the_run_files(document, played):
+def test_meta_game_equals_the_run_files(document, finished_league):
     ratings = {row["member"]: row for row in table(document, "meta-game")}
-    for row in file(played / "ratings.csv"):
+    for row in file(finished_league / "ratings.csv"):
         assert near(ratings[row["member"]]["take"], row["take"])
         deviation = ratings[row["member"]]["deviation as seat_1"]
         assert near(deviation, row["deviation_seat_1"])
-    cells = file(played / "crossplay.csv")  # of each pair twice, of a member against itself both its sides
+    cells = file(finished_league / "crossplay.csv")  # of each pair twice, of a member against itself both its sides
     assert ratings["main"]["take"]["n"] == sum(int(cell["games"]) for cell in cells) // 2
     worth = {row["mixture"]: row for row in table(document, "meta-game", 1)}
-    for row in file(played / "meta_game.csv"):
+    for row in file(finished_league / "meta_game.csv"):
         if row["figure"] == "regret gap":
             assert near(worth[row["solution"]]["regret gap"], row["value"])
             assert worth[row["solution"]]["regret gap"]["low"] is not None
     assert set(worth) == {"max-welfare CCE", "Nash-bargaining CCE"}
 
 
-def test_evaluation_equals_the_run_file_and_includes_people(document, played):
-    own = json.loads((played / "evaluation.json").read_text())
+def test_evaluation_equals_the_run_file_and_includes_people(document, finished_league):
+    own = json.loads((finished_league / "evaluation.json").read_text())
     opponents = {row["against"]: row for row in table(document, "evaluation", 1)}
     assert set(opponents) == set(own["members"]["main"]["against"]) == {"boulware"}
     scenarios = own["scenarios"]["number"]
@@ -181,14 +154,14 @@ def test_evaluation_equals_the_run_file_and_includes_people(document, played):
     assert lines["Nash"]["Nash efficiency"]["value"] == 1
 
 
-def test_stages_snapshots_and_gates_have_reasons(document, played):
+def test_stages_snapshots_and_gates_have_reasons(document, finished_league):
     stages = table(document, "curriculum")
     assert [(row["stage"], re.findall(r"\d", row["rounds"]), re.findall(r"\d", row["ended"])) for row in stages] == [
         ("short games", ["1", "2"], ["2"]),
         ("league", ["3", "4"], []),
     ]
     assert [bool(row["why"]) for row in stages] == [True, False]
-    with Ledger(played / "ledger.sqlite") as ledger:
+    with Ledger(finished_league / "ledger.sqlite") as ledger:
         decided = [(n, one) for n in range(ledger.next_round) for one in ledger.decisions(n) if one.kind != "stage"]
         members = ledger.members()
     shown = [(row["when"], row["of"], row["what"], row["taken"], row["why"]) for row in table(document, "lineage", 1)]
@@ -206,7 +179,7 @@ def test_league_without_language_models(document):
     assert document["models"]["blocks"] == []
 
 
-def test_games_are_extreme_and_replay_to_the_ledger(document, report, played):
+def test_games_are_extreme_and_replay_to_the_ledger(document, report, finished_league):
     games = [block for block in document["games"]["blocks"] if "game" in block]
     best, worst, broken = (
         [game for game in games if game["game"].startswith(kind)]
@@ -214,7 +187,7 @@ def test_games_are_extreme_and_replay_to_the_ledger(document, report, played):
     )
     assert len(best) == 3 and worst and broken
     reached, number_of_games, deals = [], 0, 0
-    with Ledger(played / "ledger.sqlite") as ledger:
+    with Ledger(finished_league / "ledger.sqlite") as ledger:
         for number in range(ledger.next_round):
             scenarios = ledger.scenarios(number)
             for leg in ledger.legs(number):
@@ -246,9 +219,9 @@ def test_games_are_extreme_and_replay_to_the_ledger(document, report, played):
     assert math.isclose(every[DEALS]["value"], deals / number_of_games)
 
 
-def test_provenance_seed_hashes_seals(document, played):
+def test_provenance_seed_hashes_seals(document, finished_league):
     shown = {row["what"]: row["value"] for row in table(document, "provenance")}
-    with Ledger(played / "ledger.sqlite") as ledger:
+    with Ledger(finished_league / "ledger.sqlite") as ledger:
         assert ledger.fingerprint() in shown["ledger"]
         assert shown["scenarios"] == ledger.meta()["source"]
         rounds = ledger.next_round
@@ -257,12 +230,12 @@ def test_provenance_seed_hashes_seals(document, played):
     assert shown["weights"].split()[0] == shown["weights"].split()[2]
     assert "evaluation.json" in shown and shown["python"].startswith(sys.version.split()[0])
     settings = next(block["content"] for block in document["provenance"]["blocks"] if "text" in block)
-    assert "rounds: 4" in settings and str(played) not in settings
+    assert "rounds: 4" in settings and str(finished_league) not in settings
 
 
-def test_provenance_start_of_run(document, played):
+def test_provenance_start_of_run(document, finished_league):
     shown = {row["what"]: row["value"] for row in table(document, "provenance", -1)}
-    with Ledger(played / "ledger.sqlite") as ledger:
+    with Ledger(finished_league / "ledger.sqlite") as ledger:
         cached = json.loads(ledger.notes()["origin"])
     assert shown["date"] == cached["started"] and shown["date"].endswith(" UTC")
     assert shown["command line"] == cached["command"] == command_line(sys.argv)
@@ -278,10 +251,10 @@ def test_command_line_omits_the_program_folder():
     assert command_line(["scripts/league.py", *words]) == f"python scripts/league.py {shown}"
 
 
-def changed_copy(played, folder: Path, statement: str) -> Path:
+def changed_copy(finished_league, folder: Path, statement: str) -> Path:
     """A copy of the run, without its other files, whose ledger was changed by ``statement``."""
     folder.mkdir(parents=True)
-    shutil.copy(played / "ledger.sqlite", folder)
+    shutil.copy(finished_league / "ledger.sqlite", folder)
     with closing(sqlite3.connect(folder / "ledger.sqlite")) as ledger, ledger:
         ledger.execute(statement)
     return folder
@@ -295,8 +268,8 @@ def changed_copy(played, folder: Path, statement: str) -> Path:
         ("UPDATE notes SET value = substr(value, 2) WHERE key = 'machine'", "versions"),
     ],
 )
-def test_missing_or_damaged_notes(played, tmp_path, change, damaged):
-    folder = changed_copy(played, tmp_path / "0001", change)
+def test_missing_or_damaged_notes(finished_league, tmp_path, change, damaged):
+    folder = changed_copy(finished_league, tmp_path / "0001", change)
     blocks = json.loads(FORMATS["json"](collect(folder)))["sections"]["provenance"]["blocks"]
     facts = [{row["what"]: row["value"] for row in block["rows"]} for block in blocks if "table" in block]
     assert len(facts) == (3 if damaged else 2) and facts[0]["seals"].startswith("all")
@@ -304,9 +277,11 @@ def test_missing_or_damaged_notes(played, tmp_path, change, damaged):
     assert {name for name, value in values.items() if "note of" in str(value)} == ({damaged} if damaged else set())
 
 
-def test_changed_rows_and_missing_weights(played, tmp_path):
+def test_changed_rows_and_missing_weights(finished_league, tmp_path):
     folder = changed_copy(
-        played, tmp_path / "0001", "UPDATE states SET points = points + 1 WHERE round = 2 AND points IS NOT NULL"
+        finished_league,
+        tmp_path / "0001",
+        "UPDATE states SET points = points + 1 WHERE round = 2 AND points IS NOT NULL",
     )
     with pytest.warns(Notice):
         document = json.loads(FORMATS["json"](collect(folder)))["sections"]
@@ -317,8 +292,8 @@ def test_changed_rows_and_missing_weights(played, tmp_path):
         assert not any(name.startswith("main") for name in game["record"]["occupants"])
 
 
-def test_unreadable_rows_name_their_round(played, tmp_path, capsys):
-    folder = changed_copy(played, tmp_path / "0001", "UPDATE matches SET seat_0 = 'nobody' WHERE round = 1")
+def test_unreadable_rows_name_their_round(finished_league, tmp_path, capsys):
+    folder = changed_copy(finished_league, tmp_path / "0001", "UPDATE matches SET seat_0 = 'nobody' WHERE round = 1")
     with pytest.warns(Notice):
         assert main(["report", "--run", str(folder)]) == 1
     error = capsys.readouterr().err
@@ -424,8 +399,8 @@ def _within(wanted, found):
     return all(any(each.strip() == text for text in place) for each in wanted)
 
 
-def test_html_is_deterministic(played, html):
-    assert FORMATS["html"](printable(collect(played))) == html
+def test_html_is_deterministic(finished_league, html):
+    assert FORMATS["html"](printable(collect(finished_league))) == html
 
 
 def test_large_heat_map_is_cut():
@@ -458,10 +433,10 @@ def test_format_cell():
     assert format_cell(Figure(Estimate(-0.001, 0, -0.2, 0.0))) == "0.00 (-0.20..0.00)"
 
 
-def test_running_league_is_read_from_a_snapshot(played, tmp_path):
+def test_running_league_is_read_from_a_snapshot(finished_league, tmp_path):
     folder = tmp_path / "0001"
-    as_after(played, 2, folder)
-    shutil.copytree(played / "blobs", folder / "blobs")
+    as_after(finished_league, 2, folder)
+    shutil.copytree(finished_league / "blobs", folder / "blobs")
     with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("INSERT INTO notes VALUES ('not yet', 'committed')")
@@ -483,9 +458,9 @@ def test_running_league_is_read_from_a_snapshot(played, tmp_path):
         assert write(shown)
 
 
-def test_missing_run_files_name_the_command(played, tmp_path):
+def test_missing_run_files_name_the_command(finished_league, tmp_path):
     folder = tmp_path / "0001"
-    shutil.copytree(played, folder)
+    shutil.copytree(finished_league, folder)
     for name in ("meta_game.json", "evaluation.json"):
         (folder / name).unlink()
     (folder / "ratings.csv").write_text("member,points\nmain,1\n")
@@ -498,11 +473,11 @@ def test_missing_run_files_name_the_command(played, tmp_path):
     assert "is damaged" in {s.key: s for s in collect(folder).sections}["evaluation"].notes[0]
 
 
-def test_unreadable_runs_fail_as_in_the_evaluation(played, tmp_path, capsys):
+def test_unreadable_runs_fail_as_in_the_evaluation(finished_league, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     damaged = tmp_path / "0001"
     damaged.mkdir()
-    content = bytearray((played / "ledger.sqlite").read_bytes())
+    content = bytearray((finished_league / "ledger.sqlite").read_bytes())
     content[4096 * 3 : 4096 * 12] = bytes(4096 * 9)
     (damaged / "ledger.sqlite").write_bytes(content)
     for folder, words, code in (
@@ -517,19 +492,19 @@ def test_unreadable_runs_fail_as_in_the_evaluation(played, tmp_path, capsys):
         with pytest.raises((RunError, LedgerError, NothingToEvaluate)) as shown:
             evaluate_run(find_run(folder))
         assert error == str(shown.value)
-    assert main(["report", "--run", str(played), "--out", str(tmp_path / "nowhere" / "report.html")]) == 2
+    assert main(["report", "--run", str(finished_league), "--out", str(tmp_path / "nowhere" / "report.html")]) == 2
     assert "--out" in capsys.readouterr().err
 
 
-def test_report_command_writes_the_file(played, tmp_path, capsys):
-    done = in_process("report", "--run", played.parent, "--out", "r.html", cwd=tmp_path)
+def test_report_command_writes_the_file(finished_league, tmp_path, capsys):
+    done = in_process("report", "--run", finished_league.parent, "--out", "r.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     shown = " ".join(done.stdout.split())
     assert shown.startswith("In short: ") and "written: r.html next: " in shown and " web --run " in shown
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
-    assert main(["report", "--run", str(played), "--format", "json", "--out", "-"]) == 0
+    assert main(["report", "--run", str(finished_league), "--format", "json", "--out", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "League runs/0001"
-    shutil.copytree(played, tmp_path / "0002")
+    shutil.copytree(finished_league, tmp_path / "0002")
     assert main(["report", "--run", str(tmp_path), "--format", "json"]) == 0
     assert (tmp_path / "0002" / "report.json").is_file()
 

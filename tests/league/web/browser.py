@@ -1,4 +1,4 @@
-"""Shared by the tests of the pages: a small league, the served pages, a headless Chromium."""
+"""Shared by the tests of the pages: copies of a league, the served pages, a headless Chromium."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from typing import Any
 from dond_marl.game import Act, Action, Scenario
 from dond_marl.records.record import from_json
 from tests.command import HERE, PROGRAM
-from tests.killing import run
 
 ROOT = Path(__file__).resolve().parents[3]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -25,36 +24,10 @@ WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 PATIENCE = 600  # seconds until the server answers; a slow machine is no failure
 # Names that a page might obey: markup, a script, a template, an attribute's end.
 HOSTILE = ("<img src=x onerror=window.pwned=1>", "<script>window.pwned=1</script>", "{{pwned}}", "\" onfocus='pwned()'")
-SETTINGS = """
-env: {scenarios: lewis, split: train, max_turns: 3}
-league: {seed: 3, rounds: ROUNDS, block_size: BLOCK}
-members:
-  - heuristic
-  - pushover
-  - {kind: tough, name: "<img src=x onerror=window.pwned=1>"}
-  - {kind: linear, name: "<script>window.pwned=1</script>"}
-  - {kind: conceder, name: "{{pwned}}"}
-  - {kind: random, name: "\\" onfocus='pwned()'"}
-LEARNERS
-logging: {output_dir: runs/league}
-"""
-LEARNER = """heldout: [boulware]
-learners:
-  - {name: main, hidden: [8], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, decisions: 100, snapshot_every: 2}
-"""
 
 # 1 book, 2 hats, 2 balls, worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1: the book and the balls for the hats.
 SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 TALK = (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (0, 2, 0)), Action(Act.AGREE))
-
-
-def small_league(folder: Path, rounds: int, *, learner: bool = False, block: int = 8) -> Path:
-    """Play a small league under ``folder``; its run."""
-    told = SETTINGS.replace("ROUNDS", str(rounds)).replace("BLOCK", str(block))
-    (folder / "league.yaml").write_text(told.replace("LEARNERS", LEARNER if learner else ""))
-    done = run("--config", "league.yaml", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return max((folder / "runs" / "league").iterdir())
 
 
 def as_after(run: Path, rounds: int, copy: Path) -> None:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from urllib.parse import urlsplit
 
 import pytest
 
 from dond_marl.game import Rules, State, apply
 from dond_marl.records.record import record_of, to_line
-from tests.league.web.browser import HOSTILE, SCENARIO, TALK, WIDE, as_after, browsing, serving, small_league
-
-ROUNDS = 4
+from tests.league.web.browser import HOSTILE, SCENARIO, TALK, WIDE, as_after, browsing, serving
 
 
 @pytest.fixture(scope="package")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, finished_league):
     """A place with a league, of which two rounds are shown at first, and a file of games by hostile names."""
     place = tmp_path_factory.mktemp("web")
-    run = small_league(place, ROUNDS)
-    as_after(run, 2, place / "growing" / "0001")
+    shutil.copytree(finished_league, place / "runs" / "league" / "0001")
+    as_after(finished_league, 2, place / "growing" / "0001")
     state = State(SCENARIO, Rules())
     for action in TALK:
         state = apply(state, action)

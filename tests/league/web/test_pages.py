@@ -189,7 +189,7 @@ def test_league_page_follows(look, folder):
     as_after(folder / "runs" / "league" / "0001", 3, folder / "growing" / "0001")
     page.get_by_text("3 of 4").wait_for()
     assert page.locator(".facts-row dd").nth(1).inner_text() != shown
-    as_after(folder / "runs" / "league" / "0001", 4, folder / "growing" / "0001")
+    as_after(folder / "runs" / "league" / "0001", 5, folder / "growing" / "0001")
     page.get_by_text("The league is over.").wait_for()
     assert (folder / "growing" / "0001" / LEDGER).is_file()
 

@@ -82,7 +82,7 @@ from league.web.recorded import game_of, is_person, read_records, replay_files, 
 from league.web.replay_page import advice, beliefs, best_answer, policy, result_or_reason
 from partners.equilibrium import has_table
 from partners.human import View
-from tests.league.web.browser import HOSTILE, as_after, small_league
+from tests.league.web.browser import HOSTILE, as_after
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -516,12 +516,6 @@ def test_match_equals_single_games():
 # A league that is followed
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A finished league of five rounds with a learner and hostile members."""
-    return small_league(tmp_path_factory.mktemp("league"), 5, learner=True)
-
-
 def view_of(folder):
     with Follower(folder) as follower:
         follower.refresh()
@@ -529,18 +523,18 @@ def view_of(folder):
 
 
 @pytest.fixture(scope="module")
-def league(run):
-    return view_of(run)
+def league(finished_league):
+    return view_of(finished_league)
 
 
 def panel(name, league):
     return render("league", name, league)
 
 
-def test_following_equals_reading_at_once(run, league, tmp_path):
+def test_following_equals_reading_at_once(finished_league, league, tmp_path):
     follower = None
     for rounds in (0, 1, 2, 4, 6):
-        as_after(run, rounds, tmp_path / "run")
+        as_after(finished_league, rounds, tmp_path / "run")
         if follower is None:
             follower = Follower(tmp_path / "run")
         assert follower.refresh()
@@ -550,13 +544,13 @@ def test_following_equals_reading_at_once(run, league, tmp_path):
     follower.close()
     assert repr(league.standings) == repr(followed.standings)  # nan is not itself
     assert repr(league.cells) == repr(followed.cells)
-    with Ledger(run / "ledger.sqlite") as ledger:
+    with Ledger(finished_league / "ledger.sqlite") as ledger:
         assert list(followed.curves) == learning_curves(ledger, league.config.league.confidence)
         assert followed.rounds == ledger.next_round
 
 
-def test_page_ladder_equals_csv(run, league):
-    with (run / "ladder.csv").open(newline="") as file:
+def test_page_ladder_equals_csv(finished_league, league):
+    with (finished_league / "ladder.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
     assert [row.member for row in league.standings] == [row["member"] for row in written]
     for row, line in zip(league.standings, written, strict=True):
@@ -564,8 +558,8 @@ def test_page_ladder_equals_csv(run, league):
         assert f"{row.points.high:.6f}" == line["points_high"]
 
 
-def test_follower_reads_during_writes(run, tmp_path):
-    as_after(run, 2, tmp_path / "run")
+def test_follower_reads_during_writes(finished_league, tmp_path):
+    as_after(finished_league, 2, tmp_path / "run")
     path = tmp_path / "run" / "ledger.sqlite"
     with Ledger(path) as writer, Follower(tmp_path / "run") as follower:
         before = writer.fingerprint()
@@ -584,16 +578,16 @@ def test_panels_are_escaped(league):
         assert isinstance(shown, Markup)
         assert "<img" not in shown and "<script" not in shown
     assert "&lt;img src=x onerror=window.pwned=1&gt;" in panel("ladder", league)
-    assert "main@2" in panel("lineage", league)
+    assert "main@1" in panel("lineage", league)
     first_round = league._replace(curves=(league.curves[0]._replace(round=1),))
     assert "after 1 round:" in panel("curves", first_round)
     rounds = [number for number, _ in league.decisions]
     assert 0 < len(rounds) <= NEWEST and rounds == sorted(rounds, reverse=True)
 
 
-def test_links_of_ladder_and_matrix(run, league):
+def test_links_of_ladder_and_matrix(finished_league, league):
     links = [str(link) for link in re.findall(r'href="([^"]+)"', panel("ladder", league))]
-    menu = OccupantMenu([run])
+    menu = OccupantMenu([finished_league])
     asked = [parse_qs(urlsplit(unescape(link)).query) for link in links]
     assert [menu.candidates[menu.key_of(one["run"][0], one["member"][0])].name for one in asked] == [
         row.member for row in league.standings
@@ -616,18 +610,18 @@ def test_ladder_answers_and_missing_rank(league):
     assert rows[1].unranked_because.endswith("(6)")
 
 
-def test_summary_and_final_evaluation(run, league, tmp_path):
-    as_after(run, 2, tmp_path / "0001")
+def test_summary_and_final_evaluation(finished_league, league, tmp_path):
+    as_after(finished_league, 2, tmp_path / "0001")
     running = view_of(tmp_path / "0001")
     assert league.is_over and not any(stage.now for stage in league.stages)
     assert not running.is_over and any(stage.now for stage in running.stages)
     assert running.headline[0] in panel("summary", running)
     late = tmp_path / "late" / "0001"
-    as_after(run, 4, late)
+    as_after(finished_league, 4, late)
     leagues = Leagues(tmp_path / "late", None)
     first = leagues.view(late)
     assert leagues.view(late) is first
-    text = (run / FINAL_FILE).read_text() if (run / FINAL_FILE).is_file() else ""
+    text = (finished_league / FINAL_FILE).read_text() if (finished_league / FINAL_FILE).is_file() else ""
     (late / FINAL_FILE).write_text(text or "{}")  # the evaluation comes after the last round
     assert leagues.view(late) is not first
     (late / FINAL_FILE).write_text("[" * 100_000)  # damaged, and its time has changed
@@ -640,37 +634,37 @@ def test_restarted_learner_gets_its_own_curve(league):
     assert [panel("curves", each).count("<polyline") for each in (league, again, nothing)] == [1, 2, 0]
 
 
-def test_members_have_current_weights(run, tmp_path):
-    menu = OccupantMenu([run])
-    members = {one.name: one for one in menu.candidates.values() if one.run == run}
-    assert {"main", "main@2", *HOSTILE} <= set(members)
+def test_members_have_current_weights(finished_league, tmp_path):
+    menu = OccupantMenu([finished_league])
+    members = {one.name: one for one in menu.candidates.values() if one.run == finished_league}
+    assert {"main", "main@1", *HOSTILE} <= set(members)
     assert members["main"].sentence
     learner, name = make_partner(members["main"])
     assert name == "main"
     assert learner.traits.learned
-    snapshot, _ = make_partner(members["main@2"])
+    snapshot, _ = make_partner(members["main@1"])
     first = steps(record_of(DEAL, ("a", "b")))[0]
     assert policy(learner, first, "lewis") != policy(snapshot, first, "lewis")
-    assert menu.resolve("main@2") == members["main@2"]
+    assert menu.resolve("main@1") == members["main@1"]
     assert menu.resolve("boulware(exponent=6)").run is None
 
 
-def test_unreadable_runs(run, tmp_path):
+def test_unreadable_runs(finished_league, tmp_path):
     with pytest.raises(LedgerError, match=r"ledger\.sqlite"):
         Follower(tmp_path)
     (tmp_path / "ledger.sqlite").write_text("not a database at all, only text that is long enough to be looked at")
     with pytest.raises(LedgerError, match="damaged"):
         Follower(tmp_path).refresh()
-    with Follower(run) as follower, pytest.raises(RunViewError, match="has no member"):
+    with Follower(finished_league) as follower, pytest.raises(RunViewError, match="has no member"):
         follower.partner("nobody")
 
 
-def test_leagues_by_latest_write(run, tmp_path):
-    leagues = Leagues(run.parent, None)
-    assert leagues.runs() == [run]
-    assert leagues.view(run) is leagues.view(run)
+def test_leagues_by_latest_write(finished_league, tmp_path):
+    leagues = Leagues(finished_league.parent, None)
+    assert leagues.runs() == [finished_league]
+    assert leagues.view(finished_league) is leagues.view(finished_league)
     for rounds, place in ((1, "quick/0001"), (2, "quick/0002"), (1, "0007")):
-        as_after(run, rounds, tmp_path / place)
+        as_after(finished_league, rounds, tmp_path / place)
         os.utime(tmp_path / place / "ledger.sqlite", (rounds, rounds * 10))
     named = tmp_path / "quick" / "0001"
     found = [str(each.relative_to(tmp_path)) for each in Leagues(tmp_path, named).runs()]
