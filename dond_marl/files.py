@@ -37,8 +37,9 @@ def open_regular(path: str | Path) -> BufferedReader:
 def read_bytes(path: str | Path, most: int) -> bytes:
     """The content of a regular file of at most ``most`` bytes. Raises ``OSError``, which names the file."""
     with open_regular(path) as file:
-        content = file.read(most + 1)
-    if len(content) > most:
+        large = os.fstat(file.fileno()).st_size > most  # refused unread
+        content = b"" if large else file.read(most + 1)
+    if large or len(content) > most:
         raise OSError(errno.EFBIG, f"is larger than the limit of {most:,} bytes", str(path))
     return content
 
