@@ -23,7 +23,7 @@ from dond_marl.dialogues.human_line import (
     to_json,
 )
 from dond_marl.scenarios.data import DIALOGUE_SPLITS, Dialogue, load_dialogues
-from tests.command import run_dond
+from tests.command import in_process
 
 ROOT = Path(__file__).resolve().parents[3]
 NO_DEAL = ("<disagree>",) * 6
@@ -159,7 +159,7 @@ def test_who_opens_is_compared_with_who_answers_in_the_same_rows(data_dir):
 
 
 def humans(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return run_dond("data", "humans", *arguments, cwd=cwd)
+    return in_process("data", "humans", *arguments, cwd=cwd)
 
 
 def test_the_script_shows_the_stored_figures_without_the_data(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dond_marl.scenarios.data import CHECKSUMS, FetchError, fetch, load_self_play
-from tests.command import run_dond
+from tests.command import in_process
 
 
 class Server:
@@ -56,7 +56,7 @@ def server(data_dir, monkeypatch):
 
 
 def script(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return run_dond("data", "fetch", *arguments, cwd=cwd)
+    return in_process("data", "fetch", *arguments, cwd=cwd)
 
 
 def names(folder: Path) -> list[str]:

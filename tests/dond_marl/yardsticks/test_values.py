@@ -75,9 +75,9 @@ def test_uniform_source_has_no_exact_value():
 
 def test_information_has_positive_value():
     """Exact, and never negative; against who takes anything there is nothing to know."""
-    for name, seat, least in (("boulware", 0, 0.05), ("boulware", 1, 0.05), ("pushover", 0, 0.0)):
+    for name, turns, seat, least in (("boulware", 3, 0, 0.05), ("boulware", 3, 1, 0.05), ("pushover", 2, 0, 0.0)):
         partner = seat_occupant(name)
-        told, hidden = (f(partner, LEWIS, Rules(3), seat) for f in (informed_value, response_value))
+        told, hidden = (f(partner, LEWIS, Rules(turns), seat) for f in (informed_value, response_value))
         assert told.exact and told.low - hidden.low >= least - 1e-9
     gambling = seat_occupant("random")
     told, hidden = (f(gambling, LEWIS, Rules(2), 1) for f in (informed_value, response_value))
@@ -86,24 +86,24 @@ def test_information_has_positive_value():
         informed_value(seat_occupant("nash_seeker"), LEWIS, Rules(), 0)
 
 
-def exploitability_of(name, rules, seat, played=None):
-    return exploitability_by_seat(seat_occupant(name), LEWIS, rules, None, [played or {}] * 2)[seat]
+def exploitability_of(name, rules, played=None):
+    """As ``seat_0`` and as ``seat_1``."""
+    return exploitability_by_seat(seat_occupant(name), LEWIS, rules, None, [played or {}] * 2)
 
 
 def test_exploitability_is_response_minus_self_play():
     """In both bounds, which meet where the response is exact."""
-    for seat in (0, 1):
-        found = exploitability_of("stubborn", Rules(), seat)
+    for seat, found in enumerate(exploitability_of("stubborn", Rules())):
         alone = played_value((seat_occupant("stubborn"),) * 2, LEWIS, Rules(), seat)
         assert found.self_play == pytest.approx(alone, abs=1e-6)
         assert found.gain == (pytest.approx(found.response.low - alone),) * 2 and found.gain[0] > 0.4
     # Tough leaves only what it does not value itself, and against itself takes nothing of that.
-    assert exploitability_of("tough", Rules(), 0).gain[0] == pytest.approx(2.7728, abs=1e-4)
+    assert exploitability_of("tough", Rules())[0].gain[0] == pytest.approx(2.7728, abs=1e-4)
 
 
 def test_exploitability_with_memory_is_nonnegative():
     tough = {"tough": seat_occupant("tough")}
-    found = exploitability_of("nash_seeker", Rules(10, "rejects"), 1, tough)
+    found = exploitability_of("nash_seeker", Rules(10, "rejects"), tough)[1]
     assert 0 <= found.gain[0] <= found.gain[1] and not found.response.exact
 
 

@@ -238,6 +238,7 @@ def test_batched_blocks_equal_single_blocks(names):
 
 def test_opponents_follow_their_shares():
     met = {"tough": 0, "pushover": 0}
+    played = {name: seat_occupant(name) for name in met}
 
     @dataclass(frozen=True)
     class Counted:
@@ -246,11 +247,11 @@ def test_opponents_follow_their_shares():
 
         def act(self, turns) -> Decisions:
             met[self.name] += turns.turns_taken == 0
-            return seat_occupant(self.name).act(turns)
+            return played[self.name].act(turns)
 
     pair = [Opponent(Counted("tough"), 0.8), Opponent(Counted("pushover"), 0.2)]
-    practice(network(), pair, plan(decisions=1000, games=2), update=0, games_before=0)
-    assert sum(met.values()) > 150
+    practice(network(), pair, plan(decisions=600, games=2), update=0, games_before=0)
+    assert sum(met.values()) > 90
     assert met["tough"] / sum(met.values()) == pytest.approx(0.8, abs=0.1)
 
 

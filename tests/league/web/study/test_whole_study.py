@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
-import subprocess
+import sys
 import time
 from contextlib import ExitStack
 
@@ -15,7 +16,7 @@ from league.web.study.analysis import MEASURES
 from league.web.study.export import anonymise
 from league.web.study.progress import open_study
 from league.web.study.settings import StudyConfig
-from tests.command import HERE, ROOT, run_dond
+from tests.command import ROOT, in_process, run_dond
 from tests.league.web.browser import NARROW, WIDE, Server, browsing, missing
 from tests.league.web.study.visitors import Browser, Forms, Visitor, kind_of, scores_by_rollout
 
@@ -83,25 +84,26 @@ def test_whole_study_with_browsers_and_kill(server, tmp_path):
     assert not re.search("|".join(visitor.code for visitor in visitors), log)
 
 
-def test_public_address_needs_password_and_texts(tmp_path):
+def test_public_address_needs_password_and_texts(tmp_path, monkeypatch):
     (tmp_path / "configs").symlink_to(ROOT / "configs")
-    done = run_dond("study", "serve", "--host", "0.0.0.0", cwd=tmp_path, stdin=subprocess.DEVNULL)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    done = in_process("study", "serve", "--host", "0.0.0.0", cwd=tmp_path)
     assert done.returncode == 2 and "texts.consent, texts.thanks" in done.stderr
     own = [word for text in ("consent", "thanks") for word in ("--set", f"texts.{text}=mine")]
-    done = run_dond("study", "serve", "--host", "0.0.0.0", *own, cwd=tmp_path, stdin=subprocess.DEVNULL)
+    done = in_process("study", "serve", "--host", "0.0.0.0", *own, cwd=tmp_path)
     assert done.returncode == 2 and "password" in done.stderr
-    short = {**HERE, "DOND_STUDY_PASSWORD": "short"}
-    done = run_dond("study", "serve", "--host", "0.0.0.0", *own, cwd=tmp_path, env=short)
+    monkeypatch.setenv("DOND_STUDY_PASSWORD", "short")
+    done = in_process("study", "serve", "--host", "0.0.0.0", *own, cwd=tmp_path)
     assert done.returncode == 2 and "got 5" in done.stderr
     assert not (tmp_path / "runs").exists()
 
 
 def test_study_is_locked_and_keeps_its_settings(server, tmp_path):
     words = ("study", "serve", "--port", "0", *SETS)
-    done = run_dond(*words, cwd=tmp_path)
+    done = in_process(*words, cwd=tmp_path)
     assert done.returncode == 1 and "in use" in done.stderr
     server.kill()
-    done = run_dond(*words, "--set", "study.games=7", cwd=tmp_path)
+    done = in_process(*words, "--set", "study.games=7", cwd=tmp_path)
     assert done.returncode == 2 and "output_dir=" in done.stderr
     server.start()
     with httpx.Client(base_url=server.address, trust_env=False) as client:
