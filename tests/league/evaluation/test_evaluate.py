@@ -330,7 +330,13 @@ def test_impossible_points_are_a_bug(monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     ("turns", "values"),
-    [(3, (7.308782, 6.319547)), pytest.param(10, (7.104249, 7.640227), marks=pytest.mark.slow)],
+    [
+        (2, (5.448725, 6.423041)),
+        *(
+            pytest.param(turns, values, marks=pytest.mark.slow)
+            for turns, values in ((3, (7.308782, 6.319547)), (10, (7.104249, 7.640227)))
+        ),
+    ],
 )
 def test_probe_reports_gains(tmp_path, turns, values):
     """Exactly, for partners that forget; the printed gains are differences of the printed values."""
@@ -343,7 +349,9 @@ def test_probe_reports_gains(tmp_path, turns, values):
     for told, hidden, gain in zip(
         found["value_told"], found["value_of_a_response"], found["value_of_information"], strict=True
     ):
-        assert gain == pytest.approx([told[0] - hidden[0]] * 2) and gain[0] > 0
+        assert gain == pytest.approx([told[0] - hidden[0]] * 2)
+    # The second of two turns answers an offer: with it before its eyes, the partner's values add nothing.
+    assert [gain[0] > 0 for gain in found["value_of_information"]] == [True, turns > 2]
     for response, alone, gain in zip(
         found["value_of_a_response_to_the_member"], found["self_play"], found["exploitability"], strict=True
     ):
