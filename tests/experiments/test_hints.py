@@ -175,7 +175,8 @@ def test_test_roster_hinters_are_refused(tmp_path):
 
 
 def test_learners_are_cached(tmp_path):
-    config = small(**{"experiment.hinters": "[none,heuristic]", "experiment.dropouts": "[0.5]", "experiment.seeds": 1})
+    arms = {"experiment.hinters": "[none,heuristic]", "experiment.dropouts": "[0.5]", "experiment.seeds": 1}
+    config = small(**{**arms, "env.max_turns": 2})
     messages: list[str] = []
     first = run_experiment(config, tmp_path, messages.append)
     files = sorted(tmp_path.glob("*.json"))
