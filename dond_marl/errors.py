@@ -147,6 +147,13 @@ def quote(value: object) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def printable_text(text: str) -> str:
+    """``text`` with control and direction characters as escapes, so that none moves a terminal's cursor; lines stay."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in text)
+
+
 def error_line(error: BaseException, length: int = 300) -> str:
     """The class and the message of any error, on one printable line of at most ``length`` characters."""
     try:

@@ -62,7 +62,7 @@ HAZARDOUS = {
 KEY_EFFECTS = (HAZARDOUS["key_env"], "sends Groq's key to")
 RUNS_FILE, OPENS, QUERIES = "runs the code", "passes on", "queries a language model of the provider"
 RUNNING_EFFECTS = (RUNS_FILE, HAZARDOUS["python"], HAZARDOUS["agent"])
-HARMLESS = ("init_from", "name", "path", "sha256")  # names, digests, and paths of checkpoints, which are data
+HARMLESS = ("name", "path", "sha256")  # names, digests, and paths of checkpoints, which are data
 QUERYING = ("llm", "llm_judge")  # kinds that query a language model, of a service unless they say otherwise
 MAX_NESTING = 20  # lists and mappings in each other
 
@@ -100,9 +100,14 @@ def hazards_of(kind: str, parameters: Mapping[str, object]) -> Iterator[Hazard]:
     for name, value in parameters.items():
         yield from _of_value(name, value, strict=True)
     if kind in QUERYING:
-        yield Hazard(QUERIES, str(parameters.get("provider", "auto")))
-    if kind == "llm" and "base_url" in parameters and parameters.get("provider", "auto") not in ("openai", "hf"):
-        yield Hazard(KEY_EFFECTS[1], str(parameters["base_url"]))
+        yield from _queries(parameters.get("provider"), parameters)
+
+
+def _queries(provider: object, options: Mapping[str, object]) -> Iterator[Hazard]:
+    """The hazards of querying a language model; without ``key_env`` its server gets Groq's key."""
+    yield Hazard(QUERIES, str(provider or "auto"))
+    if options.get("base_url") is not None and "key_env" not in options and provider not in ("openai", "hf"):
+        yield Hazard(KEY_EFFECTS[1], str(options["base_url"]))
 
 
 def hazards_in(data: object) -> frozenset[Hazard]:
@@ -122,7 +127,8 @@ def _of_value(name: str, value: object, *, strict: bool, depth: int = 0) -> Iter
         yield Hazard(HAZARDOUS[name], str(value))
     elif isinstance(value, Mapping):
         if value.get("mode") == "llm":  # of hints
-            yield Hazard(QUERIES, str(value.get("provider", "auto")))
+            options = value.get("options")
+            yield from _queries(value.get("provider"), options if isinstance(options, Mapping) else {})
         if isinstance(value.get("kind"), str):
             try:
                 yield from hazards_of(*parse_spec(value))
@@ -159,7 +165,7 @@ def admit(place: str, document: str, hazards: Iterable[Hazard], signature: str |
     no trust, and has none: hazards that were not found in it are refused as well while its names are used.
     """
     found = frozenset(hazards)
-    found -= hazards_in(_TYPED) if found else found  # parsed only where it matters
+    found -= _typed_hazards() if found else found  # parsed only where it matters
     digest = digest_of(document)
     trusted = _is_signed(digest, signature) or digest in _read_trusted()
     opened = Document(place, digest, found, trusted)
@@ -197,7 +203,7 @@ def refuse_hazards(kind: str, parameters: Mapping[str, object]) -> UntrustedErro
     found = frozenset(hazards_of(kind, parameters))
     if document is None:
         found &= _REFUSED.keys()
-    found -= hazards_in(_TYPED) if found else found
+    found -= _typed_hazards() if found else found
     if not found:
         return None
     return _error(_REFUSED[min(found)] if document is None else document, found)
@@ -216,8 +222,23 @@ def require_trust(place: str, document: str, hazards: Iterable[Hazard], signatur
 
 
 def allow_typed_names(words: Iterable[str]) -> None:
-    """Allow the names in the ``words`` of a command line, as ``NAME`` or ``KEY=NAME``, in files too."""
-    _TYPED.extend(text for word in words for text in (word, word.partition("=")[2]) if text)
+    """Allow the names in the ``words`` of a command line, as ``NAME`` or ``KEY=NAME``, in files too.
+
+    What is a path is not a name: another person chose how their folder is called.
+    """
+    _TYPED.extend(text for word in words for text in (word, word.partition("=")[2]) if text and not _is_path(text))
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a path, or with a null character
+        return False
+
+
+def _typed_hazards() -> frozenset[Hazard]:
+    """The hazards that the user typed, but for a bare ``llm``: that may be the name of a member of a document."""
+    return frozenset(each for each in hazards_in(_TYPED) if each.effect != QUERIES)
 
 
 def trust_everything() -> None:

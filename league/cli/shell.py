@@ -29,7 +29,17 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from dond_marl.errors import EXTRAS, InputError, Notice, RunFailure, UntrustedError, missing_library, quote, shorten
+from dond_marl.errors import (
+    EXTRAS,
+    InputError,
+    Notice,
+    RunFailure,
+    UntrustedError,
+    missing_library,
+    printable_text,
+    quote,
+    shorten,
+)
 from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SOURCES
 from dond_marl.trust import allow_typed_names, trust_document, trust_everything
@@ -223,8 +233,8 @@ def output_console() -> Console:
 
 
 def print_line(line: str, style: str = "") -> None:
-    """Print a line without interpreting markup and without breaking it."""
-    output_console().print(Text(line, style=style), soft_wrap=True)
+    """Print a line without interpreting markup and without breaking it; control characters are shown, not obeyed."""
+    output_console().print(Text(printable_text(line), style=style), soft_wrap=True)
 
 
 def as_called(context: click.Context) -> str:

@@ -21,7 +21,7 @@ import click
 from rich.markdown import Markdown
 
 from dond_marl.errors import InputError
-from dond_marl.files import read_text
+from dond_marl.files import read_text, refuse_link
 from league.cli.shell import (
     FILE,
     SEED,
@@ -105,6 +105,7 @@ def export(folder: Path, target: Path | None, seed: int, codes: Path | None) -> 
         _check_codes(folder, codes)
         return
     target = target or folder / "export"
+    refuse_link(target)  # in a study of another person it may lead anywhere
     for name, rows in export_study(open_study(folder), target, seed).items():
         print_line(f"{target / name}: {rows} rows")
     print_line(f"{target / 'codebook.md'}: meaning of the columns")

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dond_marl.errors import printable_text
 from league.standings.history import CurvePoint
 from league.tables.blocks import Cell, Curves, Figure, Section, Table, TableRow, common_n, printable
 from league.tables.figures import UNKNOWN, format_number, with_interval, with_margin
@@ -22,12 +23,12 @@ LONGEST_WORD = 16  # characters of a word of a heading, or of a text, on one lin
 
 def line(console: Console, text: str, style: str = "") -> None:
     """Print ``text`` as it stands: no markup, and broken by the terminal alone, so that it can be copied."""
-    console.print(Text(text, style=style), soft_wrap=True)
+    console.print(Text(printable_text(text), style=style), soft_wrap=True)
 
 
 def prose(console: Console, text: str, style: str = "") -> None:
     """Print ``text`` broken between words on a terminal, and as one line where it is read by a program."""
-    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
+    console.print(Text(printable_text(text), style=style), soft_wrap=not console.is_terminal)
 
 
 def print_in_short(console: Console, sentences: Iterable[str]) -> None:

@@ -165,6 +165,9 @@ class Ledger:
         """All members in the order of the config, snapshots in the order of joining; see :meth:`settings` for trust."""
         query = "SELECT member, spec, role, split, parent, born, blob FROM members ORDER BY position"
         members = tuple(Member(*row) for row in self._rows(query))
+        odd = next((member for member in members if not f"{member.name}{member.spec}".isprintable()), None)
+        if odd is not None:  # it would move the cursor of a terminal
+            raise LedgerError(f"{self.path}: the name or spec of a member cannot be printed: {odd.name[:80]!a}")
         self._refuse_changes([member.spec for member in members if member.spec is not None], self._admit()[1])
         return members
 

@@ -298,6 +298,9 @@ def _delete_old_reservoirs(
 
 
 def _changed_versions(then: str, now: str) -> str:
-    before, after = json.loads(then), json.loads(now)
-    changed = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
-    return ", ".join(f"{key} {before.get(key)} then, {after.get(key)} now" for key in changed)
+    try:
+        before, after = dict(json.loads(then)), json.loads(now)
+    except (ValueError, TypeError):
+        return "what the run notes of its machine is damaged"
+    changed = sorted(key for key in after if before.get(key) != after[key])
+    return ", ".join(f"{key} {before.get(key)} then, {after[key]} now" for key in changed)

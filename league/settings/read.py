@@ -396,7 +396,7 @@ def _range(field: FieldInfo, integer: bool) -> str:
 
 
 STAND_IN = "heuristic"
-INSTEAD = {"reward": "own", "ends_when": None}  # of keys that name something else than an occupant
+INSTEAD = {"reward": "own", "ends_when": None, "init_from": None}  # of keys that name something else than an occupant
 
 
 def with_stand_ins(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

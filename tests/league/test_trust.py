@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dond_marl import trust
-from dond_marl.errors import Notice, UntrustedError
+from dond_marl.errors import Notice, UntrustedError, printable_text
 from dond_marl.files import read_bytes
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, _run_file, pin_spec, seat_occupant
@@ -319,6 +319,10 @@ def test_typed_names_are_allowed_though_a_strangers_run_has_them_too(stranger):
         ("llm(base_url='http://a', provider=openai)", ["contacts the server", "queries"]),
         ("llm(base_url='http://a')", ["contacts the server", "queries", "sends Groq's key to"]),
         ("llm(key_env=AWS_SECRET_ACCESS_KEY)", ["queries", "sends the key in"]),
+        ({"reward": "llm_judge(stubborn, base_url='http://a')"}, ["contacts", "queries", "sends Groq's key to"]),
+        ({"mode": "llm", "options": {"base_url": "http://a"}}, ["contacts", "queries", "sends Groq's key to"]),
+        ({"init_from": "runs/a/checkpoints/step.json"}, []),
+        ({"init_from": "expert(path='a.json', fallback='my.py:P')"}, ["runs the code"]),
         ({"hints": {"options": {"base_url": "http://a", "key_env": "K"}}}, ["contacts the server", "sends the key in"]),
         ("llm(provider=hf, model='/home/other/model')", ["passes on", "queries"]),
         ({"backend": {"kind": "ray", "ray_address": "there:1"}}, ["contacts the server"]),
@@ -513,6 +517,24 @@ def test_parameter_names_are_no_text_of_a_program(hiding, words, harmless, stran
     assert untouched(stranger, service) and done.returncode == 2 and "Traceback" not in done.stderr
 
 
+def test_names_of_members_that_move_a_cursor_are_refused(harmless):
+    with Ledger(harmless / "ledger.sqlite") as ledger:
+        ledger._db.execute("PRAGMA foreign_keys = OFF")
+        ledger._db.execute("UPDATE members SET member = ? WHERE position = 0", ("\x1b]0;mine\x07",))
+        seal(ledger, ledger.settings())
+    done = in_process("report", "--run", harmless)
+    assert done.returncode == 1 and "\x1b" not in done.stdout + done.stderr and "cannot be printed" in done.stderr
+    assert printable_text("a\tb\n\x1b[2J\u202e") == "a\tb\n\\x1b[2J\\u202e"
+
+
+def test_study_is_not_exported_through_a_link(tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "export").symlink_to(tmp_path / "own")
+    done = in_process("study", "export", tmp_path / "study")
+    assert done.returncode == 1 and "is a link" in done.stderr and not any((tmp_path / "own").iterdir())
+
+
 def test_settings_without_paths_are_checked_as_the_settings_are(harmless, stranger, service):
     with Ledger(harmless / "ledger.sqlite") as ledger:
         config, _ = read_yaml(ledger.meta()["settings"])
@@ -545,6 +567,17 @@ def test_hazards_that_were_not_found_in_a_document_are_refused_while_its_names_a
     with trust.names_of(document), pytest.raises(OccupantNameError):  # it runs, and is no partner
         seat_occupant(stranger.specs["file"])
     assert stranger.mark.exists()
+
+
+def test_typed_paths_and_names_of_members_are_no_names_that_the_user_allowed(stranger, tmp_path, monkeypatch):
+    monkeypatch.chdir(stranger.mark.parent)
+    Path("evil.py:Evil").mkdir()  # a run folder of that name, which the user types
+    trust.allow_typed_names(["evil.py:Evil", "llm"])
+    with trust.names_of(trust.admit("run", "text", ())):
+        for spec in ("evil.py:Evil", "llm"):
+            with pytest.raises(UntrustedError):
+                seat_occupant(spec)
+    assert not stranger.mark.exists()
 
 
 def test_own_names_are_used_after_a_harmless_run_of_another_user_was_opened(honest, stranger):

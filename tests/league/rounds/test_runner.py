@@ -91,9 +91,12 @@ def test_interrupt_during_the_evaluation_after_all_rounds(tmp_path, monkeypatch)
     words = ["--config", settings, *(word for change in changes for word in ("--set", change))]
     words += ["--set", "league.evaluate=true"]
 
-    def interrupt(_: PlainWatcher, step: str) -> None:
+    shown = PlainWatcher.on_analysis
+
+    def interrupt(watcher: PlainWatcher, step: str) -> None:
         if "conceder" in step:  # the evaluation has begun
             signal.raise_signal(signal.SIGINT)
+        shown(watcher, step)
 
     with monkeypatch.context() as patch:
         patch.setattr(PlainWatcher, "on_analysis", interrupt)
