@@ -41,6 +41,16 @@ if sys.platform == "linux":
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+@pytest.fixture(autouse=True)
+def _forgotten_documents() -> Iterator[None]:
+    """What a test opened and did not trust is refused in that test alone."""
+    yield
+    trust = sys.modules.get("dond_marl.trust")
+    if trust is not None:
+        for state in (trust._REFUSED, trust._TYPED, trust._EVERYTHING):
+            state.clear()
+
+
 def _children() -> set[int]:
     """The processes that this one has started, and orphans of theirs; none are known elsewhere than on Linux."""
     found = set[int]()

@@ -63,7 +63,8 @@ class RunDirectory:
         from filelock import Timeout
 
         try:
-            for entry in self.path.iterdir():  # links in a run of another person may lead to files of the user's
+            entries = self.path.iterdir() if self.path.is_dir() else ()  # a new run has no folder yet
+            for entry in entries:  # links in a run of another person may lead to files of the user's
                 refuse_link(entry)
             self._lock.acquire(timeout=0)
         except Timeout:

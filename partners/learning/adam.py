@@ -26,7 +26,8 @@ class Adam:
     def descend(self, loss: Tensor, grad_norm: float | None = None) -> None:
         """One step down the gradient of ``loss``, which is first scaled down to ``grad_norm``."""
         found = torch.autograd.grad(loss, self._parameters, allow_unused=True)
-        grads = [grad for grad in found if grad is not None]
+        # The fused step reads memory in order, whatever the strides of a gradient are.
+        grads = [grad.contiguous() for grad in found if grad is not None]
         if grad_norm is not None:
             norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(grad) for grad in grads]))
             torch._foreach_mul_(grads, (grad_norm / (norm + SMALLEST_NORM)).clamp(max=1.0))

@@ -58,3 +58,13 @@ def test_adam_equals_pytorch():
 def test_adam_loads_no_compiler():
     done = subprocess.run([sys.executable, "-c", LEARNS], capture_output=True, text=True, env=HERE, check=True)
     assert done.stdout == "False\n"
+
+
+def test_step_does_not_depend_on_the_strides_of_a_gradient():
+    factors, made = torch.randn(5, 3), []
+    for transposed in (True, False):
+        weight = torch.nn.Parameter(torch.zeros(3, 5))
+        product = weight.t() * factors if transposed else weight * factors.t().contiguous()
+        Adam([weight], 0.1).descend(product.sum())
+        made.append(weight.detach())
+    assert torch.equal(*made) and torch.equal(made[0].sign(), -factors.t().sign())
