@@ -45,6 +45,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.errors import UntrustedError
+from dond_marl.files import MOST_TEXT, read_bytes
 from dond_marl.occupants import GUARDS, OccupantNameError, is_plain_name, names_file, parse_spec
 
 # Parameters and settings whose value is a hazard whatever it is, with what happens when it is used.
@@ -167,7 +168,7 @@ def admit(place: str, document: str, hazards: Iterable[Hazard], signature: str |
     found = frozenset(hazards)
     found -= _typed_hazards() if found else found  # parsed only where it matters
     digest = digest_of(document)
-    trusted = _is_signed(digest, signature) or digest in _read_trusted()
+    trusted = _is_signed(digest, signature) or _is_trusted(digest, found)
     opened = Document(place, digest, found, trusted)
     refuse(opened, found)
     return opened
@@ -248,8 +249,12 @@ def trust_everything() -> None:
 
 
 def trust_document(error: UntrustedError) -> None:
-    """Trust the document of an error, now and in later processes of this user. Raises ``OSError``."""
-    for hazard in [hazard for hazard, origin in _REFUSED.items() if origin.digest == error.digest]:
+    """Trust the document of an error, with its code as it is, now and in later processes of this user.
+
+    Raises ``OSError``.
+    """
+    refused = [hazard for hazard, origin in _REFUSED.items() if origin.digest == error.digest]
+    for hazard in refused:
         del _REFUSED[hazard]
     folder = _user_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -257,11 +262,34 @@ def trust_document(error: UntrustedError) -> None:
     trusted[error.digest] = {
         "file": error.place,
         "uses": list(error.hazards),
+        "code": _digests_of_code(refused),
         "trusted": time.strftime("%Y-%m-%d", time.gmtime()),
     }
     temporary = folder / f"trusted.json.{os.getpid()}"
     temporary.write_text(json.dumps(trusted, indent=1), encoding="utf-8")
     temporary.replace(folder / "trusted.json")
+
+
+def _is_trusted(digest: str, hazards: Iterable[Hazard]) -> bool:
+    """Whether the user trusted the document with this digest, and the code that it names is what it was then."""
+    entry = _read_trusted().get(digest)
+    if not isinstance(entry, dict):
+        return False
+    code = entry.get("code")
+    return isinstance(code, dict) and all(code.get(k) == v for k, v in _digests_of_code(hazards).items())
+
+
+def _digests_of_code(hazards: Iterable[Hazard]) -> dict[str, str]:
+    """SHA-256 of each file of code that hazards name, by name; empty where there is none."""
+    digests = {}
+    for name in sorted({hazard.target for hazard in hazards if hazard.effect == RUNS_FILE}):
+        try:
+            digests[name] = hashlib.sha256(
+                read_bytes(Path(name.rpartition(":")[0]).expanduser(), MOST_TEXT)
+            ).hexdigest()
+        except OSError:
+            digests[name] = ""
+    return digests
 
 
 def sign(document: str) -> str | None:

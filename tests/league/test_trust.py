@@ -258,7 +258,13 @@ def test_trusted_once_stays_trusted_and_a_changed_run_does_not(stranger):
         trust.trust_document(refused.value)
     with ReadLedger(stranger.run / "ledger.sqlite") as ledger:
         ledger.require_trust()
+    code = stranger.mark.parent / "evil.py"
+    code.write_text(written := code.read_text() + "# exchanged\n")
+    with ReadLedger(stranger.run / "ledger.sqlite") as ledger, pytest.raises(UntrustedError):
+        ledger.require_trust()
+    code.write_text(written.removesuffix("# exchanged\n"))
     with Ledger(stranger.run / "ledger.sqlite") as ledger:
+        ledger.require_trust()
         ledger._db.execute("UPDATE members SET spec = 'other.py:Evil' WHERE member = 'file'")
         with pytest.raises(UntrustedError):
             ledger.require_trust()
