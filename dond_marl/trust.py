@@ -45,7 +45,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.errors import UntrustedError
-from dond_marl.files import MOST_TEXT, read_bytes
+from dond_marl.files import read_bytes
 from dond_marl.occupants import GUARDS, OccupantNameError, is_plain_name, names_file, parse_spec
 
 # Parameters and settings whose value is a hazard whatever it is, with what happens when it is used.
@@ -65,6 +65,7 @@ RUNS_FILE, OPENS, QUERIES = "runs the code", "passes on", "queries a language mo
 RUNNING_EFFECTS = (RUNS_FILE, HAZARDOUS["python"], HAZARDOUS["agent"])
 HARMLESS = ("name", "path", "sha256")  # names, digests, and paths of checkpoints, which are data
 QUERYING = ("llm", "llm_judge")  # kinds that query a language model, of a service unless they say otherwise
+MOST_CODE = 1 << 28  # bytes of a program
 MAX_NESTING = 20  # lists and mappings in each other
 
 
@@ -107,7 +108,7 @@ def hazards_of(kind: str, parameters: Mapping[str, object]) -> Iterator[Hazard]:
 def _queries(provider: object, options: Mapping[str, object]) -> Iterator[Hazard]:
     """The hazards of querying a language model; without ``key_env`` its server gets Groq's key."""
     yield Hazard(QUERIES, str(provider or "auto"))
-    if options.get("base_url") is not None and "key_env" not in options and provider not in ("openai", "hf"):
+    if options.get("base_url") is not None and options.get("key_env") is None and provider not in ("openai", "hf"):
         yield Hazard(KEY_EFFECTS[1], str(options["base_url"]))
 
 
@@ -225,9 +226,13 @@ def require_trust(place: str, document: str, hazards: Iterable[Hazard], signatur
 def allow_typed_names(words: Iterable[str]) -> None:
     """Allow the names in the ``words`` of a command line, as ``NAME`` or ``KEY=NAME``, in files too.
 
-    What is a path is not a name: another person chose how their folder is called.
+    What is a path is not a name, nor is a member of a run: another person may have chosen them.
     """
-    _TYPED.extend(text for word in words for text in (word, word.partition("=")[2]) if text and not _is_path(text))
+    typed = list(words)
+    of_run = any(word.partition("=")[0] == "--run" for word in typed)
+    for before, word in zip(["", *typed], typed, strict=False):
+        if not (of_run and (before == "--member" or word.startswith("--member="))):
+            _TYPED.extend(text for text in (word, word.partition("=")[2]) if text and not _is_path(text))
 
 
 def _is_path(text: str) -> bool:
@@ -280,15 +285,15 @@ def _is_trusted(digest: str, hazards: Iterable[Hazard]) -> bool:
 
 
 def _digests_of_code(hazards: Iterable[Hazard]) -> dict[str, str]:
-    """SHA-256 of each file of code that hazards name, by name; empty where there is none."""
+    """SHA-256 of each file of code and program that hazards name, by name; empty where there is none."""
     digests = {}
-    for name in sorted({hazard.target for hazard in hazards if hazard.effect == RUNS_FILE}):
-        try:
-            digests[name] = hashlib.sha256(
-                read_bytes(Path(name.rpartition(":")[0]).expanduser(), MOST_TEXT)
-            ).hexdigest()
-        except OSError:
-            digests[name] = ""
+    for effect, name in sorted(hazards):
+        if effect in (RUNS_FILE, HAZARDOUS["python"]):
+            path = Path(name.rpartition(":")[0] if effect == RUNS_FILE else name).expanduser()
+            try:
+                digests[name] = hashlib.sha256(read_bytes(path, MOST_CODE)).hexdigest()
+            except OSError:
+                digests[name] = ""
     return digests
 
 

@@ -327,6 +327,7 @@ def test_typed_names_are_allowed_though_a_strangers_run_has_them_too(stranger):
         ("llm(key_env=AWS_SECRET_ACCESS_KEY)", ["queries", "sends the key in"]),
         ({"reward": "llm_judge(stubborn, base_url='http://a')"}, ["contacts", "queries", "sends Groq's key to"]),
         ({"mode": "llm", "options": {"base_url": "http://a"}}, ["contacts", "queries", "sends Groq's key to"]),
+        ("llm(base_url='http://a', key_env=None)", ["contacts", "queries", "sends Groq's key to"]),
         ({"init_from": "runs/a/checkpoints/step.json"}, []),
         ({"init_from": "expert(path='a.json', fallback='my.py:P')"}, ["runs the code"]),
         ({"hints": {"options": {"base_url": "http://a", "key_env": "K"}}}, ["contacts the server", "sends the key in"]),
@@ -579,8 +580,9 @@ def test_typed_paths_and_names_of_members_are_no_names_that_the_user_allowed(str
     monkeypatch.chdir(stranger.mark.parent)
     Path("evil.py:Evil").mkdir()  # a run folder of that name, which the user types
     trust.allow_typed_names(["evil.py:Evil", "llm"])
+    trust.allow_typed_names(["bench", "run", "--run", "RUN", "--member", "evil.py:Other", "--member=evil.py:Third"])
     with trust.names_of(trust.admit("run", "text", ())):
-        for spec in ("evil.py:Evil", "llm"):
+        for spec in ("evil.py:Evil", "llm", "evil.py:Other", "evil.py:Third"):
             with pytest.raises(UntrustedError):
                 seat_occupant(spec)
     assert not stranger.mark.exists()
