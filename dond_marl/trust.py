@@ -45,7 +45,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.errors import UntrustedError
-from dond_marl.files import read_bytes
+from dond_marl.files import atomic_replace, read_bytes
 from dond_marl.occupants import GUARDS, OccupantNameError, is_plain_name, names_file, parse_spec
 
 # Parameters and settings whose value is a hazard whatever it is, with what happens when it is used.
@@ -270,9 +270,8 @@ def trust_document(error: UntrustedError) -> None:
         "code": _digests_of_code(refused),
         "trusted": time.strftime("%Y-%m-%d", time.gmtime()),
     }
-    temporary = folder / f"trusted.json.{os.getpid()}"
-    temporary.write_text(json.dumps(trusted, indent=1), encoding="utf-8")
-    temporary.replace(folder / "trusted.json")
+    with atomic_replace(folder / "trusted.json") as temporary:
+        temporary.write_text(json.dumps(trusted, indent=1), encoding="utf-8")
 
 
 def _is_trusted(digest: str, hazards: Iterable[Hazard]) -> bool:

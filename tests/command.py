@@ -31,6 +31,15 @@ def in_process(*words: object, cwd: Path | None = None) -> subprocess.CompletedP
     return subprocess.CompletedProcess(["dond", *map(str, words)], code, out.getvalue(), errors.getvalue())
 
 
+def played_league(folder: Path, settings: str) -> Path:
+    """The run of a league that is played here, by ``settings`` whose FOLDER is that of its runs."""
+    config = folder / "league.yaml"
+    config.write_text(settings.replace("FOLDER", str(folder / "runs")))
+    done = in_process("league", "--config", config, "--quiet")
+    assert done.returncode == 0, done.stderr
+    return folder / "runs" / "0001"
+
+
 def run_dond(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run it in a process of its own."""
     options = {"env": HERE, **options}

@@ -42,11 +42,15 @@ if sys.platform == "linux":
 
 
 @pytest.fixture(autouse=True)
-def _forgotten_documents() -> Iterator[None]:
-    """What a test opened and did not trust is refused in that test alone."""
+def _trust_as_at_the_start() -> Iterator[None]:
+    """What was opened, typed and trusted before a test, fixtures of its module included, counts in none."""
+    _forget_trust()
     yield
-    trust = sys.modules.get("dond_marl.trust")
-    if trust is not None:
+    _forget_trust()
+
+
+def _forget_trust() -> None:
+    if (trust := sys.modules.get("dond_marl.trust")) is not None:
         for state in (trust._REFUSED, trust._TYPED, trust._EVERYTHING):
             state.clear()
 

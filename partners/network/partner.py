@@ -142,7 +142,7 @@ def _distribution(
     """The action distributions and values ``[P]``, the B rows padded to P, on the device of the features."""
     device, network = features.device, networks[0]
     inputs = network.prepare(_pad_parts(features.t(), sizes).t().to(network.device))
-    parts = torch.split(inputs, [size + -size % ROWS for size in sizes])
+    parts = torch.split(inputs, [_padded(size) for size in sizes])
     outputs = [each.head_output(each.trunk_output(part)) for each, part in zip(networks, parts, strict=True)]
     logits, value = network.split_output(outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1), inputs)
     allowed = _pad_parts(mask.permute(1, 2, 0), sizes).permute(2, 0, 1)
@@ -200,9 +200,14 @@ def _threads_for(rows: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def _padded(size: int) -> int:
+    """The next multiple of ``ROWS``."""
+    return size + -size % ROWS
+
+
 def _pad_rows(rows: Tensor) -> Tensor:
     """``[..., B]`` to ``[..., P]``, zeros up to the next multiple of ``ROWS``."""
-    missing = -rows.shape[-1] % ROWS
+    missing = _padded(rows.shape[-1]) - rows.shape[-1]
     return torch.nn.functional.pad(rows, (0, missing)) if missing else rows
 
 
@@ -217,5 +222,5 @@ def _unpad_parts(rows: Tensor, sizes: Sequence[int]) -> Tensor:
     """The B rows of ``[P, ...]`` without the padding of their parts."""
     if len(sizes) == 1:
         return rows[: sizes[0]]
-    parts = torch.split(rows, [size + -size % ROWS for size in sizes])
+    parts = torch.split(rows, [_padded(size) for size in sizes])
     return torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])

@@ -17,7 +17,7 @@ from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunDirectory, RunError, newest_run
 from league.tasks.blobs import RESERVOIR_KEY, SUFFIX, BlobError, forget_reservoir, read_content, write_blob
 from partners.network.checkpoint import pack
-from tests.command import in_process
+from tests.command import in_process, played_league
 
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 4}
@@ -33,12 +33,7 @@ logging: {output_dir: FOLDER}
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory) -> Path:
     """The folder of a finished run."""
-    folder = tmp_path_factory.mktemp("honest")
-    config = folder / "league.yaml"
-    config.write_text(SETTINGS.replace("FOLDER", str(folder / "runs")))
-    done = in_process("league", "--config", config, "--quiet")
-    assert done.returncode == 0, done.stderr
-    return folder / "runs" / "0001"
+    return played_league(tmp_path_factory.mktemp("honest"), SETTINGS)
 
 
 @pytest.fixture

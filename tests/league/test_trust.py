@@ -24,7 +24,7 @@ from league.ledger.ledger import SETTINGS_DIGEST, Ledger, LedgerError, ReadLedge
 from league.ledger.trusted_names import names_in
 from league.settings.layers import presets_folder, read_yaml, write_yaml
 from league.web.league_follower import DAMAGED, Follower, Leagues
-from tests.command import in_process
+from tests.command import in_process, played_league
 from tests.loopback import Service, completion, without_proxy_and_key
 
 SETTINGS = """
@@ -54,22 +54,15 @@ KEY = "DOND_TEST_SECRET"
 
 
 @pytest.fixture(autouse=True)
-def fresh_process(monkeypatch, tmp_path):
-    """The trust of this process as at its start, with a user who has trusted nothing."""
+def new_user(monkeypatch, tmp_path):
+    """A user who has trusted nothing."""
     monkeypatch.setenv("DOND_MARL_HOME", str(tmp_path / "user"))
-    for name in ("_REFUSED", "_TYPED", "_EVERYTHING"):
-        monkeypatch.setattr(trust, name, type(getattr(trust, name))())
 
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory) -> Path:
     """The folder of a finished run whose names are harmless."""
-    folder = tmp_path_factory.mktemp("honest")
-    config = folder / "league.yaml"
-    config.write_text(SETTINGS.replace("FOLDER", str(folder / "runs")))
-    done = in_process("league", "--config", config, "--quiet")
-    assert done.returncode == 0, done.stderr
-    return folder / "runs" / "0001"
+    return played_league(tmp_path_factory.mktemp("honest"), SETTINGS)
 
 
 class Stranger:

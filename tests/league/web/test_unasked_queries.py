@@ -17,7 +17,7 @@ from league.settings.layers import read_yaml, write_yaml  # noqa: E402
 from league.web.league_follower import Leagues  # noqa: E402
 from league.web.occupants import AllowedNames, Desk  # noqa: E402
 from league.web.pages import application  # noqa: E402
-from tests.command import in_process  # noqa: E402
+from tests.command import played_league  # noqa: E402
 from tests.loopback import without_proxy_and_key  # noqa: E402
 
 HERE = "http://127.0.0.1"
@@ -47,11 +47,7 @@ def lookups(monkeypatch, tmp_path) -> list[str]:
 
 def league(folder: Path, name: str) -> Path:
     """A finished league of a pushover called ``name`` and one other member."""
-    config = folder / "league.yaml"
-    config.write_text(SETTINGS.replace("NAME", name).replace("FOLDER", str(folder / "runs")))
-    done = in_process("league", "--config", config, "--quiet")
-    assert done.returncode == 0, done.stderr
-    return folder / "runs" / "0001"
+    return played_league(folder, SETTINGS.replace("NAME", name))
 
 
 def give_spec(run: Path, name: str, spec: str) -> None:
