@@ -16,6 +16,7 @@ from partners.network.occupants import checkpoint, expert
 from partners.rosters import TRAIN, roster
 from partners.scripted.bayesian import InequityAverse, NashSeeker, NiceTitForTat, Prosocial, SocialValue, Ultimatum
 from partners.scripted.chance import LevelK, MixedThresholds, Nice, QuantalResponse, Random, Sniper, Trembling
+from partners.scripted.generated import Generated
 from partners.scripted.heuristic import FirstAcceptableOffer, Heuristic, Pushover, Stubborn, Tough, Versatile
 from partners.scripted.reactive import (
     AspirationAdaptation,
@@ -30,10 +31,10 @@ from partners.scripted.rollouts import Rollouts
 from partners.scripted.talking import Announcer, Liar, Listener
 from partners.scripted.time_based import Bluffer, Boulware, Conceder, FrequencyModel, Linear, Personas, Similarity
 
-# Learned, solved, searching, composite and talking occupants: rosters are not drawn from them.
+# Learned, solved, searching, composite, talking and generated occupants: rosters are not drawn from them.
 UNSCRIPTED = (
-    *("announcer", "best_response", "checkpoint", "equilibrium", "expert", "human", "liar", "listener", "llm"),
-    *("mixture", "negmas", "rollouts"),
+    *("announcer", "best_response", "checkpoint", "equilibrium", "expert", "generated", "human", "liar", "listener"),
+    *("llm", "mixture", "negmas", "rollouts"),
 )
 
 
@@ -68,6 +69,7 @@ PARTNERS: dict[str, Factory] = {
     "expert": expert,
     "first_acceptable_offer": FirstAcceptableOffer,
     "frequency_model": FrequencyModel,
+    "generated": Generated,
     "heuristic": Heuristic,
     "human": human,
     "hybrid": Hybrid,

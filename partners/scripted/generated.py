@@ -1,0 +1,372 @@
+"""Generated partners: one interpreter of bargaining programs whose dials are drawn anew for every game.
+
+A program is a number below 2**53; each of its dials is a function of that number and the dial's place in :data:`DIALS`
+alone. :class:`Generated` reads the dials of B programs as columns, so that thousands of different programs cost one
+call. The parts are those of automated negotiators (Baarslag et al. 2014, *Decoupling negotiating agents to explore the
+space of negotiation strategies*): demands, choice among equally good splits, a model of the other seat, acceptance; and
+reactions, mistakes and endings that experiments with people report.
+
+::
+
+    game noise ──> program ──> dials [B]
+                                 │ demands, reactions      │ choice, model            │ acceptance, ending, emphasis
+                                 v                         v                          v
+                         aspiration [B] of the whole ──> claim [B, 3] ──> AGREE, PROPOSE, INSIST, END or a mistake
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond_marl.game import MAX_VALUE, Act
+from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Traits, Turns, decide, worth
+from partners.scripted.bayesian import prior_values
+from partners.scripted.menu import NEVER, WHOLE, Menu, favourite, menu, splits_at
+from partners.scripted.offers import (
+    answer,
+    has_offer,
+    own_claims,
+    own_turn,
+    partner_claims,
+    points_needed,
+    pool_worth,
+    progress,
+    worth_left,
+)
+
+PROGRAMS = 1 << 53  # programs; a uniform number of a game has as many values
+TOLERANCE = 1e-9  # of shares
+
+
+class Dial(NamedTuple):
+    """A parameter of a program: with each ``(probability, low, high)`` of ``pieces`` it is uniform in low..high."""
+
+    name: str
+    group: str
+    pieces: tuple[tuple[float, float, float], ...]
+    neutral: float  # its value where its group is left out
+    source: str
+
+    def values(self, uniform: Doubles) -> Doubles:
+        """The values at ``uniform[B]`` in [0, 1): the inverse of the distribution function."""
+        value, below = np.zeros_like(uniform), 0.0
+        for probability, low, high in self.pieces:
+            inside = (uniform >= below) & (uniform < below + probability)
+            value += inside * (low + (high - low) * (uniform - below) / probability)
+            below += probability
+        return value
+
+
+def _choice(*numbers: float) -> tuple[tuple[float, float, float], ...]:
+    return tuple((1 / len(numbers), number, number) for number in numbers)
+
+
+def _sometimes(probability: float, low: float, high: float) -> tuple[tuple[float, float, float], ...]:
+    """0, or with ``probability`` uniform in low..high."""
+    return ((1 - probability, 0.0, 0.0), (probability, low, high))
+
+
+_COUNT, _PRIOR, _MIRROR, _OPPOSITE = range(4)  # models of what the other seat wants
+_WORST, _FEWEST, _KINDEST, _NEAREST, _FAIREST, _BEST, _WHOLE_TYPES = range(7)  # choices among equally good splits
+_NEXT, _CONSTANT, _PATH, _COMBINED = range(4)  # rules of acceptance
+_FIRST, _PREVIOUS, _MEAN = range(3)  # what a concession is measured from
+_TRUE, _ROUNDED, _COUNTED, _BIASED = range(4)  # perceptions of the own values
+NEVER_INSISTS = 99
+
+DIALS = (
+    # Demands: shares of the perceived whole.
+    Dial("start", "demands", ((0.8, 0.7, 1.0), (0.2, 0.5, 0.7)), 1.0, "openings of people in the train split"),
+    Dial("end", "demands", ((0.7, 0.1, 0.9), (0.3, 0.85, 1.0)), 0.5, "Faratin, Sierra, Jennings 1998"),
+    Dial("exponent", "demands", ((0.25, 0.1, 0.7), (0.35, 0.7, 2.0), (0.4, 2.0, 8.0)), 1.0, "Faratin et al. 1998"),
+    Dial("plateau", "demands", _sometimes(0.3, 0.2, 0.7), 0.0, "Roth, Murnighan, Schoumaker 1988 (deadlines)"),
+    Dial("steps", "demands", ((0.6, 0, 0), (0.2, 2, 2), (0.2, 3, 3)), 0.0, "Baarslag 2016, section 3.3"),
+    Dial("hold", "demands", ((0.7, 1, 1), (0.2, 2, 2), (0.1, 3, 3)), 1.0, "Komorita, Esser 1975"),
+    Dial("fold", "demands", ((0.75, 1, 1), (0.25, 0.0, 1.0)), 1.0, "Roth et al. 1988 (last-minute concessions)"),
+    # Reactions to what the other seat does.
+    Dial("reciprocity", "reactions", _sometimes(0.5, 0.2, 1.0), 0.0, "Axelrod 1984; Faratin et al. 1998"),
+    Dial("reference", "reactions", _choice(_FIRST, _PREVIOUS, _MEAN), 0.0, "Faratin et al. 1998 (behaviour-dependent)"),
+    Dial("firmness", "reactions", _sometimes(0.35, 0.1, 0.6), 0.0, "Komorita, Esser 1975"),
+    Dial("yielding", "reactions", ((0.7, 0, 0), (0.2, 0.05, 0.3), (0.1, -0.2, 0.0)), 0.0, "Sinaceur, Neale 2005"),
+    # Choice among splits that are as good, and the model of the other seat's values in it.
+    Dial("slack", "choice", ((0.3, 0, 0), (0.7, 0.02, 0.2)), 0.0, "Faratin, Sierra, Jennings 2002"),
+    Dial("choice", "choice", _choice(*range(7)), 0.0, "Faratin et al. 2002; Baarslag 2016, section 3.3"),
+    Dial("model", "choice", _choice(*range(4)), 1.0, "Thompson, Hastie 1990 (fixed-pie belief)"),
+    Dial("learning", "choice", ((0.5, 1, 1), (0.5, 1, 8)), 3.0, "van Krimpen et al. 2013 (HardHeaded)"),
+    # Acceptance.
+    Dial("acceptance", "acceptance", _choice(*range(4)), 0.0, "Baarslag, Hindriks, Jonker 2013"),
+    Dial("level", "acceptance", ((1.0, 0.3, 0.95),), 0.7, "Baarslag et al. 2013, AC_const"),
+    Dial(
+        "ease", "acceptance", ((0.5, 0, 0), (0.35, 0.0, 0.15), (0.15, -0.1, 0.0)), 0.0, "Baarslag et al. 2013, AC_next"
+    ),
+    Dial("pressed", "acceptance", _sometimes(0.25, 0.03, 0.25), 0.0, "Sinaceur, Neale 2005 (implied threats)"),
+    Dial(
+        "reserve",
+        "acceptance",
+        ((0.5, 1, 1), (0.3, 0.0, 1.0), (0.2, 0.0, 0.2)),
+        1.0,
+        "Güth, Schmittberger, Schwarze 1982",
+    ),
+    # Perception of the own values, and what the other seat is thought to get.
+    Dial(
+        "perception", "perception", ((0.65, 0, 0), (0.15, 1, 1), (0.1, 2, 2), (0.1, 3, 3)), 0.0, "Bazerman, Neale 1983"
+    ),
+    Dial("biased", "perception", _choice(0, 1, 2), 0.0, "O'Connor, Carnevale 1997"),
+    Dial("envy", "perception", _sometimes(0.2, 0.05, 0.5), 0.0, "Fehr, Schmidt 1999"),
+    # Endings.
+    Dial("patience", "ending", ((0.8, 0, 0), (0.2, 2, 5)), 0.0, "walking away in the train split"),
+    Dial("contempt", "ending", ((1.0, 0.05, 0.4),), 0.0, "Camerer 2003, chapter 2"),
+    Dial("closing", "ending", ((0.8, 0, 0), (0.2, 1, 1)), 0.0, "walking away in the train split"),
+    # Emphasis: INSIST instead of PROPOSE after so many turns with the same claim.
+    Dial("emphasis", "emphasis", ((0.35, 99, 99), (0.1, 0, 0), (0.3, 1, 1), (0.25, 2, 2)), 99.0, "DESIGN: INSIST"),
+    # Mistakes.
+    Dial("slip", "mistakes", _sometimes(0.2, 0.02, 0.15), 0.0, "Selten 1975 (trembles)"),
+    Dial("jitter", "mistakes", _sometimes(0.3, 0.02, 0.15), 0.0, "McKelvey, Palfrey 1995"),
+)
+_STEPS = np.arange(1, len(DIALS) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64, one a dial
+GROUPS = tuple(dict.fromkeys(dial.group for dial in DIALS))
+Dials = dict[str, Doubles]
+
+
+def dials_of(programs: NDArray[np.uint64], without: str = "") -> Dials:
+    """The dials of ``programs[B]``, each ``[B]``; those of the group ``without`` are at their neutral values."""
+    mixed = _mix(programs)
+    dials = {}
+    for place, dial in enumerate(DIALS):
+        uniform = (_mix(mixed + _STEPS[place]) >> np.uint64(11)) * 2.0**-53
+        neutral = np.full(uniform.shape, dial.neutral)
+        dials[dial.name] = neutral if dial.group == without else dial.values(uniform)
+    dials["end"] = np.minimum(dials["end"], dials["start"])
+    return dials
+
+
+def digest_of(program: int) -> str:
+    """SHA-256 of the program's dials in readable form, 16 hexadecimal digits: other dials, another digest."""
+    dials = dials_of(np.array([program], dtype=np.uint64))
+    text = " ".join(f"{name}={value[0]:.6g}" for name, value in dials.items())
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of SplitMix64 (Steele, Lea, Flood 2014), whose arithmetic wraps at 2**64."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+@dataclass(frozen=True)
+class Generated:
+    """Plays another bargaining program in every game, or the one that ``program`` names.
+
+    Source: domain randomisation (Tobin et al. 2017, arXiv 1703.06907) over the parts of automated negotiators (Baarslag
+    et al. 2014). Each program asks for a falling share of its whole value, reacts to what its partner concedes, chooses
+    among equally good splits by a model of its partner, and accepts, insists, errs and walks away in its own way; a
+    program is drawn for each game from its game's noise.
+
+    - ``program``: a number below 2**53; without it, one is drawn for every game.
+    - ``digest``: of the program's dials (16 hexadecimal digits); refused where a version has other dials.
+    - ``without``: a group of dials that stay at neutral values: demands, reactions, choice, acceptance, perception,
+      ending, emphasis or mistakes.
+    """
+
+    program: int | None = None
+    digest: str | None = None
+    without: str = ""
+
+    def __post_init__(self) -> None:
+        if self.without and self.without not in GROUPS:
+            raise ValueError(f"without must be one of {', '.join(GROUPS)}; got {self.without!r}")
+        if self.program is None:
+            if self.digest is not None:
+                raise ValueError("a digest is of one program: give program=NUMBER as well")
+            return
+        if isinstance(self.program, bool) or not isinstance(self.program, int) or not 0 <= self.program < PROGRAMS:
+            raise ValueError(f"program must be a whole number from 0 to {PROGRAMS - 1}; got {self.program!r}")
+        if self.digest is not None and self.digest != digest_of(self.program):
+            raise ValueError(
+                f"program {self.program} has other dials in this version: digest {digest_of(self.program)}"
+            )
+
+    @property
+    def traits(self) -> Traits:
+        """Of one program what its dials say; a program that is drawn may remember, and errs."""
+        if self.program is None:
+            return Traits()
+        dials = {name: float(value[0]) for name, value in self._dials(1).items()}
+        remembers = (
+            dials["reciprocity"] > 0
+            or dials["firmness"] > 0
+            or dials["acceptance"] == _COMBINED
+            or dials["model"] == _COUNT
+            or dials["patience"] > 0
+            or dials["emphasis"] not in (0, NEVER_INSISTS)
+        )
+        return Traits(deterministic=dials["slip"] == dials["jitter"] == 0, memoryless=not remembers)
+
+    @property
+    def insist_is_propose(self) -> bool:
+        """Whether it answers INSIST as it answers PROPOSE."""
+        return False
+
+    def _dials(self, size: int, noise: Doubles | None = None) -> Dials:
+        if noise is None:
+            assert self.program is not None
+            dials = dials_of(np.array([self.program], dtype=np.uint64), self.without)
+            return {name: np.repeat(value, size) for name, value in dials.items()}
+        return dials_of((noise * PROGRAMS).astype(np.uint64), self.without)
+
+    def act(self, turns: Turns) -> Decisions:
+        dials = self._dials(turns.size, None if self.program is not None else turns.game_noise[:, 0])
+        seen = turns._replace(my_utilities=_perceived(turns, dials))
+        whole = np.maximum(pool_worth(seen), 1)
+        past = worth_left(seen, partner_claims(seen)) / whole  # [H, B] shares offered, negative without an offer
+        aspiration = _aspiration(seen, dials, past)
+        splits = menu(seen)
+        claim = _claim(seen, dials, splits, aspiration)
+        share = worth(seen.my_utilities, claim) / whole
+        accept = _accepts(seen, dials, past, aspiration, share)
+        emphasis = np.where(_repeats(seen, claim) >= dials["emphasis"], np.int8(Act.INSIST), np.int8(Act.PROPOSE))
+        leaves = _leaves(seen, dials, past)
+        if not self.traits.deterministic:
+            slips = turns.noise[:, 0] < dials["slip"]
+            number = splits.fits.sum(axis=0)
+            random = splits_at(splits, (turns.noise[:, 1] * number).astype(np.int64))
+            claim = np.where(slips[:, None], random, claim)
+            accept, leaves = accept & ~slips, leaves & ~slips
+        decisions = answer(turns, accept & ~leaves, claim, emphasis)
+        return decide(
+            np.where(leaves, np.int8(Act.END), decisions.act_type), np.where(leaves[:, None], np.int8(0), decisions.oA)
+        )
+
+
+def _perceived(turns: Turns, dials: Dials) -> Int8s:
+    """The values that the program goes by, ``[B, 3]``: true, rounded to two levels, 1 for each item, or one doubled."""
+    values, kind = turns.my_utilities, dials["perception"][:, None]
+    rounded = np.where(values >= 4, 6, np.where(values > 0, 2, 0))
+    biased = np.where(
+        np.arange(3) == dials["biased"][:, None], np.minimum(values.astype(np.int16) * 2, MAX_VALUE), values
+    )
+    choices = [kind == _ROUNDED, kind == _COUNTED, kind == _BIASED]
+    return np.select(choices, [rounded, np.ones_like(values), biased], values).astype(np.int8)
+
+
+def _aspiration(turns: Turns, dials: Dials, past: Doubles) -> Doubles:
+    """The share of the perceived whole that each program wants now, ``[B]``."""
+    time, number = progress(turns), own_turn(turns)
+    held = np.floor(number / dials["hold"]) * dials["hold"]
+    t = time if time >= 1 or number == 0 else time * held / number
+    t = np.clip((t - dials["plateau"]) / (1 - dials["plateau"]), 0, 1)
+    steps = np.maximum(dials["steps"], 1)
+    t = np.where(dials["steps"] > 0, np.floor(t * steps) / steps, t)
+    share = dials["start"] - (dials["start"] - dials["end"]) * t ** dials["exponent"]
+    if time >= 1:
+        share = share * dials["fold"]
+    given, latest, before = _concessions(past, dials["reference"])
+    share = share - dials["reciprocity"] * given
+    share = share + dials["firmness"] * (dials["start"] - share) * ((before >= 0) & (latest <= before))
+    share = share - dials["yielding"] * (turns.last_partner_act == Act.INSIST)
+    shaken = (turns.noise[:, 2] * 2 - 1) * dials["jitter"]
+    share = share + np.where(dials["jitter"] > 0, shaken, 0.0)  # a deterministic program has no noise
+    aspiration: Doubles = np.clip(share, 0.0, 1.0)
+    return aspiration
+
+
+def _concessions(past: Doubles, reference: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    """What the other seat has conceded since its ``reference[B]``, at least 0; its latest offer and the one before.
+
+    Shares of the whole, ``[B]``; an offer that was not made is -1.
+    """
+    size = past.shape[-1]
+    first, before, latest, total, number = np.full(size, -1.0), np.full(size, -1.0), np.full(size, -1.0), 0.0, 0.0
+    for share in past:
+        made = share >= 0
+        first = np.where(made & (first < 0), share, first)
+        before, latest = np.where(made, latest, before), np.where(made, share, latest)
+        total, number = total + np.where(made, share, 0.0), number + made
+    mean = total / np.maximum(number, 1)
+    since = np.select([reference == _FIRST, reference == _PREVIOUS], [first, before], mean)
+    given = np.where((before >= 0) & (since >= 0), latest - since, 0.0)
+    return np.maximum(given, 0.0), latest, before
+
+
+def _claim(turns: Turns, dials: Dials, splits: Menu, aspiration: Doubles) -> Int8s:
+    """The favourite of the splits that are about as good as the aspiration, ``[B, 3]``."""
+    wholes = pool_worth(turns)
+    enough = points_needed(aspiration, wholes)
+    reaches = splits.fits & (splits.points >= enough)
+    least = np.where(reaches, splits.points, wholes).min(axis=0)
+    most = np.maximum(least, enough + (dials["slack"] * wholes).astype(np.int32))
+    model = _model(turns, dials)
+    taken = sum(splits.items[item] * model[item] for item in range(3))  # what the other seat would lose, a share
+    own = splits.points / np.maximum(wholes, 1)
+    offer = turns.last_partner_offer_for_me.T
+    parts = (splits.items > 0) & (splits.items < turns.counts.T[:, None])
+    rules = {
+        _WORST: lambda: -own,
+        _FEWEST: lambda: -splits.items.sum(axis=0, dtype=np.int64),
+        _KINDEST: lambda: -taken,
+        _NEAREST: lambda: -sum(np.abs(splits.items[item] - offer[item]) * model[item] for item in range(3)),
+        _FAIREST: lambda: np.minimum(own, 1 - taken),
+        _BEST: lambda: own,
+        _WHOLE_TYPES: lambda: -parts.sum(axis=0, dtype=np.int64),
+    }
+    score = np.select([dials["choice"] == rule for rule in rules], [np.asarray(of()) for of in rules.values()])
+    score = score - dials["envy"] * np.maximum(1 - taken - own, 0)
+    score = (score * WHOLE).astype(np.int64) * WHOLE - splits.points  # of equals the one worth least
+    claim, _ = favourite(splits, np.where(reaches & (splits.points <= most), score, NEVER))
+    return claim
+
+
+def _model(turns: Turns, dials: Dials) -> Doubles:
+    """What one item of each type is worth to the other seat by the program's model, ``[3, B]`` shares of its whole."""
+    counts, kind = turns.counts.T, dials["model"]
+    claims = partner_claims(turns)
+    claimed = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int64)
+    frequent = 1 + dials["learning"] * claimed / np.maximum(counts, 1)
+    own = turns.my_utilities.T
+    weights = np.select(
+        [kind == _COUNT, kind == _MIRROR, kind == _OPPOSITE],
+        [frequent, own + 0.01, own.max(axis=0) - own + 0.01],
+        prior_values(turns) + 0.01,
+    )
+    whole = weights[0] * counts[0] + weights[1] * counts[1] + weights[2] * counts[2]
+    shares: Doubles = weights / np.maximum(whole, 0.01)
+    return shares
+
+
+def _accepts(turns: Turns, dials: Dials, past: Doubles, aspiration: Doubles, claimed: Doubles) -> Bools:
+    """Whether the offer on the table is good enough, ``[B]``; ``claimed[B]``: the share of the claim instead."""
+    offered = past[-1] if len(past) else np.full(turns.size, -1.0)
+    best = past[:-1].max(axis=0, initial=-1.0) if len(past) else offered
+    late = progress(turns) >= 0.5
+    combined = np.where(late & (best >= 0), np.minimum(aspiration, best), aspiration)
+    rule = dials["acceptance"]
+    enough = np.select(
+        [rule == _CONSTANT, rule == _PATH, rule == _COMBINED], [dials["level"], aspiration, combined], claimed
+    )
+    enough = enough - dials["ease"] - dials["pressed"] * (turns.last_partner_act == Act.INSIST)
+    if turns.turns_taken >= turns.rules.max_turns - 2:  # its last answer
+        enough = enough * dials["reserve"]
+    accepts: Bools = has_offer(turns) & (offered >= enough - TOLERANCE)
+    return accepts
+
+
+def _repeats(turns: Turns, claim: Int8s) -> NDArray[np.int64]:
+    """How many of the seat's latest turns made this claim, ``[B]``."""
+    own = own_claims(turns)
+    same = own.made & (own.oA == claim.T).all(axis=1)  # [H, B]
+    repeats: NDArray[np.int64] = np.logical_and.accumulate(same[::-1], axis=0).sum(axis=0)
+    return repeats
+
+
+def _leaves(turns: Turns, dials: Dials, past: Doubles) -> Bools:
+    """Whether the program ends the talk, ``[B]``: its patience is over, or nothing is left to say."""
+    latest = past[-1] if len(past) else np.full(turns.size, -1.0)
+    bored = (dials["patience"] > 0) & (own_turn(turns) >= dials["patience"]) & (latest < dials["contempt"])
+    last = turns.turns_taken == turns.rules.max_turns - 1
+    leaves: Bools = bored | (last & (dials["closing"] > 0))
+    return leaves

@@ -1,0 +1,97 @@
+"""Generated programs: every one is a conforming partner, and the dials say what it does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dond_marl.conformance import check_partner, positions
+from dond_marl.game import Act, Rules
+from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.randomness import generator
+from dond_marl.seats import turns_after
+from partners.scripted.generated import DIALS, GROUPS, PROGRAMS, Generated, dials_of, digest_of
+
+RULES = ((Rules(8), False), (Rules(5, "rejects"), False))
+NUMBERS = generator(7, "programs").integers(0, PROGRAMS, 4000, dtype=np.uint64)
+
+
+def acts(partner, games=40, seed=0):
+    for position in positions(seat_occupant("random"), games=games, sources=("lewis",), variants=RULES, seed=seed):
+        yield position.turns, partner.act(position.turns)
+
+
+def test_program_drawn_for_every_game_conforms():
+    check_partner(Generated(), games=8)
+
+
+@pytest.mark.parametrize("number", NUMBERS[:24].tolist())
+def test_named_program_conforms_to_its_declared_traits(number):
+    check_partner(Generated(number), games=2, sources=("lewis",), variants=RULES)
+
+
+def test_game_plays_the_program_of_its_noise():
+    drawn = Generated()
+    for turns, decisions in acts(drawn):
+        for row in range(0, turns.size, 7):
+            one = turns.rows(slice(row, row + 1))
+            alone = Generated(int(one.game_noise[0, 0] * PROGRAMS)).act(one)
+            assert alone.act_type[0] == decisions.act_type[row] and (alone.oA[0] == decisions.oA[row]).all()
+
+
+def test_dials_follow_their_declared_distributions():
+    dials = dials_of(NUMBERS)
+    for dial in DIALS:
+        value = dials[dial.name]
+        assert abs(sum(chance for chance, _, _ in dial.pieces) - 1) < 1e-9
+        assert min(low for _, low, _ in dial.pieces) <= value.min() and value.max() <= max(h for *_, h in dial.pieces)
+        if dial.name != "end":  # which is at most the start
+            expected = sum(chance * (low + high) / 2 for chance, low, high in dial.pieces)
+            assert abs(value.mean() - expected) < 5 * value.std() / len(value) ** 0.5 + 1e-12
+    table = np.stack([value for value in dials.values() if value.std() > 0])
+    correlations = np.corrcoef(table) - np.eye(len(table))
+    names = list(dials)
+    correlations[names.index("start"), names.index("end")] = correlations[names.index("end"), names.index("start")] = 0
+    assert np.abs(correlations).max() < 0.08
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_group_of_dials_changes_what_is_played(group):
+    without = Generated(without=group)
+    pairs = zip(acts(Generated()), acts(without), strict=True)
+    assert any((one.act_type != other.act_type).any() or (one.oA != other.oA).any() for (_, one), (_, other) in pairs)
+
+
+def test_programs_differ():
+    played = {b"".join(d.act_type.tobytes() + d.oA.tobytes() for _, d in acts(Generated(int(n)))) for n in NUMBERS[:40]}
+    assert len(played) >= 39
+
+
+def test_opening_asks_for_the_start_of_the_path():
+    """An opening that asks for at least ``start`` of the perceived whole, by hand: values 2, 3, 1 and pool 1, 2, 2."""
+    counts, values = np.array([[1, 2, 2]], dtype=np.int8), np.array([[2, 3, 1]], dtype=np.int8)
+    start = turns_after(
+        Rules(), "lewis", counts, values, np.zeros((0, 1), np.int8), np.zeros((0, 3, 1), np.int8), counts * 0
+    )
+    for number in NUMBERS[:200].tolist():
+        partner = Generated(number, without="perception")
+        if not partner.traits.deterministic:
+            continue
+        dials = dials_of(np.array([number], dtype=np.uint64))
+        decision = partner.act(start)
+        assert decision.act_type[0] in (Act.PROPOSE, Act.INSIST)
+        share = (decision.oA[0] * values[0]).sum() / 10
+        assert share >= dials["start"][0] - 1e-9
+
+
+def test_digest_pins_a_program():
+    assert seat_occupant({"kind": "generated", "program": 5, "digest": digest_of(5)}) == Generated(5, digest_of(5))
+    for wrong in (
+        {"program": -1},
+        {"program": 1.5},
+        {"program": 5, "digest": "0" * 16},
+        {"digest": digest_of(5)},
+        {"without": "luck"},
+    ):
+        with pytest.raises(OccupantNameError):
+            seat_occupant({"kind": "generated", **wrong})
