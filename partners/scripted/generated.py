@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import MAX_VALUE, Act
-from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Traits, Turns, decide, worth
-from partners.scripted.bayesian import prior_values
-from partners.scripted.menu import NEVER, WHOLE, Menu, favourite, menu, splits_at
+from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Rows, Traits, Turns, decide, worth
+from partners.scripted.menu import Menu, menu, splits_at
 from partners.scripted.offers import (
     answer,
     has_offer,
@@ -41,6 +40,8 @@ from partners.scripted.offers import (
 
 PROGRAMS = 1 << 53  # programs; a uniform number of a game has as many values
 TOLERANCE = 1e-9  # of shares
+_SHARE = 1 << 12  # the whole of a share in scores
+_POINTS = 1 << 9  # more than the points of any pool
 
 
 class Dial(NamedTuple):
@@ -52,15 +53,6 @@ class Dial(NamedTuple):
     neutral: float  # its value where its group is left out
     source: str
 
-    def values(self, uniform: Doubles) -> Doubles:
-        """The values at ``uniform[B]`` in [0, 1): the inverse of the distribution function."""
-        value, below = np.zeros_like(uniform), 0.0
-        for probability, low, high in self.pieces:
-            inside = (uniform >= below) & (uniform < below + probability)
-            value += inside * (low + (high - low) * (uniform - below) / probability)
-            below += probability
-        return value
-
 
 def _choice(*numbers: float) -> tuple[tuple[float, float, float], ...]:
     return tuple((1 / len(numbers), number, number) for number in numbers)
@@ -71,8 +63,8 @@ def _sometimes(probability: float, low: float, high: float) -> tuple[tuple[float
     return ((1 - probability, 0.0, 0.0), (probability, low, high))
 
 
-_COUNT, _PRIOR, _MIRROR, _OPPOSITE = range(4)  # models of what the other seat wants
-_WORST, _FEWEST, _KINDEST, _NEAREST, _FAIREST, _BEST, _WHOLE_TYPES = range(7)  # choices among equally good splits
+_COUNT, _EVEN, _MIRROR, _OPPOSITE = range(4)  # models of what the other seat wants; even: all types alike
+_CHOICES = _WORST, _FEWEST, _KINDEST, _NEAREST, _FAIREST, _BEST, _WHOLE_TYPES = range(7)  # among equally good splits
 _NEXT, _CONSTANT, _PATH, _COMBINED = range(4)  # rules of acceptance
 _FIRST, _PREVIOUS, _MEAN = range(3)  # what a concession is measured from
 _TRUE, _ROUNDED, _COUNTED, _BIASED = range(4)  # perceptions of the own values
@@ -94,7 +86,7 @@ DIALS = (
     Dial("yielding", "reactions", ((0.7, 0, 0), (0.2, 0.05, 0.3), (0.1, -0.2, 0.0)), 0.0, "Sinaceur, Neale 2005"),
     # Choice among splits that are as good, and the model of the other seat's values in it.
     Dial("slack", "choice", ((0.3, 0, 0), (0.7, 0.02, 0.2)), 0.0, "Faratin, Sierra, Jennings 2002"),
-    Dial("choice", "choice", _choice(*range(7)), 0.0, "Faratin et al. 2002; Baarslag 2016, section 3.3"),
+    Dial("choice", "choice", _choice(*_CHOICES), 0.0, "Faratin et al. 2002; Baarslag 2016, section 3.3"),
     Dial("model", "choice", _choice(*range(4)), 1.0, "Thompson, Hastie 1990 (fixed-pie belief)"),
     Dial("learning", "choice", ((0.5, 1, 1), (0.5, 1, 8)), 3.0, "van Krimpen et al. 2013 (HardHeaded)"),
     # Acceptance.
@@ -132,14 +124,35 @@ GROUPS = tuple(dict.fromkeys(dial.group for dial in DIALS))
 Dials = dict[str, Doubles]
 
 
+def _piece_table() -> tuple[Doubles, Doubles, Doubles]:
+    """Where each piece of a dial begins in [0, 1), its low value, and its rise over that, ``[D, P]``; unused: never."""
+    width = max(len(dial.pieces) for dial in DIALS)
+    begins, lows, rises = (
+        np.full((len(DIALS), width), 2.0),
+        np.zeros((len(DIALS), width)),
+        np.zeros((len(DIALS), width)),
+    )
+    for row, dial in enumerate(DIALS):
+        chances, low, high = (np.array(column) for column in zip(*dial.pieces, strict=True))
+        number = len(chances)
+        begins[row, :number] = np.cumsum(chances) - chances
+        lows[row, :number], rises[row, :number] = low, (high - low) / chances
+    return begins, lows, rises
+
+
+_BEGINS, _LOWS, _RISES = _piece_table()
+
+
 def dials_of(programs: NDArray[np.uint64], without: str = "") -> Dials:
     """The dials of ``programs[B]``, each ``[B]``; those of the group ``without`` are at their neutral values."""
-    mixed = _mix(programs)
-    dials = {}
-    for place, dial in enumerate(DIALS):
-        uniform = (_mix(mixed + _STEPS[place]) >> np.uint64(11)) * 2.0**-53
-        neutral = np.full(uniform.shape, dial.neutral)
-        dials[dial.name] = neutral if dial.group == without else dial.values(uniform)
+    uniform = (_mix(_mix(programs) + _STEPS[:, None]) >> np.uint64(11)) * 2.0**-53  # [D, B]
+    piece = np.zeros(uniform.shape, dtype=np.int64)
+    for column in range(1, _BEGINS.shape[1]):
+        piece += uniform >= _BEGINS[:, column, None]
+    piece += np.arange(len(DIALS))[:, None] * _BEGINS.shape[1]
+    values = _LOWS.take(piece) + _RISES.take(piece) * (uniform - _BEGINS.take(piece))
+    dials = {dial.name: value for dial, value in zip(DIALS, values, strict=True)}
+    dials |= {dial.name: np.full(programs.shape, dial.neutral) for dial in DIALS if dial.group == without}
     dials["end"] = np.minimum(dials["end"], dials["start"])
     return dials
 
@@ -294,45 +307,52 @@ def _concessions(past: Doubles, reference: Doubles) -> tuple[Doubles, Doubles, D
 
 
 def _claim(turns: Turns, dials: Dials, splits: Menu, aspiration: Doubles) -> Int8s:
-    """The favourite of the splits that are about as good as the aspiration, ``[B, 3]``."""
-    wholes = pool_worth(turns)
+    """The favourite of the splits that are about as good as the aspiration, ``[B, 3]``; of equals the cheapest."""
+    wholes, points = pool_worth(turns), splits.points
     enough = points_needed(aspiration, wholes)
-    reaches = splits.fits & (splits.points >= enough)
-    least = np.where(reaches, splits.points, wholes).min(axis=0)
+    reaches = splits.fits & (points >= enough)
+    least = np.where(reaches, points, wholes).min(axis=0)
     most = np.maximum(least, enough + (dials["slack"] * wholes).astype(np.int32))
-    model = _model(turns, dials)
-    taken = sum(splits.items[item] * model[item] for item in range(3))  # what the other seat would lose, a share
-    own = splits.points / np.maximum(wholes, 1)
-    offer = turns.last_partner_offer_for_me.T
-    parts = (splits.items > 0) & (splits.items < turns.counts.T[:, None])
-    rules = {
-        _WORST: lambda: -own,
-        _FEWEST: lambda: -splits.items.sum(axis=0, dtype=np.int64),
-        _KINDEST: lambda: -taken,
-        _NEAREST: lambda: -sum(np.abs(splits.items[item] - offer[item]) * model[item] for item in range(3)),
-        _FAIREST: lambda: np.minimum(own, 1 - taken),
-        _BEST: lambda: own,
-        _WHOLE_TYPES: lambda: -parts.sum(axis=0, dtype=np.int64),
-    }
-    score = np.select([dials["choice"] == rule for rule in rules], [np.asarray(of()) for of in rules.values()])
-    score = score - dials["envy"] * np.maximum(1 - taken - own, 0)
-    score = (score * WHOLE).astype(np.int64) * WHOLE - splits.points  # of equals the one worth least
-    claim, _ = favourite(splits, np.where(reaches & (splits.points <= most), score, NEVER))
-    return claim
+    good = reaches & (points <= most)
+    score, choices = np.empty_like(points), dials["choice"].astype(np.int8)
+    for choice in range(len(_CHOICES)):
+        rows = np.flatnonzero(choices == choice)
+        if rows.size:
+            score[:, rows] = _scores(
+                turns, dials, Menu(splits.items[:, :, rows], good[:, rows], points[:, rows]), rows, choice
+            )
+    best = np.where(good, score * _POINTS - points, np.iinfo(np.int32).min).argmax(axis=0)
+    return splits_at(splits, best)
 
 
-def _model(turns: Turns, dials: Dials) -> Doubles:
-    """What one item of each type is worth to the other seat by the program's model, ``[3, B]`` shares of its whole."""
-    counts, kind = turns.counts.T, dials["model"]
-    claims = partner_claims(turns)
-    claimed = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int64)
-    frequent = 1 + dials["learning"] * claimed / np.maximum(counts, 1)
-    own = turns.my_utilities.T
-    weights = np.select(
-        [kind == _COUNT, kind == _MIRROR, kind == _OPPOSITE],
-        [frequent, own + 0.01, own.max(axis=0) - own + 0.01],
-        prior_values(turns) + 0.01,
-    )
+def _scores(turns: Turns, dials: Dials, splits: Menu, rows: Rows, choice: int) -> NDArray[np.int32]:
+    """How much each split is preferred by one rule of choice in the games ``rows``, ``[N, R]``, less than 2**20."""
+    items, counts = splits.items, turns.counts[rows].T
+    if choice in (_WORST, _BEST):
+        return splits.points if choice == _BEST else -splits.points
+    if choice == _FEWEST:
+        return -(items[0] + items[1] + items[2]).astype(np.int32)
+    if choice == _WHOLE_TYPES:
+        return -((items > 0) & (items < counts[:, None])).sum(axis=0, dtype=np.int32)
+    model = (_model(turns, dials, rows) * _SHARE).astype(np.int32)
+    if choice == _NEAREST:
+        items = np.abs(items - turns.last_partner_offer_for_me[rows].T[:, None])
+    taken = items[0] * model[0] + items[1] * model[1] + items[2] * model[2]  # of what the other seat would like
+    if choice == _FAIREST:
+        return np.minimum(splits.points * _SHARE // np.maximum(pool_worth(turns)[rows], 1), _SHARE - taken)
+    return -taken
+
+
+def _model(turns: Turns, dials: Dials, rows: Rows) -> Doubles:
+    """What one item of each type is worth to the other seat by the program's model, ``[3, R]`` shares of its whole."""
+    counts, own, kind = turns.counts[rows].T, turns.my_utilities[rows].T, dials["model"][rows]
+    weights = np.where(kind == _MIRROR, own, own.max(axis=0) - own) + 0.01
+    weights = np.where(kind == _EVEN, 1 / np.maximum(counts, 1), weights)
+    counting = np.flatnonzero(kind == _COUNT)
+    if counting.size:
+        claims = partner_claims(turns)
+        claimed = (claims.oA[:, :, rows[counting]] * claims.made[:, None, rows[counting]]).sum(axis=0, dtype=np.int64)
+        weights[:, counting] = 1 + dials["learning"][rows[counting]] * claimed / np.maximum(counts[:, counting], 1)
     whole = weights[0] * counts[0] + weights[1] * counts[1] + weights[2] * counts[2]
     shares: Doubles = weights / np.maximum(whole, 0.01)
     return shares
@@ -348,6 +368,12 @@ def _accepts(turns: Turns, dials: Dials, past: Doubles, aspiration: Doubles, cla
     enough = np.select(
         [rule == _CONSTANT, rule == _PATH, rule == _COMBINED], [dials["level"], aspiration, combined], claimed
     )
+    envious = np.flatnonzero(dials["envy"] > 0)
+    if envious.size and len(past):
+        kept = (turns.counts - turns.last_partner_offer_for_me)[envious].T
+        other = (kept * _model(turns, dials, envious)).sum(axis=0)
+        offered = offered.copy()
+        offered[envious] -= dials["envy"][envious] * np.maximum(other - offered[envious], 0)
     enough = enough - dials["ease"] - dials["pressed"] * (turns.last_partner_act == Act.INSIST)
     if turns.turns_taken >= turns.rules.max_turns - 2:  # its last answer
         enough = enough * dials["reserve"]
