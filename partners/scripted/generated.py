@@ -39,6 +39,7 @@ from partners.scripted.offers import (
 )
 
 PROGRAMS = 1 << 53  # programs; a uniform number of a game has as many values
+LEVELS = 1 << 12  # values of a dial
 TOLERANCE = 1e-9  # of shares
 _SHARE = 1 << 12  # the whole of a share in scores
 _POINTS = 1 << 9  # more than the points of any pool
@@ -119,38 +120,33 @@ DIALS = (
     Dial("slip", "mistakes", _sometimes(0.2, 0.02, 0.15), 0.0, "Selten 1975 (trembles)"),
     Dial("jitter", "mistakes", _sometimes(0.3, 0.02, 0.15), 0.0, "McKelvey, Palfrey 1995"),
 )
-_STEPS = np.arange(1, len(DIALS) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64, one a dial
+_STEPS = np.arange(1, len(DIALS) + 1, dtype=np.uint32) * np.uint32(0x9E3779B9)  # one a dial, as in SplitMix
 GROUPS = tuple(dict.fromkeys(dial.group for dial in DIALS))
 Dials = dict[str, Doubles]
 
 
-def _piece_table() -> tuple[Doubles, Doubles, Doubles]:
-    """Where each piece of a dial begins in [0, 1), its low value, and its rise over that, ``[D, P]``; unused: never."""
-    width = max(len(dial.pieces) for dial in DIALS)
-    begins, lows, rises = (
-        np.full((len(DIALS), width), 2.0),
-        np.zeros((len(DIALS), width)),
-        np.zeros((len(DIALS), width)),
-    )
+def _levels() -> Doubles:
+    """The value of every dial at each of :data:`LEVELS` equally likely levels, ``[D, LEVELS]``."""
+    uniform = (np.arange(LEVELS) + 0.5) / LEVELS
+    table = np.empty((len(DIALS), LEVELS))
     for row, dial in enumerate(DIALS):
         chances, low, high = (np.array(column) for column in zip(*dial.pieces, strict=True))
-        number = len(chances)
-        begins[row, :number] = np.cumsum(chances) - chances
-        lows[row, :number], rises[row, :number] = low, (high - low) / chances
-    return begins, lows, rises
+        begins = np.cumsum(chances) - chances
+        piece = np.searchsorted(begins, uniform, side="right") - 1
+        table[row] = low[piece] + (high - low)[piece] * (uniform - begins[piece]) / chances[piece]
+    return table
 
 
-_BEGINS, _LOWS, _RISES = _piece_table()
+_LEVELS = _levels()
+_ROWS = np.arange(len(DIALS), dtype=np.uint32)[:, None] * np.uint32(LEVELS)  # where each dial's levels begin
 
 
 def dials_of(programs: NDArray[np.uint64], without: str = "") -> Dials:
     """The dials of ``programs[B]``, each ``[B]``; those of the group ``without`` are at their neutral values."""
-    uniform = (_mix(_mix(programs) + _STEPS[:, None]) >> np.uint64(11)) * 2.0**-53  # [D, B]
-    piece = np.zeros(uniform.shape, dtype=np.int64)
-    for column in range(1, _BEGINS.shape[1]):
-        piece += uniform >= _BEGINS[:, column, None]
-    piece += np.arange(len(DIALS))[:, None] * _BEGINS.shape[1]
-    values = _LOWS.take(piece) + _RISES.take(piece) * (uniform - _BEGINS.take(piece))
+    level = _mix_32(_mix_64(programs).astype(np.uint32) + _STEPS[:, None])  # [D, B]
+    level >>= np.uint32(32 - LEVELS.bit_length() + 1)
+    level += _ROWS
+    values = _LEVELS.take(level)
     dials = {dial.name: value for dial, value in zip(DIALS, values, strict=True)}
     dials |= {dial.name: np.full(programs.shape, dial.neutral) for dial in DIALS if dial.group == without}
     dials["end"] = np.minimum(dials["end"], dials["start"])
@@ -164,7 +160,16 @@ def digest_of(program: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix_32(numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The finaliser of MurmurHash3 for 32 bits (Appleby 2011), whose arithmetic wraps at 2**32."""
+    numbers = (numbers ^ (numbers >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    numbers ^= numbers >> np.uint32(13)
+    numbers *= np.uint32(0xC2B2AE35)
+    numbers ^= numbers >> np.uint32(16)
+    return numbers
+
+
+def _mix_64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The finaliser of SplitMix64 (Steele, Lea, Flood 2014), whose arithmetic wraps at 2**64."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -318,18 +323,19 @@ def _claim(turns: Turns, dials: Dials, splits: Menu, aspiration: Doubles) -> Int
     for choice in range(len(_CHOICES)):
         rows = np.flatnonzero(choices == choice)
         if rows.size:
-            score[:, rows] = _scores(
-                turns, dials, Menu(splits.items[:, :, rows], good[:, rows], points[:, rows]), rows, choice
-            )
-    best = np.where(good, score * _POINTS - points, np.iinfo(np.int32).min).argmax(axis=0)
-    return splits_at(splits, best)
+            score[:, rows] = _scores(turns, dials, splits, rows, choice)
+    score *= _POINTS
+    score -= points
+    score[~good] = np.iinfo(np.int32).min
+    return splits_at(splits, score.argmax(axis=0))
 
 
 def _scores(turns: Turns, dials: Dials, splits: Menu, rows: Rows, choice: int) -> NDArray[np.int32]:
     """How much each split is preferred by one rule of choice in the games ``rows``, ``[N, R]``, less than 2**20."""
-    items, counts = splits.items, turns.counts[rows].T
     if choice in (_WORST, _BEST):
-        return splits.points if choice == _BEST else -splits.points
+        points = splits.points[:, rows]
+        return points if choice == _BEST else -points
+    items, counts = splits.items[:, :, rows], turns.counts[rows].T
     if choice == _FEWEST:
         return -(items[0] + items[1] + items[2]).astype(np.int32)
     if choice == _WHOLE_TYPES:
@@ -339,7 +345,7 @@ def _scores(turns: Turns, dials: Dials, splits: Menu, rows: Rows, choice: int) -
         items = np.abs(items - turns.last_partner_offer_for_me[rows].T[:, None])
     taken = items[0] * model[0] + items[1] * model[1] + items[2] * model[2]  # of what the other seat would like
     if choice == _FAIREST:
-        return np.minimum(splits.points * _SHARE // np.maximum(pool_worth(turns)[rows], 1), _SHARE - taken)
+        return np.minimum(splits.points[:, rows] * _SHARE // np.maximum(pool_worth(turns)[rows], 1), _SHARE - taken)
     return -taken
 
 
