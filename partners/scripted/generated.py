@@ -176,6 +176,10 @@ def _mix_64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return numbers ^ (numbers >> np.uint64(31))
 
 
+def _whole(number: object, low: int, high: int) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and low <= number <= high
+
+
 @dataclass(frozen=True)
 class Generated:
     """Plays another bargaining program in every game, or the one that ``program`` names.
@@ -186,6 +190,7 @@ class Generated:
     program is drawn for each game from its game's noise.
 
     - ``program``: a number below 2**53; without it, one is drawn for every game.
+    - ``programs``: how many fixed programs a game draws from; without it, from all 2**53.
     - ``digest``: of the program's dials (16 hexadecimal digits); refused where a version has other dials.
     - ``without``: a group of dials that stay at neutral values: demands, reactions, choice, acceptance, perception,
       ending, emphasis or mistakes.
@@ -194,15 +199,20 @@ class Generated:
     program: int | None = None
     digest: str | None = None
     without: str = ""
+    programs: int | None = None
 
     def __post_init__(self) -> None:
         if self.without and self.without not in GROUPS:
             raise ValueError(f"without must be one of {', '.join(GROUPS)}; got {self.without!r}")
+        if self.programs is not None and not _whole(self.programs, 1, PROGRAMS):
+            raise ValueError(f"programs must be a whole number from 1 to {PROGRAMS}; got {self.programs!r}")
         if self.program is None:
             if self.digest is not None:
                 raise ValueError("a digest is of one program: give program=NUMBER as well")
             return
-        if isinstance(self.program, bool) or not isinstance(self.program, int) or not 0 <= self.program < PROGRAMS:
+        if self.programs is not None:
+            raise ValueError("give program=NUMBER for one program, or programs=NUMBER to draw among so many, not both")
+        if not _whole(self.program, 0, PROGRAMS - 1):
             raise ValueError(f"program must be a whole number from 0 to {PROGRAMS - 1}; got {self.program!r}")
         if self.digest is not None and self.digest != digest_of(self.program):
             raise ValueError(
@@ -235,7 +245,15 @@ class Generated:
             assert self.program is not None
             dials = dials_of(np.array([self.program], dtype=np.uint64), self.without)
             return {name: np.repeat(value, size) for name, value in dials.items()}
-        return dials_of((noise * PROGRAMS).astype(np.uint64), self.without)
+        return dials_of(self.drawn(noise), self.without)
+
+    def drawn(self, noise: Doubles) -> NDArray[np.uint64]:
+        """The programs of games with this ``noise[B]``, the first of a game's noise, in 0..1."""
+        if self.program is not None:
+            return np.full(len(noise), self.program, dtype=np.uint64)
+        if self.programs is None:
+            return (noise * PROGRAMS).astype(np.uint64)
+        return _mix_64((noise * self.programs).astype(np.uint64) + np.uint64(1)) % np.uint64(PROGRAMS)
 
     def act(self, turns: Turns) -> Decisions:
         dials = self._dials(turns.size, None if self.program is not None else turns.game_noise[:, 0])

@@ -39,6 +39,17 @@ def test_game_plays_the_program_of_its_noise():
             assert alone.act_type[0] == decisions.act_type[row] and (alone.oA[0] == decisions.oA[row]).all()
 
 
+def test_fixed_number_of_programs_is_drawn_from():
+    few = Generated(programs=3)
+    drawn = few.drawn(np.linspace(0, 1, 600, endpoint=False))
+    assert len(set(drawn.tolist())) == 3 and (np.bincount(np.unique(drawn, return_inverse=True)[1]) == 200).all()
+    for turns, decisions in acts(few):
+        alone = [Generated(int(number)) for number in sorted(set(drawn.tolist()))]
+        played = np.array([partner.act(turns).act_type == decisions.act_type for partner in alone])
+        assert played.any(axis=0).all()
+    check_partner(few, games=4)
+
+
 def test_dials_follow_their_declared_distributions():
     dials = dials_of(NUMBERS)
     for dial in DIALS:
@@ -92,6 +103,8 @@ def test_digest_pins_a_program():
         {"program": 5, "digest": "0" * 16},
         {"digest": digest_of(5)},
         {"without": "luck"},
+        {"programs": 0},
+        {"program": 5, "programs": 3},
     ):
         with pytest.raises(OccupantNameError):
             seat_occupant({"kind": "generated", **wrong})
