@@ -160,6 +160,49 @@ def digest_of(program: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+_CHOICE_WORDS = {
+    _WORST: "the cheapest of them",
+    _FEWEST: "the one with the fewest items",
+    _KINDEST: "the one that seems best for the other seat",
+    _NEAREST: "the one nearest to the other's last offer",
+    _FAIREST: "the one that seems fairest",
+    _BEST: "the one worth most to itself",
+    _WHOLE_TYPES: "one that divides no item type",
+}
+
+
+def describe(program: int) -> str:
+    """What a program does, in a few sentences."""
+    dials = {name: float(value[0]) for name, value in dials_of(np.array([program], dtype=np.uint64)).items()}
+    start, end, exponent = dials["start"], dials["end"], dials["exponent"]
+    pace = "early" if exponent < 0.7 else "late" if exponent > 2 else "steadily"
+    pace = "hardly" if start - end < 0.1 else pace
+    said = [
+        f"asks for {start:.0%} of the whole at first and concedes {pace}, down to {end:.0%}"
+        + (" and lower with its last offer" if dials["fold"] < 1 else ""),
+        f"among offers as good it makes {_CHOICE_WORDS[int(dials['choice'])]}",
+        f"accepts {dials['level']:.0%} of the whole"
+        if dials["acceptance"] == _CONSTANT
+        else "accepts what it would ask for next"
+        + ("" if dials["acceptance"] == _NEXT else " or a little less" if dials["acceptance"] == _COMBINED else ""),
+    ]
+    traits = {
+        f"returns {dials['reciprocity']:.0%} of what it is given": dials["reciprocity"] > 0,
+        "concedes less to a seat that does not move": dials["firmness"] > 0,
+        "gives way to INSIST": dials["yielding"] > 0 or dials["pressed"] > 0,
+        "hardens at INSIST": dials["yielding"] < 0,
+        "takes less at the end": dials["reserve"] < 1,
+        "resents a larger share of the other seat": dials["envy"] > 0,
+        "misjudges its own values": dials["perception"] != _TRUE,
+        "walks away from poor offers": dials["patience"] > 0,
+        "never makes the last offer": dials["closing"] > 0,
+        "insists on what it repeats": dials["emphasis"] < NEVER_INSISTS,
+        "errs at times": dials["slip"] > 0 or dials["jitter"] > 0,
+    }
+    said += [trait for trait, holds in traits.items() if holds]
+    return "; ".join(said)
+
+
 def _mix_32(numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """The finaliser of MurmurHash3 for 32 bits (Appleby 2011), whose arithmetic wraps at 2**32."""
     numbers = (numbers ^ (numbers >> np.uint32(16))) * np.uint32(0x85EBCA6B)

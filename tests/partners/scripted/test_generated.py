@@ -10,7 +10,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.seats import turns_after
-from partners.scripted.generated import DIALS, GROUPS, PROGRAMS, Generated, dials_of, digest_of
+from partners.scripted.generated import DIALS, GROUPS, PROGRAMS, Generated, describe, dials_of, digest_of
 
 RULES = ((Rules(8), False), (Rules(5, "rejects"), False))
 NUMBERS = generator(7, "programs").integers(0, PROGRAMS, 4000, dtype=np.uint64)
@@ -108,3 +108,12 @@ def test_digest_pins_a_program():
     ):
         with pytest.raises(OccupantNameError):
             seat_occupant({"kind": "generated", **wrong})
+
+
+def test_programs_are_described_by_their_dials():
+    texts = [describe(number) for number in NUMBERS[:300].tolist()]
+    assert len(set(texts)) == len(texts)
+    dials = dials_of(NUMBERS[:300])
+    for place, text in enumerate(texts):
+        assert f"{dials['start'][place]:.0%}" in text
+        assert ("errs" in text) == (dials["slip"][place] > 0 or dials["jitter"][place] > 0)
