@@ -64,7 +64,7 @@ def _sometimes(probability: float, low: float, high: float) -> tuple[tuple[float
     return ((1 - probability, 0.0, 0.0), (probability, low, high))
 
 
-_COUNT, _EVEN, _MIRROR, _OPPOSITE = range(4)  # models of what the other seat wants; even: all types alike
+_COUNT, _EVEN, _MIRROR, _COMPLEMENT = range(4)  # models of what the other seat wants; even: all types alike
 _CHOICES = _WORST, _FEWEST, _KINDEST, _NEAREST, _FAIREST, _BEST, _WHOLE_TYPES = range(7)  # among equally good splits
 _NEXT, _CONSTANT, _PATH, _COMBINED = range(4)  # rules of acceptance
 _FIRST, _PREVIOUS, _MEAN = range(3)  # what a concession is measured from
@@ -177,7 +177,7 @@ def describe(program: int) -> str:
     start, end, exponent = dials["start"], dials["end"], dials["exponent"]
     pace = "early" if exponent < 0.7 else "late" if exponent > 2 else "steadily"
     pace = "hardly" if start - end < 0.1 else pace
-    said = [
+    sentences = [
         f"asks for {start:.0%} of the whole at first and concedes {pace}, down to {end:.0%}"
         + (" and lower with its last offer" if dials["fold"] < 1 else ""),
         f"among offers as good it makes {_CHOICE_WORDS[int(dials['choice'])]}",
@@ -199,8 +199,8 @@ def describe(program: int) -> str:
         "insists on what it repeats": dials["emphasis"] < NEVER_INSISTS,
         "errs at times": dials["slip"] > 0 or dials["jitter"] > 0,
     }
-    said += [trait for trait, holds in traits.items() if holds]
-    return "; ".join(said)
+    sentences += [trait for trait, holds in traits.items() if holds]
+    return "; ".join(sentences)
 
 
 def _mix_32(numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -360,7 +360,8 @@ def _concessions(past: Doubles, reference: Doubles) -> tuple[Doubles, Doubles, D
     Shares of the whole, ``[B]``; an offer that was not made is -1.
     """
     size = past.shape[-1]
-    first, before, latest, total, number = np.full(size, -1.0), np.full(size, -1.0), np.full(size, -1.0), 0.0, 0.0
+    first, before, latest = np.full(size, -1.0), np.full(size, -1.0), np.full(size, -1.0)
+    total, number = np.zeros(size), np.zeros(size)
     for share in past:
         made = share >= 0
         first = np.where(made & (first < 0), share, first)
@@ -393,21 +394,26 @@ def _claim(turns: Turns, dials: Dials, splits: Menu, aspiration: Doubles) -> Int
 
 def _scores(turns: Turns, dials: Dials, splits: Menu, rows: Rows, choice: int) -> NDArray[np.int32]:
     """How much each split is preferred by one rule of choice in the games ``rows``, ``[N, R]``, less than 2**20."""
+    score: NDArray[np.int32]
     if choice in (_WORST, _BEST):
         points = splits.points[:, rows]
-        return points if choice == _BEST else -points
+        score = points if choice == _BEST else -points
+        return score
     items, counts = splits.items[:, :, rows], turns.counts[rows].T
     if choice == _FEWEST:
-        return -(items[0] + items[1] + items[2]).astype(np.int32)
+        score = -(items[0] + items[1] + items[2]).astype(np.int32)
+        return score
     if choice == _WHOLE_TYPES:
-        return -((items > 0) & (items < counts[:, None])).sum(axis=0, dtype=np.int32)
+        score = -((items > 0) & (items < counts[:, None])).sum(axis=0, dtype=np.int32)
+        return score
     model = (_model(turns, dials, rows) * _SHARE).astype(np.int32)
     if choice == _NEAREST:
         items = np.abs(items - turns.last_partner_offer_for_me[rows].T[:, None])
-    taken = items[0] * model[0] + items[1] * model[1] + items[2] * model[2]  # of what the other seat would like
+    score = -(items[0] * model[0] + items[1] * model[1] + items[2] * model[2])  # by the value to the other seat
     if choice == _FAIREST:
-        return np.minimum(splits.points[:, rows] * _SHARE // np.maximum(pool_worth(turns)[rows], 1), _SHARE - taken)
-    return -taken
+        own = splits.points[:, rows] * _SHARE // np.maximum(pool_worth(turns)[rows], 1)
+        score = np.minimum(own, _SHARE + score)
+    return score
 
 
 def _model(turns: Turns, dials: Dials, rows: Rows) -> Doubles:
