@@ -24,7 +24,7 @@ from dond_marl.statistics import TEN
 from league.settings.learners import Among, RuleName
 
 Floats = NDArray[np.float64]
-Kind = Literal["fixed", "live", "main", "past_self", "self", "snapshot"]
+Kind = Literal["fixed", "generated", "live", "main", "past_self", "self", "snapshot"]
 POWER = 2.0  # of the regret, as AlphaStar's (1 - x)**2
 SIGNAL = 0.2  # share of the reachable points: AlphaStar's 20 % of games won (Vinyals et al. 2019, Methods)
 LOST = 0.3  # share of the reachable points: its 30 % of games won, for former exploiters (supplement, pseudocode)

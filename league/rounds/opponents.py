@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.occupants import parse_spec
 from dond_marl.randomness import generator
 from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Kind, Prospects
 from league.rounds.repair import Repair
@@ -39,11 +40,12 @@ NEVER = 1e-12  # probabilities and weights below it are 0
 EXPLORED = 0.01  # share of projected replicator dynamics that is spread over all members
 RULES_WITH_REACHABLE = {"forgotten", "regret", "within_reach"}  # rules that need the reachable points
 GROUPS_OF: Mapping[Among, tuple[Kind, ...]] = {
-    "all": ("fixed", "live", "main", "past_self", "self", "snapshot"),
-    "fixed": ("fixed",),
+    "all": ("fixed", "generated", "live", "main", "past_self", "self", "snapshot"),
+    "fixed": ("fixed", "generated"),
+    "generated": ("generated",),
     "live": ("live", "main"),  # other learners, as they are now
     "mains": ("main",),  # learners with the role main
-    "others": ("fixed", "live", "main", "past_self", "snapshot"),
+    "others": ("fixed", "generated", "live", "main", "past_self", "snapshot"),
     "past_selves": ("past_self",),
     "self": ("self",),
     "snapshots": ("past_self", "snapshot"),
@@ -222,7 +224,9 @@ def _kind(learner: str, member: Member) -> Kind:
         return "past_self" if member.parent == learner else "snapshot"
     if member.role == "main":
         return "main"
-    return "live" if member.live else "fixed"
+    if member.live:
+        return "live"
+    return "generated" if member.spec is not None and parse_spec(member.spec)[0] == "generated" else "fixed"
 
 
 def _snapshots(history: History, opponents: Sequence[int]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from league.settings.sections import EnvConfig, Section, optional, wrong
 from league.settings.training import HintsConfig, Hyperparameters, RewardName
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
-Among = Literal["all", "fixed", "live", "mains", "others", "past_selves", "self", "snapshots"]
+Among = Literal["all", "fixed", "generated", "live", "mains", "others", "past_selves", "self", "snapshots"]
 RuleName = Literal[  # the functions of league.rounds.matchmaking
     "coverage", "forgotten", "latest", "learning_progress", "losses", "meta_mixture", "past_selves",
     "regret", "self_play", "skill_levels", "uniform", "variance", "within_reach",

@@ -507,3 +507,17 @@ def test_costly_members_play_most_informative_matches():
     assert "random" in pair[:2]  # with the fewest games
     practice = meetings_of(config, config.learners[0], history, seats_of(history))
     assert {meeting.opponent.name for meeting in practice} == {"main", "heuristic", "random"}
+
+
+def test_share_of_practice_with_generated_partners():
+    text = (
+        "members: [heuristic, random, generated, generated(programs=256)]\n"
+        "learners: [{name: main, matchmaking: {uniform among generated: 0.6, self_play: 0.4}}]\n"
+    )
+    config = league_of(text)
+    history = History(members_of(config), 0.5, oracles_of(config))
+    meetings = {
+        m.opponent.name: m.probability for m in meetings_of(config, config.learners[0], history, seats_of(history))
+    }
+    assert meetings["generated"] == pytest.approx(0.3, abs=0.03) == meetings["generated(programs=256)"]
+    assert meetings["main"] == pytest.approx(0.4, abs=0.04) and meetings["heuristic"] < 0.03
