@@ -69,7 +69,7 @@ def read(paths: Iterable[Path]) -> list[Row]:
     for path in paths:
         if not path.is_file():
             raise ResultsError(
-                f"{path}: no such results file; `dond bench WHO --against dev --results {path}` writes it"
+                f"{path}: no such results file; `dond bench OCCUPANT --against dev --results {path}` writes it"
             )
         lines = _whole_lines(path).splitlines()
         rows += [_check_line(text, path, number) for number, text in enumerate(lines, start=1)]

@@ -1,12 +1,12 @@
 r"""Measure any policy against a roster of partners under one protocol, and keep the results as a leaderboard.
 
-WHO is an occupant of the catalogue (yours too, once it is installed), the .json of a checkpoint, or with --run a member
-of a league. All 5,295 scenarios are played in both seats; networks play their likeliest act. One line is added to the
+OCCUPANT is a name of the catalogue (yours too, once it is installed), a run such as ppo_fast/0001, the .json of a
+checkpoint, or with --run a member of a league. All 5,295 scenarios are played in both seats; networks play their likeliest act. One line is added to the
 results file.
 
 examples:
   dond bench expert --against dev
-  dond bench runs/ppo/0001/checkpoints/step_000000202209.json --against test --name ppo --seed 1
+  dond bench ppo/0001 --against test --name ppo --seed 1
   dond bench --run runs/league --member main --against dev
   dond bench heuristic --against boulware --against "linear(floor=0.6)"
   dond bench expert --against dev --beyond          # pools that no roster and no training uses
@@ -41,7 +41,7 @@ BEGIN, END = "<!-- made by dond bench table: begin -->", "<!-- made by dond benc
 
 
 class Bench(Group):
-    """``dond bench WHO`` is ``dond bench run WHO``: a word that is no subcommand is a policy to measure."""
+    """``dond bench OCCUPANT`` is ``dond bench run OCCUPANT``: a word that is no subcommand is a policy to measure."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, cmd_name) or self.commands[RUN]
@@ -58,16 +58,16 @@ def command() -> None:
 
 
 @command.command(RUN, cls=Command, interrupted="nothing is added to the results file")
-@click.argument("policy", metavar="[WHO]", required=False)
+@click.argument("policy", metavar="[OCCUPANT]", required=False)
 @click.option(
     "--against",
     multiple=True,
     metavar="OCCUPANT",
     help="its partners: an occupant, or a roster (train, dev, test); may be repeated",
 )
-@click.option("--run", "folder", type=FILE, metavar="FOLDER", help="instead of WHO: a league's folder")
+@click.option("--run", "folder", type=FILE, metavar="FOLDER", help="instead of OCCUPANT: a league's folder")
 @click.option("--member", metavar="NAME", help="with --run: a member or snapshot of it (its main member)")
-@click.option("--name", "--arm", metavar="TEXT", help="its name in the leaderboard (WHO)")
+@click.option("--name", "--arm", metavar="TEXT", help="its name in the leaderboard (OCCUPANT)")
 @click.option(
     "--seed", type=SEED, metavar="N", help="the seed it was trained with; rows of one name are seeds of one arm"
 )
@@ -100,13 +100,13 @@ def run(
     results: Path,
     **terms: Any,
 ) -> None:
-    """Measure WHO and add a line to the results file.
+    """Measure an occupant and add a line to the results file.
 
     examples:
       dond bench expert --against dev
     """
     if (policy is None) == (folder is None):
-        raise InputError("name WHO (an occupant or a checkpoint's .json), or --run FOLDER --member NAME")
+        raise InputError("name an OCCUPANT (or a checkpoint's .json), or --run FOLDER --member NAME")
     if folder is None and member is not None:
         raise InputError("--member is for --run, which names a league's folder")
     console = output_console()

@@ -56,7 +56,7 @@ def export(run: Path, kind: str, names: tuple[str, ...], member: str | None, out
 
 
 @click.command(cls=Command, interrupted="incomplete files are removed", run_errors=(CheckpointError,))
-@click.argument("source", metavar="MODEL|RUN")
+@click.argument("source", metavar="OCCUPANT|RUN")
 @click.option("--transcripts", is_flag=True, help="of RUN: its games, as a data set")
 @click.option("--out", type=FILE, metavar="FOLDER", help="the folder to write (push/model or push/transcripts)")
 @click.option("--sample", type=integer(1, MOST), metavar="N", help="score a model on N held-out scenarios (all)")
@@ -65,8 +65,8 @@ def export(run: Path, kind: str, names: tuple[str, ...], member: str | None, out
 def push(source: str, transcripts: bool, out: Path | None, sample: int | None, dry_run: bool, to: str | None) -> None:
     """Write a model, or a league's transcripts, as a folder for the Hugging Face hub; with --to, upload it.
 
-    MODEL is a checkpoint's .json, a training's folder for its newest one, or a league's folder with a member. RUN is a
-    league's folder, or a folder of leagues for the newest. Without --to nothing leaves this machine. An upload takes
+    OCCUPANT is a checkpoint's .json, a training's folder for its newest one, or a league's folder with a member. RUN
+    is a league's folder, or a folder of leagues for the newest. Without --to nothing leaves this machine. An upload takes
     its token from HF_TOKEN, or from `hf auth login`.
 
     examples:

@@ -1,4 +1,4 @@
-"""Occupants named by a run or a file: ``runs/ppo_fast``, ``ppo_fast/0001``, ``runs/league/0001:main``, ``main.json``.
+"""Occupants named by a run or a file: ``ppo_fast``, ``runs/ppo_fast/0001``, ``runs/league/0001:main``, ``main.json``.
 
 A training stands for its newest checkpoint; a folder of runs for the newest of them. A league stands for nothing
 without a member: a scripted member is its own spec; the network of a learner or snapshot is written next to the ledger,
@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.errors import InputError, quote
-from dond_marl.occupants import OccupantNameError, parse_spec, spec_name
+from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, spec_name
 from league.ledger.run_directory import CHECKPOINTS, LEDGER, RUNS, SETTINGS, RunError, find_run, run_folders
+from partners.rosters import ROSTERS
 
 DIGITS = 8  # of the digest of weights, in the name of their checkpoint
 
@@ -22,13 +23,16 @@ DIGITS = 8  # of the digest of weights, in the name of their checkpoint
 def expand_run_name(text: str) -> str:
     """The spec of the occupant that ``text`` names by a run or a file; another text is returned unchanged.
 
-    For names that a user gives: what is stored are the specs. Folders are looked up as given, then under ``runs``.
+    For names that a user gives: what is stored are the specs. Folders are looked up as given, then under ``runs``;
+    a single word names a folder of ``runs`` only, and only if no occupant and no roster has that name.
     Raises :class:`~dond_marl.occupants.OccupantNameError` for a run without a checkpoint, a league without that member,
     and a name that can be nothing else and does not exist.
     """
     with contextlib.suppress(OccupantNameError):
-        parse_spec(text)
-        return text
+        kind, _ = parse_spec(text)
+        if kind != text or kind in (*ROSTERS, *catalogue()) or not (RUNS / kind).is_dir():
+            return text
+        text = str(RUNS / kind)
     place, _, member = text.strip().partition(":")
     try:
         path = next((each for each in (Path(place).expanduser(), RUNS / place) if each.exists()), None)
@@ -64,7 +68,7 @@ def expand_run_names(settings: Any) -> Any:
 def _expand(value: object) -> object:
     """A spec, as text or as a mapping whose kind may be a run's name, with that expanded."""
     if isinstance(value, str):
-        return expand_run_name(value)
+        return value if value.isidentifier() else expand_run_name(value)  # a word may be another name of a roster
     if isinstance(value, dict) and isinstance(value.get("kind"), str) and "/" in value["kind"]:
         spec = expand_run_name(value["kind"])
         if spec != value["kind"]:

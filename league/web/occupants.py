@@ -38,7 +38,7 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import HintSource, Partner
 from dond_marl.trust import QUERYING, hazards_in, own_choice
 from league.display.session import Sitting
-from league.ledger.run_directory import SETTINGS, runs_in
+from league.ledger.run_directory import RUNS, SETTINGS, runs_in
 from league.ledger.run_names import expand_run_name
 from league.settings.training import HintMode, HintsConfig
 from league.web.frame import render
@@ -206,6 +206,8 @@ def built_in() -> tuple[Candidate, ...]:
 class OccupantMenu:
     """Occupants that can be chosen: ``candidates`` by key, ``groups`` of labels by key under headings.
 
+    ``keys``: by the names that the commands print and take, such as ``ppo_fast/0001`` and ``league/0001:main``.
+
     Making one reads the ledgers of ``runs``.
     """
 
@@ -213,6 +215,7 @@ class OccupantMenu:
         self.allowed = allowed
         self.candidates: dict[str, Candidate] = {}
         self.groups: dict[str, dict[str, str]] = {"Built in": {}}
+        self.keys: dict[str, str] = {}
         for candidate in built_in():
             self.candidates[candidate.name] = candidate
             self.groups["Built in"][candidate.name] = candidate.name
@@ -224,8 +227,11 @@ class OccupantMenu:
                 continue
             group = self.groups[f"League {run.parent.name}/{run.name}"] = {}
             for place, (name, sentence, spec) in enumerate(members):
-                self.candidates[f"{number}/{place}"] = Candidate(name, sentence, run, spec)
-                group[f"{number}/{place}"] = f"{name}, of this league" if name in self.groups["Built in"] else name
+                key = f"{number}/{place}"
+                self.candidates[key] = Candidate(name, sentence, run, spec)
+                group[key] = f"{name}, of this league" if name in self.groups["Built in"] else name
+                self.keys[f"{run.parent.name}/{run.name}:{name}"] = key
+                self.keys.setdefault(f"{run.parent.name}:{name}", key)  # of the newest run
 
         trainings = list(dict.fromkeys(run for folder in allowed.folders for run in runs_in(folder, SETTINGS)))
         for run in trainings[:MAX_RUNS]:
@@ -234,16 +240,21 @@ class OccupantMenu:
             except OccupantNameError:  # no checkpoint yet
                 continue
             self.candidates[spec] = Candidate(spec, "The newest checkpoint of this training.", spec=spec)
-            self.groups.setdefault("Trainings", {})[spec] = f"{run.parent.name}/{run.name}"
+            label = self.groups.setdefault("Trainings", {})[spec] = f"{run.parent.name}/{run.name}"
+            self.keys[label] = spec
+            self.keys.setdefault(run.parent.name, spec)
 
     def candidate(self, key: str, typed: str = "") -> Candidate:
         """The candidate of a key, or the one whose name was ``typed``, if that is not empty.
 
         Raises :class:`~dond_marl.occupants.OccupantNameError` for unknown keys and names that are not allowed.
         """
+        wanted = typed.strip() or key
         if typed.strip() or key not in self.candidates:
-            return self._check_typed(typed.strip() or key)._replace(chosen=True)
-        return self._check_listed(self.candidates[key])._replace(chosen=True)
+            key = self.keys.get(wanted.removeprefix(f"{RUNS}/"), "")
+        listed = self.candidates.get(key)
+        checked = self._check_typed(wanted) if listed is None else self._check_listed(listed)
+        return checked._replace(chosen=True)
 
     def key_of(self, run: str, name: str) -> str | None:
         """The key of a member of the league in folder ``run``."""

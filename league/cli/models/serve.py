@@ -17,6 +17,7 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
 from league.cli.shell import Command, integer, print_line
+from league.ledger.run_names import expand_run_name
 from partners.llm.serving import PolicyServer
 
 PORT = 8000
@@ -30,7 +31,9 @@ PORT = 8000
 )
 def command(occupants: tuple[str, ...], port: int, prior: str) -> None:
     """Serve until stopped."""
-    occupants_by_name: dict[str, Partner] = {name: seat_occupant(name, one_game=True) for name in occupants}
+    occupants_by_name: dict[str, Partner] = {
+        name: seat_occupant(expand_run_name(name), one_game=True) for name in occupants
+    }
     for name, partner in occupants_by_name.items():
         if partner.traits.human or partner.traits.privileged:
             raise InputError(f"{name} cannot be served: it needs a person, or information that is not in a prompt")

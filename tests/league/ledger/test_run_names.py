@@ -44,7 +44,9 @@ def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
-@pytest.mark.parametrize("name", ["runs/ppo/0001", "runs/ppo", "ppo/0001", "runs/ppo/0001/checkpoints/step_*.json"])
+@pytest.mark.parametrize(
+    "name", ["runs/ppo/0001", "runs/ppo", "ppo/0001", "ppo", "runs/ppo/0001/checkpoints/step_*.json"]
+)
 def test_training_names_its_newest_checkpoint(here, name):
     newest = sorted(Path("runs/ppo/0001/checkpoints").glob("step_*.json"))[-1]
     spec = expand_run_name(str(newest) if "*" in name else name)
@@ -119,6 +121,7 @@ def test_a_snapshot_named_like_a_learners_export_has_another_file(here, tmp_path
     ("name", "named"),
     [
         ("runs/league/0001", "runs/league/0001:main"),
+        ("league", "runs/league/0001:main"),
         ("runs/league/0001:mian", "late"),
         ("runs/ppo/0001:main", "training"),
         ("runs/none", "'runs/none'"),
@@ -187,5 +190,13 @@ def test_page_lists_trainings(here):
     spec = expand_run_name("runs/ppo/0001")
     menu = OccupantMenu([], AllowedNames((Path("runs"), Path("runs"))))
     assert menu.groups["Trainings"] == {spec: "ppo/0001"}
-    partner, name = make_partner(menu.candidate(spec))
-    assert partner.traits.learned and name == spec
+    for typed in ("ppo/0001", "runs/ppo", "ppo"):
+        partner, name = make_partner(menu.candidate("heuristic", typed))
+        assert partner.traits.learned and name == spec
+
+
+def test_page_takes_the_names_of_members(here):
+    menu = OccupantMenu([Path("runs/league/0001")])
+    for typed in ("runs/league/0001:late", "league/0001:late", "league:late"):
+        candidate = menu.candidate("heuristic", typed)
+        assert (candidate.name, candidate.spec) == ("late", "boulware(exponent=3)")
