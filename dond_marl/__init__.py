@@ -14,13 +14,41 @@ from dond_marl.public_names import on_first_use
 
 if TYPE_CHECKING:
     from dond_marl import deal_or_no_dialog_v0
+    from dond_marl.conformance import check_partner
     from dond_marl.envs.aec import NegotiationEnv
+    from dond_marl.envs.policy_partner import PolicyPartner
     from dond_marl.envs.single_agent import SingleAgentView
     from dond_marl.envs.vector import DealVectorEnv
+    from dond_marl.envs.views import view
+    from dond_marl.game import Act, Rules
+    from dond_marl.occupants import seat_occupant
+    from dond_marl.scenarios import open_source
+    from dond_marl.seats import Decisions, Traits, Turns, decide, worth
 
     __version__: str
 
-__all__ = ["DealVectorEnv", "NegotiationEnv", "SingleAgentView", "__version__", "deal_or_no_dialog_v0"]
+__all__ = [
+    "Act",
+    "DealVectorEnv",
+    "Decisions",
+    "NegotiationEnv",
+    "PolicyPartner",
+    "Rules",
+    "SingleAgentView",
+    "Traits",
+    "Turns",
+    "__version__",
+    "check_partner",
+    "deal_or_no_dialog_v0",
+    "decide",
+    "open_source",
+    "seat_occupant",
+    "view",
+    "worth",
+]
+# In the order in which they are searched: each imports what the ones before it import.
+_MODULES = ("game", "seats", "occupants", "scenarios", "envs.policy_partner", "envs.views", "envs.aec")
+_LATER = ("envs.single_agent", "envs.vector", "conformance")
 GYMNASIUM_ID = "DealOrNoDialog-v0"
 PETTINGZOO_ID = "dond/DealOrNoDialog-v0"
 
@@ -40,7 +68,7 @@ def _register() -> None:
 
 
 _register()
-_on_first_use = on_first_use(__name__, "dond_marl.envs.aec", "dond_marl.envs.single_agent", "dond_marl.envs.vector")
+_on_first_use = on_first_use(__name__, *(f"dond_marl.{module}" for module in (*_MODULES, *_LATER)))
 
 
 def __getattr__(name: str) -> Any:

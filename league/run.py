@@ -14,8 +14,9 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from rich.console import Console
 
@@ -24,8 +25,10 @@ from dond_marl.game import Disagree, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, SourceName, open_source
 from dond_marl.seats import Partner
+from dond_marl.statistics import Estimate
 from league.ledger.run_directory import SETTINGS, RunDirectory, find_run, new_run
 from league.ledger.run_names import expand_run_name, expand_run_names
+from league.tables.blocks import Section
 from league.tasks.devices import check_devices
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from league.settings.read import Config
     from league.settings.sections import BackendConfig
     from league.settings.training import TrainConfig
+    from league.standings.ladder import Standing
     from league.training.clone import CloneReport, HumanPositions
     from partners.learning.cloning import Epoch
 
@@ -62,20 +66,30 @@ def _silent(_: str) -> None:
 
 @dataclass(frozen=True, repr=False)
 class PrintedResult:
-    """A result of this API; it prints as ``text``, the tables of the command."""
+    """A result of this API; it prints as ``text``, the tables of the command, and in a notebook as HTML tables."""
 
     text: str = field(compare=False, kw_only=True)
+    sections: tuple[Section, ...] = field(default=(), compare=False, kw_only=True)  # of the text
 
     def __repr__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        from league.tables.markdown import section_html
+
+        return "".join(map(section_html, self.sections)) or f"<pre>{escape(self.text)}</pre>"
+
 
 @dataclass(frozen=True, repr=False)
 class Trained(PrintedResult):
-    """A training that has ended: its run folder and its last checkpoint. Prints as the command's tables."""
+    """A training that has ended: its run folder and its last checkpoint. Prints as the command's tables.
+
+    ``points``: points of ten against the partner on held-out scenarios, with sampled actions as in training.
+    """
 
     folder: Path
     checkpoint: Path
+    points: Estimate
 
     @property
     def member(self) -> str:
@@ -94,9 +108,15 @@ class Trained(PrintedResult):
 
 @dataclass(frozen=True, repr=False)
 class PlayedLeague(PrintedResult):
-    """A league's run folder. Prints as the command's tables."""
+    """A league's run folder, and its ladder, the best member first. Prints as the command's tables."""
 
     folder: Path
+    ladder: tuple[Standing, ...]
+
+    @property
+    def points(self) -> dict[str, Estimate]:
+        """The points of ten of each member against all others, in the ladder's order."""
+        return {row.member: row.points for row in self.ladder}
 
     def frame(self, table: str = "ratings") -> pd.DataFrame:
         """The table ``games``, ``acts``, ``payoffs`` or ``ratings`` as a pandas frame; docs/LEDGER.md has the columns.
@@ -119,6 +139,11 @@ class EvaluatedPair(PrintedResult):
     evaluation: Evaluation
     probe: Probe | None = None
     diagnosis: Diagnosis | None = None
+
+    @property
+    def points(self) -> Estimate:
+        """The member's points of ten, mean of both seats."""
+        return self.evaluation.played.figures["both seats"].points
 
     def frame(self) -> pd.DataFrame:
         """Every figure as a pandas frame: line, view (both seats or one), figure, mean, interval and games."""
@@ -152,12 +177,21 @@ class DryRun(PrintedResult):
     """The plan of a run and its cost; nothing was written."""
 
 
-def render(show: Callable[[Console], object]) -> str:
-    """The output of ``show`` as text without colours."""
-    console = Console(file=io.StringIO(), width=WIDTH, highlight=False, color_system=None, force_jupyter=False)
+class Rendered(TypedDict):
+    """The output of a result: its fields ``text`` and ``sections``."""
+
+    text: str
+    sections: tuple[Section, ...]
+
+
+def render(show: Callable[[Console], object]) -> Rendered:
+    """The output of ``show`` as text without colours, and as sections."""
+    from league.display.tables import RecordingConsole
+
+    file = io.StringIO()
+    console = RecordingConsole(file=file, width=WIDTH, highlight=False, color_system=None, force_jupyter=False)
     show(console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().strip("\n")
+    return {"text": file.getvalue().strip("\n"), "sections": console.sections}
 
 
 # --- Training -------------------------------------------------------------------------------------------------------
@@ -219,6 +253,7 @@ def train(
     Raises :class:`league.settings.read.ConfigError`, what :func:`check_training` raises, and what training raises.
     """
     from league.display.training import QuietTrainWatcher, TrainWatcher, print_score
+    from league.evaluation.evaluate import SAMPLED
     from league.ledger.run_names import checkpoints_in
     from league.settings.training import TrainConfig
     from league.training.training import train as train_in
@@ -233,7 +268,9 @@ def train(
     with (TrainWatcher if progress else QuietTrainWatcher)(_error_console()) as watcher:
         training, _ = train_in(options, directory, watcher, watcher.on_closing)
     checkpoint = checkpoints_in(directory.path)[0]
-    return Trained(directory.path, checkpoint, text=render(lambda to: print_score(to, training, directory.path)))
+    assert training.closing is not None
+    points = training.closing.results[SAMPLED].points
+    return Trained(directory.path, checkpoint, points, **render(lambda to: print_score(to, training, directory.path)))
 
 
 def clone_people(
@@ -318,6 +355,7 @@ def play_league(
     from league.rounds.runner import run_league
     from league.settings.read import Config
     from league.settings.sections import BackendConfig
+    from league.standings.ladder import ladder_of
 
     _check_integer("workers", workers, 1, MOST_WORKERS)
     options: Config = _load(config, Config, settings, "league.seed", seed, folder, dry_run)
@@ -325,12 +363,13 @@ def play_league(
     if dry_run:
         from league.rounds.dry_run import dry_run as print_plan  # loads PyTorch
 
-        return DryRun(text=render(lambda to: print_plan(to, options)))
+        return DryRun(**render(lambda to: print_plan(to, options)))
     directory = new_run(Path(options.logging.output_dir).expanduser())
     backend = None if workers == 1 else BackendConfig(kind="process", workers=workers)
     watcher = (PlainWatcher if progress else QuietWatcher)(_error_console())
     outcome = run_league(options, directory, watcher, backend)
-    return PlayedLeague(directory.path, text=render(lambda to: print_results(to, outcome, directory.path)))
+    ladder = tuple(ladder_of(outcome.cross, options.league.confidence, outcome.responses))
+    return PlayedLeague(directory.path, ladder, **render(lambda to: print_results(to, outcome, directory.path)))
 
 
 def open_league(run: str | Path) -> PlayedLeague:
@@ -355,7 +394,7 @@ def open_league(run: str | Path) -> PlayedLeague:
         print_section(to, ladder(cross, standings, (), confidence, 0, set(), learns=learns))
         print_section(to, crossplay(cross, standings, confidence))
 
-    return PlayedLeague(directory.path, text=render(show))
+    return PlayedLeague(directory.path, tuple(standings), **render(show))
 
 
 # --- Evaluation -----------------------------------------------------------------------------------------------------
@@ -373,6 +412,7 @@ class Pair:
     sample: int | None
     seed: int
     confidence: float
+    name: str | None = None  # of the member, instead of its spec
 
     def evaluate(self, report: Report = _silent) -> Evaluation:
         """Play the pair, and the best response. Raises what :func:`league.evaluation.evaluate.evaluate` raises."""
@@ -382,7 +422,7 @@ class Pair:
         try:
             return evaluate(
                 self.member, self.against, self.source, self.rules, sample=self.sample, seed=self.seed,
-                confidence=self.confidence, report=report, player=self.player,
+                confidence=self.confidence, report=report, player=self.player, name=self.name,
             )  # fmt: skip
         except ImpossibleScore as error:
             raise RunFailure(f"a bug of the game or of the measure: {error}") from error
@@ -418,6 +458,7 @@ def check_pair(
     disagree: Disagree = "ends",
     seed: int = 0,
     confidence: float = 0.95,
+    name: str | None = None,
 ) -> Pair:
     """The pair to evaluate, once its names, numbers, data, game and provenance are known to be right.
 
@@ -447,11 +488,11 @@ def check_pair(
     check_game([player, seat_occupant(against)], rules, source)
     if isinstance(against, str | Mapping):
         if isinstance(member, str | Mapping):
-            past, name = ancestry(member), label(identity(member))
+            past, tested = ancestry(member), label(identity(member))
         else:
-            past, name = UNKNOWN_PAST if player.traits.learned else NO_PAST, type(member).__name__
-        confirm_opponents_unseen([against], past, name)
-    return Pair(member, against, source, rules, player, sample, seed, confidence)
+            past, tested = UNKNOWN_PAST if player.traits.learned else NO_PAST, type(member).__name__
+        confirm_opponents_unseen([against], past, tested)
+    return Pair(member, against, source, rules, player, sample, seed, confidence, name)
 
 
 def evaluate_pair(
@@ -470,8 +511,8 @@ def evaluate_pair(
     probe: also compute what better responses and more information would gain.
     diagnose: also measure each act's regret.
     terms: ``scenarios`` ("lewis"), ``split`` (its held-out part), ``data_dir``, ``sample`` (number of scenarios, all),
-        ``max_turns`` (10), ``disagree`` ("ends"), ``seed`` (0) and ``confidence`` of the intervals (0.95), as for
-        :func:`check_pair`.
+        ``max_turns`` (10), ``disagree`` ("ends"), ``seed`` (0), ``confidence`` of the intervals (0.95) and ``name`` of
+        the member in the tables (its spec), as for :func:`check_pair`.
 
     Raises what :func:`check_pair` raises, and what playing raises.
     """
@@ -484,7 +525,7 @@ def evaluate_pair(
         evaluation,
         pair.probe() if probe else None,
         pair.diagnose(evaluation) if diagnose else None,
-        text=render(lambda to: print_evaluation(to, evaluation, stored_human_line())),
+        **render(lambda to: print_evaluation(to, evaluation, stored_human_line())),
     )
 
 
@@ -506,7 +547,7 @@ def evaluate_league(
 
     directory = find_run(Path(run).expanduser())
     final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, report=report)
-    return EvaluatedLeague(final, text=render(lambda to: print_final(to, final)))
+    return EvaluatedLeague(final, **render(lambda to: print_final(to, final)))
 
 
 # --- Benchmark ------------------------------------------------------------------------------------------------------
@@ -590,7 +631,7 @@ def benchmark(
         replicates=replicates or REPLICATES, workers=workers, report=report,
     )  # fmt: skip
     append(path, row)
-    return BenchmarkResult(row, text=render(lambda to: print_section(to, result_section(row))))
+    return BenchmarkResult(row, **render(lambda to: print_section(to, result_section(row))))
 
 
 # --- Values from Python ---------------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ class PolicyPartner:
 
     The policy gets the view's observations, ``float32[B, W]``, and ``action_masks()``, ``bool[B, M]``, and returns the
     view's actions: ``[B, 4]`` whole numbers for ``actions="flat"``, ``[B]`` for ``"discrete"``. ``layout``: that of the
-    training environment, by default games of up to 4 items of a type and 10 turns. An illegal action is replaced by END
-    with cause ``ILLEGAL``: in the view it would have forfeited.
+    training environment, by default games of up to 4 items of a type and 10 turns. ``name``: that of its row in tables.
+    An illegal action is replaced by END with cause ``ILLEGAL``: in the view it would have forfeited.
 
     Raises ``ValueError`` for games that do not fit the layout, and for actions outside the action space.
     """
@@ -39,6 +39,7 @@ class PolicyPartner:
     actions: Literal["flat", "discrete"] = "flat"
     layout: BaseLayout = _DEFAULT
     traits: Traits = _PURE
+    name: str = "policy"
 
     def act(self, turns: Turns) -> Decisions:
         self._check_room(turns)

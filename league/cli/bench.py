@@ -1,8 +1,8 @@
 r"""Measure any policy against a roster of partners under one protocol, and keep the results as a leaderboard.
 
 OCCUPANT is a name of the catalogue (yours too, once it is installed), a run such as ppo_fast/0001, the .json of a
-checkpoint, or with --run a member of a league. All 5,295 scenarios are played in both seats; networks play their likeliest act. One line is added to the
-results file.
+checkpoint, or with --run a member of a league. All 5,295 scenarios are played in both seats; networks play their
+likeliest act. One line is added to the results file.
 
 examples:
   dond bench expert --against dev

@@ -66,8 +66,8 @@ def push(source: str, transcripts: bool, out: Path | None, sample: int | None, d
     """Write a model, or a league's transcripts, as a folder for the Hugging Face hub; with --to, upload it.
 
     OCCUPANT is a checkpoint's .json, a training's folder for its newest one, or a league's folder with a member. RUN
-    is a league's folder, or a folder of leagues for the newest. Without --to nothing leaves this machine. An upload takes
-    its token from HF_TOKEN, or from `hf auth login`.
+    is a league's folder, or a folder of leagues for the newest. Without --to nothing leaves this machine. An upload
+    takes its token from HF_TOKEN, or from `hf auth login`.
 
     examples:
       dond push runs/ppo_fast --dry-run                   # the newest checkpoint: push/model, to look at

@@ -31,16 +31,25 @@ def prose(console: Console, text: str, style: str = "") -> None:
     console.print(Text(printable_text(text), style=style), soft_wrap=not console.is_terminal)
 
 
+class RecordingConsole(Console):
+    """A console that also keeps what :func:`print_in_short` and :func:`print_section` print, as sections."""
+
+    sections: tuple[Section, ...] = ()
+
+
 def print_in_short(console: Console, sentences: Iterable[str]) -> None:
     """Print what an output opens with: its outcome, broken between words."""
-    text = " ".join(printable(Section("in short", "", tuple(sentences))).notes)
+    section = printable(Section("in short", "", tuple(sentences)))
+    text = " ".join(section.notes)
     if text:
+        _record(console, section)
         console.print(Text.assemble(("\nIn short: ", "bold"), text))
 
 
 def print_section(console: Console, section: Section) -> None:
     """Print the title, the tables, and the notes on what their figures mean."""
     section = printable(section)
+    _record(console, section)
     console.print(Text(f"\n{section.title}", style="bold"))
     for block in section.blocks:
         if isinstance(block, Table):
@@ -53,6 +62,11 @@ def print_section(console: Console, section: Section) -> None:
                 console.print(Text(curve))
     for place, note in enumerate(section.notes):
         console.print(Text(note if place else f"\n{note}"))
+
+
+def _record(console: Console, section: Section) -> None:
+    if isinstance(console, RecordingConsole):
+        console.sections += (section,)
 
 
 def on_screen(table: Table, width: int) -> Iterator[Grid]:

@@ -98,17 +98,19 @@ def evaluate(
     confidence: float = 0.95,
     report: Callable[[str], None] = lambda _: None,
     player: Partner | None = None,
+    name: str | None = None,
 ) -> Evaluation:
     """Play ``member`` and the best response against ``against`` on ``sample`` scenarios of ``source``, by default all.
 
     ``confidence`` is two-sided, in (0, 1); ``report`` receives progress messages. ``player``: ``member``, where it is
-    seated already. Raises :class:`~dond_marl.occupants.OccupantNameError`, :class:`PlayError`,
+    seated already; ``name``: its name in the tables. Raises :class:`~dond_marl.occupants.OccupantNameError`,
+    :class:`PlayError`,
     :class:`~league.evaluation.matches.UnreachedError` where one of them could not be reached too often, and
     :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore` where games pay more than there is: a bug. Games in which
     a player could not be reached are left out of every line.
     """
     player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
-    name, opponent = _name(member), _name(against)
+    name, opponent = name or _name(member), _name(against)
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence)
     sighted = {name: player, opponent: partner}
     report(f"{name} plays {opponent}")
@@ -267,4 +269,8 @@ def scenarios_of(source: ScenarioSource, sample: int | None, seed: int) -> Scena
 
 
 def _name(occupant: Spec | Partner) -> str:
-    return spec_name(occupant) if isinstance(occupant, str | Mapping) else repr(occupant)
+    """The spec of an occupant; of a partner object its ``name`` or its ``repr``, of one without these its class."""
+    if isinstance(occupant, str | Mapping):
+        return spec_name(occupant)
+    name, plain = getattr(occupant, "name", None), type(occupant).__repr__ is object.__repr__
+    return name if isinstance(name, str) and name else type(occupant).__name__ if plain else repr(occupant)

@@ -1,9 +1,10 @@
-"""Markdown of reports, sections and tables: for the pages of results, for GitHub, and for reading as plain text."""
+"""Markdown of reports, sections and tables, for pages of results; and plain HTML of sections, for notebooks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import escape
 
 from league.tables.blocks import Report, Section, Table, common_n
 from league.tables.figures import format_cell
@@ -47,6 +48,27 @@ def table_markdown(table: Table) -> str:
 def grid_markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lines of a pipe table: the first column is aligned left, the others right; all texts are escaped."""
     return "\n".join([_pipe_row(heads), f"| --- |{' ---: |' * (len(heads) - 1)}", *map(_pipe_row, rows)])
+
+
+def section_html(section: Section) -> str:
+    """The notes and tables of a section as plain HTML, without a style sheet; all texts are escaped."""
+    parts = [f"<h4>{escape(section.title)}</h4>"] if section.title else []
+    for table in section.blocks:
+        if not isinstance(table, Table):
+            continue
+        n = common_n(table)
+        rows = [[row.label, *(format_cell(cell, n=n is None) for cell in row.cells)] for row in table.rows]
+        caption = table.caption if n is None else f"{table.caption} (n = {n:,})"
+        lines = "".join(_html_row("td", row) for row in rows)
+        parts.append(
+            f"<table><caption>{escape(caption)}</caption><thead>{_html_row('th', [table.label, *table.heads])}</thead>"
+            f"<tbody>{lines}</tbody></table>"
+        )
+    return "".join([*parts, *(f"<p>{escape(note)}</p>" for note in section.notes)])
+
+
+def _html_row(tag: str, cells: Sequence[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 def escape_markdown(text: str) -> str:

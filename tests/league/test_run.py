@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from html import escape
 
+import numpy as np
 import pytest
 
+from dond_marl import Act, Decisions, PolicyPartner, Traits, Turns, decide
 from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.scenarios.data import DataError
@@ -66,6 +69,9 @@ def test_league_is_the_commands_league(here):
         data = played.frame(table)
         assert len(data) and data.equals(other.frame(table)) and data.attrs == {"left_out": []}
     assert len(played.frame("games")) == (2 + 2) * 8  # both orders of the pair, and each against itself
+    assert [row.member for row in other.ladder] == [*played.points] == [*other.points]
+    assert played.points["tough"] == next(row.points for row in played.ladder if row.member == "tough")
+    assert "<td>2</td>" not in played._repr_html_() and played._repr_html_().count("<table>") == 1
     assert "heuristic" in str(other) and str(other).splitlines()[0] in str(played)
     with pytest.raises(InputError, match="'scores'"):
         played.frame("scores")
@@ -74,6 +80,8 @@ def test_league_is_the_commands_league(here):
 def test_training_leaves_a_policy_that_plays(here, capsys):
     trained = train(settings={"env.partner": "tough", "env.max_turns": 3, **TRAINING}, seed=5)
     assert capsys.readouterr().out == ""
+    assert 0 <= trained.points.low <= trained.points.mean <= trained.points.high <= 10
+    assert f"<td>{trained.points.mean:.2f} " in trained._repr_html_()
     log = trained.frame()
     assert log.decisions.iloc[-1] >= 200 and log["update"].tolist() == list(range(1, len(log) + 1))
     assert seat_occupant(trained.member).traits.learned
@@ -81,13 +89,35 @@ def test_training_leaves_a_policy_that_plays(here, capsys):
     figures = pair.frame()
     own = figures[(figures.line == pair.evaluation.played.name) & (figures.view == "both seats")]
     (points,) = own[own.figure == "points"]["mean"]
-    assert points == pair.evaluation.played.figures["both seats"].points.mean
+    assert points == pair.points.mean == pair.evaluation.played.figures["both seats"].points.mean
 
 
 def test_partner_object_is_evaluated_as_its_name():
     named = evaluate_pair("heuristic", "tough", sample=4, max_turns=3)
     instance = evaluate_pair(seat_occupant("heuristic"), "tough", sample=4, max_turns=3)
     assert instance.evaluation.played.figures == named.evaluation.played.figures
+
+
+class Quitter:
+    """Ends every game at once; it has no name and no repr."""
+
+    traits = Traits(deterministic=True, memoryless=True)
+
+    def act(self, turns: Turns) -> Decisions:
+        return decide(np.full(turns.size, Act.END), np.zeros((turns.size, 3)))
+
+
+def test_partner_objects_are_named():
+    def accept(observations, masks):
+        return np.zeros((len(observations), 4), np.int8)
+
+    named = {
+        "policy": evaluate_pair(PolicyPartner(accept), "tough", sample=2),
+        "mine <1>": evaluate_pair(PolicyPartner(accept), "tough", sample=2, name="mine <1>"),
+        "Quitter": evaluate_pair(Quitter(), "tough", sample=2),
+    }
+    for name, pair in named.items():
+        assert pair.evaluation.member == name and f"<td>{escape(name)}</td>" in pair._repr_html_()
 
 
 def test_probe_and_diagnosis_are_optional():
