@@ -73,6 +73,7 @@ class Killer:
     def on_open(self, *_): pass
     def tick(self): pass
     def on_analysis(self, *_): pass
+    def on_step(self, *_): pass
     def warn(self, *_): pass
     def on_match(self, progress, result):
         if (progress.rounds, progress.matches) == MATCHES.get(where):

@@ -89,10 +89,7 @@ def command() -> None:
 @click.option(
     "--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"the file that the line is added to ({DEFAULT})"
 )
-@click.pass_context
 def run(
-    context: click.Context,
-    /,
     policy: str | None,
     against: tuple[str, ...],
     folder: Path | None,
@@ -117,7 +114,7 @@ def run(
     print_in_short(console, summary_sentences(row))
     print_section(console, result_section(row))
     print_line(f"added to: {results}")
-    print_next(context, "bench", "table", *(("--results", results) if results != DEFAULT else ()))
+    print_next("bench", "table", *(("--results", results) if results != DEFAULT else ()))
 
 
 @command.command(cls=Command)

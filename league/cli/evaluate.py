@@ -83,8 +83,7 @@ OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose")
 @click.option("--json", type=WritableFile(), metavar="FILE", help="every figure, its unit and interval")
 @click.option("--csv", type=WritableFile(), metavar="FILE", help="the same, a row per figure")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the bargaining plane, as .png, .svg or .pdf")
-@click.pass_context
-def command(context: click.Context, /, run: Path | None, sampling: bool, **options: Any) -> None:
+def command(run: Path | None, sampling: bool, **options: Any) -> None:
     """Evaluate a pair, or the main members of a league, and write the requested files."""
     console = output_console()
     if run is not None:
@@ -106,9 +105,9 @@ def command(context: click.Context, /, run: Path | None, sampling: bool, **optio
         if path is not None:
             print_line(f"written: {path}")
     if run is not None:
-        print_next(context, "report", "--run", run)
+        print_next("report", "--run", run)
     else:
-        print_next(context, "play", "--partner", options["member"])
+        print_next("play", "--partner", options["member"])
 
 
 def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[str, Any]) -> None:

@@ -79,7 +79,7 @@ def command(
     STOPS.message = lambda: _stop_message(directory.path, resume_command(context, directory.path))
     outcome = _run(config, directory, backend_config, start.quiet)
     print_results(output_console(), outcome, directory.path, details=details)
-    print_next(context, "report", "--run", directory.path)
+    print_next("report", "--run", directory.path)
     if (warning := practice_warning(outcome.without_practice)) is not None:
         raise RunFailure(f"{warning} The reasons are among the warnings above")
 

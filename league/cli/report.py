@@ -28,8 +28,7 @@ OUT = WritableFile(allow_dash=True)
 @click.option("--run", type=FILE, required=True, metavar="FOLDER", help="a run, or the newest of those in it")
 @click.option("--format", "kind", type=click.Choice([*FORMATS]), default="html", help="of the file (html)")
 @click.option("--out", type=OUT, metavar="FILE", help="- for the screen (report.FORMAT in the run's folder)")
-@click.pass_context
-def command(context: click.Context, run: Path, kind: str, out: Path | None) -> None:
+def command(run: Path, kind: str, out: Path | None) -> None:
     """Write the report of one run in one format."""
     folder = find_run(run.expanduser()).path
     report = printable(collect(folder))
@@ -42,7 +41,7 @@ def command(context: click.Context, run: Path, kind: str, out: Path | None) -> N
     write_atomically(path, text)
     print_in_short(output_console(), for_people.abstract)
     print_line(f"written: {path}")
-    print_next(context, "web", "--run", folder)
+    print_next("web", "--run", folder)
 
 
 def _members(folder: Path) -> list[str]:

@@ -245,14 +245,9 @@ def as_called(context: click.Context) -> str:
     return " ".join([_near(sys.executable if program == "python" else sys.argv[0]), *words])
 
 
-def print_next(context: click.Context, *words: object) -> None:
-    """Print a suggested next command of ``dond``, started in the same way as this one."""
-    root = context.find_root()
-    program = as_called(root)
-    if str(root.info_name).endswith(".py"):
-        installed = Path(sys.executable).with_name("dond")
-        program = _near(str(installed)) if installed.is_file() else f"{_near(sys.executable)} -m league"
-    print_line(f"next: {' '.join([program, *(quote_for_shell(str(word)) for word in words)])}")
+def print_next(*words: object) -> None:
+    """Print a suggested next command of ``dond``."""
+    print_line(f"next: {' '.join(['dond', *(quote_for_shell(str(word)) for word in words)])}")
 
 
 def quote_for_shell(word: str) -> str:

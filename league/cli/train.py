@@ -72,16 +72,16 @@ def _train(context: click.Context, config: TrainConfig | None, start: RunOptions
         with watcher:
             training, _ = train(config, directory, watcher, watcher.on_closing)
         print_score(console, training, directory.path)
-        _print_next(context, training.config, directory.path)
+        _print_next(training.config, directory.path)
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
 
 
-def _print_next(context: click.Context, config: TrainConfig, folder: Path) -> None:
+def _print_next(config: TrainConfig, folder: Path) -> None:
     """Suggest the command that measures the same policy in the same games, in more detail."""
     env, rules, spec = config.env, Rules(), str(folder)
     if env.reveal_partner_utilities:  # an evaluation shows no values
-        print_next(context, "play", "--partner", spec)
+        print_next("play", "--partner", spec)
         return
     words: list[object] = ["evaluate", "--member", spec, "--against", config.env.partner]
     if env.scenarios != "lewis":
@@ -91,7 +91,7 @@ def _print_next(context: click.Context, config: TrainConfig, folder: Path) -> No
     words += ["--max-turns", env.max_turns] if env.max_turns != rules.max_turns else []
     words += ["--disagree", env.disagree] if env.disagree != rules.disagree else []
     words += ["--seed", config.training.seed] if config.training.seed else []
-    print_next(context, *words)
+    print_next(*words)
 
 
 def _stop_message(folder: Path, go_on: str, *, closing: bool) -> str:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import ScenarioSource
-from league.display.tables import line, on_screen, print_in_short, print_section, prose
+from league.display.tables import line, on_screen, parts, print_in_short, print_section, prose
 from league.ledger.ledger import Ledger, ReadLedger
 from league.ledger.run_directory import LEDGER, RunNotFound, find_run
 from league.rounds.curriculum import describe
@@ -56,6 +56,9 @@ class PlainWatcher:
         self.tick()
         self._print(f"  {message}")
 
+    def on_step(self, _message: str) -> None:
+        self.tick()
+
     def tick(self) -> None:
         if self.stop_requested():
             raise KeyboardInterrupt
@@ -81,7 +84,8 @@ class PlainWatcher:
                 self._print(f"    repair: {repaired.reason}")
 
     def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None:
-        self._print(f"{status(progress)} · first: {standings[0].member} {with_margin(standings[0].points)}")
+        first = f"first: {standings[0].member} {with_margin(standings[0].points)}"
+        parts(self._console, *status_parts(progress), first)
 
     def _print(self, text: str, style: str = "") -> None:
         line(self._console, text, style)
@@ -110,6 +114,7 @@ class LiveWatcher(PlainWatcher):
         self._bars = Bars(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console)
         self._rounds, self._matches = self._bars.add_task("rounds"), self._bars.add_task("matches")
         self._ladder, self._practiced = Grid(), dict[str, list[float]]()
+        self._analysis, self._status = "", ""
         self._live = Live(console=console, transient=True, refresh_per_second=8)
 
     def __enter__(self) -> LiveWatcher:
@@ -118,6 +123,15 @@ class LiveWatcher(PlainWatcher):
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+
+    def on_analysis(self, message: str) -> None:
+        self._analysis = message
+        self.on_step("")
+
+    def on_step(self, message: str) -> None:
+        self.tick()
+        self._status = " · ".join(filter(None, ("closing", self._analysis, message)))
+        self._show()
 
     def on_match(self, _progress: LeagueProgress, result: MatchResult) -> None:
         super().on_match(_progress, result)
@@ -138,9 +152,13 @@ class LiveWatcher(PlainWatcher):
         done = min(progress.rounds, progress.schedule.rounds)
         self._bars.update(self._rounds, completed=done, total=progress.schedule.rounds)
         self._bars.update(self._matches, completed=progress.matches, total=progress.matches_in_round)
+        self._status = status(progress)
+        self._show()
+
+    def _show(self) -> None:
         curves = [Text(f"{name}: {curve(points)} {points[-1]:.2f}") for name, points in self._practiced.items()]
-        parts: list[RenderableType] = [self._bars, Text(status(progress), no_wrap=True, overflow="ellipsis"), *curves]
-        self._live.update(Group(*parts, self._ladder) if self._ladder.columns else Group(*parts))
+        shown: list[RenderableType] = [self._bars, Text(self._status, no_wrap=True, overflow="ellipsis"), *curves]
+        self._live.update(Group(*shown, self._ladder) if self._ladder.columns else Group(*shown))
 
 
 def opening(config: Config, source: ScenarioSource, progress: LeagueProgress) -> str:
@@ -157,6 +175,11 @@ def opening(config: Config, source: ScenarioSource, progress: LeagueProgress) ->
 
 def status(progress: LeagueProgress) -> str:
     """Round, time left, speed and games in one line, what matters most first."""
+    return " · ".join(status_parts(progress))
+
+
+def status_parts(progress: LeagueProgress) -> list[str]:
+    """The parts of :func:`status`."""
     number = progress.rounds + (progress.matches > 0)  # the round in flight, or the last finished one
     where = (
         f"round {number}/{progress.schedule.rounds}" if number <= progress.schedule.rounds else "closing measurement"
@@ -164,12 +187,10 @@ def status(progress: LeagueProgress) -> str:
     stage = f" ({progress.stage})" if progress.stage else ""
     over = progress.rounds == progress.schedule.total
     left = "evaluation" if over else f"{duration(progress.seconds_left)} left"
-    learning = f" · {progress.decisions_per_second:,.0f} decisions/s" if progress.decisions else ""
+    learning = [f"{progress.decisions_per_second:,.0f} decisions/s"] if progress.decisions else []
     practice = f" and {progress.practice_games:,} of practice" if progress.practice_games else ""
-    return (
-        f"{where}{stage} · {left} · {progress.games_per_second:,.0f} games/s{learning} · "
-        f"{progress.games - progress.practice_games:,} games of matches{practice}"
-    )
+    games = f"{progress.games - progress.practice_games:,} games of matches{practice}"
+    return [f"{where}{stage}", left, f"{progress.games_per_second:,.0f} games/s", *learning, games]
 
 
 def curve(values: Sequence[float], width: int = 40) -> str:
@@ -203,7 +224,7 @@ def print_results(console: Console, outcome: LeagueOutcome, directory: Path, *, 
     show(ladder(cross, standings, (), confidence, responses, models, learns=learns, details=details))
     for learner in config.learners:
         if learner.reward != OWN:
-            line(
+            prose(
                 console, f"{learner.name} has the reward {learner.reward}, as have its snapshots; points are own points"
             )
     if details:
@@ -217,6 +238,8 @@ def print_results(console: Console, outcome: LeagueOutcome, directory: Path, *, 
 
         print_final(console, outcome.final, details=details)
     line(console, f"\n{cross.total_games:,} games of matches, all tables and weights: {directory}")
+    if not details:
+        line(console, f"every table: dond league --resume {directory} --details")
 
 
 MOST_NAMED = 6  # pairs of members that are named for one reason

@@ -16,6 +16,7 @@ from league.standings.history import CurvePoint
 from league.tables.blocks import Cell, Curves, Figure, Section, Table, TableRow, common_n, printable
 from league.tables.figures import UNKNOWN, format_number, with_interval, with_margin
 
+LINE = 100  # most columns of a line of text; tables take the whole width
 GAP = 2  # characters between two columns
 LABEL = 28  # characters of a row's label on one line of a narrow screen
 LONGEST_WORD = 16  # characters of a word of a heading, or of a text, on one line
@@ -27,8 +28,18 @@ def line(console: Console, text: str, style: str = "") -> None:
 
 
 def prose(console: Console, text: str, style: str = "") -> None:
-    """Print ``text`` broken between words on a terminal, and as one line where it is read by a program."""
-    console.print(Text(printable_text(text), style=style), soft_wrap=not console.is_terminal)
+    """Print ``text`` broken between words after :data:`LINE` columns."""
+    console.print(Text(printable_text(text), style=style), width=min(console.width, LINE))
+
+
+def parts(console: Console, *texts: str) -> None:
+    """Print ``texts`` with dots between them, broken between them after :data:`LINE` columns."""
+    lines = [texts[0]]
+    for text in texts[1:]:
+        longer = f"{lines[-1]} · {text}"
+        fits = len(longer) <= min(console.width, LINE)
+        lines = [*lines[:-1], longer] if fits else [*lines, f"  {text}"]
+    line(console, "\n".join(lines))
 
 
 class RecordingConsole(Console):
@@ -43,14 +54,14 @@ def print_in_short(console: Console, sentences: Iterable[str]) -> None:
     text = " ".join(section.notes)
     if text:
         _record(console, section)
-        console.print(Text.assemble(("\nIn short: ", "bold"), text))
+        console.print(Text.assemble(("\nIn short: ", "bold"), text), width=min(console.width, LINE))
 
 
 def print_section(console: Console, section: Section) -> None:
     """Print the title, the tables, and the notes on what their figures mean."""
     section = printable(section)
     _record(console, section)
-    console.print(Text(f"\n{section.title}", style="bold"))
+    prose(console, f"\n{section.title}", "bold")
     for block in section.blocks:
         if isinstance(block, Table):
             n = common_n(block)
@@ -61,7 +72,7 @@ def print_section(console: Console, section: Section) -> None:
             for curve in curve_lines(block.points):
                 console.print(Text(curve))
     for place, note in enumerate(section.notes):
-        console.print(Text(note if place else f"\n{note}"))
+        prose(console, note if place else f"\n{note}")
 
 
 def _record(console: Console, section: Section) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from dond_marl.game import SEATS
 from league.display.league import duration
-from league.display.tables import line, print_section, prose
+from league.display.tables import line, parts, print_section, prose
 from league.evaluation.evaluate import SAMPLED
 from league.evaluation.matches import PARTNER
 from league.tables.blocks import Cell, Figure, Section, Table, TableRow, align_columns, count_cell, number_cell
@@ -69,7 +69,7 @@ class TrainWatcher:
             left, hints = max(config.training.num_train_steps - learner.decisions, 0), config.hints
             games = round(left / own_decisions_per_game(training))
             asks = hint_queries(hints, games, left, "", "").expected
-            line(self._console, f"about {asks:,} hints are asked in practice, and {coming.queries:,} or so at the end")
+            prose(self._console, f"about {asks:,} hints are asked in practice, and {coming.queries:,} or so at the end")
         line(self._console, f"run folder {directory}")
         self._printed = learner.decisions
 
@@ -80,7 +80,7 @@ class TrainWatcher:
             self._live.update(with_bar(status(training), done, self._console.width))
         elif training.learner.decisions - self._printed >= total / LINES or training.is_complete:
             self._printed = training.learner.decisions
-            line(self._console, status(training))
+            parts(self._console, *status_parts(training))
         return True
 
     def on_closing(self, training: Training, play: str, hints: int) -> None:
@@ -92,7 +92,9 @@ class TrainWatcher:
         if coming is not None and hints:
             line(self._console, f"  {play} play: {hints:,} of about {max(coming.queries // 2, hints):,} hints")
         elif coming is not None and play == SAMPLED:
-            line(self._console, _announce_hints(coming, training))
+            prose(self._console, _announce_hints(coming, training))
+        elif self._live is None and play == SAMPLED and self._printed:
+            line(self._console, "  the final score is measured")
 
 
 class QuietTrainWatcher(TrainWatcher):
@@ -118,16 +120,21 @@ def with_bar(text: str, done: float, width: int) -> RenderableType:
 
 def status(training: Training) -> str:
     """Decisions, time left, score and agreement of the latest practice, and speed in one line, most important first."""
+    return " · ".join(status_parts(training))
+
+
+def status_parts(training: Training) -> list[str]:
+    """The parts of :func:`status`."""
     score, settings, made = training.score, training.config.training, training.learner.decisions
-    parts = [f"{made:,}/{settings.num_train_steps:,} decisions", f"{duration(_seconds_left(training))} left"]
+    shown = [f"{made:,}/{settings.num_train_steps:,} decisions", f"{duration(_seconds_left(training))} left"]
     if score is not None:
         response = training.references.response  # points of the best response, nan where it is not known at once
         share = "" if math.isnan(response) else f" ({score.points / response:.1%} of a best response)"
-        parts += [f"{score.points:.2f} points of ten{share}", f"{score.deals:.1%} deals"]
-    parts.append(f"{training.decisions_per_second:,.0f} decisions/s")
+        shown += [f"{score.points:.2f} points of ten{share}", f"{score.deals:.1%} deals"]
+    shown.append(f"{training.decisions_per_second:,.0f} decisions/s")
     if score is not None and settings.reward != OWN:
-        parts.append(f"paid {score.paid:.2f} by {settings.reward}")
-    return " · ".join(parts)
+        shown.append(f"paid {score.paid:.2f} by {settings.reward}")
+    return shown
 
 
 def _seconds_left(training: Training) -> float:

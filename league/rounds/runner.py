@@ -96,7 +96,8 @@ def _evaluate(
     from league.evaluation.as_json import write_final_files  # the evaluation loads PyTorch
     from league.evaluation.of_run import evaluate_run
 
-    final = evaluate_run(directory, config, report=watcher.on_analysis)
+    watcher.on_analysis("held-out evaluation")
+    final = evaluate_run(directory, config, report=watcher.on_step)
     write_final_files(directory.path, final)
     return findings, final
 

@@ -71,6 +71,9 @@ class Watcher(Protocol):
     # All rounds are over; ``message`` names the current analysis.
     def on_analysis(self, message: str) -> None: ...
 
+    # A step of that analysis.
+    def on_step(self, message: str) -> None: ...
+
     # Called when idle: a requested stop takes effect here.
     def tick(self) -> None: ...
 

@@ -42,9 +42,10 @@ def _loss_sentence(played: PlayerLine, best: PlayerLine) -> str:
     agreed = 0.0 if math.isnan(most.points_agreed.mean) else most.points_agreed.mean
     unclosed = min(max((most.deals.mean - own.deals.mean) * agreed, 0.0), gap)
     seats = [best.figures[seat].points.mean - played.figures[seat].points.mean for seat in SEATS]
+    worse = round(gap, 2) - round(unclosed, 2)  # so that the parts add up as they are shown
     return (
-        f"It falls short by {gap:.2f} points, {unclosed:.2f} of them for want of a deal and {gap - unclosed:.2f} in "
-        f"deals that give it less: by {seats[0]:.2f} as seat_0, by {seats[1]:.2f} as seat_1."
+        f"It loses {gap:.2f} points to that response, {unclosed:.2f} in games without a deal and {worse:.2f} in worse "
+        f"deals; {seats[0]:.2f} as seat_0, {seats[1]:.2f} as seat_1."
     )
 
 

@@ -185,7 +185,9 @@ def test_the_closing_evaluation_under_a_models_hints_is_announced_bounded_and_st
     hints = f"hints={{mode: llm, provider: openai, models: {{openai: m}}, options: {{base_url: '{service.url}'}}}}"
     process = start("train", "--config", settings(tmp_path, TRAINING), "--set", hints, *FEW)
     assert process.stdout is not None
-    announced = next(line for line in process.stdout if "hints.closing_scenarios=3" in line)
+    announced = ""
+    while "hints.closing_scenarios=3" not in announced:
+        announced += process.stdout.readline()
     assert "12 games" in announced
     closing.append(len(service.heard))
     wait_for(lambda: len(service.heard) > closing[0], process)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from league.display.league import in_words, opening, status
+from league.display.league import LiveWatcher, PlainWatcher, in_words, opening, status, status_parts
+from league.display.tables import parts
 from league.display.training import TrainWatcher, with_bar
 from league.display.training import status as training_status
 from league.rounds.watching import LeagueProgress
@@ -78,14 +79,14 @@ def test_a_wide_terminal_shows_a_bar_that_fits_beside_the_words(training):
     assert "━" in screen.file.getvalue() and screen.file.getvalue().count("\n") == 1
 
 
-def test_the_line_at_the_start_breaks_between_words_on_a_terminal_and_nowhere_in_a_pipe(training):
-    for terminal in (True, False):
-        screen = console(80, terminal=terminal)
+def test_the_line_at_the_start_breaks_between_words(training):
+    for terminal, width, most in ((True, 80, 80), (False, 160, 100)):
+        screen = console(width, terminal=terminal)
         TrainWatcher(screen).on_open(training, Path("runs/ppo_fast/0001"))
         lines = screen.file.getvalue().splitlines()
         words = " ".join(line.strip() for line in lines).split()
         assert {"46,050", "ppo", "none"} <= set(words)
-        assert (max(map(len, lines)) <= 80) is terminal
+        assert max(map(len, lines)) <= most
         assert lines[-1].endswith(" runs/ppo_fast/0001")
 
 
@@ -109,3 +110,23 @@ def test_one_round_is_no_rounds(tmp_path):
 )
 def test_a_reason_from_the_ledger_is_said_in_words(kept, said):
     assert in_words(kept) == said
+
+
+def test_a_plain_progress_line_breaks_between_its_parts():
+    screen = console(160, terminal=False)
+    parts(screen, *status_parts(at(3)), "first: main 7.32")
+    first, second = screen.file.getvalue().splitlines()
+    assert first.startswith("round 3/6 ") and max(len(first), len(second)) <= 100
+    assert second.strip().endswith("first: main 7.32") and not second.strip().startswith("·")
+
+
+def test_steps_of_the_closing_analysis_are_shown_in_place():
+    screen = console(100)
+    with LiveWatcher(screen) as watcher:
+        watcher.on_analysis("held-out evaluation")
+        watcher.on_step("the reference for heuristic")
+    plain = console(160, terminal=False)
+    PlainWatcher(plain).on_analysis("held-out evaluation")
+    PlainWatcher(plain).on_step("the reference for heuristic")
+    assert "closing · held-out evaluation · the reference for heuristic" in screen.file.getvalue()
+    assert plain.file.getvalue().split() == ["held-out", "evaluation"]
