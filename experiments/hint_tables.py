@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dond_marl.seats import Doubles
-from dond_marl.statistics import Estimate, holm, iqm_difference, mean_of, permutation_p
+from dond_marl.statistics import Estimate, holm, mean_difference, mean_of, permutation_p
 from experiments.hints import NO_HINTS, HintArm, HintExperiment, Measurement
 from experiments.kit import table_section
 from league.display.plane import DOTS, INK, PAPER, check_drawable, open_axes
@@ -46,7 +46,7 @@ class HintRow(NamedTuple):
     reached: dict[float, Estimate]  # own decisions until a share was reached without hints, over seeds that reached it
     seeds: int
     acts: float  # of both seats, mean over seeds
-    gain: Estimate  # interquartile mean over seeds of the share without hints - that of the arm ``none``; nan for it
+    gain: Estimate  # mean over seeds of the share without hints - that of the arm ``none``; nan for it
     p: float  # of that difference, after Holm's correction; nan for ``none``
     hinted: Estimate  # share of the best response at the end, with hints
     alone: Estimate  # and without
@@ -66,7 +66,7 @@ def hint_rows(experiment: HintExperiment) -> list[HintRow]:
     arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
     hinted = [arm for arm in arms if arm.hinter != NO_HINTS]
     nothing = _final_shares(experiment, HintArm(NO_HINTS, 0.0))
-    p = holm([permutation_p(_final_shares(experiment, arm), nothing) for arm in hinted])
+    p = holm([permutation_p(_final_shares(experiment, arm), nothing).p for arm in hinted])
     adjusted = dict(zip(hinted, p, strict=True))
     return [_hint_row(experiment, arm, nothing, adjusted.get(arm, math.nan)) for arm in arms]
 
@@ -157,7 +157,7 @@ def _hint_row(experiment: HintExperiment, arm: HintArm, nothing: Doubles, p: flo
     tally = experiment.tallies.get(arm.name, Counter())
     gain = Estimate(math.nan, 0, math.nan, math.nan)
     if len(nothing) and arm.hinter != NO_HINTS:
-        gain = iqm_difference(_final_shares(experiment, arm), nothing)
+        gain = mean_difference(_final_shares(experiment, arm), nothing)
     return HintRow(
         arm,
         tally["available"] / tally["asked"] if tally["asked"] else math.nan,

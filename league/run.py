@@ -598,6 +598,7 @@ def benchmark(
     sample: int | None = None,
     replicates: int | None = None,
     workers: int = 1,
+    allow_uncommitted: bool = False,
     report: Report = _silent,
     **terms: Any,
 ) -> BenchmarkResult:
@@ -610,6 +611,7 @@ def benchmark(
     sample: number of scenarios, for expensive members.
     replicates: games per scenario, seat and partner where one of them acts at random.
     workers: processes; they change no figure.
+    allow_uncommitted: measure although the sources of the checkout differ from its commit; the row says so.
     report: receives progress messages.
     terms: ``run``, ``name``, ``seed`` and ``declare``, as for :func:`check_benchmark`.
 
@@ -617,7 +619,7 @@ def benchmark(
     """
     from league.bench.protocol import REPLICATES
     from league.bench.results import DEFAULT, append, check_writable, read
-    from league.bench.run import measure
+    from league.bench.run import check_committed, measure
     from league.bench.table import result_section
     from league.display.tables import print_section
 
@@ -626,6 +628,7 @@ def benchmark(
     if path.exists():
         read([path])  # damage is found before the first game
     submission, opponents = check_benchmark(member, against, **terms)
+    check_committed(allow_uncommitted)
     row = measure(
         submission, opponents, beyond=beyond, sample=sample,
         replicates=replicates or REPLICATES, workers=workers, report=report,

@@ -8,7 +8,6 @@ examples:
   dond experiment baselines --config ablation.yaml --dry-run
   dond experiment baselines --config ablation.yaml --seeds 3 --only pool_ppo --only league
   dond experiment baselines --against test --results docs/results/baselines.jsonl
-  dond experiment baselines --config ablation.yaml --exploited docs/results/exploited.jsonl
 """
 
 from __future__ import annotations
@@ -37,12 +36,7 @@ from partners.rosters import ROSTERS
 )
 @click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
 @click.option("--dry-run", is_flag=True, help="print the remaining work and its estimated cost, then stop")
-@click.option(
-    "--exploited",
-    type=FILE,
-    metavar="FILE",
-    help="play nothing: solve exact best responses to the finished runs, and add them to this file",
-)
+@click.option("--allow-uncommitted", is_flag=True, help="though the sources differ from the commit; the rows say so")
 def command(
     config_path: Path,
     overrides: tuple[str, ...],
@@ -52,12 +46,11 @@ def command(
     against: tuple[str, ...],
     only: tuple[str, ...],
     dry_run: bool,
-    exploited: Path | None,
+    allow_uncommitted: bool,
 ) -> None:
     """Train, measure, and print the table."""
-    from experiments.baselines.exploited import exploited_section, measure_jobs  # loads PyTorch
-    from experiments.baselines.runs import acts_section, forecast_section, read_rows, run_jobs
-    from league.bench.run import opponents_of
+    from experiments.baselines.runs import acts_section, forecast_section, read_rows, run_jobs  # loads PyTorch
+    from league.bench.run import check_committed, opponents_of
     from league.bench.table import leaderboard
     from league.tables.markdown import report_markdown
 
@@ -74,22 +67,13 @@ def command(
     if dry_run:
         show_sections(forecast_section(jobs, rosters, read_rows(path)))
         return
-    if exploited is not None:
-        lines = measure_jobs(jobs, exploited, print_line)
-        if not lines:
-            raise InputError(
-                f"--exploited: under {folder} no run of {', '.join(only or names)} is finished that has an exact best "
-                "response; the same command without --exploited trains them"
-            )
-        reference = comparison.reference if any(line["arm"] == comparison.reference for line in lines) else None
-        show_sections(exploited_section(lines, reference))
-        return
+    check_committed(allow_uncommitted)
     print_line(
         f"{len(jobs)} runs against the roster {' and '.join(comparison.against)}, {workers} at a time, under {folder}"
     )
     done = sorted(run_jobs(jobs, rosters, path, workers, print_line), key=lambda result: jobs.index(result.job))
     reference = comparison.reference if any(result.job.arm.name == comparison.reference for result in done) else None
-    report = leaderboard([row for result in done for row in result.rows], reference)
+    report = leaderboard([row for result in done for row in result.rows], reference, comparison.smallest_effect)
     report = report._replace(sections=(*report.sections, acts_section(done, comparison.acts)))
     show_sections(*report.sections)
     table = folder / f"table_{'_'.join(comparison.against)}.md"

@@ -19,6 +19,7 @@ import yaml
 from pydantic import BeforeValidator, Field, model_validator
 
 from dond_marl.errors import InputError
+from league.bench.differences import SMALLEST_EFFECT
 from league.rounds.curriculum import rounds_of_practice
 from league.rounds.dry_run import matches_in_all, snapshots_at_most
 from league.rounds.planner import first_states, members_of, plan_round
@@ -75,6 +76,12 @@ class ComparisonSection(Section):
         default=("dev",), strict=False, min_length=1, description="a roster, or a list of them"
     )
     reference: str = Field(default="pool_ppo", description="the arm that the others are compared with")
+    smallest_effect: float = Field(
+        default=SMALLEST_EFFECT,
+        gt=0,
+        le=10,
+        description="points of ten; a smaller difference of arms is of no interest",
+    )
     learners: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="changes by learner, in every arm's league that has it"
     )

@@ -18,6 +18,7 @@ from dond_marl.statistics import points_of_ten
 from experiments.baselines.plan import CHOICE, Job, Pick, planned_acts
 from league.backends.pool import in_processes
 from league.bench import results
+from league.bench.arms import headline_of
 from league.bench.protocol import REPLICATES, VERSION, lewis_field
 from league.bench.results import Row
 from league.bench.run import Opponents, Submission, measure, play_roster, submission_of_run, submission_of_spec
@@ -269,9 +270,7 @@ def run_jobs(
         for row in new.rows:
             results.append(path, row)
         done = new._replace(rows=_find_rows([*known, *new.rows], new.job, against))
-        points = ", ".join(
-            f"{row['figures']['points']['value']:.2f} ({row['benchmark']['roster']})" for row in done.rows
-        )
+        points = ", ".join(f"{headline_of(row):.2f} ({row['benchmark']['roster']})" for row in done.rows)
         report(f"{number}/{len(waiting)} {done.job.label}: {points} points of ten after {done.run.acts:,} acts")
         yield done
 

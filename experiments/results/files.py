@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ MODEL_OPPONENTS = ("heuristic", "expert", "boulware")
 GAMES = {f"language_model_{opponent}.json": (SMOLLM2, opponent) for opponent in MODEL_OPPONENTS}
 GAMES["language_model.json"] = (SHORT, "heuristic")
 COMPARISONS = ("ablation", "full_budget", "robust", "curricula", "selection", "memory", "taught")  # as their configs
-EXPLOITED_RUNS = {
+# Exact best responses to the runs of these configs, measured before the benchmark's own lines held them.
+EXPLOITED = {
     "exploited.jsonl": "ablation",
     "exploited_whole.jsonl": "full_budget",
     "exploited_robust.jsonl": "robust",
@@ -31,8 +33,8 @@ MADE_BY = {
         for name in COMPARISONS
     },
     **{
-        name: f"dond experiment baselines --config {config}.yaml --exploited docs/results/{name}"
-        for name, config in EXPLOITED_RUNS.items()
+        name: f"dond experiment baselines --config {config}.yaml --exploited docs/results/{name} (at commit 1f965d66)"
+        for name, config in EXPLOITED.items()
     },
     "exploiters.jsonl": (
         "dond bench CHECKPOINT --against 'expert(greedy=True)' --name ARM --seed N "
@@ -63,10 +65,6 @@ NOTES = {  # further conditions of the commands
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
         "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "
         "--set training.seed=N`, and with `--set training.belief=0.1`, `--set training.critic=both`, or both"
-    ),
-    "robust.jsonl": (
-        "then the same `--exploited docs/results/exploited_robust.jsonl`; the league's row is of `ablation.jsonl` and "
-        "`exploited.jsonl`"
     ),
     "expert.jsonl": "and the same `--against heuristic`",
     "exploiters.jsonl": (
@@ -109,5 +107,29 @@ def document(name: str, folder: Path) -> Any:
 
 
 def bench_rows(name: str, folder: Path) -> list[Row]:
-    """The rows of a results file of the benchmark. Raises :class:`league.bench.results.ResultsError`."""
-    return read([folder / name])
+    """The rows of a results file of the benchmark, with the exploitability of those that were measured without.
+
+    Raises :class:`league.bench.results.ResultsError`, and :class:`RunFailure` for rows of uncommitted sources.
+    """
+    rows, known = read([folder / name]), _exploitability(folder)
+    if uncommitted := [row["submission"]["name"] for row in rows if row["code"].get("uncommitted")]:
+        raise RunFailure(f"{name}: {uncommitted[0]} was measured by uncommitted sources; measure it again by a commit")
+    return [{"exploitability": known[key], **row} if (key := _run_of(row)) in known else row for row in rows]
+
+
+def _run_of(row: Row) -> tuple[str, int | None, str | None]:
+    own = row["submission"]
+    return own["name"], own["seed"], own["settings_sha256"]
+
+
+@cache
+def _exploitability(folder: Path) -> dict[tuple[str, int | None, str | None], Row]:
+    """What exact best responses gain, by arm, seed and settings of the run."""
+    found = {}
+    for name in EXPLOITED:
+        lines = (folder / name).read_text(encoding="utf-8").splitlines() if exists(name, folder) else []
+        for line in map(json.loads, lines):
+            gain = {"gain": line["gain"], "nashconv": sum(line["gain"])}
+            own = {"self_play": line["itself"], "response": line["response"], **gain}
+            found[line["arm"], line["seed"], line["settings_sha256"]] = own
+    return found

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.statistics import Estimate
 from experiments.results.files import FOLDER, ROOT, bench_rows, exists, made_by
-from experiments.results.rows import ShortRow, board_rows, describe_arm, every_row, format_figure, format_seeds
-from league.bench.table import arms_by_protocol, leaderboard
+from experiments.results.rows import ShortRow, describe_arm, every_row, format_figure, format_seeds
+from league.bench.arms import NASHCONV, arms_by_protocol
+from league.bench.differences import MINUS
+from league.bench.table import WORST_TENTH, boards, main_cells
 from league.display.plane import FAINT, INK, PAPER, check_drawable, open_axes
 from league.tables.blocks import Figure
-from league.tables.figures import with_interval
+from partners.rosters import ROSTERS
 
 BOARD = ("baselines.jsonl", "full_budget.jsonl", "bench.jsonl")  # files of the leaderboard
 DRAWING = ROOT / "docs" / "headline.svg"
-OWN, ROW = "#0b6862", 0.26  # colour of the dots; inches of a row
-MINUS = "\N{MINUS SIGN}"
-COLUMNS = ("points", "share of reference", "worst tenth")
+OWN, ROW = "#0b6862", 0.17  # colour of the dots; inches of a name
+COLUMNS = ("points", NASHCONV, "BR-Prox", WORST_TENTH)
+PLANE = ("ablation.jsonl", "robust.jsonl", *BOARD)  # files of the figure
 FIRST = {  # rows of the README's second table, by file, as patterns
     "baselines.jsonl": f" {MINUS} ",
     "full_budget.jsonl": f" {MINUS} ",
@@ -37,8 +37,7 @@ class BoardRow(NamedTuple):
     """A policy on the README's leaderboard."""
 
     name: str
-    points: Estimate
-    cells: tuple[str, ...]  # points, share of the reference, worst tenth of the partners, training
+    cells: tuple[str, ...]  # points, NashConv, Best-Response Proximity, worst tenth of the partners, training
 
 
 def headline_board(folder: Path) -> tuple[str, list[BoardRow]]:
@@ -46,20 +45,42 @@ def headline_board(folder: Path) -> tuple[str, list[BoardRow]]:
     rows = [row for name in BOARD if exists(name, folder) for row in bench_rows(name, folder)]
     if not rows:
         return "", []
-    benchmark, arms = arms_by_protocol(rows)[0]
+    benchmark, arms = next((board.benchmark, board.arms) for board in boards(rows))
     board = []
-    for arm, cells in board_rows(arms, leaderboard(rows).sections[0]):
-        figures = [cells.get(column) for column in COLUMNS]
-        if all(isinstance(figure, Figure) for figure in figures):
-            assert isinstance(figures[0], Figure)
-            texts = (*map(format_figure, figures), format_seeds(arm))
-            board.append(BoardRow(describe_arm(arm.name), figures[0].estimate, texts))
-    scope = f"Roster {benchmark['roster']}, {benchmark['partners']} partners, both seats, {benchmark['headline']}."
+    for arm in arms:
+        figures = [main_cells(arm).get(column) for column in COLUMNS]
+        texts = (format_figure(figure) if isinstance(figure, Figure) else "-" for figure in figures)
+        board.append(BoardRow(describe_arm(arm.name), (*texts, format_seeds(arm))))
+    number = f"{benchmark['partners']} partners of {len(set(arms[0].families))} families"
+    scope = f"Roster {benchmark['roster']}, {number}, both seats, {benchmark['headline']}."
     return scope, board
 
 
+class PlanePoint(NamedTuple):
+    """An arm with both axes, means over its seeds."""
+
+    name: str
+    points: float  # of ten, from the partners of a roster
+    nashconv: float
+
+
+def headline_planes(folder: Path) -> dict[str, list[PlanePoint]]:
+    """The arms that have both figures, the least NashConv last, by roster."""
+    rows = [row for name in PLANE if exists(name, folder) for row in bench_rows(name, folder)]
+    planes = {}
+    for benchmark, arms in arms_by_protocol(rows):
+        found = []
+        for arm in arms:
+            exploited = arm.exploitability(NASHCONV.lower())
+            if exploited is not None:
+                found.append(PlanePoint(arm.name, arm.headline().mean, float(exploited.mean())))
+        if len(found) > 1 and benchmark["roster"] in ROSTERS:
+            planes[benchmark["roster"]] = sorted(found, key=lambda point: -point.nashconv)
+    return planes
+
+
 def headline_figure(folder: Path = FOLDER) -> str:
-    """The leaderboard as SVG: points of ten of each policy, best first, with 95 % intervals over training seeds.
+    """Every arm by its points (x) and its NashConv (y), a panel per roster, as SVG; right and low is better.
 
     The values are also in its metadata, which ``python -m experiments.results --check`` compares, so that another
     version of Matplotlib does not make the figure outdated.
@@ -68,27 +89,28 @@ def headline_figure(folder: Path = FOLDER) -> str:
     from matplotlib import rc_context  # an optional extra, and slow to import
     from matplotlib.figure import Figure
 
-    scope, board = headline_board(folder)
-    height = 1.0 + ROW * len(board)
-    figure = Figure(figsize=(9.4, height), facecolor=PAPER)
-    figure.subplots_adjust(left=0.37, right=0.97, bottom=0.32 / height, top=1 - 0.62 / height)
-    axes = figure.add_subplot()
-    names = [row.name.replace("`", "") for row in board]
-    for place, (mean, _, *ends) in enumerate(row.points for row in board):
-        low, high = (mean if math.isnan(end) else end for end in ends)
-        axes.plot([low, high], [place, place], color=OWN, linewidth=2.4)
-        axes.plot(mean, place, "o", color=OWN, markersize=6)
-        text = f"{mean:.2f}" + (f" ±{(high - low) / 2:.2f}" if low < high else "")
-        axes.annotate(text, (high, place), (7, -3), textcoords="offset points", fontsize=8.5, color=FAINT)
-    open_axes(axes, "")
-    axes.set_yticks(range(len(board)), names, color=INK)
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0, labelcolor=INK)
-    axes.set(xlim=(0, 8.6), ylim=(len(board) - 0.4, -0.6))
-    title = "Points of ten against partners not used in training"
-    figure.text(0.015, 1 - 0.26 / height, title, fontsize=11.5, color=INK)
-    figure.text(0.015, 1 - 0.47 / height, f"{scope} Bars: 95 % over training seeds.", fontsize=9, color=FAINT)
-    label = "; ".join(f"{name} {with_interval(row.points)}" for name, row in zip(names, board, strict=True))
+    planes = headline_planes(folder)
+    height = 1.5 + ROW * max(map(len, planes.values()), default=0)
+    figure = Figure(figsize=(5.6 * max(len(planes), 1), height), facecolor=PAPER)
+    figure.subplots_adjust(left=0.06, right=0.87, bottom=0.6 / height, top=1 - 0.8 / height, wspace=0.55)
+    for number, (roster, points) in enumerate(planes.items(), start=1):
+        axes = figure.add_subplot(1, len(planes), number)
+        axes.plot([each.points for each in points], [each.nashconv for each in points], "o", color=OWN, markersize=5)
+        for place, each in enumerate(points):  # names in a column beside the panel, in the order of the points
+            axes.annotate(
+                each.name, (each.points, each.nashconv), (1.06, 1 - (place + 0.5) / len(points)),
+                textcoords="axes fraction", fontsize=8, color=INK, va="center",
+                arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.4},
+            )  # fmt: skip
+        open_axes(axes, f"roster {roster}")
+        axes.set_xlabel("points of ten", color=INK)
+        axes.set_ylabel(NASHCONV, color=INK)
+    title = "Points from partners not used in training, and what exact best responses gain"
+    figure.text(0.015, 1 - 0.3 / height, title, fontsize=11.5, color=INK)
+    label = "; ".join(
+        f"{roster}: " + ", ".join(f"{name} {points:.2f} {nashconv:.2f}" for name, points, nashconv in plane)
+        for roster, plane in planes.items()
+    )
     file = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "dond-marl"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Description": label})
@@ -102,7 +124,7 @@ def headline_table(folder: Path) -> str:
     if not board and not others:
         return ""
     files = dict.fromkeys([*(name for name in BOARD if exists(name, folder)), *(row.file for row in others)])
-    heads = ("policy", "points of ten", "of the reference", "worst tenth of the partners", "training")
+    heads = ("policy", "points of ten", NASHCONV, "Best-Response Proximity", "worst tenth of the partners", "training")
     return "\n\n".join([
         scope,
         pipe_table(heads, [[row.name, *row.cells] for row in board]),
@@ -133,9 +155,9 @@ QUESTIONS = (
              rf"`(no|with)_\w+`\) {MINUS}"),
     PageQuestion("How do the literature's leagues do?", "what-each-part-of-a-league-is-worth", "ablation.jsonl",
              rf"`(?!no_|with_|pool)\w+`\) {MINUS}"),
-    PageQuestion("What does an exact best response get?", "exploit-and-repair", "exploited.jsonl",
-             "`(league|with_repair|pool_ppo|self_play)`"),
-    PageQuestion("And with all of their acts?", "exploit-and-repair", "exploited_whole.jsonl"),
+    PageQuestion("How exploitable are they?", "exploit-and-repair", "ablation.jsonl",
+             r"`(league|with_repair|pool_ppo|self_play)`\)$"),
+    PageQuestion("And with all of their acts?", "exploit-and-repair", "full_budget.jsonl", r"`\)$"),
     PageQuestion("What does it cost to leave it less?", "what-it-costs-to-leave-a-best-response-less", "robust.jsonl",
              rf"itself_(10|50|100)`\) {MINUS}"),
     PageQuestion("Does it help to begin with something easier?", "does-it-help-to-begin-with-something-easier",

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dond_marl import statistics
-from dond_marl.game import SEATS
 from dond_marl.statistics import Estimate
-from experiments.baselines.exploited import COMPARED, read_exploited
+from experiments.baselines.plan import BaselinesConfig
 from experiments.hint_tables import hint_rows, parse_hints
 from experiments.hints import HintExperiment
-from experiments.results.files import COMPARISONS, GAMES, bench_rows, document, exists
-from league.bench.table import COMPARISON, Arm, arms_by_protocol, leaderboard
-from league.tables.blocks import Cell, Figure, Section, Table
+from experiments.results.files import COMPARISONS, GAMES, ROOT, bench_rows, document, exists
+from league.bench.arms import NASHCONV, Arm
+from league.bench.differences import MINUS, SMALLEST_EFFECT
+from league.bench.table import WORST_TENTH, Board, boards, main_cells
+from league.settings.read import load_config
+from league.tables.blocks import Cell, Figure
 from league.tables.figures import count_noun, with_margin
 from partners.rosters import ROSTERS
 
-REFERENCE = {
-    "baselines.jsonl": "pool_ppo",
-    "ablation.jsonl": "league",
-    "full_budget.jsonl": "pool_ppo_whole",
+REFERENCE = {  # the arm that others are compared with, in files of no comparison
     "exploiters.jsonl": "exploiter",
-    "robust.jsonl": "itself_0",
-    "curricula.jsonl": "none",
-    "selection.jsonl": "by_points",
-    "memory.jsonl": "memoryless",
-    "taught.jsonl": "taught_memoryless",
     "beliefs.jsonl": "own",
-}  # the arm that others are compared with
+}
 ARMS = {  # descriptions of arms and other names
     "pool_ppo": "plain PPO on the train roster",
     "self_play": "naive self-play",
@@ -78,6 +71,7 @@ ARMS = {  # descriptions of arms and other names
     "history_joint": "the recipe with both",
     "paid_for_more": "a small league rewarded for the difference of scores",
 }
+CONFIGS = ROOT / "experiments" / "configs"
 EVERY_ROSTER = ("expert.jsonl",)  # all rosters; of other files the test roster alone if measured
 SPEED = ("batched engine, uniform-legal", "AEC env()", "PPO training")  # rows of the benchmark in the short table
 
@@ -97,50 +91,32 @@ def every_row(folder: Path) -> list[ShortRow]:
 
 
 @cache
-def read_board(name: str, folder: Path) -> tuple[list[tuple[dict[str, Any], list[Arm]]], tuple[Section, ...]]:
-    """The arms of a results file of the benchmark, and its leaderboard compared with the reference arm, by protocol.
+def read_boards(name: str, folder: Path) -> list[Board]:
+    """The leaderboards of a results file of the benchmark, compared with the reference arm, by protocol.
 
-    Read once in a process: the tests of differences take seconds.
+    Read once in a process: the differences take seconds.
     """
-    rows, reference = bench_rows(name, folder), REFERENCE.get(name)
-    names = {row["submission"]["name"] for row in rows}
-    return arms_by_protocol(rows), leaderboard(rows, reference if reference in names else None).sections
+    rows, reference, effect = bench_rows(name, folder), REFERENCE.get(name), SMALLEST_EFFECT
+    config = CONFIGS / Path(name).with_suffix(".yaml")
+    if config.is_file():
+        comparison = load_config(config, (), BaselinesConfig).comparison
+        reference, effect = comparison.reference, comparison.smallest_effect
+    return boards(rows, reference, effect)
 
 
 def bench_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
     """One row per arm, on the test roster if measured, and differences from the reference arm."""
-    groups, sections = read_board(name, folder)
-    shown = groups if name in EVERY_ROSTER else groups[:1]
-    for (benchmark, arms), section in zip(shown, sections, strict=False):
-        for arm, cells in board_rows(arms, section):
-            figure = _points(cells, benchmark["partners"])
+    found = read_boards(name, folder)
+    for benchmark, arms, compared, _ in found if name in EVERY_ROSTER else found[:1]:
+        for arm in arms:
+            figure = _points(main_cells(arm), benchmark["partners"])
             yield ShortRow(describe_arm(arm.name), figure, scope(benchmark, arm, format_seeds(arm)), name)
-        yield from _differences(name, benchmark, arms, section)
-
-
-def board_rows(arms: Sequence[Arm], section: Section) -> Iterator[tuple[Arm, dict[str, Cell]]]:
-    """The arms of a leaderboard's section, best first, and their cells by the names of the columns."""
-    main = section.blocks[0]
-    assert isinstance(main, Table)
-    for arm, line in zip(arms, main.rows, strict=True):
-        yield arm, dict(zip(main.heads, line.cells, strict=True))
-
-
-def _differences(name: str, benchmark: Mapping[str, Any], arms: Sequence[Arm], section: Section) -> Iterator[ShortRow]:
-    """Differences from the reference arm, of arms with several seeds."""
-    several = {arm.name: len(arm.rows) for arm in arms if len(arm.rows) > 1}
-    reference, compared = REFERENCE.get(name), section.blocks[-1]
-    if reference not in several or not isinstance(compared, Table) or compared.heads != COMPARISON:
-        return
-    for row in compared.rows:
-        if row.label in several:
-            difference, _, _, adjusted = row.cells
-            assert isinstance(difference, Figure) and isinstance(adjusted, Figure)
-            value, _, low, high = difference.estimate
-            figure = f"{value:+.2f} [{low:+.2f}, {high:+.2f}] points of ten, p = {adjusted.estimate.mean:.2g} (Holm)"
-            label = f"{describe_arm(row.label)} \N{MINUS SIGN} `{reference}`"
-            seeds = count_noun(min(several[row.label], several[reference]), "seed")
-            yield ShortRow(label, figure, scope(benchmark, arms[0], seeds), name)
+        seeds = {arm.name: len(arm.rows) for arm in arms}
+        for each in compared:
+            label = f"{describe_arm(each.name)} {MINUS} `{each.over}`"
+            number = count_noun(min(seeds[each.name], seeds[each.over]), "seed")
+            figure = f"{each.words}; p {each.format_p(each.points.adjusted)} (Holm)"
+            yield ShortRow(label, figure, scope(benchmark, arms[0], number), name)
 
 
 def describe_arm(arm: str) -> str:
@@ -149,13 +125,16 @@ def describe_arm(arm: str) -> str:
 
 
 def _points(cells: Mapping[str, Cell], partners: int) -> str:
-    """Points, share of the reference, and the worst tenth of the partners, as far as known."""
+    """Points, NashConv, share of the reference, and the worst tenth of the partners, as far as known."""
     parts = [f"{format_figure(cells['points'])} points of ten"]
-    if "share of reference" in cells:
-        exact = f" ({format_figure(cells['of exact ones'])} for exact references)" if "of exact ones" in cells else ""
-        parts.append(f"{format_figure(cells['share of reference'])} of the reference{exact}")
-    if "worst tenth" in cells and partners > 1:
-        parts.append(f"worst tenth of the partners {format_figure(cells['worst tenth'])}")
+    for head, text in (
+        (NASHCONV, f"{NASHCONV} "),
+        ("BR-Prox", "Best-Response Proximity "),
+        (WORST_TENTH, "worst tenth "),
+    ):
+        cell = cells[head]
+        if isinstance(cell, Figure) and cell.is_known and (head != WORST_TENTH or partners > 1):
+            parts.append(text + format_figure(cell))
     return "; ".join(parts)
 
 
@@ -181,24 +160,6 @@ def scope(benchmark: Mapping[str, Any], arm: Arm, seeds: str) -> str:
     seen = len(arm.rows[0]["submission"]["met_here"])
     past = f"; {seen} of {partners} seen in training" if seen else ""
     return f"{seeds}; {partner_names}, both seats; {benchmark['headline']}{past}"
-
-
-def exploited_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
-    """Points of an exact best response to each arm, and its gain beyond first-mover power."""
-    rows = read_exploited(folder / name)
-    for arm in dict.fromkeys(row["arm"] for row in rows):
-        own = [row for row in rows if row["arm"] == arm]
-        points, gain = (
-            ", ".join(f"{seat_mean(own, key, number)} as {seat}" for number, seat in enumerate(SEATS))
-            for key in COMPARED
-        )
-        figure = f"{points}: points of ten; gain beyond first-mover power {gain}"
-        yield ShortRow(describe_arm(arm), figure, count_noun(len(own), "seed"), name)
-
-
-def seat_mean(rows: Sequence[Mapping[str, Any]], key: str, seat: int) -> str:
-    """The mean of one figure of a seat over the runs of an arm, with half its interval."""
-    return with_margin(statistics.mean_over_seeds([row[key][seat] for row in rows]))
 
 
 def people_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
@@ -317,8 +278,6 @@ def _kappa(value: Mapping[str, Any]) -> str:
 
 ROWS: dict[str, Callable[[str, Path], Iterator[ShortRow]]] = {
     **{f"{name}.jsonl": bench_short_rows for name in ("expert", "baselines", *COMPARISONS, "ppo_fast")},
-    "exploited.jsonl": exploited_short_rows,
-    "exploited_whole.jsonl": exploited_short_rows,
     **dict.fromkeys(GAMES, language_model_short_rows),
     "people.json": people_short_rows,
     "annotator.json": label_short_rows,

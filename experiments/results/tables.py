@@ -6,27 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.baselines.exploited import SHOWN, exploited_section, read_exploited
 from experiments.hint_tables import hint_section
 from experiments.kit import table_section
-from experiments.results.files import GAMES, bench_rows, document, exists, made_by
+from experiments.results.files import GAMES, document, exists, made_by
 from experiments.results.headline import headline_table, short_table
-from experiments.results.rows import (
-    ARMS,
-    REFERENCE,
-    board_rows,
-    estimate,
-    format_figure,
-    format_rate,
-    read_board,
-    read_hints,
-    seat_mean,
-    share,
-)
-from league.bench.table import arms_by_protocol, leaderboard
+from experiments.results.rows import estimate, format_rate, read_boards, read_hints, share
 from league.tables.blocks import Section
 from league.tables.markdown import section_markdown
-from partners.rosters import DEV
 
 NOTHING = "Not measured yet on today's scenarios and rosters."
 
@@ -50,10 +36,6 @@ def _block(
     return file, lambda folder: render_plain(section(read(file, folder)))
 
 
-def _exploited_block(name: str, reference: str) -> tuple[str, Text]:
-    return _of_folder(name, lambda folder: exploited_section(read_exploited(folder / name), reference))
-
-
 def _of_folder(file: str, section: Callable[[Path], Section]) -> tuple[str, Text]:
     """A block of a section that reads its files itself; ``file`` is the one to name."""
     return file, lambda folder: render_plain(section(folder))
@@ -61,7 +43,7 @@ def _of_folder(file: str, section: Callable[[Path], Section]) -> tuple[str, Text
 
 def _of_bench(name: str) -> tuple[str, Text]:
     """The leaderboard of a results file of the benchmark, compared with its reference arm."""
-    return name, lambda folder: render_titled(*read_board(name, folder)[1])
+    return name, lambda folder: render_titled(*(board.section for board in read_boards(name, folder)))
 
 
 def people_section(report: Any) -> Section:
@@ -105,49 +87,20 @@ def games_section(folder: Path) -> Section:
     return table_section("A language model in a seat", heads, rows, note)
 
 
-def robust_section(folder: Path) -> Section:
-    """Points and exploitability by the share of games against itself, the smallest share first."""
-    arms = (*(arm for arm in ARMS if arm.startswith("itself_")), "league")
-    cells = []
-    for name, exploited in ((ROBUST, EXPLOITED_ROBUST), (ABLATION, EXPLOITED)):
-        dev = (row for row in bench_rows(name, folder) if row["benchmark"]["roster"] == DEV)
-        rows = [row for row in dev if row["submission"]["name"] in arms]  # intervals of other arms would take time
-        points = {arm.name: row for arm, row in board_rows(arms_by_protocol(rows)[0][1], leaderboard(rows).sections[0])}
-        lines = read_exploited(folder / exploited)
-        for arm in arms:
-            own = [line for line in lines if line["arm"] == arm]
-            if arm in points and own:
-                figures = (format_figure(points[arm][key]) for key in ("points", "share of reference"))
-                seats = (seat_mean(own, key, seat) for key in SHOWN for seat in (0, 1))
-                cells.append([ARMS[arm], str(len(own)), *figures, *seats])
-    heads = (
-        "policy", "seeds", "points of ten, roster dev", "of the reference", "against itself, seat_0", "seat_1",
-        "best response gets, seat_0", "seat_1", "gain beyond first-mover power, seat_0", "seat_1",
-    )  # fmt: skip
-    return table_section("Games against itself", heads, cells)
-
-
-ABLATION, EXPLOITED, ROBUST, EXPLOITED_ROBUST = (
-    "ablation.jsonl", "exploited.jsonl", "robust.jsonl", "exploited_robust.jsonl",
-)  # fmt: skip
-BENCH = ("expert", "baselines", "full_budget", "ablation", "curricula", "selection", "memory", "taught", "ppo_fast",
-         "beliefs", "exploiters")  # fmt: skip
+BENCH = ("expert", "baselines", "full_budget", "ablation", "robust", "curricula", "selection", "memory", "taught",
+         "ppo_fast", "beliefs", "exploiters")  # fmt: skip
 
 TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     **{name: _of_bench(f"{name}.jsonl") for name in BENCH},
     "memory_speed": _block("memory_speed.json", speed_section),
     "speed": _block("speed.json", speed_section),
-    "robust": _of_folder(ROBUST, robust_section),
     "hints": _block("hints.jsonl", hint_section, read_hints),
     "people": _block("people.json", people_section),
-    "exploited": _exploited_block(EXPLOITED, REFERENCE[ABLATION]),
-    "exploited_whole": _exploited_block("exploited_whole.jsonl", REFERENCE["full_budget.jsonl"]),
     "language_model": _of_folder("language_model.json", games_section),
 }
 SHORT: dict[str, Text] = {"headline": headline_table, "short": short_table}  # blocks of many files
 # Other files that a block needs.
 ALSO = {
-    "robust": (EXPLOITED_ROBUST, ABLATION, EXPLOITED),
     "language_model": tuple(GAMES),
 }
 

@@ -1,38 +1,31 @@
-"""Figures of a submission, with intervals, for a line of the results file: means over partners, seats and scenarios.
+"""Figures of a submission for a line of the results file: its cells, and means over them with the noise of the games.
 
-A family of partners is a program (:func:`partners.provenance.programs`), not a name: ``boulware`` is ``linear`` with
-another exponent, and ``trembling(of=linear)`` plays as ``linear`` most of the time.
+A *cell* is one partner and one seat of the member. The means of a line weigh cells equally; tables weigh families of
+partners equally, from the cells (:mod:`league.bench.table`). Where every scenario is played, only the noise is
+uncertain: the spread of the replicates of one scenario around their mean, summed over orbits of scenarios (games that
+are renamings of each other may share luck). Where only a sample of scenarios is played, the interval is that over
+orbits (:func:`dond_marl.statistics.mean_over_scenarios`).
 
-A *cell* is one partner and one seat of the member. All means weigh cells equally; partners are those of the roster, a
-fixed list, not a sample of anything. Where every scenario is played, only the noise is uncertain: the spread
-of the replicates of one scenario around their mean, summed over orbits of scenarios (games that are renamings of each
-other may share luck). Where only a sample of scenarios is played, the interval is that over orbits
-(:func:`dond_marl.statistics.mean_over_scenarios`).
+A family of partners is *known* by its program (:func:`partners.provenance.programs`), not its name: ``boulware`` is
+``linear`` with another exponent, and ``trembling(of=linear)`` plays as ``linear`` most of the time.
 
-A line stores the figures of the day it was measured. Shares of the reference and points by family are recomputed from
-its cells, so that a leaderboard uses the current references and families for all its lines. A reference is the best
-response's points by partner, seat and slice of the scenarios, from :mod:`league.standings.references`: a property of
-the partner alone, never of the judged policy.
+A reference is the best response's points by partner, seat and slice of the scenarios, from
+:mod:`league.standings.references`: a property of the partner alone, never of the judged policy. Tables use the current
+ones for all lines.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dond_marl.scenarios.sources import PARTS
 from dond_marl.seats import Doubles, Rows
-from dond_marl.statistics import (
-    Estimate,
-    mean_over_scenarios,
-    scenario_groups,
-    two_sided_quantile,
-    worst_tenth_weights,
-)
+from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups, two_sided_quantile
 from league.bench.protocol import ALL, CONFIDENCE, HEADLINE, SLICES, Field
 from league.bench.results import Row
 from league.evaluation.matches import MEMBER, Repeated
@@ -72,22 +65,21 @@ class Figures:
         self._noise_alone = field.whole and complete
         self._cache: dict[tuple[str, int, int, str], Estimate] = {}
 
-    def mean(self, measure: str, cells: Sequence[Cell], name: str, weights: Sequence[float] | None = None) -> Estimate:
-        """The mean over ``cells`` of each cell's mean of a measure on the slice ``name``, by default of equal weights.
+    def mean(self, measure: str, cells: Sequence[Cell], name: str) -> Estimate:
+        """The mean over ``cells`` of each cell's mean of a measure on the slice ``name``.
 
         ``nan`` without cells, or where one holds no scenario of the slice. ``n`` counts games.
         """
         if not cells or not all(self.field.slices[name][seat].any() for _, seat in cells):
             return UNKNOWN
-        weights = [1 / len(cells)] * len(cells) if weights is None else weights
         if self._noise_alone:
-            return weighted_mean([self._cell(measure, *cell, name) for cell in cells], weights)
+            return _mean_of_cells([self._cell(measure, *cell, name) for cell in cells])
         rows, among = [], []
-        for (partner, seat), weight in zip(cells, weights, strict=True):
+        for partner, seat in cells:
             values = getattr(self.games[partner], measure)[seat]  # [R, N]
             counted = ~np.isnan(values)
             times = counted.sum(axis=0)
-            rows.append(len(cells) * weight * np.where(counted, values, 0).sum(axis=0) / np.maximum(times, 1))
+            rows.append(np.where(counted, values, 0).sum(axis=0) / np.maximum(times, 1))
             among.append((times > 0) & self.field.slices[name][seat])
         return mean_over_scenarios(np.array(rows), self._groups, CONFIDENCE, np.array(among))
 
@@ -103,14 +95,11 @@ class Figures:
         return self._cache[key]
 
 
-def weighted_mean(estimates: Sequence[Estimate], weights: Sequence[float] | None = None) -> Estimate:
-    """The mean of estimates whose noise is independent, by weights that sum to 1, by default equal ones."""
-    if not estimates:
-        return UNKNOWN
-    weights = [1 / len(estimates)] * len(estimates) if weights is None else weights
-    pairs = list(zip(estimates, weights, strict=True))
-    mean = sum(each.mean * weight for each, weight in pairs)
-    margin = math.hypot(*(each.margin * weight for each, weight in pairs))
+def _mean_of_cells(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of estimates whose noise is independent."""
+    number = len(estimates)
+    mean = sum(each.mean for each in estimates) / number
+    margin = math.hypot(*(each.margin for each in estimates)) / number
     return Estimate(mean, sum(each.n for each in estimates), mean - margin, mean + margin)
 
 
@@ -137,36 +126,17 @@ def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
     figures, head = Figures(games, field), field.headline
     cells, partners = figures.cells, figures.partners
     points = {cell: figures.mean("points", [cell], head).mean for cell in cells}
-    worst_tenth = {cell: weight for cell, weight in _weights_of_worst_tenth(points).items() if weight}
-    train = [cell for cell in cells if has_train_family(partners[cell[0]])]
-    others = [cell for cell in cells if cell not in train]
     worst = min(cells, key=lambda cell: points[cell])
     return {
         "points": _plain(figures.mean("points", cells, head)),
         "points_by_part": {name: _plain(figures.mean("points", cells, name)) for name in field.slices if name != head},
         "points_by_seat": [_plain(figures.mean("points", [c for c in cells if c[1] == seat], head)) for seat in (0, 1)],
-        "points_families_of_train": _plain(figures.mean("points", train, head)),
-        "points_other_families": _plain(figures.mean("points", others, head)),
-        "points_worst_tenth": _plain(figures.mean("points", list(worst_tenth), head, list(worst_tenth.values()))),
         "points_worst_cell": {"value": _digits(points[worst]), "partner": partners[worst[0]], "seat": worst[1]},
         "left": _plain(figures.mean("left", cells, head)),
         "deals": _plain(figures.mean("deal", cells, head)),
         "welfare": _plain(figures.mean("welfare", cells, head)),
         "games": sum(each.points.size for each in games.values()),
     }
-
-
-def _weights_of_worst_tenth(scores: Mapping[tuple[Any, int], float]) -> dict[tuple[Any, int], float]:
-    """The weight of each cell, a partner and a seat, in the mean over the worst tenth of the partners.
-
-    A partner's score is the mean of its seats.
-    """
-    by_partner: dict[Any, list[float]] = {}
-    for (partner, _), score in scores.items():
-        by_partner.setdefault(partner, []).append(score)
-    weights = worst_tenth_weights([sum(own) / len(own) for own in by_partner.values()]).tolist()
-    of_cell = {name: weight / len(by_partner[name]) for name, weight in zip(by_partner, weights, strict=True)}
-    return {cell: of_cell[cell[0]] for cell in scores}
 
 
 def cells_of(games: Mapping[str, Repeated], field: Field) -> list[Row]:
@@ -240,35 +210,15 @@ def _references_to(partner: str) -> References | None:
     return References(values, (first_exact, second_exact))
 
 
-def with_shares(row: Row) -> Row:
-    """The line with the reference in each cell, and the shares of it among its figures.
+def with_references(row: Row) -> Row:
+    """The line with the current reference in each cell.
 
     Unchanged where no reference is known: beyond the scenarios of ``lewis``, or on a sample of them.
     """
     benchmark = row["benchmark"]
     if benchmark["scenarios"] != "lewis" or not benchmark["every_scenario"]:
         return row
-    cells = [_with_reference(cell) for cell in row["cells"]]
-    if not any("reference" in cell for cell in cells):
-        return row
-    return {**row, "cells": cells, "figures": {**row["figures"], **_share_figures(cells, benchmark["headline"])}}
-
-
-def with_families(row: Row) -> Row:
-    """The line with its points against partners whose family is in train, and against the others, from its cells.
-
-    On a sample of scenarios, which its cells have in common, an interval is at least as wide as that of the games.
-    """
-    benchmark, groups = row["benchmark"], {}
-    for name, in_train in (("points_families_of_train", True), ("points_other_families", False)):
-        cells = [cell for cell in row["cells"] if has_train_family(cell["partner"]) is in_train]
-        points = [_ratio(cell, benchmark["headline"]) for cell in cells]
-        mean = weighted_mean(points)
-        if points and not benchmark["every_scenario"]:
-            margin = sum(each.margin for each in points) / len(points)
-            mean = mean._replace(low=mean.mean - margin, high=mean.mean + margin)
-        groups[name] = _plain(mean)
-    return {**row, "figures": {**row["figures"], **groups}}
+    return {**row, "cells": [_with_reference(cell) for cell in row["cells"]]}
 
 
 def _with_reference(cell: Row) -> Row:
@@ -278,49 +228,3 @@ def _with_reference(cell: Row) -> Row:
         return rest
     values = {name: _digits(own.values[name][seat]) for name in cell["points"]}
     return {**rest, "reference": values, "reference_exact": own.exact[seat]}
-
-
-def _share_figures(cells: Sequence[Row], head: str) -> Row:
-    """Means over cells of points over reference: all cells that have one, the exact ones alone, the worst."""
-
-    def mean(fits: Callable[[Row], bool] = lambda _: True, name: str = head) -> Row | None:
-        return _plain(
-            weighted_mean([_share(cell, name) for cell in cells if _reference_points(cell, name) and fits(cell)])
-        )
-
-    def of_train(cell: Row) -> bool:
-        return has_train_family(cell["partner"])
-
-    some = [cell for cell in cells if _reference_points(cell, head)]
-    shares = {(cell["partner"], cell["seat"]): _share(cell, head) for cell in some}
-    worst = min(shares, key=lambda cell: shares[cell].mean, default=None)
-    weights = _weights_of_worst_tenth({cell: share.mean for cell, share in shares.items()}) if shares else {}
-    return {
-        "share": mean(),
-        "share_exact": mean(lambda cell: bool(cell["reference_exact"])),
-        "share_by_part": {name: mean(name=name) for name in cells[0]["points"] if name != head},
-        "share_by_seat": [mean(lambda cell, seat=seat: bool(cell["seat"] == seat)) for seat in (0, 1)],  # type: ignore[misc]
-        "share_families_of_train": mean(of_train),
-        "share_other_families": mean(lambda cell: not of_train(cell)),
-        "share_worst_tenth": _plain(weighted_mean(list(shares.values()), list(weights.values()))),
-        "share_worst_cell": worst and {"value": _digits(shares[worst].mean), "partner": worst[0], "seat": worst[1]},
-        "cells_with_reference": len(some),
-        "cells_with_exact_reference": sum(cell["reference_exact"] for cell in some),
-    }
-
-
-def _ratio(cell: Row, name: str, reference: float = 1.0) -> Estimate:
-    """The points of a cell over ``reference``, with the interval of its noise; ``nan`` where they are not known."""
-    points = cell["points"][name]
-    mean, margin = (math.nan if points is None else points) / reference, cell["margin"].get(name, 0.0) / reference
-    return Estimate(mean, 1, mean - margin, mean + margin)
-
-
-def _share(cell: Row, name: str) -> Estimate:
-    return _ratio(cell, name, _reference_points(cell, name))
-
-
-def _reference_points(cell: Row, name: str) -> float:
-    """The reference's points; 0 without one."""
-    points: Any = (cell.get("reference") or {}).get(name)
-    return float(points or 0.0)

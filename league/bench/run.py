@@ -27,8 +27,10 @@ from dond_marl.occupants import (
 )
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner, expensive_to_query
+from dond_marl.yardsticks.best_response import exact_by_answers
+from dond_marl.yardsticks.values import response_value, self_play_values
 from league.backends.pool import in_processes
-from league.bench.figures import answers_of, cells_of, figures_of, with_shares
+from league.bench.figures import answers_of, cells_of, figures_of, with_references
 from league.bench.protocol import (
     CONFIDENCE,
     NOISE_SEED,
@@ -230,6 +232,34 @@ def play_roster(
     return {partner: played[partner] for partner in partners}
 
 
+@lru_cache(maxsize=16)  # the rosters of one submission ask for the same
+def exploitability_of(player: PlayerSource) -> Row | None:
+    """What exact best responses gain over self-play, points of ten over all scenarios, as plain values by seat.
+
+    NashConv is the sum of both seats' gains (Lanctot et al. 2017, arXiv 1711.00832, section 2). ``None`` where the
+    player acts at random or remembers: there is no exact best response. Some 4 processor seconds.
+    """
+    partner, source = player.partner(), lewis_field().source
+    if not exact_by_answers(partner, RULES):
+        return None
+    own = self_play_values(partner, source, RULES)
+    response = [response_value(partner, source, RULES, seat).low for seat in (0, 1)]
+    gain = [best - alone for best, alone in zip(response, own, strict=True)]
+    return {"self_play": list(own), "response": response, "gain": gain, "nashconv": sum(gain)}
+
+
+def check_committed(allow_uncommitted: bool) -> None:
+    """Raise :class:`InputError` where the sources of this checkout differ from its commit, unless that is allowed.
+
+    The rows of allowed results say so in ``code``.
+    """
+    if source_commit().get("changed_since") and not allow_uncommitted:
+        raise InputError(
+            "the sources of this checkout differ from its commit, so the result could not be repeated: commit the "
+            "changes first, or give --allow-uncommitted; the result then says so, and the results pages refuse it"
+        )
+
+
 OWN = "own list"  # the roster's name where partners are named one by one
 
 
@@ -270,9 +300,13 @@ def measure(
     sample: int | None = None,
     replicates: int = REPLICATES,
     workers: int = 1,
+    exploitability: bool = True,
     report: Callable[[str], None] = lambda _: None,
 ) -> Row:
     """Play all games and return the results line. ``sample``: number of scenarios instead of all, for costly players.
+
+    ``exploitability``: also solve exact best responses to the submission, on all scenarios of ``lewis`` and where it
+    has them (:func:`exploitability_of`).
 
     Raises :class:`~dond_marl.errors.InputError` for a submission that may not be measured against these partners,
     :class:`~league.evaluation.matches.PlayError` and :class:`~league.evaluation.matches.UnreachedError`.
@@ -303,15 +337,19 @@ def measure(
         "settings_sha256": submission.settings_sha256,
         "acts": submission.acts,
     }
+    commit = source_commit()
+    commit |= {"uncommitted": True} if commit.get("changed_since") else {}  # refused by the results pages
     row: Row = {
         "format": FORMAT,
         "submission": about,
         "benchmark": benchmark,
         "config_sha256": digest({"submission": about, "benchmark": benchmark}),
-        "code": {"version": __version__, **source_commit(), **json.loads(machine())},
+        "code": {"version": __version__, **commit, **json.loads(machine())},
         "figures": figures_of(games, field),
         "cells": cells_of(games, field),
         "answers": answers_of(games),
     }
+    if exploitability and field.whole and (exploited := exploitability_of(submission.player)) is not None:
+        row["exploitability"] = exploited
     row["clock"] = {"at": datetime.now(UTC).isoformat("T", "seconds"), "seconds": round(time.perf_counter() - began, 1)}
-    return seal_row(with_shares(row))
+    return seal_row(with_references(row))

@@ -1,8 +1,7 @@
-"""The leaderboard: results of one name are seeds of one arm; only results under the same protocol stand together.
+"""The leaderboard: only results under the same protocol stand together, a section for each.
 
-A section per roster. Of several results of one name and seed the last counts. Over several seeds a figure is the
-interquartile mean over them, with the interval of :mod:`dond_marl.statistics`; of one seed it is that run's own
-figure, whose interval holds the noise of its games alone: it does not say what another training would have given.
+Points stand next to NashConv: points say what a policy earns from partners, NashConv what an exact best response gains
+by knowing the policy.
 """
 
 from __future__ import annotations
@@ -16,108 +15,57 @@ import numpy as np
 from dond_marl import statistics
 from dond_marl.errors import InputError
 from dond_marl.seats import Doubles
-from dond_marl.statistics import Estimate
-from league.bench.figures import UNKNOWN, with_families, with_shares
+from dond_marl.statistics import SEED_CONFIDENCE, Estimate
+from league.bench.arms import MAIN, NASHCONV, PARTS, Arm, Column, arms_by_protocol
+from league.bench.differences import SMALLEST_EFFECT, Difference, differences
+from league.bench.figures import with_references
+from league.bench.protocol import CONFIDENCE, RULES
 from league.bench.results import Row
-from league.tables.blocks import (
-    Cell,
-    Figure,
-    Report,
-    Section,
-    Table,
-    TableRow,
-    Unit,
-    align_columns,
-    count_cell,
-    number_cell,
-)
+from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, align_columns, count_cell, number_cell
+from partners.equilibrium import table_for
 from partners.rosters import ROSTERS
 
-SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of the protocol
-THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # shares of the reference, of the performance profile
-POINTS_AT = (2.0, 4.0, 5.0, 6.0, 7.0, 8.0)  # the same in points of ten, where no reference is known
-SHOWN: dict[str, float] = {"points": 0.01, "share": 0.001, "ratio": 0.001}  # the last digit, by unit
+SHOWN: dict[str, float] = {"points": 0.01, "share": 0.001}  # the last digit, by unit
 TITLE = "Leaderboard"
-COLUMNS: dict[str, tuple[str, Unit]] = {  # heading of the main table: the figure and its unit
-    "points": ("points", "points"),
-    "share of reference": ("share", "share"),
-    "of exact ones": ("share_exact", "share"),
-    "worst tenth": ("points_worst_tenth", "points"),
-    "worst tenth, share": ("share_worst_tenth", "share"),
-    "worst cell": ("points_worst_cell", "points"),
-    "deals": ("deals", "share"),
-    "welfare": ("welfare", "share"),
-    "left to partner": ("left", "points"),
-}
-COMPARISON = ("more points", "chance of more", "p", "p, Holm")  # headings of the table of differences
-WHAT = {"points": "Points of ten", "share": "Share of the reference"}
+WORST_TENTH = "worst tenth (CVaR)"  # heading
 
 
-class Arm(NamedTuple):
-    """All results of one name under one protocol, by seed."""
+class Board(NamedTuple):
+    """The results under one protocol: arms, best first, their differences from one of them, and all as tables."""
 
-    name: str
-    rows: tuple[Row, ...]
-
-    def scores(self, shares: bool = False) -> Doubles:
-        """Points of ten by seed, partner and seat, ``[n, W, 2]``, on the headline's scenarios; or their shares."""
-        return np.array([scores_of(row, shares) for row in self.rows])
+    benchmark: dict[str, Any]
+    arms: list[Arm]
+    compared: list[Difference]
+    section: Section
 
 
-def scores_of(row: Row, shares: bool = False) -> Doubles:
-    """Points of ten of one result by partner and seat, ``[W, 2]``; shares of the reference, ``nan`` without one."""
-    head = row["benchmark"]["headline"]
-    by_cell = {}
-    for cell in row["cells"]:
-        own, mark = cell["points"][head], (cell.get("reference") or {}).get(head)
-        value = own if not shares else own / mark if mark else math.nan
-        by_cell[cell["partner"], cell["seat"]] = math.nan if value is None else value
-    partners = sorted({partner for partner, _ in by_cell})
-    return np.array([[by_cell[partner, seat] for seat in (0, 1)] for partner in partners])
+def boards(rows: Sequence[Row], over: str | None = None, effect: float = SMALLEST_EFFECT) -> list[Board]:
+    """The results of each protocol; ``over``: the arm that the others are compared with, where it is among them.
+
+    ``effect``: the smallest difference of interest, points of ten.
+    """
+    found = []
+    for number, (benchmark, arms) in enumerate(arms_by_protocol([with_references(row) for row in rows]), start=1):
+        compared = [] if over is None else differences(arms, over, effect)
+        section = section_of(benchmark, arms, compared)._replace(key=f"bench-{number}")
+        found.append(Board(benchmark, arms, compared, section))
+    return found
 
 
-def arms_by_protocol(rows: Sequence[Row]) -> list[tuple[dict[str, Any], list[Arm]]]:
-    """The arms of each protocol among the results, test rosters first."""
-    found: dict[tuple[Any, ...], dict[tuple[str, Any], Row]] = {}
-    for row in rows:
-        key = tuple(row["benchmark"][name] for name in SAME)
-        own = row["submission"]["name"], row["submission"]["seed"]
-        found.setdefault(key, {}).pop(own, None)
-        found[key][own] = row
-    order = ROSTERS[::-1]
-    keys = sorted(found, key=lambda key: (order.index(key[1]) if key[1] in order else len(order), key[3:], key[2]))
-    groups = []
-    for key in keys:
-        results = list(found[key].values())
-        names = dict.fromkeys(row["submission"]["name"] for row in results)
-        arms = [Arm(name, tuple(row for row in results if row["submission"]["name"] == name)) for name in names]
-        groups.append(
-            (results[0]["benchmark"], sorted(arms, key=lambda arm: -_over_seeds(arm, "points").estimate.mean))
-        )
-    return groups
-
-
-def leaderboard(rows: Sequence[Row], over: str | None = None) -> Report:
-    """All sections; ``over``: the arm that the others are compared with, where a section has it."""
-    groups = arms_by_protocol([with_families(with_shares(row)) for row in rows])
-    sections = [
-        section_of(benchmark, arms, over)._replace(key=f"bench-{number}")
-        for number, (benchmark, arms) in enumerate(groups, start=1)
-    ]
-    if over is not None and not any(arm.name == over for _, arms in groups for arm in arms):
-        names = sorted({row["submission"]["name"] for row in rows})
+def leaderboard(rows: Sequence[Row], over: str | None = None, effect: float = SMALLEST_EFFECT) -> Report:
+    """The sections of all :func:`boards`. Raises :class:`InputError` where none has the arm ``over``."""
+    names = sorted({row["submission"]["name"] for row in rows})
+    if over is not None and over not in names:
         raise InputError(f"no arm is called {over!r}; there are {', '.join(names) or 'none'}")
     summary = f"{len(rows)} results of `dond bench`" if rows else "No results yet"
-    confidence = float(rows[0]["benchmark"]["confidence"]) if rows else 0.95
-    return Report(TITLE, summary, confidence, tuple(sections))
+    return Report(TITLE, summary, CONFIDENCE, tuple(board.section for board in boards(rows, over, effect)))
 
 
-def section_of(benchmark: dict[str, Any], arms: Sequence[Arm], over: str | None = None) -> Section:
+def section_of(benchmark: dict[str, Any], arms: Sequence[Arm], compared: Sequence[Difference] = ()) -> Section:
     """The tables of one protocol."""
-    blocks = [_main(benchmark, arms), *_parts(arms), *_profile(arms)]
-    if over is not None:
-        blocks += _comparison(arms, over)
-    return Section(f"bench-{benchmark['roster']}", title_of(benchmark), tuple(notes_of(benchmark, arms)), tuple(blocks))
+    notes = (*notes_of(benchmark, arms), *(difference.sentence for difference in compared))
+    blocks = (*_main(benchmark, arms), *_responses(arms), *_comparison(compared))
+    return Section(f"bench-{benchmark['roster']}", title_of(benchmark), notes, blocks)
 
 
 def title_of(benchmark: dict[str, Any]) -> str:
@@ -134,30 +82,36 @@ def _partners(benchmark: dict[str, Any]) -> str:
 
 def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
     """Notes for the reader: the protocol, and remarks on submissions."""
-    number = benchmark["number_of_scenarios"]
+    number, families = benchmark["number_of_scenarios"], len(set(arms[0].families))
     every = f"all {number:,}" if benchmark["every_scenario"] else f"{number:,}"
+    if benchmark["roster"] in ROSTERS:
+        interval = "for seeds and partners like these, by resampling seeds, families and members of families"
+    else:
+        noise = "the noise of the games alone" if benchmark["every_scenario"] else "orbits of scenarios"
+        interval = f"over seeds where there are several, else of {noise}"
     notes = [
-        f"{_partners(benchmark)}, roster {benchmark['roster_sha256'][:12]}; {every} scenarios in both seats, "
-        f"{benchmark['max_turns']} turns; networks play their likeliest act; a game with a stochastic player "
-        f"is played {_replicates(arms)}.",
-        f"Points of ten and shares of the reference on: {benchmark['headline']}. Intervals are "
-        f"{benchmark['confidence']:.0%}: over seeds where there are several, else "
-        + ("of the noise of the games alone" if benchmark["every_scenario"] else "over orbits of scenarios")
-        + "; one that is narrower than the last digit is left out.",
+        f"{_partners(benchmark)} of {families} famil{'y' if families == 1 else 'ies'}, roster "
+        f"{benchmark['roster_sha256'][:12]}; {every} scenarios in both seats, {benchmark['max_turns']} turns; networks "
+        f"play their likeliest act; a game with a stochastic player is played {_replicates(arms)}.",
+        f"Points of ten on: {benchmark['headline']}; means over families of the means over their members. "
+        f"{benchmark['confidence']:.0%} intervals are {interval}; those of {NASHCONV} and of the {WORST_TENTH} are "
+        "over seeds. One that is narrower than the last digit is left out.",
     ]
-    figures = arms[0].rows[0]["figures"]
-    if figures.get("cells_with_reference"):
+    cells = arms[0].rows[0]["cells"]
+    some = [cell["reference_exact"] for cell in cells if cell.get("reference")]
+    if some:
         notes.append(
-            f"{figures['cells_with_reference']} of {2 * benchmark['partners']} cells (a partner and a seat) have a "
-            f"reference, {figures['cells_with_exact_reference']} of them an exact one; the others' is an upper bound."
+            f"BR-Prox: Best-Response Proximity, the share of the reference. {len(some)} of {len(cells)} cells (a "
+            f"partner and a seat) have one, {sum(some)} of them an exact one; the others' is an upper bound."
         )
+    if changed := [row for arm in arms for row in arm.rows if row["code"].get("changed_since")]:
+        total = sum(len(arm.rows) for arm in arms)
+        notes.append(f"{len(changed)} of {total} results were measured by sources that no commit holds.")
+    by_remark: dict[str, list[str]] = {}
     for arm in arms:
-        remarks = dict.fromkeys(
-            text for row in arm.rows for text in _submission_notes(row["submission"])
-        )  # seeds may differ
-        if remarks:
-            notes.append(f"{arm.name}: {'; '.join(remarks)}.")
-    return notes
+        remarks = dict.fromkeys(text for row in arm.rows for text in _submission_notes(row["submission"]))
+        by_remark.setdefault("; ".join(remarks), []).append(arm.name)  # seeds may differ
+    return notes + [f"{', '.join(names)}: {remark}." for remark, names in by_remark.items() if remark]
 
 
 def _submission_notes(own: Row) -> list[str]:
@@ -173,123 +127,118 @@ def _replicates(arms: Sequence[Arm]) -> str:
     return "once" if times == [1] else f"{' or '.join(map(str, times))} times"
 
 
-def _table_of_arms(caption: str, arms: Sequence[Arm], rows: Sequence[dict[str, Cell]]) -> Table:
-    heads, lines = align_columns(rows, [arm.name for arm in arms])
-    return Table(caption, heads, lines, "arm")
+def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[Table]:
+    """Points next to NashConv, then points by partners, seats and scenarios."""
+    head, names = benchmark["headline"], [arm.name for arm in arms]
+    lines = [{"seeds": count_cell(len(arm.rows)), **main_cells(arm)} for arm in arms]
+    parts = {**PARTS, **{part: Column(part=part) for part in arms[0].rows[0]["cells"][0]["points"] if part != head}}
+    points = [{name: _figure(arm.headline(column), column.unit) for name, column in parts.items()} for arm in arms]
+    tables = ((f"Arms, best first ({head})", lines), ("Points of ten by partners, seat and scenarios", points))
+    return [Table(caption, *align_columns(rows, names), "arm") for caption, rows in tables]
 
 
-def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> Table:
-    rows: list[dict[str, Cell]] = [
-        {
-            "seeds": count_cell(len(arm.rows)),
-            **{head: _over_seeds(arm, figure, unit) for head, (figure, unit) in COLUMNS.items()},
-        }
-        for arm in arms
-    ]
-    return _table_of_arms(f"Arms, best first ({benchmark['headline']})", arms, rows)
-
-
-def _parts(arms: Sequence[Arm]) -> list[Table]:
-    """Points, and shares where a reference is known, by what training held of a scenario and of a partner."""
-    units: tuple[Unit, ...] = ("points", "share")
-    tables = [
-        _table_of_arms(f"{WHAT[unit]} by what training held", arms, [_by_part(arm, unit) for arm in arms])
-        for unit in units
-    ]
-    return [table for table in tables if table.heads]
-
-
-def _by_part(arm: Arm, unit: Unit) -> dict[str, Cell]:
-    parts = {
-        name: _over_seeds(arm, f"{unit}_by_part", unit, name)
-        for name in arm.rows[0]["figures"].get(f"{unit}_by_part", {})
+def main_cells(arm: Arm) -> dict[str, Cell]:
+    """The figures of an arm by heading: points, NashConv, and others."""
+    scores = arm.scores()
+    seeds = statistics.mean_of(statistics.headline_scores(scores, arm.families).tolist(), SEED_CONFIDENCE)
+    inserted: dict[str, dict[str, Cell]] = {  # after each heading of the columns
+        "points": {"± over seeds": number_cell(seeds.margin), NASHCONV: _over_seeds(arm.exploitability("nashconv"))},
+        "exact BR-Prox": {
+            WORST_TENTH: _over_seeds(statistics.worst_tenth_scores(scores)) if len(arm.partners) > 1 else None
+        },
     }
-    return {
-        **parts,
-        "as seat_0": _over_seeds(arm, f"{unit}_by_seat", unit, 0),
-        "as seat_1": _over_seeds(arm, f"{unit}_by_seat", unit, 1),
-        "families of train": _over_seeds(arm, f"{unit}_families_of_train", unit),
-        "other families": _over_seeds(arm, f"{unit}_other_families", unit),
-    }
+    cells: dict[str, Cell] = {}
+    for head, column in MAIN.items():
+        cells |= {head: _figure(arm.headline(column), column.unit), **inserted.get(head, {})}
+    return cells
 
 
-def _profile(arms: Sequence[Arm]) -> list[Table]:
-    """The performance profile of arms with several seeds."""
-    several = [arm for arm in arms if len(arm.rows) > 1]
-    if not several:
-        return []
-    shares = all(not np.isnan(arm.scores(shares=True)).all() for arm in several)
-    at = THRESHOLDS if shares else POINTS_AT
-    lines = []
-    for arm in several:
-        profile = statistics.performance_profile(arm.scores(shares), at)
-        lines.append(TableRow(arm.name, tuple(_figure(each, "share") for each in profile.above)))
-    heads = tuple(f"above {t:.0%}" if shares else f"above {t:g}" for t in at)
-    measure = "share of the reference" if shares else "points of ten"
-    caption = f"Performance profile: how many seeds, partners and seats have a {measure} above"
-    return [Table(caption, heads, tuple(lines), "arm")]
+def _over_seeds(values: Doubles | None) -> Figure | None:
+    """The mean of one number per seed, with Student's interval."""
+    return None if values is None else _figure(statistics.mean_of(values.tolist(), SEED_CONFIDENCE))
 
 
-def _comparison(arms: Sequence[Arm], over: str) -> list[Table]:
-    """Every other arm against one, with Holm's correction."""
-    named = {arm.name: arm.scores() for arm in arms}
-    if over not in named or len(named) < 2:
-        return []
-    lines = [
-        TableRow(
-            name,
-            (
-                _figure(comparison.difference, "points"),
-                _figure(comparison.improvement, "share"),
-                number_cell(comparison.p, "ratio"),
-                number_cell(comparison.adjusted, "ratio"),
-            ),
-        )
-        for name, comparison in statistics.compare_arms(named, over).items()
-    ]
-    return [Table(f"Against the arm {over}", COMPARISON, tuple(lines), "arm")]
-
-
-def _over_seeds(arm: Arm, figure: str, unit: Unit = "points", key: Any = None) -> Figure:
-    """A figure of an arm over its seeds, or of its only run; ``key``: the part or the seat of a figure with several.
-
-    The interval of a single run is left out where it is narrower than the last digit that is shown.
-    """
-    found = [row["figures"].get(figure) for row in arm.rows]
-    if key is not None:
-        found = [each and (each[key] if isinstance(each, list) else each.get(key)) for each in found]
-    values = [math.nan if each is None or each["value"] is None else float(each["value"]) for each in found]
-    if len(values) > 1:
-        return _figure(UNKNOWN if np.isnan(values).any() else statistics.iqm_over_seeds(values), unit)
-    low, high = ((found[0] or {}).get(end) for end in ("low", "high"))
-    if low is None or high is None or high - low < SHOWN[unit]:
+def _figure(estimate: Estimate, unit: Unit = "points") -> Figure:
+    """A cell without its number of seeds, which has a column of its own, and without an interval too narrow to show."""
+    mean, _, low, high = estimate
+    if high - low < SHOWN[unit]:
         low = high = math.nan
-    return Figure(Estimate(values[0], 0, low, high), unit)
+    return Figure(Estimate(mean, 0, low, high), unit)
 
 
-def _figure(estimate: Estimate, unit: Unit) -> Figure:
-    """A cell without its number of seeds, which has a column of its own."""
-    return Figure(estimate._replace(n=0), unit)
+def _responses(arms: Sequence[Arm]) -> list[Table]:
+    """What NashConv is made of, by seat, and its part beyond first-mover power, for arms that have it."""
+    conceded = np.array([low for low, _ in table_for(RULES).responses])
+    lines, names = [], []
+    for arm in arms:
+        own, best = arm.exploitability("self_play"), arm.exploitability("response")
+        if own is None or best is None:
+            continue
+        parts = {
+            "against itself": own,
+            "best response gets": best,
+            "its gain": best - own,
+            "beyond first-mover power": best - np.maximum(own, conceded),
+        }
+        lines.append(
+            {f"{head}, seat_{seat}": _over_seeds(part[:, seat]) for head, part in parts.items() for seat in (0, 1)}
+        )
+        names.append(arm.name)
+    caption = (
+        "Exact best responses, over all scenarios; first-mover power is relative to one equilibrium of the game, the "
+        "table that `equilibrium` plays"
+    )
+    return [Table(caption, *align_columns(lines, names), "arm")] if names else []
+
+
+def _comparison(compared: Sequence[Difference]) -> list[Table]:
+    """Every other arm - the reference arm, with Holm's correction."""
+    lines: list[dict[str, Cell]] = [
+        {
+            "more points": Figure(each.points.difference._replace(n=0), "difference"),
+            "verdict": each.points.verdict,
+            "p": each.format_p(each.points.test.p),
+            "p, Holm": each.format_p(each.points.adjusted),
+            "without one partner": each.range,
+            "moved most by": each.mover,
+            "verdict changes without": each.changes,
+            f"more {NASHCONV}": Figure(each.nashconv._replace(n=0), "difference"),
+        }
+        for each in compared
+    ]
+    if not lines:
+        return []
+    caption = (
+        f"Differences from the arm {compared[0].over}; p of permutations of seeds, for these partners alone; smallest "
+        f"effect of interest {compared[0].effect:.2f}"
+    )
+    return [Table(caption, *align_columns(lines, [each.name for each in compared]), "arm")]
 
 
 def summary_sentences(row: Row) -> list[str]:
     """One result in sentences."""
-    own, benchmark, figures = row["submission"], row["benchmark"], row["figures"]
+    own, benchmark = row["submission"], row["benchmark"]
+    arm = Arm(own["name"], (with_references(row),))
     against = title_of(benchmark).removeprefix("Against ")
-    points = figures["points"]
-    sentences = [f"{own['name']} has {points['value']:.2f} points of ten against {against} ({benchmark['headline']})."]
-    if figures.get("share") is not None:
-        sentences.append(
-            f"That is {figures['share']['value']:.1%} of the reference"
-            + (f", {figures['share_exact']['value']:.1%} where it is exact." if figures["share_exact"] else ".")
-        )
-    worst = figures["points_worst_cell"]
+    sentences = [
+        f"{arm.name} has {arm.headline().mean:.2f} points of ten against {against} ({benchmark['headline']}), the mean "
+        f"over {len(set(arm.families))} families of partners."
+    ]
+    if "exploitability" in row:
+        found = row["exploitability"]
+        gains = " and ".join(f"{gain:.2f} as seat_{seat}" for seat, gain in enumerate(found["gain"]))
+        sentences.append(f"An exact best response to it gains {gains}: {NASHCONV} {found['nashconv']:.2f}.")
+    share = arm.headline(MAIN["BR-Prox"]).mean
+    if not math.isnan(share):
+        sentences.append(f"Its Best-Response Proximity is {share:.1%}, the share of what a best response earns.")
+    worst = row["figures"]["points_worst_cell"]
     sentences.append(f"Its worst cell is {worst['partner']}, seat_{worst['seat']}: {worst['value']:.2f}.")
     return sentences
 
 
 def result_section(row: Row) -> Section:
     """One result: its figures, and a row for each partner."""
+    row = with_references(row)
     arm = Arm(row["submission"]["name"], (row,))
     head = row["benchmark"]["headline"]
     cells = {(cell["partner"], cell["seat"]): cell for cell in row["cells"]}
@@ -308,7 +257,6 @@ def result_section(row: Row) -> Section:
         line["deals"] = number_cell(float(np.mean([cell["deal"] for cell in both])), "share")
         line["left to partner"] = number_cell(float(np.mean([cell["left"] for cell in both])))
         lines.append(line)
-    heads, rows = align_columns(lines, partners)
-    table = Table(f"Points of ten by partner ({head})", heads, rows, "partner")
-    blocks = (_main(row["benchmark"], [arm]), *_parts([arm]), table)
-    return Section("bench", title_of(row["benchmark"]), tuple(notes_of(row["benchmark"], [arm])), blocks)
+    table = Table(f"Points of ten by partner ({head})", *align_columns(lines, partners), "partner")
+    section = section_of(row["benchmark"], [arm])
+    return section._replace(key="bench", blocks=(*section.blocks, table))

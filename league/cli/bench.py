@@ -89,6 +89,7 @@ def command() -> None:
 @click.option(
     "--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"the file that the line is added to ({DEFAULT})"
 )
+@click.option("--allow-uncommitted", is_flag=True, help="though the sources differ from the commit; the line says so")
 def run(
     policy: str | None,
     against: tuple[str, ...],
@@ -120,7 +121,7 @@ def run(
 @command.command(cls=Command)
 @click.option("--results", type=FILE, multiple=True, metavar="FILE", help=f"may be repeated ({DEFAULT})")
 @click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], help="text, markdown or html (text)")
-@click.option("--over", metavar="ARM", help="compare all others with it: differences, chances, Holm's p")
+@click.option("--over", metavar="ARM", help="compare all others with it: differences with verdicts, Holm's p")
 @click.option("--out", type=WritableFile(), metavar="FILE", help="write it there instead of printing it")
 @click.option("--page", type=WritableFile(exists=True), metavar="FILE", help="renew the table in a page of Markdown")
 def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | None, page: Path | None) -> None:

@@ -34,6 +34,18 @@ def match_default_type(value: object, default: object) -> object:
     return float(value) if isinstance(default, float) and type(value) is int else value
 
 
+FAMILIES_BY = {"independent": "program", "negmas": "agent"}  # occupants of many families: the parameter with its name
+
+
+def family_of(spec: Spec) -> str:
+    """The family of a partner: its kind, or the name of its program (``independent``) or agent (``negmas``).
+
+    Raises :class:`dond_marl.occupants.OccupantNameError` for text that is no spec.
+    """
+    kind, given = parse_spec(spec)
+    return str(given.get(FAMILIES_BY.get(kind, ""), kind))
+
+
 FILE = Path(__file__).with_name("rosters.yaml")
 ROSTERS = ("train", "dev", "test")
 TRAIN, DEV, TEST = ROSTERS

@@ -1,0 +1,171 @@
+"""Arms of the benchmark: results of one name under one protocol are seeds of one arm, and figures of it from its cells.
+
+The headline of an arm is the mean over families of the mean over their members, both seats
+(:mod:`dond_marl.statistics`). Intervals on a roster are for seeds and partners like these; partners that are named one
+by one are no sample, and there one run has the interval of the noise of its games.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dond_marl import statistics
+from dond_marl.errors import MissingLibrary
+from dond_marl.occupants import seat_occupant
+from dond_marl.seats import Doubles, Traits
+from dond_marl.statistics import Estimate
+from league.bench.figures import UNKNOWN, has_train_family
+from league.bench.results import Row
+from league.tables.blocks import Unit
+from partners.rosters import ROSTERS, family_of
+
+NASHCONV = "NashConv"  # heading
+SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of the protocol
+
+
+class Column(NamedTuple):
+    """A column of figures of arms: what of a cell, on which scenarios, and of which cells."""
+
+    measure: str = "points"  # a key of a cell, or "share": points over the reference
+    unit: Unit = "points"
+    part: str | None = None  # of the scenarios; None: the headline's
+    seat: int | None = None
+    partners: Callable[[str], bool] = lambda _: True
+    exact: bool = False  # cells with an exact reference only
+
+
+@lru_cache(maxsize=1024)
+def _traits(partner: str) -> Traits | None:
+    """The traits of a partner; ``None`` where its library is not installed."""
+    try:
+        return seat_occupant(partner).traits
+    except MissingLibrary:
+        return None
+
+
+def _remembers(partner: str) -> bool:
+    traits = _traits(partner)
+    return traits is not None and not traits.memoryless
+
+
+def _gambles(partner: str) -> bool:
+    traits = _traits(partner)
+    return traits is not None and not traits.deterministic
+
+
+MAIN = {
+    "points": Column(),
+    "BR-Prox": Column("share", "share"),
+    "exact BR-Prox": Column("share", "share", exact=True),
+    "deals": Column("deal", "share"),
+    "welfare": Column("welfare", "share"),
+    "left to partner": Column("left"),
+}
+PARTS = {
+    "seat_0": Column(seat=0),
+    "seat_1": Column(seat=1),
+    "known families": Column(partners=has_train_family),
+    "new families": Column(partners=lambda partner: not has_train_family(partner)),
+    "with memory": Column(partners=_remembers),
+    "random partners": Column(partners=_gambles),
+}
+
+
+class Arm(NamedTuple):
+    """All results of one name under one protocol, by seed."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+    @property
+    def partners(self) -> list[str]:
+        """The specs of the partners, sorted."""
+        return sorted({cell["partner"] for cell in self.rows[0]["cells"]})
+
+    @property
+    def families(self) -> list[str]:
+        """The family of each partner."""
+        return [family_of(partner) for partner in self.partners]
+
+    @property
+    def learned(self) -> bool:
+        """Whether another training may give another policy."""
+        return bool(self.rows[0]["submission"]["learned"])
+
+    def scores(self, column: Column = MAIN["points"]) -> Doubles:
+        """A figure by seed, partner and seat, ``[n, W, 2]``; ``nan`` outside the column's cells, or where unknown."""
+        return np.array([scores_of(row, column) for row in self.rows])
+
+    def exploitability(self, key: str) -> Doubles | None:
+        """An entry of the results' exploitability by seed, ``[n, ...]``; ``None`` where a seed has none."""
+        found = [row.get("exploitability") for row in self.rows]
+        return np.array([each[key] for each in found]) if all(found) else None
+
+    def headline(self, column: Column = MAIN["points"]) -> Estimate:
+        """The headline of a column: the mean over families of the mean over their members; ``nan`` where unknown."""
+        scores = self.scores(column)
+        if np.isnan(scores).all():
+            return UNKNOWN
+        fixed = self.rows[0]["benchmark"]["roster"] not in ROSTERS
+        estimate = statistics.headline(scores, self.families, fixed=fixed)
+        if math.isnan(estimate.low) and len(self.rows) == 1:
+            margin = _noise(self.rows[0], column, self.families)
+            estimate = estimate._replace(low=estimate.mean - margin, high=estimate.mean + margin)
+        return estimate
+
+
+def headline_of(row: Row) -> float:
+    """The headline of one result: points of ten, the mean over families of the mean over their members."""
+    return Arm(row["submission"]["name"], (row,)).headline().mean
+
+
+def scores_of(row: Row, column: Column = MAIN["points"], of: str = "value") -> Doubles:
+    """A figure of one result by partner and seat, ``[W, 2]``; ``of="margin"``: half the interval of its noise."""
+    by_cell = {(cell["partner"], cell["seat"]): _value(row, cell, column, of) for cell in row["cells"]}
+    return np.array([[by_cell[partner, seat] for seat in (0, 1)] for partner in sorted({name for name, _ in by_cell})])
+
+
+def _value(row: Row, cell: Row, column: Column, of: str) -> float:
+    if column.seat not in (None, cell["seat"]) or not column.partners(cell["partner"]):
+        return math.nan
+    if column.measure not in ("points", "share"):
+        value, mark = cell[column.measure] if of == "value" else None, 1.0
+    else:
+        part = column.part or row["benchmark"]["headline"]
+        value = cell["points"].get(part) if of == "value" else cell["margin"].get(part, 0.0)
+        mark = 1.0 if column.measure == "points" else (cell.get("reference") or {}).get(part)
+    if column.exact and not cell.get("reference_exact"):
+        return math.nan
+    return math.nan if value is None or not mark else float(value) / mark
+
+
+def _noise(row: Row, column: Column, families: Sequence[str]) -> float:
+    """Half the interval of a headline from the noise of its games; on a sample of scenarios at most that."""
+    margins = scores_of(row, column, "margin")
+    weighted = np.nan_to_num(margins) * statistics.cell_weights(margins, families)
+    return float(np.linalg.norm(weighted) if row["benchmark"]["every_scenario"] else weighted.sum())
+
+
+def arms_by_protocol(rows: Sequence[Row]) -> list[tuple[dict[str, Any], list[Arm]]]:
+    """The arms of each protocol among the results, best first, test rosters first."""
+    found: dict[tuple[Any, ...], dict[tuple[str, Any], Row]] = {}
+    for row in rows:
+        key = tuple(row["benchmark"][name] for name in SAME)
+        own = row["submission"]["name"], row["submission"]["seed"]
+        found.setdefault(key, {}).pop(own, None)
+        found[key][own] = row
+    order = ROSTERS[::-1]
+    keys = sorted(found, key=lambda key: (order.index(key[1]) if key[1] in order else len(order), key[3:], key[2]))
+    groups = []
+    for key in keys:
+        results = list(found[key].values())
+        names = dict.fromkeys(row["submission"]["name"] for row in results)
+        arms = [Arm(name, tuple(row for row in results if row["submission"]["name"] == name)) for name in names]
+        points = {arm.name: statistics.headline_scores(arm.scores(), arm.families).mean() for arm in arms}
+        groups.append((results[0]["benchmark"], sorted(arms, key=lambda arm: -points[arm.name])))
+    return groups
