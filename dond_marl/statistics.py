@@ -427,7 +427,7 @@ def permutation_p(first: Table, second: Table) -> PermutationTest:
     observed = abs(pooled[:n].sum()) * (1 - ROUNDING)
     if math.comb(n + m, n) > PERMUTATIONS:
         rng = generator(0, "seeds, permutations")
-        sums = np.array([rng.permutation(pooled)[:n].sum() for _ in range(PERMUTATIONS)])
+        sums = rng.permuted(np.tile(pooled, (PERMUTATIONS, 1)), axis=1)[:, :n].sum(axis=1)
         return PermutationTest(float(1 + (abs(sums) >= observed).sum()) / (1 + PERMUTATIONS), 1 / (1 + PERMUTATIONS))
     assignments = _assignments(n + m, n)
     mirrored = 2 if n == m else 1

@@ -10,8 +10,9 @@ points of a best response to an equilibrium in the seat, that is to a partner th
 
     b - v  =  (e - v)  +  (b - e)
 
-*Conceded*, e - v, is what the seat would gain against any rational partner by claiming it (in a game that ends like an
-ultimatum, first-mover power): it depends only on the policy's own play there. *Weak*, b - e, is what the policy's
+*Conceded*, e - v, is what the seat would gain against a partner that plays that equilibrium by claiming it (in a game
+that ends like an ultimatum, first-mover power; other equilibria concede less): it depends only on the policy's own play
+there. *Weak*, b - e, is what the policy's
 answers and offers in the other seat give away beyond those of an equilibrium. Either may be negative: a seat may get
 more than an equilibrium's because the policy's other seat is weak, and answers may be harder than rational ones, at a
 cost to the policy.

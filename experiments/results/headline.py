@@ -100,7 +100,7 @@ def headline_figure(folder: Path = FOLDER) -> str:
             axes.annotate(
                 each.name, (each.points, each.nashconv), (1.06, 1 - (place + 0.5) / len(points)),
                 textcoords="axes fraction", fontsize=8, color=INK, va="center",
-                arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.4},
+                arrowprops={"arrowstyle": "-", "color": FAINT, "linewidth": 0.4, "relpos": (0, 0.5)},
             )  # fmt: skip
         open_axes(axes, f"roster {roster}")
         axes.set_xlabel("points of ten", color=INK)

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dond_marl import statistics
-from dond_marl.errors import MissingLibrary
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import catalogue, parse_spec, seat_occupant
 from dond_marl.seats import Doubles, Traits
 from dond_marl.statistics import Estimate
 from league.bench.figures import UNKNOWN, has_train_family
 from league.bench.results import Row
 from league.tables.blocks import Unit
-from partners.rosters import ROSTERS, family_of
+from partners.rosters import ROSTERS, family_of, load_rosters
 
 NASHCONV = "NashConv"  # heading
 SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of the protocol
@@ -41,21 +40,21 @@ class Column(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _traits(partner: str) -> Traits | None:
-    """The traits of a partner; ``None`` where its library is not installed."""
-    try:
-        return seat_occupant(partner).traits
-    except MissingLibrary:
+    """The traits of a member of a roster; ``None`` for others, as names from a file are not made into occupants."""
+    if not any(partner in members for members in load_rosters().members.values()):
         return None
+    traits = getattr(catalogue()[parse_spec(partner)[0]], "traits", None)
+    return traits if isinstance(traits, Traits) else seat_occupant(partner).traits
 
 
-def _remembers(partner: str) -> bool:
+def _has_memory(partner: str) -> bool:
     traits = _traits(partner)
     return traits is not None and not traits.memoryless
 
 
-def _gambles(partner: str) -> bool:
+def _is_random(partner: str) -> bool:
     traits = _traits(partner)
-    return traits is not None and not traits.deterministic
+    return traits is not None and not traits.deterministic and not traits.remote
 
 
 MAIN = {
@@ -71,8 +70,8 @@ PARTS = {
     "seat_1": Column(seat=1),
     "known families": Column(partners=has_train_family),
     "new families": Column(partners=lambda partner: not has_train_family(partner)),
-    "with memory": Column(partners=_remembers),
-    "random partners": Column(partners=_gambles),
+    "with memory": Column(partners=_has_memory),
+    "random partners": Column(partners=_is_random),
 }
 
 
@@ -145,8 +144,13 @@ def _value(row: Row, cell: Row, column: Column, of: str) -> float:
 
 
 def _noise(row: Row, column: Column, families: Sequence[str]) -> float:
-    """Half the interval of a headline from the noise of its games; on a sample of scenarios at most that."""
+    """Half the interval of a headline from the noise of its games; on a sample of scenarios at most that.
+
+    ``nan`` for figures whose noise is not known.
+    """
     margins = scores_of(row, column, "margin")
+    if np.isnan(margins).all():
+        return math.nan
     weighted = np.nan_to_num(margins) * statistics.cell_weights(margins, families)
     return float(np.linalg.norm(weighted) if row["benchmark"]["every_scenario"] else weighted.sum())
 

@@ -23,15 +23,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dond_marl.occupants import parse_spec
 from dond_marl.scenarios.sources import PARTS
 from dond_marl.seats import Doubles, Rows
 from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups, two_sided_quantile
 from league.bench.protocol import ALL, CONFIDENCE, HEADLINE, SLICES, Field
 from league.bench.results import Row
 from league.evaluation.matches import MEMBER, Repeated
-from league.standings.references import reference_of
+from league.standings.references import reference_of, stored_references
 from league.tasks.answers import Answers
-from partners.provenance import programs
+from partners.provenance import NETWORKS, programs
 from partners.rosters import TRAIN, roster
 
 
@@ -195,8 +196,12 @@ class References(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _references_to(partner: str) -> References | None:
-    """The stored references to ``partner``, a spec, on all scenarios of ``lewis``; ``None`` without any."""
-    stored = reference_of(partner)
+    """The stored references to ``partner``, a spec, on all scenarios of ``lewis``; ``None`` without any.
+
+    A name from a file is not made into an occupant, which may start a program, unless its kind has references.
+    """
+    kinds = {parse_spec(name)[0] for name in stored_references()}
+    stored = reference_of(partner) if parse_spec(partner)[0] in {*kinds, *NETWORKS} else None
     if stored is None:
         return None
     values = {}

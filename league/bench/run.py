@@ -44,7 +44,7 @@ from league.bench.results import FORMAT, Row, digest, seal_row
 from league.evaluation.matches import MEMBER, Repeated, Terms, play_repeatedly
 from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
-from league.ledger.run_directory import find_run, source_commit
+from league.ledger.run_directory import CHECKOUT, find_run, source_commit
 from league.settings.layers import suggest
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, Place, machine
@@ -248,12 +248,12 @@ def exploitability_of(player: PlayerSource) -> Row | None:
     return {"self_play": list(own), "response": response, "gain": gain, "nashconv": sum(gain)}
 
 
-def check_committed(allow_uncommitted: bool) -> None:
+def check_committed(allow_uncommitted: bool, root: Path = CHECKOUT) -> None:
     """Raise :class:`InputError` where the sources of this checkout differ from its commit, unless that is allowed.
 
     The rows of allowed results say so in ``code``.
     """
-    if source_commit().get("changed_since") and not allow_uncommitted:
+    if source_commit(root).get("changed_since") and not allow_uncommitted:
         raise InputError(
             "the sources of this checkout differ from its commit, so the result could not be repeated: commit the "
             "changes first, or give --allow-uncommitted; the result then says so, and the results pages refuse it"

@@ -98,7 +98,7 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
         "over seeds. One that is narrower than the last digit is left out.",
     ]
     cells = arms[0].rows[0]["cells"]
-    some = [cell["reference_exact"] for cell in cells if cell.get("reference")]
+    some = [cell["reference_exact"] for cell in cells if (cell.get("reference") or {}).get(benchmark["headline"])]
     if some:
         notes.append(
             f"BR-Prox: Best-Response Proximity, the share of the reference. {len(some)} of {len(cells)} cells (a "

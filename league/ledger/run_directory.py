@@ -36,6 +36,7 @@ PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # results of a training r
 STARTS = (LOCK, SETTINGS, f".{SETTINGS}", LEDGER, BLOBS, CHECKPOINTS, "events.out.tfevents")
 START_TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossplay.csv", ".learning.csv")
 
+CHECKOUT = Path(__file__).resolve().parents[2]
 SOURCES = ("dond_marl", "hints", "partners", "league")  # folders with code that can change figures
 
 
@@ -273,9 +274,8 @@ def command_line(words: Sequence[str]) -> str:
     return shlex.join([*start, *words])
 
 
-def source_commit() -> dict[str, Any]:
+def source_commit(root: Path = CHECKOUT) -> dict[str, Any]:
     """The commit of this checkout, and whether its sources were changed since; ``None`` outside a checkout."""
-    root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return {"commit": None}
 

@@ -142,6 +142,14 @@ def test_openspiel_policy_is_benchmarked(tmp_path):
     call(sys.executable, FOLDER / "openspiel_ppo.py", "--steps", 8192, "--save", "actor.pt", cwd=tmp_path)
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
     call(*pip, "--target", site, FOLDER / "openspiel_partner", cwd=tmp_path)
-    words = ("--against", "heuristic", "--declare", "the default heuristic", "--results", results)
+    words = (
+        "--against",
+        "heuristic",
+        "--declare",
+        "the default heuristic",
+        "--results",
+        results,
+        "--allow-uncommitted",
+    )
     told = call(*PROGRAM, "bench", "openspiel(path='actor.pt')", *words, cwd=tmp_path, path=site)
     assert "declared:" in told

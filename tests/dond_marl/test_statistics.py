@@ -1,39 +1,37 @@
-"""Estimates over scenarios, over training seeds and over trials: against rliable and statsmodels, by hand, coverage."""
+"""Estimates over scenarios, seeds, partners and trials: by hand, against SciPy and statsmodels, and their coverage."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import ndtr
-from scipy.stats import norm
+from scipy.stats import permutation_test
 
 from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, orbits
 from dond_marl.statistics import (
     GROUPS,
     Estimate,
     ScoresError,
+    cell_weights,
     compare_arms,
+    headline,
+    headline_scores,
     holm,
-    interquartile_mean,
-    iqm_difference,
-    iqm_over_seeds,
+    mean_difference,
     mean_of_cells,
     mean_over_scenarios,
-    mean_over_seeds,
-    mean_score,
-    performance_profile,
     permutation_p,
     points_of_ten,
-    probability_of_improvement,
     rate,
     scenario_groups,
+    two_sided_quantile,
+    verdict,
     wilson,
+    worst_tenth_scores,
     worst_tenth_weights,
 )
 
@@ -155,28 +153,41 @@ def test_wilsons_interval():
     assert wilson(0.5, 10, 0.95) == (pytest.approx(0.236593, abs=1e-6), pytest.approx(1 - 0.236593, abs=1e-6))
 
 
-def rounded(rng: np.random.Generator, about: float, seeds: int) -> np.ndarray:
-    """Scores of three partners in both seats with one decimal, so that some are equal."""
-    return np.round(rng.normal(about, 1, (seeds, 6)), 1).reshape(seeds, 3, 2)
+def test_holms_correction_equals_that_of_statsmodels():
+    assert holm([0.01, 0.04, 0.03, 0.005, 0.6]) == pytest.approx([0.04, 0.09, 0.09, 0.025, 0.6])  # 0.15, multipletests
 
 
-def test_values_equal_those_of_rliable_and_statsmodels():
-    # rliable 1.2.0: metrics.aggregate_iqm of each seed's mean, metrics.probability_of_improvement and
-    # library.create_performance_profile of the same numbers as [seeds, 6]; statsmodels 0.15 multipletests "holm".
-    rng = np.random.default_rng(7)
-    first, second = rounded(rng, 5, 10), rounded(rng, 5.4, 8)
-    assert iqm_over_seeds(mean_score(first)).mean == pytest.approx(4.838888888888889, abs=1e-12)
-    assert iqm_over_seeds(mean_score(second)).mean == pytest.approx(5.408333333333333, abs=1e-12)
-    assert probability_of_improvement(first, second).mean == pytest.approx(0.3208333333333333, abs=1e-12)
-    profile = performance_profile(first, [4, 5, 6])
-    assert [figure.mean for figure in profile.above] == pytest.approx([0.8, 0.41666667, 0.08333333], abs=1e-8)
-    assert holm([0.01, 0.04, 0.03, 0.005, 0.6]) == pytest.approx([0.04, 0.09, 0.09, 0.025, 0.6])
-
-
-def test_mean_score_worked_by_hand():
-    # Two seeds, three partners, both seats; the second partner has no score in seat_1.
+def test_headline_weighs_families_alike():
+    # Two seeds; family a has two members, the second without a score in seat_1, family b one.
     scores = np.array([[[1, 3], [4, np.nan], [8, 4]], [[5, 5], [1, np.nan], [9, 9]]], dtype=float)
-    assert mean_score(scores).tolist() == [4, 5.8]
+    assert headline_scores(scores, ["a", "a", "b"]).tolist() == [((2 + 4) / 2 + 6) / 2, ((5 + 1) / 2 + 9) / 2]
+    assert cell_weights(scores[0], ["a", "a", "b"]).tolist() == [[1 / 8, 1 / 8], [1 / 4, 0], [1 / 4, 1 / 4]]
+    assert headline(scores, ["a", "a", "b"]).mean == pytest.approx(5.25)
+    unknown = np.concatenate([scores, np.full((2, 1, 2), np.nan)], axis=1)
+    assert headline_scores(unknown, ["a", "a", "b", "c"]).tolist() == headline_scores(scores, ["a", "a", "b"]).tolist()
+
+
+def test_fixed_partners_leave_the_seeds_alone():
+    scores = np.array([1.0, 2, 3, 4])[:, None, None] + np.array([0.0, 5, -5])[:, None]
+    scores = np.repeat(scores, 2, axis=2)
+    fixed, sampled = (headline(scores, ["a", "b", "c"], fixed=fixed) for fixed in (True, False))
+    assert fixed.low > sampled.low and fixed.high < sampled.high
+    # Percentiles of the 4^4 samples: at least three of four seeds are 1 in 5.1 % of them, so the expanded one is 1.
+    assert (fixed.low, fixed.high, fixed.n) == (pytest.approx(1), pytest.approx(4), 4)
+
+
+def test_nothing_to_resample_has_no_interval():
+    one = np.full((1, 2, 2), 3.0)
+    assert str(headline(one, ["a", "a"])) == str(Estimate(3.0, 1, math.nan, math.nan))
+    assert str(headline(one, ["a", "b"], fixed=True)) == str(Estimate(3.0, 1, math.nan, math.nan))
+    assert headline(one, ["a", "b"]) == Estimate(3.0, 1, 3.0, 3.0)  # two families alike
+    assert math.isnan(mean_difference([1.0], [2.0, 3.0]).high)
+    assert math.isnan(permutation_p(np.ones(1), np.ones(3)).p)
+
+
+def test_worst_tenth_scores_are_of_partners():
+    scores = np.arange(60, dtype=float).reshape(2, 15, 2)
+    assert worst_tenth_scores(scores) == pytest.approx([(0.5 + 2.5 / 2) / 1.5, (30.5 + 32.5 / 2) / 1.5])
 
 
 def test_worst_tenth_of_25_is_two_and_a_half():
@@ -185,38 +196,40 @@ def test_worst_tenth_of_25_is_two_and_a_half():
     assert worst_tenth_weights([3.0, 1.0, 2.0]).tolist() == [0, 1, 0]  # one at least
 
 
-def test_interquartile_mean_omits_a_quarter_at_either_end():
-    assert interquartile_mean(np.array([100.0, 1, 2, 3, 4, 5, 6, -50])) == 3.5
-    assert interquartile_mean(np.array([1.0, 2, 9])) == 4  # of fewer than four none
-    bad = iqm_over_seeds([5, 5.1, 4.9, 5, 5.2, 4.8, 5, 5, 5.1, 0])
-    assert bad.mean == pytest.approx(5.0, abs=0.02) and mean_over_seeds([5] * 9 + [0]).mean == 4.5
+@pytest.mark.parametrize(("wide", "narrow", "expected"), [
+    ((0.01, 0.09), (0.02, 0.08), "equivalent"),
+    ((-0.11, 0.09), (-0.09, 0.08), "equivalent"),
+    ((0.01, 0.3), (0.02, 0.2), "better"),
+    ((-0.3, -0.01), (-0.2, -0.02), "worse"),
+    ((-0.01, 0.3), (0.01, 0.2), "undecided"),
+    ((math.nan, math.nan), (math.nan, math.nan), "undecided"),
+])  # fmt: skip
+def test_verdicts(wide, narrow, expected):
+    assert verdict(Estimate(0.0, 5, *wide), Estimate(0.0, 5, *narrow), 0.1) == expected
 
 
-def test_mean_over_seeds_has_students_interval():
-    figure = mean_over_seeds([1, 2, 3, 4])
-    # Standard deviation 1.29099, of the mean half of it; Student's quantile with 3 degrees of freedom is 3.18245.
-    assert figure.high - figure.mean == pytest.approx(3.18245 * 1.29099 / 2, rel=0.05)  # the bootstrap's error
-    assert figure.n == 4 and figure.mean == 2.5
+def test_mean_difference_is_welchs():
+    first, second = np.array([1.0, 2, 3, 4]), np.array([3.0, 5, 4])
+    variances = first.var(ddof=1) / 4, second.var(ddof=1) / 3
+    freedom = sum(variances) ** 2 / (variances[0] ** 2 / 3 + variances[1] ** 2 / 2)
+    figure = mean_difference(first, second)
+    assert figure.mean == -1.5 and figure.n == 3
+    assert figure.margin == pytest.approx(two_sided_quantile(0.95, freedom) * math.sqrt(sum(variances)))
 
 
-def test_one_seed_has_a_value_and_no_interval():
-    assert str(iqm_over_seeds([3.0])) == str(Estimate(3.0, 1, math.nan, math.nan))
-    one, many = np.full((1, 2, 2), 5.0), np.full((3, 2, 2), 4.0)
-    assert probability_of_improvement(one, many).mean == 1 and math.isnan(probability_of_improvement(one, many).low)
-    assert math.isnan(iqm_difference([1.0], [2.0, 3.0]).high) and math.isnan(permutation_p(np.ones(1), np.ones(3)))
-    assert math.isnan(performance_profile(one, [1.0]).above[0].low)
-    assert math.isnan(iqm_over_seeds([]).mean)
-
-
-def test_improvement_is_never_certain():
-    first, second = np.full((10, 4, 2), 6.0), np.full((10, 4, 2), 5.0)
-    always = probability_of_improvement(first, second)
-    assert always.mean == always.high == 1 and 0.5 < always.low < 0.9
-    assert probability_of_improvement(first, first).mean == 0.5
-
-
-def test_permutation_p_of_three_seeds_is_at_least_a_tenth():
-    assert permutation_p(np.array([1.0, 2, 3]), np.array([7.0, 8, 9])) == pytest.approx(0.1)
+def test_permutation_p_counts_all_assignments_of_seeds():
+    rng = np.random.default_rng(3)
+    for n, m in ((3, 3), (4, 3), (5, 5)):
+        first, second = rng.normal(0.5, 1, n), rng.normal(0, 1, m)
+        found = permutation_p(first, second)
+        options = {"n_resamples": np.inf, "alternative": "greater"}
+        exact = permutation_test((first, second), lambda a, b: abs(a.mean() - b.mean()), **options).pvalue
+        assert found.p == pytest.approx(exact) and found.p >= found.floor
+    least = permutation_p(np.array([1.0, 2, 3]), np.array([7.0, 8, 9]))
+    assert least.p == least.floor == pytest.approx(0.1)
+    assert permutation_p(np.zeros(3), np.zeros(3)).p == 1
+    many = permutation_p(np.arange(12.0), np.arange(12.0) + 20)  # more assignments than are counted
+    assert many.p == many.floor < 1e-4
 
 
 @given(st.lists(st.floats(0, 1), max_size=8), st.randoms(use_true_random=False))
@@ -228,31 +241,34 @@ def test_holm_ignores_order_and_lies_between_p_and_bonferroni(p, rng):
         assert before <= after <= min(before * len(p), 1.0)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(2, 12))
-def test_order_of_seeds_does_not_matter_and_improvements_add_up(seed, n, m):
+@given(st.integers(0, 2**32 - 1), st.integers(2, 12))
+def test_order_of_seeds_and_partners_does_not_matter_for_the_value(seed, n):
     rng = np.random.default_rng(seed)
-    first, second = (np.round(rng.normal(5, 1, (size, 3, 2)), 1) for size in (n, m))
-    shuffled = rng.permutation(n)
-    assert iqm_over_seeds(mean_score(first[shuffled])).mean == pytest.approx(iqm_over_seeds(mean_score(first)).mean)
-    better, worse = probability_of_improvement(first, second), probability_of_improvement(second, first)
-    assert better.mean + worse.mean == pytest.approx(1)
-    assert 0 <= better.low <= better.mean + 1e-12 and better.mean - 1e-12 <= better.high <= 1 + 1e-12
+    scores, families = rng.normal(5, 1, (n, 4, 2)), ["a", "b", "a", "c"]
+    order = rng.permutation(4)
+    again = headline(scores[rng.permutation(n)][:, order], [families[place] for place in order])
+    assert again.mean == pytest.approx(headline(scores, families).mean)
 
 
-def test_compare_arms_corrects_for_their_number():
-    rng = np.random.default_rng(0)
-    arms = {
-        "pool": rng.normal(5, 0.2, (10, 4, 2)),
-        "same": rng.normal(5, 0.2, (10, 4, 2)),
-        "better": rng.normal(6, 0.2, (10, 4, 2)),
-    }
-    found = compare_arms(arms, "pool")
-    assert list(found) == ["same", "better"]
-    assert found["better"].difference.low > 0.5 and found["better"].adjusted < 0.01
-    assert found["same"].difference.low < 0 < found["same"].difference.high and found["same"].adjusted > 0.05
-    assert found["better"].adjusted == pytest.approx(2 * found["better"].p)
+def test_compare_arms_corrects_for_their_number_and_finds_the_partner_that_decides():
+    rng, families = np.random.default_rng(0), ["a", "a", "b", "c", "d"]
+    arms = {name: rng.normal(5, 0.02, (10, 5, 2)) for name in ("pool", "same", "better", "by_one")}
+    arms["better"] += 1
+    arms["by_one"][:, 3] += 4
+    found = compare_arms(arms, "pool", families, 0.1)
+    assert list(found) == ["same", "better", "by_one"]
+    assert [each.verdict for each in found.values()] == ["equivalent", "better", "undecided"]
+    assert found["better"].adjusted == pytest.approx(3 * found["better"].test.p) and found["same"].adjusted > 0.05
+    assert [verdict for _, verdict in found["better"].without] == ["better"] * 5
+    assert [verdict for _, verdict in found["by_one"].without] == ["undecided"] * 3 + ["equivalent", "undecided"]
+    assert found["by_one"].without[3][0].mean == pytest.approx(0, abs=0.05)
+    assert found["by_one"].difference.mean == pytest.approx(1, abs=0.05)
     with pytest.raises(ScoresError):
-        compare_arms(arms, "league")
+        compare_arms(arms, "league", families, 0.1)
+    with pytest.raises(ScoresError):
+        compare_arms(arms, "pool", families[1:], 0.1)
+    with pytest.raises(ScoresError):
+        compare_arms({**arms, "fewer": arms["same"][:, :4]}, "pool", families, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -266,69 +282,62 @@ def test_compare_arms_corrects_for_their_number():
 )
 def test_malformed_scores_are_refused(scores):
     with pytest.raises(ScoresError):
-        mean_score(scores)
+        headline_scores(scores, ["a", "b", "c"])
 
 
-def seeds_of(rng: np.random.Generator, seeds: int, spread: float, about: float = 0.0) -> np.ndarray:
-    """Twenty partners in both seats: what a seed brings to all of them, and what it brings to each."""
-    return about + spread * rng.standard_normal((seeds, 1, 1)) + rng.standard_normal((seeds, 20, 2))
+SIZES = (3, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1)  # of the families, about those of a roster
+
+
+def arm_of(rng: np.random.Generator, seeds: int, partners: np.ndarray) -> np.ndarray:
+    """Scores of an arm: what a seed brings to all partners, and what it brings to each, ``[n, W, 2]``."""
+    own = 0.1 * rng.standard_normal((seeds, 1)) + partners + 0.1 * rng.standard_normal((seeds, len(partners)))
+    return np.repeat(own[:, :, None], 2, axis=2)
+
+
+def draw_partners(rng: np.random.Generator, sizes: tuple[int, ...]) -> np.ndarray:
+    """What the partners of families of these sizes bring to an arm, ``[W]``."""
+    return np.repeat(0.3 * rng.standard_normal(len(sizes)), sizes) + 0.1 * rng.standard_normal(sum(sizes))
+
+
+def labels_of(sizes: tuple[int, ...]) -> list[str]:
+    return [f"family {number}" for number, size in enumerate(sizes) for _ in range(size)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [3, 5, 10, 20])
-@pytest.mark.parametrize("of", [mean_over_seeds, iqm_over_seeds])
-def test_intervals_over_seeds_cover_the_truth(of, seeds):
+@pytest.mark.parametrize("seeds", [3, 10])
+def test_interval_of_a_headline_covers_seeds_and_partners(seeds):
     rng, hits = np.random.default_rng(seeds), 0
-    for _ in range(2 * FEW):
-        figure = of(mean_score(seeds_of(rng, seeds, 1.0)))
+    for _ in range(FEW):
+        figure = headline(arm_of(rng, seeds, draw_partners(rng, SIZES)), labels_of(SIZES))
         hits += figure.low <= 0 <= figure.high
-    assert (
-        0.93 <= hits / (2 * FEW) <= (0.97 if seeds != 5 or of is mean_over_seeds else 0.99)
-    )  # of five the middle three
+    assert 0.90 <= hits / FEW <= 0.98
 
 
 @pytest.mark.slow
-def test_iqm_interval_covers_with_failing_seeds():
-    """A trained policy that has failed lies four standard deviations below; the truth is of the mixture."""
-    rng, hits = np.random.default_rng(0), 0
-    many = rng.standard_normal(2_000_000) - 4 * (rng.random(2_000_000) < 0.1)
-    low, high = np.quantile(many, [0.25, 0.75])
-    truth = many[(many >= low) & (many <= high)].mean()
-    for _ in range(2 * FEW):
-        figure = iqm_over_seeds(rng.standard_normal(10) - 4 * (rng.random(10) < 0.1))
-        hits += figure.low <= truth <= figure.high
-    assert 0.93 <= hits / (2 * FEW) <= 0.97
+@pytest.mark.parametrize(("sizes", "ahead"), [((2,) * 5, 0.0), ((1,) * 12, 0.2)])
+def test_interval_of_a_difference_covers_and_few_verdicts_are_wrong(sizes, ahead):
+    """The difference with a partner is that of its family and its own, and the mean over partners is ``ahead``."""
+    rng, hits, wrong, times = np.random.default_rng(1), 0, 0, FEW // 2
+    for _ in range(times):
+        arms = {"a": arm_of(rng, 10, ahead + draw_partners(rng, sizes)), "b": arm_of(rng, 10, np.zeros(sum(sizes)))}
+        found = compare_arms(arms, "b", labels_of(sizes), 0.1)["a"]
+        hits += found.difference.low <= ahead <= found.difference.high
+        wrong += found.verdict in (("better", "worse") if ahead == 0 else ("equivalent", "worse"))
+    assert 0.90 <= hits / times <= 0.98 and wrong / times <= 0.1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(10, 10), (10, 4)])
-def test_difference_interval_covers_with_unequal_variances(sizes):
+def test_welchs_interval_covers_with_unequal_variances(sizes):
     rng, hits = np.random.default_rng(1), 0
     for _ in range(2 * FEW):
-        first, second = (mean_score(seeds_of(rng, size, spread)) for size, spread in zip(sizes, (1, 0.3), strict=True))
-        figure = iqm_difference(first, second)
+        figure = mean_difference(*(spread * rng.standard_normal(n) for n, spread in zip(sizes, (1, 0.3), strict=True)))
         hits += figure.low <= 0 <= figure.high
     assert 0.93 <= hits / (2 * FEW) <= 0.98
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ahead", "spread"), [(0.0, 1.0), (1.0, 1.0), (1.0, 0.3)])
-def test_improvement_and_profile_intervals_cover(ahead, spread):
-    rng, improved, above = np.random.default_rng(2), 0, np.zeros(3)
-    truth, thresholds = ndtr(ahead / math.sqrt(2 * (spread**2 + 1))), np.array([-1.0, 0.0, 1.0])
-    shares = norm.sf(thresholds / math.sqrt(spread**2 + 1))
-    for _ in range(FEW):
-        first, second = seeds_of(rng, 10, spread, ahead), seeds_of(rng, 10, spread)
-        figure = probability_of_improvement(first, second)
-        improved += figure.low <= truth <= figure.high
-        profile = performance_profile(second, thresholds)
-        above += [own.low <= share <= own.high for own, share in zip(profile.above, shares, strict=True)]
-    assert 0.93 <= improved / FEW <= 0.98
-    assert (above / FEW).min() >= 0.92 and (above / FEW).mean() <= 0.98
-
-
-@pytest.mark.slow
-def test_permutation_test_has_its_nominal_level():
+def test_permutation_test_holds_its_level():
     rng = np.random.default_rng(3)
-    draw: Callable[[], np.ndarray] = lambda: rng.standard_normal(5)  # noqa: E731
-    assert np.mean([permutation_p(draw(), draw()) <= 0.05 for _ in range(2 * FEW)]) <= 0.065
+    found = [permutation_p(rng.standard_normal(6), rng.standard_normal(6)).p for _ in range(2 * FEW)]
+    assert np.mean(np.array(found) <= 0.05) <= 0.065

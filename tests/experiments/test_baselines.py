@@ -289,10 +289,10 @@ def test_best_fixed_arm_has_the_most_points_of_the_train_roster():
 @pytest.mark.slow
 def test_command(tmp_path, capsys):
     config = settings(tmp_path)
-    assert command("--config", config, "--seeds", 1) == 0
+    assert command("--config", config, "--seeds", 1, "--allow-uncommitted") == 0
     shown = capsys.readouterr().out
     text = (tmp_path / "runs" / "table_dev.md").read_text()
     for name in ("pool", "league", "nobody"):
         assert re.search(rf"^{name} +\d", shown, re.MULTILINE) and f"| {name} |" in text
-    assert command("--config", config, "--seeds", 1, "--only", "nobody") == 0
+    assert command("--config", config, "--seeds", 1, "--only", "nobody", "--allow-uncommitted") == 0
     assert capsys.readouterr().out.count("1 of 1 ") == 1

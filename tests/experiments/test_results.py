@@ -13,13 +13,15 @@ from dond_marl.errors import RunFailure
 from experiments.hint_tables import hint_lines
 from experiments.hints import HintArm, HintExperiment, Measurement
 from experiments.results.__main__ import BLOCK, DESCRIPTION, PAGES, is_current, rewrite_blocks
-from experiments.results.files import FOLDER, GAMES, MADE_BY, document
-from experiments.results.headline import DRAWING, QUESTIONS, headline_figure
-from experiments.results.rows import ARMS, describe_arm, every_row, number
-from experiments.results.tables import EXPLOITED_ROBUST, NOTHING, ROBUST, SHORT, TABLES, block, robust_section
-from league.bench.results import ResultsError, append, read, seal_row
-from league.bench.run import measure, opponents_of, submission_of_spec
+from experiments.results.files import EXPLOITED, FOLDER, GAMES, MADE_BY, document
+from experiments.results.headline import DRAWING, QUESTIONS, headline_figure, headline_planes
+from experiments.results.rows import describe_arm, every_row, number, read_boards
+from experiments.results.tables import NOTHING, SHORT, TABLES, block
+from league.bench.arms import NASHCONV
+from league.bench.differences import MINUS
+from league.bench.results import ResultsError, append
 from tests.command import dond
+from tests.league.bench.made_up import made_up_row
 
 README, RESULTS = PAGES
 FIGURE = re.compile(r"\d")
@@ -63,7 +65,7 @@ def test_every_file_has_a_command_or_is_archived_and_every_block_has_a_file():
         re.findall(r"^\| `([\w.]+)` \|", (FOLDER.parent / "ARCHIVE.md").read_text(encoding="utf-8"), re.MULTILINE)
     )
     assert {path.name for path in FOLDER.iterdir()} == set(MADE_BY) | archived
-    shown_with_others = {"bench.jsonl", "annotator.json", EXPLOITED_ROBUST, *GAMES}
+    shown_with_others = {"bench.jsonl", "annotator.json", *EXPLOITED, *GAMES}
     assert {file for file, _ in TABLES.values()} | shown_with_others == set(MADE_BY)
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
     assert shown == {*SHORT, *TABLES}
@@ -97,25 +99,23 @@ def test_missing_files_have_no_rows(tmp_path):
     assert all(block(name, tmp_path) == NOTHING for name in {**SHORT, **TABLES})
 
 
-@pytest.mark.parametrize("missing", [ROBUST, EXPLOITED_ROBUST, "ablation.jsonl", "exploited.jsonl"])
-def test_block_needs_all_its_files(folder, missing):
-    assert block("robust", folder) != NOTHING
-    (folder / missing).unlink()
-    assert block("robust", folder) == NOTHING
+def test_exploitability_of_old_rows_comes_from_the_files_of_best_responses():
+    """Joined by arm, seed and settings, so that points and NashConv stand in one table."""
+    lines = [json.loads(line) for line in (FOLDER / "exploited_robust.jsonl").read_text(encoding="utf-8").splitlines()]
+    mean = np.mean([sum(line["gain"]) for line in lines if line["arm"] == "itself_10"])
+    (board,) = read_boards("robust.jsonl", FOLDER)
+    (arm,) = (arm for arm in board.arms if arm.name == "itself_10")
+    assert arm.exploitability("nashconv").mean() == pytest.approx(mean)
+    text = block("robust", FOLDER)
+    assert f"| itself\\_10 | {len(arm.rows)} | {arm.headline().mean:.2f} " in text and f" {mean:.2f} (" in text
+    assert any(board.arms[0].name in each.sentence for each in board.compared)
 
 
-def test_robust_section_has_the_means_of_the_files():
-    lines = [json.loads(line) for line in (FOLDER / EXPLOITED_ROBUST).read_text(encoding="utf-8").splitlines()]
-    (table,) = robust_section(FOLDER).blocks
-    rows = {row.label: row.cells for row in table.rows}
-    own = [line for line in lines if line["arm"] == "itself_10"]
-    seeds, points, _, *seats = rows["plain PPO, 10 % of its games against itself"]
-    means = [np.mean([line[key][seat] for line in own]) for key in ("itself", "response", "beyond") for seat in (0, 1)]
-    assert [text.split(" ")[0] for text in seats] == [f"{mean:.2f}" for mean in means]
-    played = [each for each in read([FOLDER / ROBUST]) if each["submission"]["name"] == "itself_10"]
-    mean = np.mean([each["figures"]["points"]["value"] for each in played])
-    assert points.split(" ")[0] == f"{mean:.2f}" and seeds == str(len(own))
-    assert len(rows) == 9 and ARMS["league"] in rows
+def test_rows_of_uncommitted_sources_are_refused(tmp_path):
+    row = made_up_row("mine", 1, POINTS, code={"commit": "0" * 40, "changed_since": True, "uncommitted": True})
+    append(tmp_path / "baselines.jsonl", row)
+    with pytest.raises(RunFailure, match="uncommitted"):
+        block("baselines", tmp_path)
 
 
 def test_damaged_file_and_unknown_block(folder):
@@ -130,23 +130,29 @@ def test_damaged_file_and_unknown_block(folder):
         rewrite_blocks(marks, folder)
 
 
+POINTS = {"linear": (5.0, 6.0), "stubborn": (4.0, 5.0)}
+
+
 def test_bench_rows_and_differences(tmp_path):
-    opponents = opponents_of(["linear", "stubborn"])
-    for name, demands in (("pool_ppo", (0.5, 0.55)), ("league", (0.6, 0.65))):
-        for seed, demand in enumerate(demands):
-            row = measure(submission_of_spec(f"heuristic(demand={demand})", name)._replace(seed=seed), opponents)
-            append(tmp_path / "baselines.jsonl", seal_row(row))
+    for name, ahead in (("pool_ppo", 0.0), ("league", 0.5)):
+        for seed in (1, 2, 3):
+            points = {
+                partner: (opens + ahead + seed / 10, answers + ahead) for partner, (opens, answers) in POINTS.items()
+            }
+            own = {"self_play": [6.0, 6.0], "response": [8.0, 7.0], "gain": [2.0, 1.0], "nashconv": 3.0 - ahead}
+            append(tmp_path / "baselines.jsonl", made_up_row(name, seed, points, exploitability=own))
     rows = {row.label: row for row in every_row(tmp_path)}
     league = describe_arm("league")
-    difference = f"{league} \N{MINUS SIGN} `pool_ppo`"
+    difference = f"{league} {MINUS} `pool_ppo`"
     assert set(rows) == {describe_arm("pool_ppo"), league, difference}
-    assert re.match(r"\d\.\d\d.*; \d\d\.\d%", rows[league].figure)
-    assert re.match(r"[+-]\d\.\d\d \[[+-].*\] .* p = ", rows[difference].figure)
-    assert "`linear`, `stubborn`" in rows[league].scope
+    assert rows[league].figure.startswith("5.60 ") and f"{NASHCONV} 2.50" in rows[league].figure
+    assert re.match(r"\+0\.50 \[.*\] points of ten, better ", rows[difference].figure)
+    assert f"{NASHCONV} -0.50" in rows[difference].figure and "≤ 0.1 (Holm)" in rows[difference].figure
     board = block("headline", tmp_path)
-    assert f"| {league} | " in board and "| nothing learned |" in board and f"| {difference} |" in board
+    assert f"| {league} | " in board and f"| {difference} |" in board
     table = block("baselines", tmp_path)
     assert table.startswith("### Against") and "\n#### " in table
+    assert {each.name: each.nashconv for each in headline_planes(tmp_path)["test"]} == {"pool_ppo": 3.0, "league": 2.5}
 
 
 def test_every_question_has_an_answer():

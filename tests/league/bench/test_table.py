@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +10,20 @@ import pytest
 
 from dond_marl import statistics
 from dond_marl.errors import InputError
-from league.bench.figures import with_families
+from dond_marl.occupants import seat_occupant
+from league.bench.arms import MAIN, arms_by_protocol, headline_of, scores_of
 from league.bench.results import append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
-from league.bench.table import arms_by_protocol, leaderboard, scores_of, summary_sentences
+from league.bench.table import leaderboard, summary_sentences
 from league.cli.bench import BEGIN, END, renew_table
 from league.tables.blocks import Figure
 from league.tables.markdown import report_markdown
+from partners.rosters import DEV, family_of, roster
 from tests.command import ROOT, dond
+from tests.league.bench.made_up import made_up_row
 
 DEMANDS = (0.5, 0.55, 0.6, 0.65, 0.7)
+play = partial(measure, exploitability=False)  # solving best responses takes seconds
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +31,11 @@ def rows() -> list[dict]:
     """Five seeds of an arm whose seed is how much it asks for, another arm of one run, and one of another roster."""
     opponents = opponents_of(["linear", "stubborn"])
     made = [
-        measure(submission_of_spec(f"heuristic(demand={demand})", "asking")._replace(seed=seed), opponents)
+        play(submission_of_spec(f"heuristic(demand={demand})", "asking")._replace(seed=seed), opponents)
         for seed, demand in enumerate(DEMANDS)
     ]
-    alone = measure(submission_of_spec("nice", "nice"), opponents, replicates=2)
-    elsewhere = measure(submission_of_spec("nice", "nice"), opponents_of(["heuristic"]), replicates=2)
+    alone = play(submission_of_spec("nice", "nice"), opponents, replicates=2)
+    elsewhere = play(submission_of_spec("nice", "nice"), opponents_of(["heuristic"]), replicates=2)
     return [*made, alone, elsewhere]
 
 
@@ -60,8 +65,8 @@ def test_notes_cover_every_seed(rows):
 
 
 def test_notes_name_replicates_and_intervals(rows):
-    more = measure(submission_of_spec("nice", "more"), opponents_of(["heuristic"]), replicates=3)
-    some = measure(submission_of_spec("nice", "some"), opponents_of(["heuristic"]), sample=60)
+    more = play(submission_of_spec("nice", "more"), opponents_of(["heuristic"]), replicates=3)
+    some = play(submission_of_spec("nice", "some"), opponents_of(["heuristic"]), sample=60)
     (whole, sampled) = sorted(leaderboard([rows[-1], more, some]).sections, key=lambda each: "60 sc" in each.notes[0])
     assert "2 or 3 times" in whole.notes[0] and "noise" in whole.notes[1]
     assert "once" in sampled.notes[0] and "orbits" in sampled.notes[1]
@@ -72,67 +77,75 @@ def by_family() -> list[dict]:
     """The same submission on all scenarios and on a sample of them, against a family of train and another one."""
     opponents = opponents_of(["boulware", "nash_seeker", "trembling(of=linear, rate=0.2)"])
     return [
-        measure(submission_of_spec("nice"), opponents, replicates=2),
-        measure(submission_of_spec("nice"), opponents, sample=200),
+        play(submission_of_spec("nice"), opponents, replicates=2),
+        play(submission_of_spec("nice"), opponents, sample=200),
     ]
 
 
 def test_a_family_of_train_is_one_by_its_program_and_inside_too(by_family):
     for row in by_family:
-        head, points, shares = row["benchmark"]["headline"], {}, {}
+        (section,) = leaderboard([row]).sections
+        head = row["benchmark"]["headline"]
+        points = {partner: [] for partner in ("boulware", "nash_seeker", "trembling(of=linear, rate=0.2)")}
         for cell in row["cells"]:
-            points.setdefault(cell["partner"], []).append(cell["points"][head])
-            if mark := (cell.get("reference") or {}).get(head):
-                shares.setdefault(cell["partner"], []).append(cell["points"][head] / mark)
-        for what, found in (("points", points), ("share", shares)):
-            other = found.pop("nash_seeker", None)
-            assert what == "share" or len(found) == 2
-            for figure, mean in (
-                ("families_of_train", [each for own in found.values() for each in own]),
-                ("other_families", other),
-            ):
-                if mean:
-                    assert row["figures"][f"{what}_{figure}"]["value"] == pytest.approx(np.mean(mean), abs=1e-5)
+            points[cell["partner"]].append(cell["points"][head])
+        new = np.mean(points.pop("nash_seeker"))
+        known = np.mean(list(points.values()))
+        found = cells(section, 1, "nice")
+        assert found["new families"].estimate.mean == pytest.approx(new, abs=1e-5)
+        assert found["known families"].estimate.mean == pytest.approx(known, abs=1e-5)
 
 
-def test_points_by_family_are_recomputed(by_family):
+def test_interval_of_one_run_with_named_partners_is_that_of_its_games(by_family):
+    """On a sample of scenarios, which the cells have in common, it is at least as wide."""
     for row in by_family:
-        names = ("points_families_of_train", "points_other_families")
-        first, second = (row["figures"][name] for name in names)
-        old = seal_row({**row, "figures": {**row["figures"], names[0]: second, names[1]: first}})
-        anew = with_families(old)["figures"]
-        assert anew["points"] == row["figures"]["points"]
-        for name in names:
-            own, line = row["figures"][name], anew[name]
-            assert line["value"] == pytest.approx(own["value"], abs=1e-5) and own["low"] < own["high"]
-            if row["benchmark"]["every_scenario"]:
-                assert (line["low"], line["high"]) == pytest.approx((own["low"], own["high"]), abs=1e-5)
-            else:
-                assert line["low"] <= own["low"] + 1e-5 and own["high"] - 1e-5 <= line["high"]
-        shown = cells(leaderboard([old]).sections[0], 1, "nice")
-        assert shown["other families"].estimate.mean == pytest.approx(second["value"], abs=1e-5)
+        own, found = row["figures"]["points"], cells(leaderboard([row]).sections[0], 0, "nice")["points"].estimate
+        assert found.mean == pytest.approx(own["value"], abs=1e-5)
+        if row["benchmark"]["every_scenario"]:
+            assert (found.low, found.high) == pytest.approx((own["low"], own["high"]), abs=1e-5)
+        else:
+            assert found.low <= own["low"] + 1e-5 and own["high"] - 1e-5 <= found.high
 
 
 def test_links_to_sections_of_a_leaderboard_in_markdown_are_as_github_writes_them(rows):
     assert "- [Against 2 partners, lewis](#against-2-partners-lewis)" in report_markdown(leaderboard(rows[:1]))
 
 
-def test_several_seeds_are_an_interquartile_mean_with_the_interval_over_seeds(rows):
+def test_several_seeds_have_an_interval_over_seeds(rows):
     (section, _) = leaderboard(rows).sections
-    own = [row for row in rows if row["submission"]["name"] == "asking"]
-    points = [row["figures"]["points"]["value"] for row in own]
-    found, expected = cells(section, 0, "asking")["points"].estimate, statistics.iqm_over_seeds(points)
-    assert found.mean == pytest.approx(np.mean(sorted(points)[1:4]))
-    assert found._replace(n=len(DEMANDS)) == pytest.approx(expected)
-    assert found.low < found.mean < found.high
-    assert cells(section, 0, "asking")["seeds"].estimate.mean == len(DEMANDS)
+    points = [row["figures"]["points"]["value"] for row in rows if row["submission"]["name"] == "asking"]
+    found = cells(section, 0, "asking")
+    assert found["points"].estimate.mean == pytest.approx(np.mean(points), abs=1e-5)
+    assert min(points) <= found["points"].estimate.low < found["points"].estimate.high <= max(points) + 1e-5
+    assert found["seeds"].estimate.mean == len(DEMANDS)
+    assert found["± over seeds"].estimate.mean == pytest.approx(statistics.mean_of(points, 0.95).margin, abs=1e-4)
 
 
-def test_one_run_has_the_interval_of_its_noise_alone(rows):
-    (section, _) = leaderboard(rows).sections
-    found = cells(section, 0, "nice")["points"].estimate
-    own = rows[5]["figures"]["points"]
-    assert (found.mean, found.low, found.high) == (own["value"], own["low"], own["high"])
+def test_one_run_on_a_roster_has_the_interval_of_its_partners():
+    points = {partner: (5.0 + place, 6.0 + place) for place, partner in enumerate(roster(DEV))}
+    (section,) = leaderboard([made_up_row("mine", None, points, roster=DEV)]).sections
+    found = cells(section, 0, "mine")
+    assert found["points"].estimate.low < found["points"].estimate.mean - 1
+    assert found["worst tenth (CVaR)"].estimate.mean == pytest.approx((5.5 + 0.2 * 6.5) / 1.2)  # of twelve partners
+    split = cells(section, 1, "mine")
+    assert split["seat_1"].estimate.mean == pytest.approx(split["seat_0"].estimate.mean + 1)
+    traits = {partner: seat_occupant(partner).traits for partner in points}
+    for head, belongs in (
+        ("with memory", lambda own: not own.memoryless),
+        ("random partners", lambda own: not own.deterministic),
+    ):
+        families: dict[str, list[float]] = {}
+        for partner, own in traits.items():
+            if belongs(own):
+                families.setdefault(family_of(partner), []).append(points[partner][0] + 0.5)
+        assert split[head].estimate.mean == pytest.approx(np.mean([np.mean(own) for own in families.values()]))
+
+
+def test_partners_of_no_roster_are_not_made_into_occupants():
+    """A results file may come from anywhere, and an occupant may start a program."""
+    points = {"llm(provider=nobody)": (5.0, 5.0), "negmas(agent='no.Such')": (6.0, 6.0)}
+    (section,) = leaderboard([made_up_row("mine", None, points, roster="own list")]).sections
+    assert cells(section, 0, "mine")["points"].estimate.mean == 5.5 and "with memory" not in section.blocks[1].heads
 
 
 def test_of_results_of_one_name_and_seed_the_last_counts(rows):
@@ -150,23 +163,22 @@ def test_scores_are_by_partner_and_seat_and_shares_need_a_reference(rows):
     by_cell = {(cell["partner"], cell["seat"]): cell["points"]["held-out views"] for cell in rows[0]["cells"]}
     assert scores.shape == (2, 2) and scores[1, 0] == by_cell["stubborn", 0]
     with_reference = [{**cell, "reference": {"held-out views": 10.0}} for cell in rows[0]["cells"][:2]]
-    shares = scores_of({**rows[0], "cells": [*with_reference, *rows[0]["cells"][2:]]}, shares=True)
+    shares = scores_of({**rows[0], "cells": [*with_reference, *rows[0]["cells"][2:]]}, MAIN["BR-Prox"])
     assert np.nanmax(shares) <= 1
     assert set(np.isnan(shares).sum(axis=1)) <= {0, 2}
 
 
 def test_arms_are_compared_with_the_one_that_is_named(rows):
-    again = [seal_row({**rows[5], "submission": {**rows[5]["submission"], "seed": seed}}) for seed in range(5)]
-    report = leaderboard([*rows[:5], *again], over="nice")
-    compared = cells(report.sections[0], -1, "asking")
-    assert 0 <= compared["p, Holm"].estimate.mean <= 1
+    compared = cells(leaderboard(rows, over="nice").sections[0], -1, "asking")
+    assert compared["verdict"] in ("better", "worse", "equivalent", "undecided")
     with pytest.raises(InputError):
         leaderboard(rows, over="nobody")
 
 
 def test_summary_sentences_name_points(rows):
-    summary, figures = " ".join(summary_sentences(rows[0])), rows[0]["figures"]
-    assert f"asking has {figures['points']['value']:.2f} " in summary
+    gains = {"gain": [1.25, 2.5], "nashconv": 3.75}
+    summary, figures = " ".join(summary_sentences({**rows[0], "exploitability": gains})), rows[0]["figures"]
+    assert f"asking has {headline_of(rows[0]):.2f} " in summary and "NashConv 3.75" in summary
     assert f"{figures['points_worst_cell']['value']:.2f}" in summary
 
 
@@ -209,6 +221,10 @@ def test_page_without_marks_is_unchanged(rows, tmp_path, capsys):
     page.write_text("# A page\n")
     assert dond("bench", "table", "--results", tmp_path / "bench.jsonl", "--page", page) == 2
     assert BEGIN in capsys.readouterr().err and page.read_text() == "# A page\n"
-    page.write_text(f"# A page\n{BEGIN}\nold\n{END}\nafter\n")
+    page.write_text(f"# A page\n{BEGIN}\nthe last table\n{END}\nafter\n")
     assert dond("bench", "table", "--results", tmp_path / "bench.jsonl", "--page", page) == 0
-    assert "old" not in page.read_text() and "asking" in page.read_text() and page.read_text().endswith("\nafter\n")
+    assert (
+        "the last table" not in page.read_text()
+        and "asking" in page.read_text()
+        and page.read_text().endswith("\nafter\n")
+    )
