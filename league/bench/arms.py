@@ -102,8 +102,8 @@ class Arm(NamedTuple):
 
     def exploitability(self, key: str) -> Doubles | None:
         """An entry of the results' exploitability by seed, ``[n, ...]``; ``None`` where a seed has none."""
-        found = [row.get("exploitability") for row in self.rows]
-        return np.array([each[key] for each in found]) if all(found) else None
+        found = [row["exploitability"][key] for row in self.rows if "exploitability" in row]
+        return np.array(found) if len(found) == len(self.rows) else None
 
     def headline(self, column: Column = MAIN["points"]) -> Estimate:
         """The headline of a column: the mean over families of the mean over their members; ``nan`` where unknown."""
@@ -130,17 +130,18 @@ def scores_of(row: Row, column: Column = MAIN["points"], of: str = "value") -> D
 
 
 def _value(row: Row, cell: Row, column: Column, of: str) -> float:
-    if column.seat not in (None, cell["seat"]) or not column.partners(cell["partner"]):
+    """A figure of a cell; ``nan`` outside the column's cells, or where it is unknown."""
+    wanted = column.seat in (None, cell["seat"]) and column.partners(cell["partner"])
+    if not wanted or (column.exact and not cell.get("reference_exact")):
         return math.nan
-    if column.measure not in ("points", "share"):
-        value, mark = cell[column.measure] if of == "value" else None, 1.0
-    else:
-        part = column.part or row["benchmark"]["headline"]
+    part, value, whole = column.part or row["benchmark"]["headline"], None, 1.0
+    if column.measure in ("points", "share"):
         value = cell["points"].get(part) if of == "value" else cell["margin"].get(part, 0.0)
-        mark = 1.0 if column.measure == "points" else (cell.get("reference") or {}).get(part)
-    if column.exact and not cell.get("reference_exact"):
-        return math.nan
-    return math.nan if value is None or not mark else float(value) / mark
+    elif of == "value":
+        value = cell[column.measure]
+    if column.measure == "share":
+        whole = (cell.get("reference") or {}).get(part) or 0.0
+    return math.nan if value is None or not whole else float(value) / whole
 
 
 def _noise(row: Row, column: Column, families: Sequence[str]) -> float:

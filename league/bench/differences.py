@@ -86,8 +86,7 @@ def differences(arms: Sequence[Arm], over: str, effect: float = SMALLEST_EFFECT)
     found = []
     for name, comparison in compared.items():
         own = named[name].exploitability("nashconv")
-        known = own is not None and theirs is not None
-        nashconv = statistics.mean_difference(own, theirs) if known else UNKNOWN
+        nashconv = UNKNOWN if own is None or theirs is None else statistics.mean_difference(own, theirs)
         found.append(Difference(name, over, comparison, nashconv, tuple(reference.partners), effect))
     return found
 
