@@ -96,7 +96,7 @@ def headline_figure(folder: Path = FOLDER) -> str:
     for number, (roster, points) in enumerate(planes.items(), start=1):
         axes = figure.add_subplot(1, len(planes), number)
         axes.plot([each.points for each in points], [each.nashconv for each in points], "o", color=OWN, markersize=5)
-        for place, each in enumerate(points):  # names in a column beside the panel, in the order of the points
+        for place, each in enumerate(points):  # names in a column right of the panel, in the order of the points
             axes.annotate(
                 each.name, (each.points, each.nashconv), (1.06, 1 - (place + 0.5) / len(points)),
                 textcoords="axes fraction", fontsize=8, color=INK, va="center",

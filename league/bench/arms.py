@@ -131,8 +131,8 @@ def scores_of(row: Row, column: Column = MAIN["points"], of: str = "value") -> D
 
 def _value(row: Row, cell: Row, column: Column, of: str) -> float:
     """A figure of a cell; ``nan`` outside the column's cells, or where it is unknown."""
-    wanted = column.seat in (None, cell["seat"]) and column.partners(cell["partner"])
-    if not wanted or (column.exact and not cell.get("reference_exact")):
+    inside = column.seat in (None, cell["seat"]) and column.partners(cell["partner"])
+    if not inside or (column.exact and not cell.get("reference_exact")):
         return math.nan
     part, value, whole = column.part or row["benchmark"]["headline"], None, 1.0
     if column.measure in ("points", "share"):

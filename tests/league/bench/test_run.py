@@ -329,10 +329,10 @@ def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--against", "dev"), "WHO"),
+        (("--against", "dev"), "OCCUPANT"),
         (("expert",), "name the opponents with --against"),
         (("nobody", "--against", "heuristic"), "no occupant is called 'nobody'"),
-        (("expert", "--run", "somewhere", "--against", "dev"), "WHO"),
+        (("expert", "--run", "somewhere", "--against", "dev"), "OCCUPANT"),
         (("expert", "--member", "main", "--against", "dev"), "--member is for --run"),
         (("expert", "--against", "dev", "--against", "linear"), "one roster or several occupants"),
         (("expert(greedy=False)", "--against", "dev"), "likeliest act"),
