@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dond_marl.envs.turn import turn_of
 from dond_marl.errors import NotComputable
-from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
+from dond_marl.game import MAX_COUNT, MAX_VALUE, Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Decisions, Doubles, History, Int8s, Partner, Traits, Turns, decide
 from dond_marl.statistics import TEN
@@ -31,6 +31,7 @@ from dond_marl.yardsticks.replies import Replies
 from partners.mixture import Mixture
 
 CACHED_CONTEXTS = 4096  # beyond that the cache is emptied
+BASE = max(MAX_COUNT, MAX_VALUE) + 1  # of the number of a view, whose digits are counts and values
 
 
 class BestResponse:
@@ -140,7 +141,7 @@ class BestResponse:
 
     def _solvers_of(self, rules: Rules, prior: str, revealed: bool) -> _Solvers:
         key = rules, prior, revealed
-        if key not in self._solvers or len(self._solvers[key].places) > CACHED_CONTEXTS:
+        if key not in self._solvers or self._solvers[key].size > CACHED_CONTEXTS:
             self._solvers[key] = _Solvers(self.to, rules, prior, self._contexts, revealed)
         return self._solvers[key]
 
@@ -204,9 +205,15 @@ class _Solvers:
     def __init__(self, to: Partner, rules: Rules, prior: str, contexts: Contexts | None, revealed: bool) -> None:
         self._to, self._rules, self._prior, self._revealed = to, rules, prior, revealed
         self._by_contexts: list[_ResponseSolver] = []
-        self.places: dict[bytes, tuple[int, int]] = {}  # of a view: index of its solver, and of its context there
+        # Of each view, by its number (ascending): the index of its solver, and of its context there.
+        self._views, self._places = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
         if contexts is not None and not revealed:
             self._learn(contexts, np.hstack([contexts.own.counts, contexts.own.utilities]))
+
+    @property
+    def size(self) -> int:
+        """Number of views so far."""
+        return len(self._views)
 
     def contexts_value(self, seat: int) -> float:
         solver = self._by_contexts[0]
@@ -216,19 +223,23 @@ class _Solvers:
     def by_solver(self, turns: Turns) -> list[tuple[_ResponseSolver, Index, Index]]:
         """The rows of each solver, and their contexts there."""
         columns = [turns.counts, turns.my_utilities] + [turns.partner_utilities] * self._revealed
-        views, which = np.unique(np.hstack(columns), axis=0, return_inverse=True)
-        new = views[[view.tobytes() not in self.places for view in views]]
+        views = np.hstack(columns)
+        numbers = _view_numbers(views)
+        _, first = np.unique(numbers, return_index=True)
+        new = views[first[~np.isin(numbers[first], self._views, assume_unique=True)]]
         if len(new):
             self._learn(self._contexts(new), new)
-        places = np.array([self.places[view.tobytes()] for view in views])[which.reshape(-1)]
+        places = self._places[np.searchsorted(self._views, numbers)]
         return [
             (self._by_contexts[number], rows := np.flatnonzero(places[:, 0] == number), places[rows, 1])
             for number in np.unique(places[:, 0])
         ]
 
     def _learn(self, contexts: Contexts, views: Int8s) -> None:
-        for place, view in enumerate(views):
-            self.places[view.tobytes()] = len(self._by_contexts), place
+        places = np.stack([np.full(len(views), len(self._by_contexts)), np.arange(len(views))], axis=1)
+        numbers = np.concatenate([self._views, _view_numbers(views)])
+        order = np.argsort(numbers)
+        self._views, self._places = numbers[order], np.concatenate([self._places, places])[order]
         kind: type[_Deterministic | _Adaptive | _Stochastic] = _Stochastic
         if exact_by_answers(self._to, self._rules):
             kind = _Deterministic
@@ -244,6 +255,12 @@ class _Solvers:
         theirs = Views(counts, np.ascontiguousarray(views[:, 6:]), own)
         certain = np.ones((len(views), 1))
         return Contexts(Views(counts, own), theirs, rows[:, None], certain, certain[:, 0] / len(views))
+
+
+def _view_numbers(views: Int8s) -> Index:
+    """One number per row of counts and values, ``[R, 6 or 9]``, in the lexicographic order of the rows."""
+    numbers: Index = views.astype(np.int64) @ (BASE ** np.arange(views.shape[1] - 1, -1, -1, dtype=np.int64))
+    return numbers
 
 
 class _Deterministic:

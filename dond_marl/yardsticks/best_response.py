@@ -14,7 +14,7 @@ Histories that agree in this are one state, which makes the search exact and sho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -192,30 +192,47 @@ class Moves:
 
 
 class Level(NamedTuple):
-    """States of one turn and context, by number."""
+    """States of one turn, by number."""
 
     numbers: NDArray[np.int64]  # [S] ascending
     values: Doubles  # [S] points of ten, times the prior probability of the state's types
     act: Index  # [S] the best act, in the numbering of :mod:`dond_marl.yardsticks.replies`
+
+    def find(self, numbers: NDArray[np.int64]) -> Level:
+        """The states ``numbers[R]``, all of them among its own, in their order."""
+        place = np.searchsorted(self.numbers, numbers)
+        return Level(numbers, self.values[place], self.act[place])
+
+
+def _merge(levels: Sequence[Level]) -> Level:
+    """The states of all ``levels``, which have none in common."""
+    every = [np.concatenate(columns) for columns in zip(*levels, strict=True)]
+    order = np.argsort(every[0])
+    return Level(*(column[order] for column in every))
 
 
 _NO_STATES = Level(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
 
 
 class Solver:
-    """Solves requested states and all that can follow them, each once, context by context."""
+    """Solves requested states and all that can follow them, each once, context by context.
+
+    Requested states are also kept in one table per turn, of all contexts: a batch of known states is one search.
+    """
 
     def __init__(self, moves: Moves) -> None:
         self.moves = moves
         self._levels: dict[tuple[int, int], Level] = {}  # by context and turns left
+        self._requested: dict[int, Level] = {}  # by turns left
 
     def solve(self, numbers: NDArray[np.int64], left: int) -> Level:
         """The states ``numbers[R]`` of the turn with ``left`` turns left, in their order."""
-        values, act = np.empty(len(numbers)), np.empty(len(numbers), dtype=np.int64)
-        for context, rows in self._by_context(numbers):
-            level = self._solve_level(context, numbers[rows], left)
-            values[rows], act[rows] = level.values, level.act
-        return Level(numbers, values, act)
+        known = self._requested.get(left, _NO_STATES)
+        new = np.setdiff1d(numbers, known.numbers)
+        if len(new):
+            solved = [self._solve_level(context, new[rows], left) for context, rows in self._by_context(new)]
+            known = self._requested[left] = _merge([known, *solved])
+        return known.find(numbers)
 
     def values(self, seat: int) -> Doubles:
         """The value of the best response in each context before the first act, ``[C]`` points of ten."""
@@ -247,11 +264,8 @@ class Solver:
         known, requested = self._levels.get((context, left), _NO_STATES), np.unique(numbers)
         new = np.setdiff1d(requested, known.numbers, assume_unique=True)
         if len(new):
-            both = [np.concatenate(pair) for pair in zip(known, self._solve(context, new, left), strict=True)]
-            order = np.argsort(both[0])
-            known = self._levels[context, left] = Level(*(column[order] for column in both))
-        place = np.searchsorted(known.numbers, numbers)
-        return Level(numbers, known.values[place], known.act[place])
+            known = self._levels[context, left] = _merge([known, self._solve(context, new, left)])
+        return known.find(numbers)
 
     def _solve(self, context: int, numbers: NDArray[np.int64], left: int) -> Level:
         """Expectimax: the values of states, given those of the seat's next turn."""

@@ -24,7 +24,8 @@ from dond_marl.statistics import TEN
 from league.settings.learners import Among, RuleName
 
 Floats = NDArray[np.float64]
-Kind = Literal["fixed", "generated", "live", "main", "past_self", "self", "snapshot"]
+Group = Among | Literal["oracles"]  # a branch names no group of oracles: they have a rule
+Kind = Literal["fixed", "generated", "live", "main", "oracle", "past_self", "self", "snapshot"]
 POWER = 2.0  # of the regret, as AlphaStar's (1 - x)**2
 SIGNAL = 0.2  # share of the reachable points: AlphaStar's 20 % of games won (Vinyals et al. 2019, Methods)
 LOST = 0.3  # share of the reachable points: its 30 % of games won, for former exploiters (supplement, pseudocode)
@@ -45,6 +46,7 @@ class Prospects(NamedTuple):
     won: Floats  # [N, 2] share of the games that the learner won, a draw being half a win; nan: unknown
     families: tuple[str, ...] = ()  # [N] the learner that it is a snapshot of; empty if none
     alone: Floats = np.zeros(0)  # [N] points of ten against itself; nan: unknown
+    responses: Floats = np.zeros(0)  # [N] shares of the best responses to the learner; 0 for other opponents
 
     def select(self, places: NDArray[np.int64]) -> Prospects:
         """The figures of the opponents at ``places``."""
@@ -134,6 +136,11 @@ def meta_mixture(opponents: Prospects) -> Weighed:
     return Weighed(opponents.mixture, tuple(f"meta-mixture: {share:.1%} of it" for share in opponents.mixture))
 
 
+def oracles(opponents: Prospects) -> Weighed:
+    """The newest best responses to the learner, with the shares that its oracles have in the settings."""
+    return Weighed(opponents.responses, tuple(f"oracles: best response after round {n}" for n in opponents.born))
+
+
 def past_selves(opponents: Prospects) -> Weighed:
     """The learner's own snapshots, with equal weights."""
     return _equal_weights(opponents, "past selves")
@@ -202,11 +209,12 @@ def within_reach(opponents: Prospects) -> Weighed:
 
 
 _ALL = (
-    coverage, forgotten, latest, learning_progress, losses, meta_mixture, past_selves,
+    coverage, forgotten, latest, learning_progress, losses, meta_mixture, oracles, past_selves,
     regret, self_play, skill_levels, uniform, variance, within_reach,
 )  # fmt: skip
 RULES: dict[str, Rule] = {rule.__name__: rule for rule in _ALL}
-OWN_GROUP: dict[RuleName, Among] = {"past_selves": "past_selves", "self_play": "self"}  # rules whose name is a group
+# Rules whose name is a group.
+OWN_GROUP: dict[RuleName, Group] = {"oracles": "oracles", "past_selves": "past_selves", "self_play": "self"}
 assert set(RULES) == set(get_args(RuleName)), "RuleName in the settings and RULES differ"
 
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from dond_marl.occupants import parse_spec
 from dond_marl.randomness import generator
-from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Kind, Prospects
+from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Group, Kind, Prospects
 from league.rounds.repair import Repair
-from league.settings.learners import Among, Branch, LearnerConfig, branches_of
+from league.settings.learners import Branch, LearnerConfig, branches_of
 from league.settings.read import Config
 from league.standings.history import History
 from league.standings.meta_game import (
@@ -31,7 +31,7 @@ from league.standings.meta_game import (
     replicator_dynamics,
 )
 from league.standings.ratings import Payoffs, Shrunk, complete, shrink
-from league.tasks.values import Entrant, Meeting, Member
+from league.tasks.values import ORACLES, Entrant, Meeting, Member
 
 if TYPE_CHECKING:
     from league.settings.sections import LeagueConfig, MetaSolver
@@ -39,12 +39,13 @@ if TYPE_CHECKING:
 NEVER = 1e-12  # probabilities and weights below it are 0
 EXPLORED = 0.01  # share of projected replicator dynamics that is spread over all members
 RULES_WITH_REACHABLE = {"forgotten", "regret", "within_reach"}  # rules that need the reachable points
-GROUPS_OF: Mapping[Among, tuple[Kind, ...]] = {
+GROUPS_OF: Mapping[Group, tuple[Kind, ...]] = {
     "all": ("fixed", "generated", "live", "main", "past_self", "self", "snapshot"),
     "fixed": ("fixed", "generated"),
     "generated": ("generated",),
     "live": ("live", "main"),  # other learners, as they are now
     "mains": ("main",),  # learners with the role main
+    "oracles": ("oracle",),
     "others": ("fixed", "generated", "live", "main", "past_self", "snapshot"),
     "past_selves": ("past_self",),
     "self": ("self",),
@@ -72,11 +73,13 @@ def meetings_of(
     """
     members = history.members
     branches = branches_of(learner.matchmaking)
+    rules = {branch.rule for branch in branches}
+    responses = _shares_of_oracles(config, learner.name, members) if "oracles" in rules else {}
     opponents = [place for place, member in enumerate(members) if _may_meet(learner, member, members)]
+    opponents += responses
     others = [place for place in opponents if members[place].name != learner.name]
     if others and not any("self" in GROUPS_OF[_group(branch)] for branch in branches):
         opponents = others
-    rules = {branch.rule for branch in branches}
     names = [members[place].name for place in opponents]
     figures = prospects(
         history.cross.payoffs(),
@@ -89,6 +92,8 @@ def meetings_of(
         shrunk=history.cross.shrunk(),
     )
     figures = figures._replace(**_snapshots(history, opponents)) if "skill_levels" in rules else figures
+    if responses:
+        figures = figures._replace(responses=np.array([responses.get(place, 0.0) for place in opponents]))
     share = 0.0 if repair is None else repair.share
     first = second = mix_branches(branches, figures, config.league.floor, share)
     if "meta_mixture" in rules:
@@ -200,16 +205,17 @@ def _branch_shares(branch: Branch, figures: Prospects) -> tuple[NDArray[np.int64
     return places, shares / shares.sum(), reasons
 
 
-def _group(branch: Branch) -> Among:
+def _group(branch: Branch) -> Group:
     return OWN_GROUP.get(branch.rule, branch.among)
 
 
 def _may_meet(learner: LearnerConfig, member: Member, members: Sequence[Member]) -> bool:
     """Whether ``member`` is allowed in practice: of the split ``train``, and not expensive to query.
 
-    A main exploiter practices against mains and their snapshots, or against the one main that it exploits.
+    A main exploiter practices against mains and their snapshots, or against the one main that it exploits. Oracles are
+    opponents by their own rule only.
     """
-    if member.split != "train" or member.costly:
+    if member.split != "train" or member.costly or member.role in ORACLES:
         return False
     if learner.role != "main_exploiter" or member.name == learner.name:
         return True
@@ -217,11 +223,24 @@ def _may_meet(learner: LearnerConfig, member: Member, members: Sequence[Member])
     return not mains or member.name in mains or member.parent in mains
 
 
+def _shares_of_oracles(config: Config, learner: str, members: Sequence[Member]) -> dict[int, float]:
+    """The best responses to ``learner`` that practice with it, by their numbers among ``members``, and their shares."""
+    shares: dict[int, float] = {}
+    for oracle in config.oracles:
+        made = [place for place, member in enumerate(members) if member.name == oracle.member_name(member.born)]
+        if oracle.of == learner and made:
+            newest = made[: -oracle.kept - 1 : -1] if oracle.kept else made[::-1]
+            shares |= zip(newest, oracle.shares(len(newest)), strict=True)
+    return shares
+
+
 def _kind(learner: str, member: Member) -> Kind:
     if member.name == learner:
         return "self"
     if member.role == "snapshot":
         return "past_self" if member.parent == learner else "snapshot"
+    if member.role in ORACLES:
+        return "oracle"
     if member.role == "main":
         return "main"
     if member.live:
@@ -251,11 +270,11 @@ def _mixture(league: LeagueConfig, history: History, oracle: str, opponents: Seq
     still = [
         number
         for number, place in enumerate(opponents)
-        if place < len(games) and games[place] > 0 and not history.members[place].live
+        if place < len(games) and games[place] > 0 and history.members[place].role in ("fixed", "snapshot")
     ]
     if not still:
         return shares
-    those, lives = [opponents[number] for number in still], sum(m.parent == oracle for m in history.members)
+    those, lives = [opponents[number] for number in still], len(history.snapshots_of(oracle))
     drawn = generator(league.seed, "recommendation", history.cross.place[oracle], lives).random(2)
     game = game_of(complete(payoffs)[np.ix_(those, (0, 1), those)])
     shares[still] = np.column_stack(solution(league.meta_solver, game, (float(drawn[0]), float(drawn[1]))))

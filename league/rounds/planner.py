@@ -2,9 +2,10 @@
 
 Matches: a learner has changed since the last round, so it plays ``league.opponents`` members again; members that never
 change play each other once, and more often only to narrow an interval: at most ``league.pairs`` such matches a round,
-those with the fewest games first. Members that are expensive to query (language models, people) are left out of that:
-they play ``league.costly`` matches a round, those with the most expected information per cost first. A match is played
-in both seat orders on the scenarios of the round.
+those with the fewest games first. Left out of that are members that are expensive to query (language models, people):
+they play ``league.costly`` matches a round, those with the most expected information per cost first; and best responses
+to a learner (oracles): the newest one plays that learner. A match is played in both seat orders on the scenarios of the
+round.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
 from league.standings.ratings import POPOVICIU, STRENGTH, Payoffs
-from league.tasks.values import Block, Entrant, LearnerState, MatchTask, Member, Place, TrainTask
+from league.tasks.values import ORACLES, Block, Entrant, LearnerState, MatchTask, Member, Place, TrainTask
 from partners.rosters import TRAIN, plain_name, roster
 
 Pair = tuple[str, str, str]  # two members and the reason
@@ -109,7 +110,8 @@ def _practicing_learners(config: Config, history: History) -> list[LearnerConfig
         return []
     stage = config.curriculum[stage_now(config, history)]
     practicing = [changed for learner in config.learners if (changed := stage.learner(learner)) is not None]
-    joining = {member.parent for member in history.members if member.born == history.round > 0}
+    born = [member for member in history.members if member.born == history.round > 0]
+    joining = {member.parent for member in born if member.role == "snapshot"}
     return [learner for learner in practicing if not (learner.is_oracle and learner.name in joining)]
 
 
@@ -156,7 +158,9 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
     members, payoffs = history.members, history.cross.payoffs()
     games = payoffs.games.sum(axis=1)  # [N, N] both seats
     costly = [i for i, member in enumerate(members) if member.costly]
-    games[costly], games[:, costly] = np.inf, np.inf  # never among those with the fewest games
+    oracles = [i for i, member in enumerate(members) if member.role in ORACLES]
+    left_out = costly + oracles
+    games[left_out], games[:, left_out] = np.inf, np.inf  # never among those with the fewest games
     chosen: dict[tuple[int, int], str] = {}
 
     def add(i: int, j: int, reason: str) -> bool:
@@ -177,6 +181,9 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
     for i in live:
         for j in _by_fewest_games(games[i])[: config.league.opponents]:
             add(i, j, "a learner: it has changed since it last played")
+    newest = {members[i].name.rpartition("@")[0]: i for i in oracles}  # in the order of joining
+    for i in newest.values():
+        add(history.cross.place[str(members[i].parent)], i, "an oracle: what the newest one gets from its learner")
     newborn = [i for i, member in enumerate(members) if member.role == "snapshot" and member.born == history.round]
     if any("skill_levels" in branch for learner in _learners_of_all_stages(config) for branch in learner.matchmaking):
         for i in newborn:

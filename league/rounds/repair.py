@@ -28,7 +28,7 @@ from league.settings.sections import EnvConfig
 from league.standings.history import History
 from league.standings.ratings import surely_reached
 from league.tasks.seating import SEATING
-from league.tasks.values import EXPLOITERS, Decision, Entrant, Member, Place
+from league.tasks.values import EXPLOITERS, ORACLES, Decision, Entrant, Member, Place
 
 VERIFICATION = 0.1  # part of the share for repair
 
@@ -105,7 +105,8 @@ def repair(
 def hunters_among(members: Sequence[Member]) -> NDArray[np.bool_]:
     """Whether each of ``members`` is an exploiter or a snapshot of one, ``[N]``."""
     roles = {member.name: member.role for member in members}
-    return np.array([roles.get(member.parent or "", member.role) in EXPLOITERS for member in members], dtype=bool)
+    hunts = (roles.get(m.parent or "", m.role) in EXPLOITERS and m.role not in ORACLES for m in members)
+    return np.fromiter(hunts, dtype=bool, count=len(members))
 
 
 def exactly_reachable(opponents: Sequence[Entrant], env: EnvConfig, place: Place) -> Floats:

@@ -1,4 +1,4 @@
-"""Snapshots after a round: gates, novelty, and fresh starts of learners.
+"""Snapshots after a round: gates, novelty, and fresh starts of learners; best responses to learners (oracles).
 
 A snapshot is taken before a reset, so that a learner that starts over leaves its last version behind (the pseudocode of
 Vinyals et al. 2019 has the other order).
@@ -12,7 +12,7 @@ distance is per cell, so it is in points of ten and does not grow with the leagu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,13 +27,13 @@ from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History, points_by_seats
 from league.standings.ratings import Payoffs
-from league.tasks.values import Decision, LearnerState, Member, SeatOrderResult
+from league.tasks.values import ORACLE_ROLES, Decision, LearnerState, Member, SeatOrderResult
 
 SUM_TO_ONE = 1e4  # weight of the constraint that a mixture's shares add up to one, relative to a point
 
 
 class RoundEnd(NamedTuple):
-    """The changes at the end of a round: snapshots that join, new states of learners, and the decisions."""
+    """The changes at the end of a round: snapshots and oracles that join, new states of learners, and the decisions."""
 
     born: tuple[Member, ...]
     states: dict[str, LearnerState]
@@ -95,7 +95,16 @@ def end_of_round(
             decisions.append(Decision("reset", learner.name, starts_over, f"probability {learner.reset:g}"))
             if starts_over:
                 states[learner.name] = first[learner.name]._replace(life=after[learner.name].life + 1)
-    return RoundEnd(tuple(born), states, tuple(decisions))
+    return RoundEnd((*born, *_oracles_born(config, history, after)), states, tuple(decisions))
+
+
+def _oracles_born(config: Config, history: History, after: Mapping[str, LearnerState]) -> Iterator[Member]:
+    """The best responses to learners as they are ``after`` the round: those that are due, if the weights are new."""
+    for oracle in config.oracles:
+        blob, role = after[oracle.of].blob, ORACLE_ROLES[oracle.play]
+        if history.round % oracle.every == 0 and blob not in {m.blob for m in history.members if m.role == role}:
+            name = oracle.member_name(history.round)
+            yield Member(name, None, role, parent=oracle.of, born=history.round, blob=blob)
 
 
 def _novelty_decision(history: History, learner: LearnerConfig) -> Decision:

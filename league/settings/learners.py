@@ -27,7 +27,7 @@ from league.settings.training import HintsConfig, Hyperparameters, RewardName
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 Among = Literal["all", "fixed", "generated", "live", "mains", "others", "past_selves", "self", "snapshots"]
 RuleName = Literal[  # the functions of league.rounds.matchmaking
-    "coverage", "forgotten", "latest", "learning_progress", "losses", "meta_mixture", "past_selves",
+    "coverage", "forgotten", "latest", "learning_progress", "losses", "meta_mixture", "oracles", "past_selves",
     "regret", "self_play", "skill_levels", "uniform", "variance", "within_reach",
 ]  # fmt: skip
 AMONG = " among "
@@ -151,6 +151,38 @@ class LearnerConfig(Hyperparameters):
         if self.reservoir and self.belief:
             raise wrong("the average policy imitates acts and has no beliefs: leave belief out", "reservoir")
         return self
+
+
+class OracleConfig(Section):
+    """Exact best responses to a learner, one after every few rounds of its practice: opponents by the rule ``oracles``.
+
+    Its newest ones practice with the learner (fictitious play over best responses: Brown 1951, if they have equal
+    shares). Against ``likeliest`` acts it is exact; against ``sampled`` ones in games of at most four turns (see
+    :class:`partners.best_response.BestResponse`).
+    """
+
+    name: str = Field(
+        default="oracle",
+        min_length=1,
+        max_length=60,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$",
+        description="letters, digits, _ and -",
+    )
+    of: str = Field(description="the name of a learner without memory")
+    every: int = Field(default=1, ge=1, le=100_000, description="rounds")
+    kept: int = Field(default=3, ge=0, le=100_000, description="newest ones to practice with; 0: all of them")
+    newest: float | None = Field(default=0.6, gt=0, le=1, description="share of the newest one; null: as the others")
+    play: Literal["likeliest", "sampled"] = "likeliest"
+
+    def member_name(self, born: int) -> str:
+        """The name of the best response after ``born`` rounds."""
+        return f"{self.name}@{born}"
+
+    def shares(self, size: int) -> list[float]:
+        """The shares of its ``size`` newest ones in practice, newest first, which add up to 1."""
+        if self.newest is None or size == 1:
+            return [1 / size] * size
+        return [self.newest, *[(1 - self.newest) / (size - 1)] * (size - 1)]
 
 
 class StageEnv(Section):

@@ -31,7 +31,7 @@ from league.settings.layers import (
     text_layer,
     write_yaml,
 )
-from league.settings.learners import LearnerConfig, StageConfig
+from league.settings.learners import LearnerConfig, OracleConfig, StageConfig, branches_of
 from league.settings.rosters import LISTS, ZOO, expand_rosters, find_duplicates, refused_by_roster
 from league.settings.sections import (
     UNBOUND,
@@ -42,6 +42,7 @@ from league.settings.sections import (
     MemberConfig,
     Schedule,
     Section,
+    optional,
     refuse_mistakes,
 )
 from league.settings.training import NO_MESSAGES, Hyperparameters
@@ -67,7 +68,7 @@ OTHER_NAMES = {  # of keys, in other libraries
     "algo": "algorithm",
     "partner": "opponent",
 }
-LEAGUE_KEYS = ("league", "members", "learners", "stages", "gate", "heldout")
+LEAGUE_KEYS = ("league", "members", "learners", "oracles", "stages", "gate", "heldout")
 TRAINING_KEYS = ("algo", "num_train_steps")
 
 
@@ -84,6 +85,9 @@ class Config(Section):
     training: Hyperparameters = Field(default_factory=Hyperparameters)  # defaults of all learners
     learners: tuple[LearnerConfig, ...] = Field(
         default=(), strict=False, description="a list of learners, each with a name"
+    )
+    oracles: tuple[OracleConfig, ...] = optional(
+        (), strict=False, description="a list of best responses to learners, each with the learner's name in of"
     )
     stages: tuple[StageConfig, ...] = Field(default=(), strict=False, description="a list of stages, each with a name")
     backend: BackendConfig = Field(default_factory=BackendConfig)
@@ -104,8 +108,9 @@ class Config(Section):
     @model_validator(mode="after")
     def _check_sections_together(self) -> Config:
         """Check names and references across sections. Raises with every mistake."""
-        lists = {key: getattr(self, key) for key in (*LISTS, "learners")}
-        checks = (find_duplicates(lists), refused_by_roster(lists), self._env_mistakes(), self._learner_mistakes())
+        lists = {key: getattr(self, key) for key in (*LISTS, "learners", "oracles")}
+        mistakes = (self._env_mistakes(), self._learner_mistakes(), self._oracle_mistakes())
+        checks = (find_duplicates(lists), refused_by_roster(lists), *mistakes)
         stages = (self._stage_mistakes(place, stage) for place, stage in enumerate(self.stages))
         refuse_mistakes("league", chain(*checks, *stages))
         return self
@@ -127,10 +132,38 @@ class Config(Section):
             elif learner.exploits is not None and learner.exploits not in mains:
                 yield path, f"no main is called {quote(learner.exploits)}; there are {', '.join(mains) or 'none'}"
 
+    def _oracle_mistakes(self) -> Mistakes:
+        learners = {learner.name: learner for learner in self.learners}
+        for place, oracle in enumerate(self.oracles):
+            learner, path = learners.get(oracle.of), ("oracles", place, "of")
+            if learner is None:
+                yield path, f"no learner is called {quote(oracle.of)}; there are {', '.join(learners) or 'none'}"
+            elif learner.history != "none" or learner.reservoir:
+                key = "history" if learner.history != "none" else "reservoir"
+                yield path, f"the best response to a learner with {key} is not exact; name another, or leave {key} out"
+        yield from self._env_mistakes_of_oracles(("env",), self.env)
+        targets = {oracle.of for oracle in self.oracles}
+        for place, learner in enumerate(self.learners):
+            changed = (stage.learner(learner) for stage in self.stages)
+            rules = [branch.rule for each in (learner, *changed) if each for branch in branches_of(each.matchmaking)]
+            if "oracles" in rules and learner.name not in targets:
+                advice = f"add oracles: [{{of: {learner.name}}}], or leave the rule out"
+                yield ("learners", place, "matchmaking"), f"no oracle is a best response to {learner.name}; {advice}"
+
+    def _env_mistakes_of_oracles(self, path: Path, env: EnvConfig) -> Mistakes:
+        if not self.oracles:
+            return
+        if env.scenarios == "uniform":
+            yield (*path, "scenarios"), "best responses (oracles) need lewis, self_play or dialogues; got uniform"
+        if env.reveal_partner_utilities:
+            yield (*path, "reveal_partner_utilities"), "is false in a league with oracles; got true"
+        if env.disagree != "ends" and any(oracle.play == "sampled" for oracle in self.oracles):
+            yield (*path, "disagree"), f"is ends where an oracle has play: sampled; got {env.disagree}"
+
     def _stage_mistakes(self, place: int, stage: StageConfig) -> Mistakes:
         path, until, names = ("stages", place), stage.until, [learner.name for learner in self.learners]
         try:
-            stage.env.apply_to(self.env)
+            yield from self._env_mistakes_of_oracles((*path, "env"), stage.env.apply_to(self.env))
         except PydanticCustomError as error:
             yield path, error.message()
         for name in stage.learners:

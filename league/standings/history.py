@@ -79,8 +79,11 @@ class History:
 
     def last_snapshot(self, learner: str) -> Member | None:
         """The newest snapshot of a learner, of one round the one listed last; ``None`` before its first."""
-        snapshots = [member for member in self.members if member.role == "snapshot" and member.parent == learner]
-        return max(reversed(snapshots), key=lambda member: member.born, default=None)
+        return max(reversed(self.snapshots_of(learner)), key=lambda member: member.born, default=None)
+
+    def snapshots_of(self, learner: str) -> list[Member]:
+        """The snapshots of a learner, in the order of joining."""
+        return [member for member in self.members if member.role == "snapshot" and member.parent == learner]
 
 
 def history_of(ledger: Ledger, config: Config) -> History:

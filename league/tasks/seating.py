@@ -12,11 +12,12 @@ from dond_marl.occupants import require_allowed, seat_occupant
 from dond_marl.seats import Partner
 from league.tasks.attribution import Within, attribute_to, contain, monitor
 from league.tasks.occupant_kinds import is_foreign, kinds_in
+from league.tasks.values import ORACLE_ROLES, ORACLES
 
 if TYPE_CHECKING:
     from dond_marl.scenarios.sources import Scenarios, ScenarioSource
     from league.settings.sections import EnvConfig
-    from league.tasks.values import Block, Entrant, Place
+    from league.tasks.values import Block, Entrant, Place, Role
 
 
 class Seating:
@@ -30,6 +31,7 @@ class Seating:
         # Bounded: a long league seats thousands of snapshots, a worker keeps the most recent ones.
         self._occupant = lru_cache(maxsize=256)(seat_occupant)
         self._network = lru_cache(maxsize=64)(_network)
+        self._response = lru_cache(maxsize=32)(_response)
         self.source = lru_cache(maxsize=8)(_open_source)
         self.scenarios = lru_cache(maxsize=2)(self._draw)
 
@@ -40,6 +42,8 @@ class Seating:
         Raises :class:`dond_marl.occupants.OccupantNameError` and :class:`league.tasks.blobs.BlobError`.
         """
         with attribute_to(entrant.name):
+            if entrant.blob is not None and entrant.member.role in ORACLES:
+                return monitor(entrant.name, self._response(entrant.blob, place, entrant.member.role))
             if entrant.blob is not None:
                 return monitor(entrant.name, self._network(entrant.blob, place, greedy))
             assert entrant.member.spec is not None
@@ -64,6 +68,16 @@ def _network(blob: str, place: Place, greedy: bool) -> Partner:
     from partners.network.partner import NetworkPartner
 
     return NetworkPartner(read_blob(place.blobs, blob).network(), greedy=greedy)
+
+
+def _response(blob: str, place: Place, role: Role) -> Partner:
+    """The best response to the network in a blob, solved while it plays."""
+    from dond_marl.scenarios.sources import lewis_space
+    from dond_marl.yardsticks.contexts import contexts_in
+    from partners.best_response import BestResponse
+
+    network = _network(blob, place, greedy=role == ORACLE_ROLES["likeliest"])
+    return BestResponse(network, contexts_in(lewis_space(), 0))  # either seat has the same contexts
 
 
 SEATING = Seating()  # of this process

@@ -36,8 +36,10 @@ FACTS = np.dtype(
 )
 PINS = ("numpy", "torch", "dond-marl")  # libraries that the figures may depend on
 
-Role = Literal["fixed", "main", "main_exploiter", "league_exploiter", "snapshot"]
+Role = Literal["fixed", "main", "main_exploiter", "league_exploiter", "snapshot", "oracle", "sampled_oracle"]
 EXPLOITERS = ("main_exploiter", "league_exploiter")
+ORACLE_ROLES: Mapping[str, Role] = {"likeliest": "oracle", "sampled": "sampled_oracle"}  # by the play of the learner
+ORACLES = tuple(ORACLE_ROLES.values())
 Split = Literal["train", "gate", "heldout"]
 
 
@@ -45,7 +47,8 @@ Split = Literal["train", "gate", "heldout"]
 class Member:
     """A participant of the league: a unique name, and the occupant's spec unless it is a network of this league.
 
-    A snapshot is a frozen copy of its ``parent``: it takes part from round ``born`` on, ``blob`` names its weights.
+    A snapshot is a frozen copy of its ``parent``: it takes part from round ``born`` on, ``blob`` names its weights. An
+    oracle is the best response to its ``parent`` after round ``born``, with the weights that ``blob`` names.
     Learners practice against the split ``train``, are also judged by ``gate`` before a snapshot joins, and play
     ``heldout`` only in the final evaluation.
     """
@@ -60,7 +63,7 @@ class Member:
 
     @property
     def live(self) -> bool:
-        return self.role not in ("fixed", "snapshot")
+        return self.role not in ("fixed", "snapshot", *ORACLES)
 
     @property
     def costly(self) -> bool:
@@ -291,7 +294,7 @@ class Round(NamedTuple):
     matches: Sequence[MatchResult]
     trained: Sequence[TrainResult] = ()
     states: Mapping[str, LearnerState] = {}  # of every learner, after the round
-    born: Sequence[Member] = ()  # snapshots that take part from the next round on
+    born: Sequence[Member] = ()  # snapshots and oracles that take part from the next round on
     decisions: Sequence[Decision] = ()
 
 
