@@ -191,7 +191,7 @@ def _pick_member(
     pick: Pick, main: Member, members: tuple[Member, ...], live: dict[str, str], place: Place, config: Config
 ) -> tuple[str, int]:
     """The name among a main and its snapshots with the most points, or wins, against its practice partners; acts."""
-    candidates = [each for each in members if each.name == main.name or each.parent == main.name]
+    candidates = [each for each in members if main.name in (each.name, each.parent) and each.has_network]
     opponents = [each for each in members if each.role == "fixed" and each.split == "train" and not each.costly]
     source = open_source(config.env.scenarios, split=config.env.split)
     some = source.block(config.league.seed, 0, CHOICE)

@@ -47,7 +47,7 @@ from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import CHECKOUT, find_run, source_commit
 from league.settings.layers import suggest
 from league.tasks.seating import SEATING
-from league.tasks.values import Entrant, Place, machine
+from league.tasks.values import ORACLES, Entrant, Place, machine
 from partners.provenance import (
     OccupantProvenance,
     confirm_opponents_unseen,
@@ -130,7 +130,9 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None)
     from league.tasks.blobs import read_blob  # loads PyTorch
 
     past = blob_ancestry(read_blob(directory.blobs, blob).about, config, found.parent or chosen)
-    identity = spec_name({"kind": "checkpoint", "greedy": True, "sha256": blob})
+    identity = spec_name({"kind": "checkpoint", "greedy": found.role != "sampled_oracle", "sha256": blob})
+    if found.role in ORACLES:
+        identity = spec_name({"kind": "best_response", "to": identity})
     source = PlayerSource(None, (Entrant(found, blob), Place(directory.blobs)))
     return Submission(source, name or chosen, OccupantProvenance(identity, past), settings_sha256=settings_digest)
 

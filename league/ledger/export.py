@@ -46,7 +46,7 @@ def read_member(run: Path, name: str, digits: str = "") -> tuple[dict[str, Tenso
         members, config, played = ledger.members(), ledger.config(), ledger.next_round
         stages = [ledger.stage(number) for number in range(played)]
         states = [(rounds, ledger.states(rounds - 1).get(name)) for rounds in range(played + 1)]
-    trained = {member.name: member for member in members if member.spec is None}
+    trained = {member.name: member for member in members if member.has_network}
     if name not in trained:
         raise InputError(f"{directory.path} has no learner or snapshot {quote(name)}; it has {', '.join(trained)}")
     member = trained[name]

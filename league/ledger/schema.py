@@ -4,7 +4,8 @@ SCHEMA_VERSION = 3
 SCHEMA = """
 -- Inputs of the run: the settings, and the digest of the scenario source.
 CREATE TABLE meta    (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
--- Learners, fixed members and snapshots. A snapshot is its parent at the start of round born; blob names its weights.
+-- Learners, fixed members, snapshots and oracles. A snapshot is its parent at the start of round born; an oracle is the
+-- best response to that; blob names the weights.
 CREATE TABLE members (member TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, spec TEXT, role TEXT NOT NULL,
                       split TEXT NOT NULL, parent TEXT REFERENCES members, born INTEGER NOT NULL, blob TEXT) STRICT;
 -- One row per committed round; stage: index in the curriculum. scenarios: int8 [size, 9], counts, then the values of

@@ -84,10 +84,10 @@ def lineage(
         )
         for child in (member for member in members if member.parent == learner.name):
             score, why = scores.get(child.name), reasons.get(child.name)
-            born = (f"snapshot of {learner.name}", f"after round {child.born}", None, score, why)
+            born = (child.origin, f"after round {child.born}", None, score, why)
             rows.append(TableRow(child.name, born))
     heads = ("role", "born", "own decisions", "points of ten", "why")
-    tables = [Table("Learners, each followed by its snapshots", heads, tuple(rows))]
+    tables = [Table("Learners, each followed by its snapshots and best responses", heads, tuple(rows))]
     if repairs := [(at, decision) for at, decision in decisions if decision.kind == "repair"]:
         rounds = tuple(
             TableRow(f"round {at + 1}", (d.subject, "yes" if d.taken else "no", d.reason)) for at, d in repairs

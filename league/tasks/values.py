@@ -66,6 +66,17 @@ class Member:
         return self.role not in ("fixed", "snapshot", *ORACLES)
 
     @property
+    def has_network(self) -> bool:
+        """Whether it plays as a network of this league: a learner or a snapshot."""
+        return self.live or self.role == "snapshot"
+
+    @property
+    def origin(self) -> str:
+        """Its relation to its parent in words; empty without a parent."""
+        kinds = {"oracle": "exact best response to", "sampled_oracle": "best response to the sampled acts of"}
+        return "" if self.parent is None else f"{kinds.get(self.role, 'snapshot of')} {self.parent}"
+
+    @property
     def costly(self) -> bool:
         """Whether it is expensive to query: see :func:`league.tasks.occupant_kinds.is_costly`."""
         return self.spec is not None and is_costly(self.spec)

@@ -277,9 +277,9 @@ _parsed = lru_cache(maxsize=64)(parse)
 
 
 def describe_member(member: Member, state: LearnerState | None) -> str:
-    """A member in words: a snapshot and its learner, a learner and its decisions so far, or the specification."""
+    """A member in words: a snapshot or a best response and its learner, a learner and its decisions, or the spec."""
     if member.parent is not None:
-        return f"snapshot of {member.parent} before round {member.born + 1}"
+        return f"{member.origin} after round {member.born}"
     if state is not None:
         return f"learns ({member.role.replace('_', ' ')}): {state.decisions:,} own decisions so far"
     return member.spec or ""
