@@ -23,7 +23,7 @@ from league.standings.history import History
 from league.tasks.devices import describe_practice_device
 from league.tasks.hinters import JUDGE, QueryEstimate, cost_lines, hint_queries, hinter_spec
 from league.tasks.match_task import play_match
-from league.tasks.values import Place, TrainTask
+from league.tasks.values import LearnerState, Place, TrainTask
 
 TIMED_MATCHES = 3  # matches played for timing, spread over the first round
 
@@ -37,6 +37,7 @@ class LeagueCost(NamedTuple):
     snapshots: int  # at most
     seconds: float  # of processor time
     queries: tuple[QueryEstimate, ...] = ()  # for expensive members, hint providers and judges
+    oracles: int = 0  # best responses to learners
 
 
 def dry_run(console: Console, config: Config) -> LeagueCost:
@@ -53,7 +54,8 @@ def dry_run(console: Console, config: Config) -> LeagueCost:
         *(f"stage {number}: {describe(config, stage)}" for number, stage in enumerate(config.curriculum, start=1)),
         *(line for task in first.training for line in _learner_lines(task)),
         f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "
-        f"{cost.decisions:,} own decisions, {cost.snapshots} snapshots",
+        f"{cost.decisions:,} own decisions, {cost.snapshots} snapshots"
+        + (f", {cost.oracles} best responses to learners" if cost.oracles else ""),
         *cost_lines(cost.seconds, cost.queries),
     ]
     for line in lines:
@@ -69,14 +71,17 @@ def estimate(config: Config) -> tuple[LeagueCost, RoundPlan]:
         first = plan_round(config, History(members_of(config), config.league.decay), states)
         per_game, acts = _time_matches(first, place, config.env.max_turns)
         practices = {task.learner.name: _time_practice(task, place) for task in first.training}
+        each_oracle = _time_oracle(config, states, place) if config.oracles else 0.0
     snapshots, matches = snapshots_at_most(config), matches_in_all(config, first)
     decisions = sum(learner.decisions * rounds_of_practice(config, learner) for learner in config.learners)
     games = matches * 2 * config.league.block_size
+    oracles = sum(config.schedule.occasions(oracle.every) for oracle in config.oracles)
     seconds = games * per_game + seconds_of_practice(config, {name: timed for name, (timed, _) in practices.items()})
+    seconds += oracles * each_oracle
     queries = [*_match_queries(config, first, acts)]
     for learner in config.learners:
         queries += _practice_queries(config, learner, practices.get(learner.name, (0.0, acts / 2))[1])
-    return LeagueCost(matches, games, decisions, snapshots, seconds, tuple(queries)), first
+    return LeagueCost(matches, games, decisions, snapshots, seconds, tuple(queries), oracles), first
 
 
 def seconds_of_practice(config: Config, timed: Mapping[str, float]) -> float:
@@ -96,9 +101,9 @@ def snapshots_at_most(config: Config) -> int:
 
 def matches_in_all(config: Config, first: RoundPlan) -> int:
     """Largest number of matches of a league whose first round is ``first``."""
-    # A snapshot plays every learner, and the other members once.
+    # A snapshot plays every learner, and the other members once; the newest best response to a learner plays it.
     later = min(len(config.learners), config.league.opponents) * snapshots_at_most(config) // 2
-    return (len(first.matches) + later) * config.schedule.total
+    return (len(first.matches) + len(config.oracles) + later) * config.schedule.total
 
 
 def _match_queries(config: Config, first: RoundPlan, acts: float) -> Iterator[QueryEstimate]:
@@ -162,6 +167,21 @@ def _time_practice(task: TrainTask, place: Place) -> tuple[float, float]:
     decisions = max(result.state.decisions - task.state.decisions, 1)
     games = result.state.games - task.state.games
     return seconds * task.learner.decisions / decisions, decisions / max(games, 1)
+
+
+def _time_oracle(config: Config, states: Mapping[str, LearnerState], place: Place) -> float:
+    """Seconds to solve one best response to a learner, to its first weights: all of it, which play may not need."""
+    from dond_marl.yardsticks.values import response_value
+    from league.tasks.blobs import read_blob  # loads PyTorch
+    from partners.network.partner import NetworkPartner
+
+    oracle, source = config.oracles[0], config.env.open_source()
+    network = read_blob(place.blobs, states[oracle.of].blob).network()
+    partner = NetworkPartner(network, greedy=oracle.play == "likeliest")
+    began = time.process_time()
+    for seat in (0, 1):
+        response_value(partner, source, config.env.rules(), seat)
+    return time.process_time() - began
 
 
 def _learner_lines(task: TrainTask) -> list[str]:
