@@ -14,7 +14,7 @@ Histories that agree in this are one state, which makes the search exact and sho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -147,19 +147,19 @@ class Moves:
 
         A refusal on the last turn of the game is an END too.
         """
-        n, context = self.width, int(states.context[0])
-        codes = self.replies.codes(left - 1)[self.contexts.types[context]]
-        stops = (codes == 2 * n + 2) | ((codes == 2 * n + 1) & self.rejects & (left == 2))
+        n, codes = self.width, self.replies.codes(left - 1)
         rows = np.flatnonzero(states.claim < n)
-        if not stops.any() or not len(rows):
-            return
         some = states.rows(rows)
-        mine, weights = self.rest[context, some.claim], self.weights(some)
-        for act in (mine, mine + n):
-            worth[rows, act] += self.points[context, mine] * (weights * stops[:, act].T).sum(axis=1)
+        types, mine = self.contexts.types[some.context], self.rest[some.context, some.claim]
+        acts = [(mine, mine), (mine + n, mine + n)]  # of the seat, and the queries to the partner
         if self.rejects:
-            likely = (weights * stops[:, 2 * n + 1 + some.own].T).sum(axis=1)
-            worth[rows, 2 * n] += self.points[context, mine] * likely * (some.own == mine)
+            acts.append((np.full(len(rows), 2 * n), 2 * n + 1 + some.own))
+        for act, query in acts:
+            answer = codes[types, query[:, None]]
+            stops = (answer == 2 * n + 2) | ((answer == 2 * n + 1) & self.rejects & (left == 2))
+            if stops.any():
+                paid = self.points[some.context, mine] * (self.weights(some) * stops).sum(axis=1)
+                worth[rows, act] += paid if act[0] < 2 * n else paid * (some.own == mine)
 
     def _answers(self, states: States, queries: Index, own: Index, left: int) -> Steps:
         """The partner's answers with ``left`` turns left to it, except END; ``own[Q]`` is the seat's claim by then."""
@@ -198,49 +198,44 @@ class Level(NamedTuple):
     values: Doubles  # [S] points of ten, times the prior probability of the state's types
     act: Index  # [S] the best act, in the numbering of :mod:`dond_marl.yardsticks.replies`
 
-    def find(self, numbers: NDArray[np.int64]) -> Level:
-        """The states ``numbers[R]``, all of them among its own, in their order."""
-        place = np.searchsorted(self.numbers, numbers)
-        return Level(numbers, self.values[place], self.act[place])
-
-
-def _merge(levels: Sequence[Level]) -> Level:
-    """The states of all ``levels``, which have none in common."""
-    every = [np.concatenate(columns) for columns in zip(*levels, strict=True)]
-    order = np.argsort(every[0])
-    return Level(*(column[order] for column in every))
-
 
 _NO_STATES = Level(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
 
 
-class Solver:
-    """Solves requested states and all that can follow them, each once, context by context.
+ALL = -1  # in place of a context: states of all contexts
 
-    Requested states are also kept in one table per turn, of all contexts: a batch of known states is one search.
+
+class Solver:
+    """Solves requested states, and those of the states that can follow them which decide their values, each once.
+
+    Under ``disagree="ends"`` it is a branch and bound over all contexts at once, by the bound of a seat to which the
+    partner's type is revealed after its act (QMDP: Littman, Cassandra, Kaelbling 1995, section 3): acts are played out
+    only while their bounds reach the best value. Under ``"rejects"`` every act is, context by context.
     """
 
     def __init__(self, moves: Moves) -> None:
         self.moves = moves
-        self._levels: dict[tuple[int, int], Level] = {}  # by context and turns left
-        self._requested: dict[int, Level] = {}  # by turns left
+        self._levels: dict[tuple[int, int], Level] = {}  # by context, or ALL, and turns left
+        self._revealed: dict[int, Doubles] = {}  # by turns left
 
     def solve(self, numbers: NDArray[np.int64], left: int) -> Level:
         """The states ``numbers[R]`` of the turn with ``left`` turns left, in their order."""
-        known = self._requested.get(left, _NO_STATES)
-        new = np.setdiff1d(numbers, known.numbers)
-        if len(new):
-            solved = [self._solve_level(context, new[rows], left) for context, rows in self._by_context(new)]
-            known = self._requested[left] = _merge([known, *solved])
-        return known.find(numbers)
+        if not self.moves.rejects:
+            return self._solve_level(ALL, numbers, left)
+        values, act = np.empty(len(numbers)), np.empty(len(numbers), dtype=np.int64)
+        for context, rows in self._by_context(numbers):
+            level = self._solve_level(context, numbers[rows], left)
+            values[rows], act[rows] = level.values, level.act
+        return Level(numbers, values, act)
 
     def values(self, seat: int) -> Doubles:
         """The value of the best response in each context before the first act, ``[C]`` points of ten."""
-        moves, values = self.moves, np.zeros(self.moves.contexts.size)
-        left = moves.replies.rules.max_turns - seat
-        for context in range(len(values)):
-            opening = moves.opening(context, seat)
-            values[context] = opening.paid[0, 0] + self._solve_level(context, opening.following, left).values.sum()
+        moves, left = self.moves, self.moves.replies.rules.max_turns - seat
+        openings = [moves.opening(context, seat) for context in range(moves.contexts.size)]
+        reached = self.solve(np.concatenate([opening.following for opening in openings]), left).values
+        context = np.repeat(np.arange(len(openings)), [len(opening.following) for opening in openings])
+        paid = np.array([opening.paid[0, 0] for opening in openings])
+        values: Doubles = paid + np.bincount(context, reached, len(openings))
         return values
 
     def act_values(self, numbers: NDArray[np.int64], left: int) -> Doubles:
@@ -250,8 +245,8 @@ class Solver:
         refusal ends nothing, that. Minus infinity for illegal claims.
         """
         worth = np.empty((len(numbers), 2 * self.moves.width + self.moves.rejects))
-        for context, rows in self._by_context(numbers):
-            worth[rows] = self._act_values(context, self.moves.unpack(numbers[rows]), left)
+        for _, rows in self._by_context(numbers):
+            worth[rows] = self._act_values(self.moves.unpack(numbers[rows]), left)
         return worth
 
     def _by_context(self, numbers: NDArray[np.int64]) -> Iterator[tuple[int, Index]]:
@@ -260,40 +255,148 @@ class Solver:
             yield context, np.flatnonzero(contexts == context)
 
     def _solve_level(self, context: int, numbers: NDArray[np.int64], left: int) -> Level:
-        """The states ``numbers[R]`` of one context, in their order."""
-        known, requested = self._levels.get((context, left), _NO_STATES), np.unique(numbers)
-        new = np.setdiff1d(requested, known.numbers, assume_unique=True)
+        """The states ``numbers[R]`` of one context, or of any (``ALL``), in their order."""
+        known = self._levels.get((context, left), _NO_STATES)
+        new = np.setdiff1d(numbers, known.numbers)
         if len(new):
-            known = self._levels[context, left] = _merge([known, self._solve(context, new, left)])
-        return known.find(numbers)
+            solved = [known, self._solve(new, left)]
+            both = [np.concatenate(columns) for columns in zip(*solved, strict=True)]
+            order = np.argsort(both[0])
+            known = self._levels[context, left] = Level(*(column[order] for column in both))
+        place = np.searchsorted(known.numbers, numbers)
+        return Level(numbers, known.values[place], known.act[place])
 
-    def _solve(self, context: int, numbers: NDArray[np.int64], left: int) -> Level:
+    def _solve(self, numbers: NDArray[np.int64], left: int) -> Level:
         """Expectimax: the values of states, given those of the seat's next turn."""
         moves, n = self.moves, self.moves.width
         states = moves.unpack(numbers)
         values, act = _ending_values(moves, states, left)
         if left == 1:
             return Level(numbers, values, act)
-        worth = self._act_values(context, states, left)
-        best = worth.max(axis=1)
-        claims = moves.points[context]
-        taste = np.concatenate([claims, claims, np.full(worth.shape[1] - 2 * n, -1.0)])
-        chosen = np.where(worth >= best[:, None] - SAME, taste, -2.0).argmax(axis=1)
+        claims = moves.points[states.context]
+        taste = np.hstack([claims, claims, np.full((states.size, int(moves.rejects)), -1.0)])
+        if moves.rejects:
+            worth = self._act_values(states, left)
+            best, chosen = _best_acts(worth, taste)
+        else:
+            best, chosen = self._search(states, values, taste, left)
         better = best > values + SAME
         act = np.where(better, np.where(chosen < 2 * n, chosen, 2 * n + 1), act)
         return Level(numbers, np.where(better, best, values), act)
 
-    def _act_values(self, context: int, states: States, left: int) -> Doubles:
+    def _act_values(self, states: States, left: int) -> Doubles:
         """As :meth:`act_values`, in states of one context."""
         moves = self.moves
         key = moves.pack(states) if moves.rejects else states.fits
         _, first, which = np.unique(key, return_index=True, return_inverse=True)
         steps = moves.steps(states.rows(first), left)
-        reached = self._solve_level(context, steps.following, left - 2).values if len(steps.following) else None
+        reached = self.solve(steps.following, left - 2).values if len(steps.following) else None
         worth = steps.paid + np.bincount(steps.origin, reached, steps.paid.size).reshape(steps.paid.shape)
         worth = worth[which]
         moves.add_end_points(worth, states, left)
         return worth
+
+    # `_search` keeps a value for every act of every belief (a context and a set of types; which claim is on the table
+    # matters only to END): first its bound, which is replaced by the value once the act is played out. Each round plays
+    # out, in every state that is still open, the act that would be chosen if all bounds were values, and with it the
+    # next best ones, twice as many in each round. A state is closed once the act that would be chosen is played out, or
+    # once ending the game is worth as much as the best bound.
+
+    def _search(self, states: States, ending: Doubles, taste: Doubles, left: int) -> tuple[Doubles, Index]:
+        """The best value ``[S]`` of an act that is answered, and the act; a bound where ``ending[S]`` is as good."""
+        belief = self._beliefs(states)
+        _, first, which = np.unique(belief, return_index=True, return_inverse=True)
+        beliefs = states.rows(first)
+        worth, played = self._bounds(beliefs, left), np.zeros((len(first), 2 * self.moves.width), dtype=bool)
+        bonus = np.zeros((states.size, worth.shape[1]))
+        self.moves.add_end_points(bonus, states, left)
+        best, chosen = np.zeros(states.size), np.zeros(states.size, dtype=np.int64)
+        rows, many = np.arange(states.size), 1
+        while True:
+            total = worth[which[rows]] + bonus[rows]
+            best[rows], chosen[rows] = _best_acts(total, taste[rows])
+            closed = played[which[rows], chosen[rows]] | (best[rows] <= ending[rows] + SAME)
+            rows, total = rows[~closed], total[~closed]
+            if not len(rows):
+                return best, chosen
+            wanted = np.zeros_like(played)
+            wanted[which[rows], chosen[rows]] = True
+            if many > 1:
+                likely = np.argpartition(-total, min(many, total.shape[1]) - 1, axis=1)[:, :many]
+                wanted[which[rows][:, None], likely] = True
+            belief, act = np.nonzero(wanted & ~played & np.isfinite(worth))
+            worth[belief, act] = self._values_of(beliefs.rows(belief), act, left)
+            played |= wanted
+            many *= 2
+
+    def _beliefs(self, states: States) -> Index:
+        return (states.context << len(self.moves._bits)) | states.fits
+
+    def _bounds(self, beliefs: States, left: int) -> Doubles:
+        """Upper bounds of the values of all acts in different beliefs, ``[U, 2N]``; minus infinity for illegal ones."""
+        belief, kind = np.nonzero(self.moves.weights(beliefs))
+        context = beliefs.context[belief]
+        weights = self.moves.contexts.weights[context, kind]
+        worth = self._revealed_acts(context, kind, left) * weights[:, None]
+        bounds: Doubles = np.add.reduceat(worth, np.searchsorted(belief, np.arange(beliefs.size)), axis=0)
+        return bounds
+
+    def _revealed_acts(self, context: Index, kind: Index, left: int) -> Doubles:
+        """The value of each act against one known type, ``[R, 2N]``, of a seat with ``left`` turns left, at least 2."""
+        moves, n = self.moves, self.moves.width
+        answers = moves.replies.codes(left - 1)[moves.contexts.types[context, kind], : 2 * n].astype(np.int64)
+        points, rest = moves.points[context], moves.rest[context]
+        claims = np.tile(points, 2)
+        worth = np.where(answers == 2 * n, claims, 0.0)
+        offer = (answers >= 0) & (answers < 2 * n)
+        keeps = np.take_along_axis(rest, np.where(offer, answers, 0) % n, axis=1)  # what the offers leave to the seat
+        if left == 2:  # the last turn of the game: a claim of the rest is a deal
+            worth[offer & (keeps == np.tile(np.arange(n), 2))] += claims[offer & (keeps == np.tile(np.arange(n), 2))]
+        else:
+            after = np.maximum(
+                np.take_along_axis(points, keeps, axis=1), self._revealed_values(left - 2)[context, kind][:, None]
+            )
+            worth = np.where(offer, after, worth)
+        worth[np.tile(np.arange(n) >= moves.splits[context][:, None], 2)] = -np.inf
+        return worth
+
+    def _revealed_values(self, left: int) -> Doubles:
+        """The value of the best answered act against each known type, ``[C, K]``."""
+        if left not in self._revealed:
+            values = np.zeros(self.moves.contexts.weights.shape)
+            if left > 1:
+                context, kind = np.nonzero(self.moves.contexts.weights)
+                values[context, kind] = self._revealed_acts(context, kind, left).max(axis=1)
+            self._revealed[left] = values
+        return self._revealed[left]
+
+    def _values_of(self, states: States, act: Index, left: int) -> Doubles:
+        """The value of ``act[S]`` in each of the states, without END."""
+        moves, n = self.moves, self.moves.width
+        row, kind = np.nonzero(moves.weights(states))
+        context, own = states.context[row], act[row] % n
+        answer = moves.replies.codes(left - 1)[moves.contexts.types[context, kind], act[row]].astype(np.int64)
+        offer, deal = answer < 2 * n, answer == 2 * n
+        if left == 2:
+            deal |= offer & (answer % n == moves.rest[context, own])
+        weights = moves.contexts.weights[context, kind] * deal
+        values: Doubles = np.bincount(row, weights, states.size) * moves.points[states.context, act % n]
+        if left > 2:
+            row, kind, answer = row[offer], kind[offer], answer[offer]
+            group, of_group = np.unique(row * 2 * n + answer, return_inverse=True)
+            fits = np.zeros(len(group), dtype=np.int64)
+            np.add.at(fits, of_group, moves._bits[kind])
+            row, answer = np.divmod(group, 2 * n)
+            none, offered = np.full(len(group), n), np.ones(len(group), dtype=bool)
+            after = moves.pack(States(states.context[row], fits, answer % n, offered, none))
+            values += np.bincount(row, self.solve(after, left - 2).values, states.size)
+        return values
+
+
+def _best_acts(worth: Doubles, taste: Doubles) -> tuple[Doubles, Index]:
+    """The largest value ``[S]`` of ``worth[S, A]``, and of the acts with it the one of most ``taste[S, A]``."""
+    best = worth.max(axis=1)
+    return best, np.where(worth >= best[:, None] - SAME, taste, -2.0).argmax(axis=1)
 
 
 def best_response_value(

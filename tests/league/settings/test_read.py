@@ -88,7 +88,7 @@ def test_missing_data_folder_is_an_error_on_opening(tmp_path):
 def test_league_config_holds_no_defaults(path):
     config, written = load_config(path), read_yaml(path.read_bytes())[0]
     assert dump(config) == dump(load_config(path))
-    for section in written.keys() - {"members", "gate", "heldout", "learners", "stages"}:
+    for section in written.keys() - {"members", "gate", "heldout", "learners", "oracles", "stages"}:
         for key in written[section].keys() - {"rounds", "block_size", "output_dir"}:
             default = getattr(getattr(Config(), section), key)
             assert written[section][key] != default, f"{section}.{key}"
