@@ -198,6 +198,14 @@ class Level(NamedTuple):
     values: Doubles  # [S] points of ten, times the prior probability of the state's types
     act: Index  # [S] the best act, in the numbering of :mod:`dond_marl.yardsticks.replies`
 
+    def contains(self, numbers: NDArray[np.int64]) -> Bools:
+        """Which of ``numbers[R]`` are its own, ``[R]``."""
+        if not len(self.numbers):
+            return np.zeros(len(numbers), dtype=bool)
+        place = np.searchsorted(self.numbers, numbers)
+        found: Bools = self.numbers[np.minimum(place, len(self.numbers) - 1)] == numbers
+        return found
+
 
 _NO_STATES = Level(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
 
@@ -257,9 +265,9 @@ class Solver:
     def _solve_level(self, context: int, numbers: NDArray[np.int64], left: int) -> Level:
         """The states ``numbers[R]`` of one context, or of any (``ALL``), in their order."""
         known = self._levels.get((context, left), _NO_STATES)
-        new = np.setdiff1d(numbers, known.numbers)
+        new = np.sort(numbers[~known.contains(numbers)])
         if len(new):
-            solved = [known, self._solve(new, left)]
+            solved = [known, self._solve(new[np.append(True, np.diff(new) > 0)], left)]
             both = [np.concatenate(columns) for columns in zip(*solved, strict=True)]
             order = np.argsort(both[0])
             known = self._levels[context, left] = Level(*(column[order] for column in both))

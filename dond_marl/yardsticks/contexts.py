@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -185,7 +185,7 @@ class Contexts:
     def size(self) -> int:
         return len(self.types)
 
-    @property
+    @cached_property
     def splits(self) -> Splits:
         return splits_of(self.own.counts)
 
