@@ -57,7 +57,7 @@ MEANINGS = {
     "normalize": "keep only scenarios in which the whole pool is worth `points_budget` to both seats",
     "partner": "the occupant that the learner practices against",
     "points_budget": "value of the whole pool to each seat where `normalize` is set",
-    "play": "the acts of the learner that it is the best response to; sampled ones are exact in games of at most four turns",
+    "play": "the acts of the learner to which it responds; to sampled ones exactly in games of at most four turns",
     "privileged": "the hint provider also sees the partner's values",
     "provider": "provider of language models; auto: Groq with a key, else a model on this machine",
     "QuestionConfig.kind": "what an answer is",
