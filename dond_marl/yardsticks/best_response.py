@@ -327,14 +327,14 @@ class Solver:
             rows, total = rows[~closed], total[~closed]
             if not len(rows):
                 return best, chosen
-            wanted = np.zeros_like(played)
-            wanted[which[rows], chosen[rows]] = True
+            to_play = np.zeros_like(played)
+            to_play[which[rows], chosen[rows]] = True
             if many > 1:
                 likely = np.argpartition(-total, min(many, total.shape[1]) - 1, axis=1)[:, :many]
-                wanted[which[rows][:, None], likely] = True
-            belief, act = np.nonzero(wanted & ~played & np.isfinite(worth))
+                to_play[which[rows][:, None], likely] = True
+            belief, act = np.nonzero(to_play & ~played & np.isfinite(worth))
             worth[belief, act] = self._values_of(beliefs.rows(belief), act, left)
-            played |= wanted
+            played |= to_play
             many *= 2
 
     def _beliefs(self, states: States) -> Index:
