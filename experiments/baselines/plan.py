@@ -28,9 +28,9 @@ from league.settings.read import Config, dump, load_config
 from league.settings.sections import Occupant, PathText, Section, wrong
 from league.settings.training import TrainConfig
 from league.standings.history import History
-from partners.rosters import ROSTERS
+from partners.rosters import DEV, ROSTERS, roster
 
-Pick = Literal["last", "points", "wins"]
+Pick = Literal["last", "points", "wins", "dev"]
 Roster = Literal["train", "dev", "test"]
 assert set(ROSTERS) == {"train", "dev", "test"}
 
@@ -44,8 +44,9 @@ class ArmConfig(Section):
 
     ``config`` is a league's or a training's file under the ``set`` options. ``learners`` changes keys of a league's
     learners, by name; null removes a learner. ``occupant`` is a spec. ``pick`` selects the submission
-    among a league's main and its snapshots: the ``last`` state of the main, or the one with the most ``points`` or
-    ``wins`` against the members that it practiced with.
+    among a league's main and its snapshots: the ``last`` state of the main, the one with the most ``points`` or
+    ``wins`` against the members that it practiced with, or the one with the most points against the roster ``dev``
+    (early stopping).
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="small letters, digits and _")
@@ -209,7 +210,7 @@ def _is_league(path: Path) -> bool:
 
 def _scale_league(config: Config, acts: int, arm: ArmConfig) -> Config:
     """The same league, its decisions per round scaled so that practice, matches and choice take about ``acts``."""
-    left = acts - update_acts(config) - match_acts(config) - (choice_acts(config) if arm.pick != "last" else 0)
+    left = acts - update_acts(config) - match_acts(config) - choice_acts(config, arm.pick)
     needed = 2 * _decisions(config)
     factor = left / needed
     learners = tuple(
@@ -229,7 +230,7 @@ def planned_acts(job: Job) -> int:
         return 0
     if isinstance(job.config, TrainConfig):
         return 2 * job.config.training.num_train_steps
-    chosen = choice_acts(job.config) if job.arm.pick != "last" else 0
+    chosen = choice_acts(job.config, job.arm.pick)
     return 2 * _decisions(job.config) + update_acts(job.config) + match_acts(job.config) + chosen
 
 
@@ -254,7 +255,8 @@ def match_acts(config: Config) -> int:
     return round(matches_in_all(config, first) * 2 * config.league.block_size * ACTS_A_GAME)
 
 
-def choice_acts(config: Config) -> int:
+def choice_acts(config: Config, pick: Pick) -> int:
     """Estimated acts of the choice among a main and its snapshots, at most; a gate may let fewer of them pass."""
     candidates = 1 + snapshots_at_most(config.model_copy(update={"learners": config.learners[:1]}))
-    return round(candidates * len(config.members) * 2 * CHOICE * ACTS_A_GAME)
+    opponents = len(roster(DEV)) if pick == "dev" else len(config.members)
+    return round(candidates * opponents * 2 * CHOICE * ACTS_A_GAME) if pick != "last" else 0

@@ -36,7 +36,7 @@ from league.tables.blocks import Section, Table, TableRow, number_cell
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, MatchResult, Member, Place, TrainResult
 from league.training.training import seconds_of
-from partners.rosters import members_hash
+from partners.rosters import DEV, members_hash, roster
 
 DONE, PRACTICED = "run.json", "practice.jsonl"
 
@@ -192,7 +192,8 @@ def _pick_member(
 ) -> tuple[str, int]:
     """The name among a main and its snapshots with the most points, or wins, against its practice partners; acts."""
     candidates = [each for each in members if main.name in (each.name, each.parent) and each.has_network]
-    opponents = [each for each in members if each.role == "fixed" and each.split == "train" and not each.costly]
+    practiced = (each for each in members if each.role == "fixed" and each.split == "train" and not each.costly)
+    opponents = [Member(spec, spec) for spec in roster(DEV)] if pick == "dev" else list(practiced)
     source = open_source(config.env.scenarios, split=config.env.split)
     some = source.block(config.league.seed, 0, CHOICE)
     terms = Terms(ScenarioSource(source.name, source.split, some, source.max_count), some, config.env.rules())
@@ -212,7 +213,7 @@ def _pick_member(
 def _pick_score(pick: Pick, scores: Any, scenarios: Scenarios, seat: int) -> float:
     points = points_of_ten(scores, scenarios.pool_values)
     own, other = points[:, seat], points[:, 1 - seat]
-    if pick == "points":
+    if pick != "wins":
         return float(own.mean())
     return float(((own > other) + (own >= other)).mean()) / 2
 

@@ -23,12 +23,12 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from experiments.baselines.plan import CHOICE, BaselinesConfig, Job, plan_jobs, planned_acts
 from experiments.baselines.runs import DONE, PRACTICED, acts_section, find_row, run_job, run_jobs
 from league.bench.results import read
-from league.bench.run import opponents_of
+from league.bench.run import opponents_of, submission_of_run
 from league.evaluation.matches import Terms, score
 from league.ledger.run_directory import RunError
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
-from partners.rosters import TRAIN, roster
+from partners.rosters import DEV, TRAIN, roster
 from tests.command import HERE, dond
 
 torch.set_num_threads(1)
@@ -137,6 +137,23 @@ def test_counted_acts(tmp_path):
     assert sum(row["acts"] for row in rows) == runs[1].practice  # also those of an exploiter that started over
     assert runs[1].submitted in {"main", "main@1", "main@2"}
     assert runs[2].acts == 0 and runs[2].submitted == "random"
+
+
+def test_early_stopping_takes_the_member_with_the_most_points_on_dev(tmp_path):
+    arm = {"name": "stopped", "config": written(tmp_path, "league.yaml", LEAGUE), "pick": "dev"}
+    comparison = {"acts": 60_000, "seeds": 1, "reference": "stopped"}
+    (job,) = small_jobs(tmp_path, arms=[arm], comparison=comparison)
+    run = run_job(job)
+    source = open_source("lewis", split="train")
+    some = source.block(1, 0, CHOICE)
+    terms = Terms(ScenarioSource(source.name, source.split, some, source.max_count), some, Rules(4))
+    partners = [seat_occupant(spec) for spec in roster(DEV)]
+    points = {}
+    for name in ("main", "main@1", "main@2"):
+        player = submission_of_run(job.folder, name).player.partner()
+        points[name] = np.mean([score(player, partner, terms).points.mean for partner in partners])
+    assert run.submitted == max(points, key=points.get) and len(set(points.values())) > 1
+    assert run.choice > 3 * len(partners) * 2 * CHOICE
 
 
 def test_arm_changes_learners(tmp_path):
