@@ -141,7 +141,7 @@ def test_counted_acts(tmp_path):
 
 def test_early_stopping_takes_the_member_with_the_most_points_on_dev(tmp_path):
     arm = {"name": "stopped", "config": written(tmp_path, "league.yaml", LEAGUE), "pick": "dev"}
-    comparison = {"acts": 60_000, "seeds": 1, "reference": "stopped"}
+    comparison = {"acts": 140_000, "seeds": 1, "reference": "stopped"}
     (job,) = small_jobs(tmp_path, arms=[arm], comparison=comparison)
     run = run_job(job)
     source = open_source("lewis", split="train")
