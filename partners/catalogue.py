@@ -10,6 +10,7 @@ from dond_marl.seats import Partner
 from partners.best_response import BestResponse
 from partners.equilibrium import EquilibriumPartner
 from partners.human import human
+from partners.independent import Independent
 from partners.llm.occupant import llm
 from partners.mixture import Mixture
 from partners.network.occupants import checkpoint, expert
@@ -33,8 +34,8 @@ from partners.scripted.time_based import Bluffer, Boulware, Conceder, FrequencyM
 
 # Learned, solved, searching, composite, talking and generated occupants: rosters are not drawn from them.
 UNSCRIPTED = (
-    *("announcer", "best_response", "checkpoint", "equilibrium", "expert", "generated", "human", "liar", "listener"),
-    *("llm", "mixture", "negmas", "rollouts"),
+    *("announcer", "best_response", "checkpoint", "equilibrium", "expert", "generated", "human", "independent", "liar"),
+    *("listener", "llm", "mixture", "negmas", "rollouts"),
 )
 
 
@@ -73,6 +74,7 @@ PARTNERS: dict[str, Factory] = {
     "heuristic": Heuristic,
     "human": human,
     "hybrid": Hybrid,
+    "independent": Independent,
     "inequity_averse": InequityAverse,
     "level_k": LevelK,
     "liar": Liar,
