@@ -45,7 +45,8 @@ _EVEN = re.compile(
     r"(?:(?:split|share|divide)(?: it| them| everything| all| things| the (?:pile|items|lot))?(?: all| up)? ?"
     r"(?:evenly|equally|fairly|in half|down the middle|even|equal|50 ?[/:-]? ?50|fifty[ -]?fifty)"
     r"|50 ?[/:-]? ?50|fifty[ -]?fifty|half (?:and|&) half|half (?:of )?each|(?:even|equal) split"
-    r"|(?:i take |you take |half for me,? )?half(?: of (?:it|everything|all))?|(?:meet )?in the middle)"
+    r"|(?:i take |you take |half for me,? )?half(?: of (?:it|everything|all))?|(?:meet )?in the middle"
+    r"|meet (?:me )?half ?way)"
 )
 _AGAIN = re.compile(
     r"(?:the )?same(?: (?:thing|offer|deal|split|proposal|again|as (?:before|earlier|last time|my last(?: offer)?)))*"
@@ -68,7 +69,8 @@ _OPEN = re.compile(
 )
 _SWAPPED = re.compile(
     r"(?:(?:how|what) about |let'?s |shall |can |could |should )*(?:we |i )?"
-    r"(?:swap|switch|trade places|(?:do )?the other way (?:a?round)|reverse(?: it| that)?)(?: it| that)?"
+    r"(?:swap|switch|trade places|(?:do )?the (?:other way (?:a?round)|reverse|opposite)|reverse(?: it| that)?)"
+    r"(?: it| that)?"
 )
 _IT_IS = r"(?:(?:it|they|that)(?:'?s|'?re| is| are) |it )?"
 _ALL = r"all(?: of (?:it|them))?(?: is| are)?"
@@ -87,7 +89,18 @@ _NO = re.compile(
     r"|you(?:'?re| are)? (?:asking|want)(?: for)? (?:way )?too much|(?:please )?be (?:fair|reasonable|serious)"
     r"|(?:please )?(?:make|give)(?: me)? a (?:better|fairer|new|different) (?:offer|deal)"
     r"|(?:you can |can you |could you )?(?:do|try) (?:better|harder|again)(?: than that)?|you'?re (?:kidding|joking)"
+    r"|(?:do ?n'?t be|you(?:'?re| are))(?: being)?(?: too| so| really)? (?:greedy|unfair|unreasonable)"
 )
+
+
+_MORE_OF_WHAT = re.compile(
+    r"(?:i(?:'?d| would)? (?:want|need|like|deserve)|give me|offer me|(?:can|could) i (?:have|get))"
+    r"(?: a (?:bit|little)| some| much)? more"
+)
+
+
+def _more_of_what(_: View) -> Meaning:
+    return Misread("it does not say more of what; name the items")
 
 
 def _even_split(view: View) -> Meaning:
@@ -158,6 +171,7 @@ PHRASES: tuple[tuple[re.Pattern[str], Callable[[View], Meaning]], ...] = (
     (_SWAPPED, _swap),
     (_ALL_MINE, _take_all),
     (_ALL_YOURS, _give_all),
+    (_MORE_OF_WHAT, _more_of_what),
 )
 
 
@@ -281,6 +295,8 @@ _MORE = re.compile(
     r"|^(?:yes|ok(?:ay)?|deal|sure|fine|good|i (?:accept|agree))\b.*\balso\b"
 )
 _ADD = re.compile(r"\b(?:add|throw in)\b")
+_INSTEAD = re.compile(r"(.*)\binstead of\b(.*)")
+_IF_ADDED = re.compile(r"(.*)\bif (?:you|u) (?:also )?(?:add|throw in|include)\b(.*)")
 _LESS = re.compile(r"\b(?:less|fewer)\b")
 _NEGATED = re.compile(r"n't\b|\b(?:not|never|dont|wont)\b")
 _TOO = re.compile(r"\b(?:too|as well|also)[\s.!?]*$")
@@ -407,6 +423,12 @@ def _addition(line: str, view: View) -> Meaning | None:
     """The offer of "one more hat" or "a hat too": the partner's offer plus the named items; ``None`` without any."""
     history, words = view.state.history, tags(line)
     answers_an_offer = bool(history) and history[-1].act_type.is_offer
+    if exchanged := _INSTEAD.fullmatch(line):
+        return _exchange(*exchanged.groups(), view) if answers_an_offer else None
+    if added := _IF_ADDED.fullmatch(line):
+        both = [_count_items(tags(part), view.counts, plain=True) for part in added.groups()]
+        if both[0] is not None and both[1] is not None:
+            return _request(view, both[0], both[1])
     more, too = bool(_MORE.search(line)), bool(_TOO.search(line))
     named = (
         _count_items(words, view.counts, plain=too or bool(_ADD.search(line)))
@@ -421,15 +443,30 @@ def _addition(line: str, view: View) -> Meaning | None:
     base = view.mine if gives else rest(view.counts, view.theirs or (0, 0, 0))
     if base is None:
         return None
-    changed = tuple(number - n if gives else number + n for number, n in zip(base, named, strict=True))
-    request = changed[0], changed[1], changed[2]
-    if not all(0 <= n <= count for n, count in zip(request, view.counts, strict=True)):
-        return Misread(f"there are only {describe_items(view.counts)} on the table")
-    offer = Action(Act.PROPOSE, request)
+    offer = _request(view, base, named, sign=-1 if gives else 1)
     whole = _annotate(line, view).action
-    if too and sum(n > 0 for n in named) > 1 and whole is not None and whole.act_type.is_offer and whole.oA != request:
+    is_other = isinstance(offer, Action) and whole is not None and whole.act_type.is_offer and whole.oA != offer.oA
+    if too and sum(n > 0 for n in named) > 1 and is_other and isinstance(offer, Action) and whole is not None:
         return AmbiguousLine("Besides what they offer you, or instead of it?", (offer, whole))
     return offer
+
+
+def _request(view: View, base: Triple, named: Triple, *, sign: int = 1) -> Action | Misread:
+    """The offer to keep ``base`` and ``named`` (``sign`` -1: without them); a message where there are not so many."""
+    books, hats, balls = (number + sign * n for number, n in zip(base, named, strict=True))
+    if not all(0 <= n <= count for n, count in zip((books, hats, balls), view.counts, strict=True)):
+        return Misread(f"there are only {describe_items(view.counts)} on the table")
+    return Action(Act.PROPOSE, (books, hats, balls))
+
+
+def _exchange(wanted: str, given: str, view: View) -> Meaning | None:
+    """The offer of "the hats instead of the balls": what they leave the person, with the one for the other."""
+    left = rest(view.counts, view.theirs or (0, 0, 0))
+    more, less = (_count_items(tags(part), view.counts, plain=True) for part in (wanted, given))
+    if more is None or less is None or _TO_YOU.search(wanted):
+        return None
+    without = _request(view, left, (min(less[0], left[0]), min(less[1], left[1]), min(less[2], left[2])), sign=-1)
+    return _request(view, without.oA, more) if isinstance(without, Action) else without
 
 
 def _count_items(words: list[str], counts: Triple, *, plain: bool) -> Triple | None:

@@ -14,7 +14,7 @@ from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord, records_of
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
-from dond_marl.statistics import Estimate
+from dond_marl.statistics import Estimate, mean_over_scenarios
 from league.evaluation.matches import Terms
 from league.evaluation.outcomes import Figures, Outcomes, figures, join_seats, outcomes_of, score_pairs
 from league.web.background import MATCH_SECONDS, WithDeadline
@@ -43,6 +43,7 @@ class Match(NamedTuple):
     source: str
     seed: int
     both: tuple[Figures, Figures]  # of the first and of the second, over both seats
+    ahead: Estimate  # points of ten of the first minus those of the second
     opening: tuple[Estimate, Estimate]  # own points of each as the opener
     answering: tuple[Estimate, Estimate]
     places: tuple[
@@ -83,6 +84,7 @@ def play_match(
         source.label,
         seed,
         (figures(own, CONFIDENCE), figures(others, CONFIDENCE)),
+        mean_over_scenarios(own.own - own.left, own.groups, CONFIDENCE),
         (points[0][0], points[1][1]),
         (points[1][0], points[0][1]),
         tuple(sorted(zip(*places.T.tolist(), number.tolist(), strict=True), key=lambda place: -place[2])),
@@ -101,25 +103,23 @@ def arena_page(
     link: Callable[[GameRecord], str] = str,
 ) -> Markup:
     """The page: the form with ``values`` by field, and the match, whose games are linked by ``link``."""
-    chosen = {field: values.get(field, usual) for field, usual in DEFAULT_PAIR.items()}
-    chosen |= {field: DEFAULT_PAIR[field] for field, key in chosen.items() if key not in menu.candidates}
+    chosen = {field: values.get(field, "") or usual for field, usual in DEFAULT_PAIR.items()}
+    chosen = {field: menu.names.get(key, key) for field, key in chosen.items()}
     sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
     values = {"source": "lewis/train", "size": str(SIZES[1]), "seed": "0", **values, **chosen}
-    page = render("arena", "page", menu.groups, source_choices(data_dir), sizes, values, why)
+    page = render("arena", "page", list(menu.names.values()), source_choices(data_dir), sizes, values, why)
     if match is None:
         return page
     games = {
         heading: [(title(record), link(record)) for record in records]
-        for heading, records in (("Most of the joint score", match.best), ("Least of it", match.worst))
+        for heading, records in (("Best games for both", match.best), ("Worst games for both", match.worst))
     }
     return page + render("arena", "match", match, games)
 
 
 def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | None) -> Match:
     """Play the match of a posted form. Raises one of :data:`league.web.occupants.CHOICE_ERRORS`."""
-    first, second = (
-        menu.candidate(values.get(field, ""), values.get(f"{field}_typed", "")) for field in ("one", "other")
-    )
+    first, second = (menu.candidate("", values.get(field, "") or usual) for field, usual in DEFAULT_PAIR.items())
     known = {rules for rules in (rules_of(first), rules_of(second)) if rules is not None}
     if len(known) > 1:
         raise ValueError("these two come from leagues that are played by different rules")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ACT_KEYS = {Act.AGREE: "a", Act.PROPOSE: "p", Act.INSIST: "i", Act.DISAGREE: "d", Act.END: "e"}  # in the buttons' order
 KEEP = "keep"  # form field: the index of an item type, once for each item that is split
+FIRMER = "the same, firmly: some partners give in sooner"
 MAX_PIPS = 20  # turns that are drawn as marks
 
 
@@ -103,7 +104,7 @@ def act_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
     elif view.state.rules.secret_claims:
         texts = {
             Act.PROPOSE: ("Suggest", mine),
-            Act.INSIST: ("Insist", "the same, with more weight"),
+            Act.INSIST: ("Insist", FIRMER),
             Act.AGREE: ("Say yes", f"to {offered} for you; not binding" if offered else "nothing is suggested"),
             Act.DISAGREE: ("Say no", "to what they suggest"),
             Act.END: ("Suggest nothing", "the talk goes on"),
@@ -113,7 +114,7 @@ def act_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
         no = ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on")
         texts = {
             Act.PROPOSE: ("Propose", mine),
-            Act.INSIST: ("Insist", "the same, with more weight"),
+            Act.INSIST: ("Insist", FIRMER),
             Act.AGREE: ("Accept", f"their offer, {offered} for you" if offered else "nothing is on offer"),
             Act.DISAGREE: no,
             Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),

@@ -206,7 +206,8 @@ def built_in() -> tuple[Candidate, ...]:
 class OccupantMenu:
     """Occupants that can be chosen: ``candidates`` by key, ``groups`` of labels by key under headings.
 
-    ``keys``: by the names that the commands print and take, such as ``ppo_fast/0001`` and ``league/0001:main``.
+    ``keys``: by the names that the commands print and take, such as ``ppo_fast/0001`` and ``league/0001:main``;
+    ``names``: such a name for each key.
 
     Making one reads the ledgers of ``runs``.
     """
@@ -216,9 +217,10 @@ class OccupantMenu:
         self.candidates: dict[str, Candidate] = {}
         self.groups: dict[str, dict[str, str]] = {"Built in": {}}
         self.keys: dict[str, str] = {}
+        self.names: dict[str, str] = {}
         for candidate in built_in():
             self.candidates[candidate.name] = candidate
-            self.groups["Built in"][candidate.name] = candidate.name
+            self.groups["Built in"][candidate.name] = self.names[candidate.name] = candidate.name
         for number, run in enumerate(runs[:MAX_RUNS]):
             try:
                 with Follower(run) as follower:
@@ -230,7 +232,8 @@ class OccupantMenu:
                 key = f"{number}/{place}"
                 self.candidates[key] = Candidate(name, sentence, run, spec)
                 group[key] = f"{name}, of this league" if name in self.groups["Built in"] else name
-                self.keys[f"{run.parent.name}/{run.name}:{name}"] = key
+                printed = self.names[key] = f"{run.parent.name}/{run.name}:{name}"
+                self.keys[printed] = key
                 self.keys.setdefault(f"{run.parent.name}:{name}", key)  # of the newest run
 
         trainings = list(dict.fromkeys(run for folder in allowed.folders for run in runs_in(folder, SETTINGS)))
@@ -240,7 +243,8 @@ class OccupantMenu:
             except OccupantNameError:  # no checkpoint yet
                 continue
             self.candidates[spec] = Candidate(spec, "The newest checkpoint of this training.", spec=spec)
-            label = self.groups.setdefault("Trainings", {})[spec] = f"{run.parent.name}/{run.name}"
+            label = self.names[spec] = f"{run.parent.name}/{run.name}"
+            self.groups.setdefault("Trainings", {})[spec] = label
             self.keys[label] = spec
             self.keys.setdefault(run.parent.name, spec)
 

@@ -102,7 +102,9 @@ def stepper(
 def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step: Step, queried: bool) -> Markup:
     """The panel of evaluated policies at a step, or of the result at the end."""
     if step.action is None:
-        return render("replay", "ending", plane_of(record, 0, seat_names(record)))
+        people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
+        seat, names = people[0] if len(people) == 1 else 0, seat_names(record)
+        return render("replay", "ending", plane_of(record, seat, (names[seat], names[1 - seat])))
     unfit = () if has_table(record.rules, pack([record.scenario])) else (SOLVED,)  # it has no table for this game
     suggested: tuple[str, ...] = ()
     if view.player == RECORDED and is_person(record.occupants[step.state.mover]):

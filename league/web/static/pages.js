@@ -184,6 +184,9 @@ document.addEventListener("click", (event) => {
   if (play) { if (playing) stopPlaying(); else startPlaying(); }
 });
 
+// A name to search for is typed over the one that is there.
+document.addEventListener("focusin", (event) => { if (event.target.matches("input[list]")) event.target.select(); });
+
 document.addEventListener("change", (event) => {
   const { target } = event, form = target.closest("form[data-auto]");
   if (form) form.requestSubmit();

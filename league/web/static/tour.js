@@ -1,4 +1,4 @@
-// The tour of the table, once for each browser: four steps next to what they explain. Escape, Skip or the first act ends it.
+// The tour of the table, once for each browser: four steps, beside or away from what they explain. Escape, Skip or the first act ends it.
 const TOUR = [
   [".lanes", "The pile", "Tap an item to move it between you, below, and your partner, above."],
   [".side.me", "What it is worth", "Items are worth points to you, and other points to your partner. Neither sees the other's."],
@@ -40,6 +40,10 @@ function startTour() {
     if (!shown) { end(); return; } // the table was left
     shown.classList.add("toured");
     shown.scrollIntoView({ block: "center" });
+    card.classList.remove("above");
+    const marked = shown.getBoundingClientRect(), own = card.getBoundingClientRect();
+    const covers = marked.bottom > own.top && marked.right > own.left && marked.left < own.right;
+    if (covers) card.classList.add("above");
     on.focus({ preventScroll: true });
   }
   // The page may have changed under the mark.

@@ -217,14 +217,15 @@ def test_hostile_names_are_escaped(look, folder):
 
 def test_arena_match(look):
     page = look("/arena")
-    page.get_by_label("One", exact=True).select_option("linear")
+    page.get_by_label("First occupant").fill("linear")
     page.get_by_label("How many").select_option("100")
     page.get_by_role("button", name="Play the match").click()
     page.locator(".landing").wait_for()
     assert "200 games" in page.locator("table caption").inner_text()
     page.locator(".games .link").first.click()
     page.get_by_text(re.compile("Act 1 of")).wait_for()
-    page.get_by_label("One: name and parameters").fill("linear(")
+    assert " points of ten" in page.locator(".match > .headline").inner_text()
+    page.get_by_label("First occupant").fill("linear(")
     page.get_by_role("button", name="Play the match").click()
     page.get_by_role("alert").filter(has_text="an occupant is written").wait_for()
 
