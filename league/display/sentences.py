@@ -424,7 +424,7 @@ def _addition(line: str, view: View) -> Meaning | None:
     history, words = view.state.history, tags(line)
     answers_an_offer = bool(history) and history[-1].act_type.is_offer
     if exchanged := _INSTEAD.fullmatch(line):
-        return _exchange(*exchanged.groups(), view) if answers_an_offer else None
+        return _exchange(exchanged[1], exchanged[2], view) if answers_an_offer else None
     if added := _IF_ADDED.fullmatch(line):
         both = [_count_items(tags(part), view.counts, plain=True) for part in added.groups()]
         if both[0] is not None and both[1] is not None:
