@@ -597,6 +597,7 @@ def benchmark(
     beyond: bool = False,
     sample: int | None = None,
     replicates: int | None = None,
+    labels: bool = False,
     workers: int = 1,
     allow_uncommitted: bool = False,
     report: Report = _silent,
@@ -610,6 +611,7 @@ def benchmark(
     beyond: pools that no roster and no training uses.
     sample: number of scenarios, for expensive members.
     replicates: games per scenario, seat and partner where one of them acts at random.
+    labels: play partners that read labels with every offer a PROPOSE, and an INSIST, too: the figure ``best_labels``.
     workers: processes; they change no figure.
     allow_uncommitted: measure although the sources of the checkout differ from its commit; the row says so.
     report: receives progress messages.
@@ -631,7 +633,7 @@ def benchmark(
     check_committed(allow_uncommitted)
     row = measure(
         submission, opponents, beyond=beyond, sample=sample,
-        replicates=replicates or REPLICATES, workers=workers, report=report,
+        replicates=replicates or REPLICATES, labels=labels, workers=workers, report=report,
     )  # fmt: skip
     append(path, row)
     return BenchmarkResult(row, **render(lambda to: print_section(to, result_section(row))))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dond_marl.errors import quote
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Texts, Traits, Turns
+from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Rows, Texts, Traits, Turns
 
 BELOW_ONE = np.nextafter(1.0, 0.0)
 MEMBER_DRAW = -1  # the last of a game's eight uniforms draws the partner, which may use the others
@@ -168,6 +168,21 @@ def privileged_targets(
     """
     numbers = {name: number for number, name in enumerate(members)}
     return np.column_stack([utilities.astype(np.int64), _member_numbers(partner, game_noise, numbers)])
+
+
+def reads_labels(partner: Partner, game_noise: Doubles) -> Bools:
+    """Whether the partner that a mixture draws in each game may answer PROPOSE and INSIST differently, ``[N]``.
+
+    It may unless it declares ``insist_is_propose``. ``game_noise[N, 8]``: the noise by which a mixture draws.
+    """
+    if not isinstance(partner, Mixture):
+        return np.full(len(game_noise), not getattr(partner, "insist_is_propose", False))
+    drawn, noise = partner.draw(game_noise)
+    result = np.zeros(len(drawn), dtype=bool)
+    for number, inner in enumerate(partner.partners):
+        rows = np.flatnonzero(drawn == number)
+        result[rows] = reads_labels(inner, noise[rows])
+    return result
 
 
 def _names_in(partner: Partner) -> list[str]:

@@ -71,7 +71,8 @@ def command(
     print_line(
         f"{len(jobs)} runs against the roster {' and '.join(comparison.against)}, {workers} at a time, under {folder}"
     )
-    done = sorted(run_jobs(jobs, rosters, path, workers, print_line), key=lambda result: jobs.index(result.job))
+    results_of = run_jobs(jobs, rosters, path, workers, print_line, labels=comparison.labels)
+    done = sorted(results_of, key=lambda result: jobs.index(result.job))
     reference = comparison.reference if any(result.job.arm.name == comparison.reference for result in done) else None
     report = leaderboard([row for result in done for row in result.rows], reference, comparison.smallest_effect)
     report = report._replace(sections=(*report.sections, acts_section(done, comparison.acts)))

@@ -86,6 +86,10 @@ class ComparisonSection(Section):
     learners: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="changes by learner, in every arm's league that has it"
     )
+    set: tuple[str, ...] = Field(
+        default=(), strict=False, description="a list of KEY=VALUE for every arm's config, before the arm's own"
+    )
+    labels: bool = Field(default=False, description="also measure with every offer a PROPOSE, and an INSIST")
 
 
 class BaselinesConfig(Section):
@@ -152,12 +156,12 @@ def plan_jobs(config: BaselinesConfig, names: Collection[str] | None = None) -> 
 def _arm_config(arm: ArmConfig, seed: int, comparison: ComparisonSection) -> Config | TrainConfig:
     """The settings of an arm with this seed, scaled to the comparison's acts."""
     assert arm.config is not None
-    acts = comparison.acts
+    acts, options = comparison.acts, (*comparison.set, *arm.set)
     path = preset(Path(arm.config))
     if not _is_league(path):
         if arm.learners:
             raise InputError(f"{arm.name}: learners changes those of a league, and {path} is a training; use set")
-        training = load_config(path, (*arm.set, f"training.seed={seed}", "logging.tensorboard=false"), TrainConfig)
+        training = load_config(path, (*options, f"training.seed={seed}", "logging.tensorboard=false"), TrainConfig)
         if training.training.algo == "bc":
             raise InputError(f"{arm.name}: {path} clones people without acts of its own; use another config")
         if acts is None:
@@ -165,7 +169,7 @@ def _arm_config(arm: ArmConfig, seed: int, comparison: ComparisonSection) -> Con
         return _shorten_training(training, acts)
     unmeasured = ("league.evaluate=false", "logging.tensorboard=false")
     changed = _changed_learners(arm, path, comparison.learners)
-    league: Config = load_config(path, (*arm.set, *changed, f"league.seed={seed}", *unmeasured))
+    league: Config = load_config(path, (*options, *changed, f"league.seed={seed}", *unmeasured))
     if not league.learners:
         raise InputError(f"{arm.name}: {path} has no learners; use occupant instead of config")
     return league if acts is None else _scale_league(league, acts, arm)

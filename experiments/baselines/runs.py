@@ -251,11 +251,18 @@ def missing_rosters(rows: Sequence[Row], job: Job, against: Sequence[Opponents])
 
 
 def run_jobs(
-    jobs: Sequence[Job], against: Sequence[Opponents], path: Path, workers: int, report: Callable[[str], None]
+    jobs: Sequence[Job],
+    against: Sequence[Opponents],
+    path: Path,
+    workers: int,
+    report: Callable[[str], None],
+    *,
+    labels: bool = False,
 ) -> Iterator[ArmResult]:
     """Run and measure every job, appending new rows to the results file ``path``; yields finished and new ones.
 
-    ``report`` reports progress. Raises what training and measuring raise.
+    ``report`` reports progress; ``labels``: as for :func:`league.bench.run.measure`. Raises what training and measuring
+    raise.
     """
     known = read_rows(path)
     waiting = []
@@ -264,7 +271,7 @@ def run_jobs(
         if run is not None and not unknown:
             yield ArmResult(job, run, _find_rows(known, job, against))
         else:
-            waiting.append((job, unknown))
+            waiting.append((job, unknown, labels))
     if len(waiting) < len(jobs):
         report(f"{len(jobs) - len(waiting)} of {len(jobs)} are finished and measured already")
     for number, (_, new) in enumerate(in_processes(_run_and_measure, waiting, workers), start=1):
@@ -286,13 +293,13 @@ def _find_rows(rows: Sequence[Row], job: Job, against: Sequence[Opponents]) -> t
     return tuple(row for row in found if row is not None)
 
 
-def _run_and_measure(job: Job, against: Sequence[Opponents]) -> ArmResult:
+def _run_and_measure(job: Job, against: Sequence[Opponents], labels: bool) -> ArmResult:
     import torch
 
     torch.set_num_threads(1)
     try:
         run = run_job(job)
-        return ArmResult(job, run, tuple(measure(submission_of(job, run), opponents) for opponents in against))
+        return ArmResult(job, run, tuple(measure(submission_of(job, run), each, labels=labels) for each in against))
     except InputError as error:
         raise InputError(f"{job.label}: {error}") from error
     except (RunFailure, OSError) as error:

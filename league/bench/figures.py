@@ -17,7 +17,7 @@ ones for all lines.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -136,8 +136,39 @@ def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
         "left": _plain(figures.mean("left", cells, head)),
         "deals": _plain(figures.mean("deal", cells, head)),
         "welfare": _plain(figures.mean("welfare", cells, head)),
+        "insists": _plain(_insists(games.values())),
         "games": sum(each.points.size for each in games.values()),
     }
+
+
+def _insists(games: Collection[Repeated]) -> Estimate:
+    """The share of INSIST among the member's offers, of all its games."""
+    offers, insists = (sum(getattr(each, name) for each in games) for name in ("offers", "insists"))
+    return Estimate(insists / offers, offers, insists / offers, insists / offers) if offers else UNKNOWN
+
+
+def label_gains(games: Mapping[str, Repeated], relabelled: Sequence[Mapping[str, Repeated]], field: Field) -> Row:
+    """The figure ``best_labels``: points won if all offers to a partner had the label that suits that partner best.
+
+    ``relabelled``: the games with partners that read labels, all offers PROPOSE, and all INSIST. The label is chosen
+    after the games, so that the figure is an upper estimate where a game has chance. ``by_partner``: the differences
+    from the games as played, PROPOSE and INSIST, of the partners that read labels.
+    """
+    head = field.headline
+    played = {name: _points_by_partner({name: own}, field, head) for name, own in games.items()}
+    by_partner = {
+        name: [_points_by_partner({name: each[name]}, field, head) - played[name] for each in relabelled]
+        for name in games
+        if name in relabelled[0]
+    }
+    gain = sum(max(0.0, *own) for own in by_partner.values()) / len(games)
+    differences = {name: [_digits(each) for each in own] for name, own in by_partner.items()}
+    return {"best_labels": {**(_plain(Estimate(gain, len(games), gain, gain)) or {}), "by_partner": differences}}
+
+
+def _points_by_partner(games: Mapping[str, Repeated], field: Field, name: str) -> float:
+    figures = Figures(games, field)
+    return figures.mean("points", figures.cells, name).mean
 
 
 def cells_of(games: Mapping[str, Repeated], field: Field) -> list[Row]:

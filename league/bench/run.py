@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from dond_marl import __version__
 from dond_marl.errors import InputError
+from dond_marl.game import Act
 from dond_marl.occupants import (
     OccupantNameError,
     check_spec,
@@ -25,12 +26,13 @@ from dond_marl.occupants import (
     short_names,
     spec_name,
 )
-from dond_marl.scenarios.sources import ScenarioSource
+from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Partner, expensive_to_query
 from dond_marl.yardsticks.best_response import exact_by_answers
+from dond_marl.yardsticks.labels import LABELS, ReadsAs, reads_labels
 from dond_marl.yardsticks.values import response_value, self_play_values
 from league.backends.pool import in_processes
-from league.bench.figures import answers_of, cells_of, figures_of, with_references
+from league.bench.figures import answers_of, cells_of, figures_of, label_gains, with_references
 from league.bench.protocol import (
     CONFIDENCE,
     NOISE_SEED,
@@ -202,15 +204,21 @@ def noise_index(partner: str) -> int:
     return int.from_bytes(hashlib.sha256(partner.encode()).digest()[:8])
 
 
-def play_partner(player: PlayerSource, partner: str, source: ScenarioSource, replicates: int) -> Repeated:
+def play_partner(
+    player: PlayerSource, partner: str, source: ScenarioSource, replicates: int, label: Act | None = None
+) -> Repeated:
     """All games of ``player`` with one partner, a spec, on the source's table.
 
+    ``label``: PROPOSE or INSIST, with which the partner reads all offers of the player, whatever that says.
     Raises :class:`~league.evaluation.matches.PlayError`, :class:`~league.evaluation.matches.UnreachedError`.
     """
     assert source.table is not None
     terms = Terms(source, source.table, RULES, NOISE_SEED, CONFIDENCE)
     index = (noise_index(partner),)
-    return play_repeatedly(terms, MEMBER, player.partner(), partner, seat_occupant(partner), replicates, index)
+    seated = seat_occupant(partner)
+    if label is not None:
+        seated = ReadsAs(seated, label)
+    return play_repeatedly(terms, MEMBER, player.partner(), partner, seated, replicates, index)
 
 
 def play_roster(
@@ -219,15 +227,16 @@ def play_roster(
     source: ScenarioSource,
     replicates: int,
     *,
+    label: Act | None = None,
     workers: int = 1,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Repeated]:
     """The games with every partner, by its spec, in the order given; the same whatever ``workers`` is.
 
-    ``report`` receives the progress.
+    ``label``: as for :func:`play_partner`; ``report`` receives the progress.
     """
     played: dict[str, Repeated] = {}
-    calls = [(player, partner, source, replicates) for partner in partners]
+    calls = [(player, partner, source, replicates, label) for partner in partners]
     for done, (place, games) in enumerate(in_processes(play_partner, calls, workers), start=1):
         played[partners[place]] = games
         report(f"{done} of {len(partners)} partners")
@@ -260,6 +269,11 @@ def check_committed(allow_uncommitted: bool, root: Path = CHECKOUT) -> None:
             "the sources of this checkout differ from its commit, so the result could not be repeated: commit the "
             "changes first, or give --allow-uncommitted; the result then says so, and the results pages refuse it"
         )
+
+
+@lru_cache(maxsize=256)
+def _reads_labels(partner: str) -> bool:
+    return reads_labels(seat_occupant(partner), open_source("lewis"), RULES)
 
 
 OWN = "own list"  # the roster's name where partners are named one by one
@@ -301,11 +315,15 @@ def measure(
     beyond: bool = False,
     sample: int | None = None,
     replicates: int = REPLICATES,
+    labels: bool = False,
     workers: int = 1,
     exploitability: bool = True,
     report: Callable[[str], None] = lambda _: None,
 ) -> Row:
-    """Play all games and return the results line. ``sample``: number of scenarios instead of all, for costly players.
+    """Play all games and return the results line.
+
+    ``sample``: number of scenarios instead of all, for costly players. ``labels``: play the games with partners that
+    read labels twice more, every offer being a PROPOSE and an INSIST, for the figure ``best_labels``.
 
     ``exploitability``: also solve exact best responses to the submission, on all scenarios of ``lewis`` and where it
     has them (:func:`exploitability_of`).
@@ -325,6 +343,14 @@ def measure(
         raise InputError(f"{name} is costly to query in more than 10,000 games per partner: give --sample N")
     times = 1 if sample is not None else replicates
     games = play_roster(submission.player, opponents.partners, field.source, times, workers=workers, report=report)
+    gains: Row = {}
+    if labels:
+        readers = [name for name in opponents.partners if _reads_labels(name)]
+        relabelled = [
+            play_roster(submission.player, readers, field.source, times, label=label, workers=workers, report=report)
+            for label in LABELS
+        ]
+        gains = label_gains(games, relabelled, field)
     benchmark = protocol_document(field, opponents.name, opponents.partners, times)
     about = {
         "name": submission.name,
@@ -347,7 +373,7 @@ def measure(
         "benchmark": benchmark,
         "config_sha256": digest({"submission": about, "benchmark": benchmark}),
         "code": {"version": __version__, **commit, **json.loads(machine())},
-        "figures": figures_of(games, field),
+        "figures": {**figures_of(games, field), **gains},
         "cells": cells_of(games, field),
         "answers": answers_of(games),
     }

@@ -28,6 +28,7 @@ from partners.rosters import ROSTERS
 SHOWN: dict[str, float] = {"points": 0.01, "share": 0.001}  # the last digit, by unit
 TITLE = "Leaderboard"
 WORST_TENTH = "worst tenth (CVaR)"  # heading
+LABELS: tuple[tuple[str, str, Unit], ...] = (("INSIST", "insists", "share"), ("best labels", "best_labels", "points"))
 
 
 class Board(NamedTuple):
@@ -150,6 +151,9 @@ def main_cells(arm: Arm) -> dict[str, Cell]:
     cells: dict[str, Cell] = {}
     for head, column in MAIN.items():
         cells |= {head: _figure(arm.headline(column), column.unit), **inserted.get(head, {})}
+    for head, figure, unit in LABELS:
+        values = [(row["figures"].get(figure) or {}).get("value") for row in arm.rows]  # rows before it have none
+        cells[head] = None if None in values else _figure(statistics.mean_of(values, SEED_CONFIDENCE), unit)
     return cells
 
 

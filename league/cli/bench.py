@@ -85,6 +85,7 @@ def command() -> None:
     metavar="N",
     help=f"games per scenario, seat and partner where one of them acts at random ({REPLICATES})",
 )
+@click.option("--labels", is_flag=True, help="also with every offer a PROPOSE and with every offer an INSIST")
 @click.option("--workers", type=integer(1, 64), default=1, metavar="N", help="processes (1)")
 @click.option(
     "--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"the file that the line is added to ({DEFAULT})"

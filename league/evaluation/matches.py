@@ -13,7 +13,7 @@ import numpy as np
 
 from dond_marl.batch import Games
 from dond_marl.errors import RunFailure, error_line
-from dond_marl.game import SEATS, Rules
+from dond_marl.game import SEATS, Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
@@ -233,6 +233,8 @@ class Repeated(NamedTuple):
     deal: Doubles  # 1 with a deal, else 0
     welfare: Doubles  # share of the largest joint points, no deal being 0
     answers: Mapping[str, Answers]
+    offers: int = 0  # of the player in valid games
+    insists: int = 0  # those with INSIST
 
 
 def play_repeatedly(
@@ -246,6 +248,7 @@ def play_repeatedly(
     chance = not (player.traits.deterministic and partner.traits.deterministic)
     measures: list[list[Doubles]] = [[], [], [], []]
     answers: dict[str, Answers] = {}
+    offers = insists = 0
     for number in range(times if chance else 1):
         games, new_answers = _attributed_games(terms, name, (player, player), opponent, partner, (*index, number))
         answers = {each: answers.get(each, Answers()) + own for each, own in new_answers.items()}
@@ -254,8 +257,11 @@ def play_repeatedly(
         for measure, values in zip(measures, ("own", "left", "deal", "welfare"), strict=True):
             got = np.stack([getattr(each, values).astype(np.float64) for each in outcomes])
             measure.append(np.where(counted, got, np.nan))
+        own = [each.act[each.valid, seat::2] for seat, each in enumerate(games)]
+        insists += sum(int((acts == Act.INSIST).sum()) for acts in own)
+        offers += sum(int(np.isin(acts, (Act.PROPOSE, Act.INSIST)).sum()) for acts in own)
     points, left, deal, welfare = (np.stack(measure, axis=1) for measure in measures)
-    return Repeated(points, left, deal, welfare, answers)
+    return Repeated(points, left, deal, welfare, answers, offers, insists)
 
 
 def _attributed_games(

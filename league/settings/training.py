@@ -97,6 +97,9 @@ class Hyperparameters(Section):
     belief: float = optional(
         _LEARNER.belief, ge=0, le=1000, description="weight of the belief heads' cross-entropy, nats"
     )
+    labels_from: Literal["all", "readers"] = optional(
+        "all", description="readers: PROPOSE or INSIST is learned from partners that may tell them apart"
+    )
     critic: Literal["own", "both"] = optional("own", description="both: the critic sees both seats' values")
     device: Literal["cpu", "cuda"] = optional("cpu", description="device of the weights and of updates")
     rollouts: Literal["auto", "host", "device"] = optional(
@@ -177,6 +180,7 @@ class Hyperparameters(Section):
             reward=reward_of(self.reward),
             unreached=unreached,
             privileged=self.privileged_targets,
+            labels_from=self.labels_from,
         )
 
 

@@ -23,7 +23,7 @@ from partners.device.table import DeviceGames, DeviceTable
 from partners.learning.experience import Experience, join_experience
 from partners.learning.practice import BlockDraws, Opponent, Practice, Score, refuse_unreached
 from partners.learning.rewards import Own, for_seat
-from partners.mixture import in_seat, privileged_targets
+from partners.mixture import in_seat, privileged_targets, reads_labels
 from partners.network.network import PolicyNetwork
 
 NoiseOf = Callable[[torch.device, int, tuple[int, ...], int], Uniforms]  # device, seed, index and games
@@ -82,7 +82,10 @@ class DevicePractice:
                 earned = points(games.scores, dealt.pool_values)
                 paid = self._rewards(games, earned, dealt, seat)
                 part = learner.experience(
-                    games, paid / TEN, self._privileged_targets(network, opponent, dealt, noise, seat)
+                    games,
+                    paid / TEN,
+                    self._privileged_targets(network, opponent, dealt, noise, seat),
+                    self._unread_labels(opponent, noise, seat),
                 )
                 if part is not None:
                     parts.append(part)
@@ -140,6 +143,13 @@ class DevicePractice:
         utilities, drawn = dealt.utilities[:, 1 - seat].cpu().numpy(), noise.game_noise(1 - seat).cpu().numpy()
         targets = privileged_targets(opponent.partner, network.shape.members, utilities, drawn.T)
         return torch.from_numpy(targets).to(self.device)
+
+    def _unread_labels(self, opponent: DeviceOpponent, noise: Uniforms, seat: int) -> Tensor | None:
+        """The games whose partner reads no labels, ``[N]``; None where labels are learned in all games."""
+        if self.plan.labels_from == "all":
+            return None
+        unread = ~reads_labels(opponent.partner, noise.game_noise(1 - seat).cpu().numpy().T)
+        return torch.from_numpy(unread).to(self.device)
 
 
 def points(scores: Tensor, wholes: Tensor) -> Tensor:

@@ -117,11 +117,13 @@ class DeviceLearner:
         self._choices.append((turns.turns_taken, turns.live, choices))
         return *_as_int8(choices), None
 
-    def experience(self, games: DeviceGames, pay: Tensor, targets: Tensor | None = None) -> Experience | None:
+    def experience(
+        self, games: DeviceGames, pay: Tensor, targets: Tensor | None = None, unread: Tensor | None = None
+    ) -> Experience | None:
         """The recorded decisions, ``None`` if there are none; games that are not valid are left out.
 
         ``pay[N]`` float64: the learner's reward, as a share of the whole; ``targets[N, 4]``: privileged targets of each
-        game.
+        game; ``unread[N]``: games whose partner reads no labels.
         """
         valid = games.valid
         if valid is not None:
@@ -140,6 +142,7 @@ class DeviceLearner:
             reward=reward,
             seat=torch.full((size,), seat, device=device),
             targets=None if targets is None else torch.cat([targets[live] for _, live, _ in self._choices]),
+            unread=None if unread is None else torch.cat([unread[live] for _, live, _ in self._choices]),
         )
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dond_marl.batch import Games
-from dond_marl.seats import Cause, Decisions, Floats, Rows, Traits, Turns, constant
+from dond_marl.game import Act
+from dond_marl.seats import Bools, Cause, Decisions, Floats, Rows, Traits, Turns, constant
 from partners.network.network import PolicyNetwork
 from partners.network.partner import Choices, NetworkPartner
 
@@ -29,6 +30,7 @@ class Experience(NamedTuple):
     act: Tensor  # [M] int64
     oA: Tensor  # [M, 3] int64
     log_prob: Tensor  # [M]
+    label_log_odds: Tensor  # [M] of INSIST to PROPOSE
     value: Tensor  # [M]
     place: Tensor  # [M] index into a flat [T, N]
     reward: Tensor  # [T, N] share of the seat's whole, at the last own decision
@@ -36,10 +38,16 @@ class Experience(NamedTuple):
     targets: Tensor | None = None  # [M, 4] int64: the partner's values and number; for learning only
     regrets: Tensor | None = None  # [M, A] of every act; see partners.learning.exact_targets
     posterior: Tensor | None = None  # [M, 33 + K] exact belief about values and identity; NaN where unknown
+    unread: Tensor | None = None  # [M] bool: the partner reads no labels, so that the act's label had no effect
 
     @property
     def size(self) -> int:
         return len(self.act)
+
+    @property
+    def unread_label(self) -> Tensor | None:
+        """The label of each offer that the partner does not read, ``[M]``: 1 INSIST, -1 PROPOSE; 0 for other rows."""
+        return None if self.unread is None else (self.unread & (self.act <= Act.INSIST)) * (2.0 * self.act - 1)
 
     def on_device(self, device: torch.device) -> Experience:
         return Experience(*(None if tensor is None else tensor.to(device) for tensor in self))  # type: ignore[arg-type]
@@ -56,7 +64,8 @@ class Experience(NamedTuple):
         return laid.view_as(self.reward)
 
 
-ROWS = ("features", "mask", "act", "oA", "log_prob", "value")  # columns of an Experience that a network's choices hold
+# Columns of an Experience that a network's choices hold.
+ROWS = ("features", "mask", "act", "oA", "log_prob", "label_log_odds", "value")
 
 
 class LearningSeat:
@@ -90,12 +99,13 @@ class LearningSeat:
         targets: NDArray[np.int64] | None = None,
         regrets: TargetFunction | None = None,
         beliefs: TargetFunction | None = None,
+        unread: Bools | None = None,
     ) -> Experience | None:
         """The recorded decisions of ``games``; ``None`` if there are none.
 
         ``rewards[N, 2]``: of each seat. ``targets[N, 4]``: privileged targets of each game. ``regrets``, ``beliefs``:
-        exact targets, see :mod:`partners.learning.exact_targets`. Games that are not valid
-        (:attr:`dond_marl.batch.Games.valid`) are left out.
+        exact targets, see :mod:`partners.learning.exact_targets`. ``unread[N]``: games whose partner reads no labels.
+        Games that are not valid (:attr:`dond_marl.batch.Games.valid`) are left out.
         """
         if not games.valid.all():
             self._choices = self._valid_choices(games)
@@ -127,6 +137,7 @@ class LearningSeat:
             targets=None if targets is None else torch.from_numpy(targets[np.concatenate(live)]),
             regrets=of_all_turns(regrets),
             posterior=of_all_turns(beliefs),
+            unread=None if unread is None else torch.from_numpy(unread[np.concatenate(live)]),
         )
 
     def split_blocks(self, blocks: Sequence[Games]) -> list[LearningSeat]:
@@ -164,7 +175,7 @@ def join_experience(parts: Sequence[Experience]) -> Experience:
         places.append(turn * int(games[-1]) + game + start)
     reward = torch.cat([torch.nn.functional.pad(p.reward, (0, 0, 0, length - len(p.reward))) for p in parts], dim=1)
     columns: dict[str, Any] = {name: torch.cat([getattr(part, name) for part in parts]) for name in (*ROWS, "seat")}
-    for name in ("targets", "regrets", "posterior"):
+    for name in ("targets", "regrets", "posterior", "unread"):
         present = [getattr(part, name) for part in parts if getattr(part, name) is not None]
         columns[name] = torch.cat(present) if present else None
     return Experience(place=torch.cat(places), reward=reward, **columns)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import logsigmoid
 
 from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
@@ -44,13 +45,14 @@ class LearningBatch(NamedTuple):
     mask: Tensor  # [M, 4, W] bool
     act: Tensor  # [M] int64
     oA: Tensor  # [M, 3] int64
-    log_prob: Tensor  # [M] of the action when it was played
+    log_prob: Tensor  # [M] of the action when it was played, by drop_label
     advantage: Tensor  # [M] weight of the action's log-probability
     value_target: Tensor | None = None  # [M] returns
     reference_logits: Tensor | None = None  # [M, ...] the reference policy's
     regrets: Tensor | None = None  # [M, A] of every action; see partners.learning.exact_targets
     targets: Tensor | None = None  # [M, 4] int64 privileged targets; see partners.mixture.privileged_targets
     posterior: Tensor | None = None  # [M, 33 + K] exact belief; NaN where unknown
+    unread_label: Tensor | None = None  # [M] of offers: see Experience.unread_label
 
 
 LossTerm = tuple[str, float, Tensor]  # name of the metric, weight in the loss, mean over the decisions (a scalar)
@@ -149,7 +151,7 @@ class Learner:
                 value = self._critic_value(hidden, batch.inputs, batch.targets)
             policy = network.distribution(logits, batch.mask, batch.inputs)
             played = policy.log_probs(batch.act, batch.oA)
-            log_prob = played.log_prob
+            log_prob = drop_label(played.log_prob, policy.label_log_odds(), batch.unread_label)
             surrogate = clipped_surrogate(log_prob, batch.log_prob, batch.advantage, settings.clip)
             error, entropy = value_loss(value, batch.value_target), played.entropy.mean()
             loss = surrogate + settings.vf * error
@@ -170,7 +172,7 @@ class Learner:
         """Advantages, returns and the columns of the optional terms, one row per decision."""
         settings, network, place = self.settings, self.network, experience.place
         inputs, targets = network.prepare(experience.features), self._targets(experience)
-        regrets = self._regrets(experience)
+        regrets, unread = self._regrets(experience), experience.unread_label
         if self.critic is None:
             value = experience.value
         else:
@@ -187,13 +189,14 @@ class Learner:
             experience.mask,
             experience.act,
             experience.oA,
-            experience.log_prob,
+            drop_label(experience.log_prob, experience.label_log_odds, unread),
             advantages,
             returns.view(-1)[place],
             self._reference_logits(inputs),
             regrets,
             targets,
             experience.posterior if settings.belief else None,
+            unread,
         )
 
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
@@ -205,21 +208,24 @@ class Learner:
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
         network, inputs = self.network, self.network.prepare(experience.features)
+        unread = experience.unread_label
         batch = LearningBatch(
             inputs,
             experience.mask,
             experience.act,
             experience.oA,
-            experience.log_prob,
+            drop_label(experience.log_prob, experience.label_log_odds, unread),
             weight,
             reference_logits=self._reference_logits(inputs),
             targets=self._targets(experience),
             posterior=experience.posterior if self.settings.belief else None,
+            unread_label=unread,
         )
         hidden = network.trunk_output(inputs)
         policy = network.distribution(network.heads(hidden, inputs)[0], batch.mask, inputs)
         played = policy.log_probs(batch.act, batch.oA)
-        loss, entropy = policy_gradient(played.log_prob, weight), played.entropy.mean()
+        log_prob = drop_label(played.log_prob, policy.label_log_odds(), batch.unread_label)
+        loss, entropy = policy_gradient(log_prob, weight), played.entropy.mean()
         metrics = {"policy_loss": float(loss.detach()), "entropy": float(entropy.detach())}
         loss = loss - entropy_weight * entropy
         for name, factor, term in self._optional_terms(policy, hidden, batch):
@@ -324,6 +330,16 @@ def move_toward(reference: PolicyNetwork, network: PolicyNetwork, share: float) 
     """
     for own, new in zip(reference.parameters(), network.parameters(), strict=True):
         own.lerp_(new, share)
+
+
+def drop_label(log_prob: Tensor, label_log_odds: Tensor, unread_label: Tensor | None) -> Tensor:
+    """The log-probabilities ``[B]`` of actions without that of a label that the partner does not read.
+
+    Such a label changed nothing of its game, so that its gradient would be noise alone. What is left is the
+    log-probability of an offer of that split, by either label. Elsewhere a constant is subtracted, which ratios of
+    probabilities and their gradients do not show. ``label_log_odds[B]``: of INSIST to PROPOSE.
+    """
+    return log_prob if unread_label is None else log_prob - logsigmoid(label_log_odds * unread_label)
 
 
 def standardize(values: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,13 @@ from dond_marl.game import Rules
 from dond_marl.randomness import generator
 from dond_marl.rollout import Block, Noise, rollout_blocks
 from dond_marl.scenarios.sources import ScenarioSource
-from dond_marl.seats import Doubles, Floats, HintSource, Partner, Rows, Turns, expensive_to_query
+from dond_marl.seats import Bools, Doubles, Floats, HintSource, Partner, Rows, Turns, expensive_to_query
 from dond_marl.splits import action_count
 from dond_marl.statistics import TEN, points_of_ten
 from partners.learning.exact_targets import VALUES, ExactTargets
 from partners.learning.experience import Experience, LearningSeat, TargetFunction, join_experience
 from partners.learning.rewards import Own, Reward, for_seat
-from partners.mixture import in_seat, privileged_targets
+from partners.mixture import in_seat, privileged_targets, reads_labels
 from partners.network.network import PolicyNetwork
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Practice:
     reward: Reward = field(default_factory=Own)
     privileged: bool = False  # whether experience carries the partner's values and its number as targets
     exact: ExactTargets | None = None  # source of every act's regret, as further targets
+    labels_from: Literal["all", "readers"] = "all"  # readers: labels are learned where the partner may read them
     likeliest: float = 0.0  # share of the blocks, 0..1, that the network plays greedily
     unreached: float = 0.05  # share of an update's games, 0..1, in which the opponent may be out of reach
 
@@ -193,6 +194,7 @@ def practice(
                 rewards / TEN,
                 _privileged_targets(network, partner, plan, update, played),
                 *_exact_targets(network, partner, plan, update, played),
+                _unread_labels(partner, plan, update, played),
             )
             if part is not None:
                 parts.append(part)
@@ -339,6 +341,13 @@ def _exact_targets(
     if not (plan.privileged and network.shape.beliefs):
         return losses, None
     return losses, where_tractable(lambda turns: exact.beliefs(turns, members), VALUES + len(members))
+
+
+def _unread_labels(partner: Partner, plan: Practice, update: int, played: SeatGames) -> Bools | None:
+    """The games whose partner reads no labels, ``[N]``; None where labels are learned in all games."""
+    if plan.labels_from == "all":
+        return None
+    return ~reads_labels(in_seat(partner, 1 - played.seat), _game_noise(plan, update, played))
 
 
 def _game_noise(plan: Practice, update: int, played: SeatGames) -> Doubles:

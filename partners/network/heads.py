@@ -41,6 +41,10 @@ class ActionDistribution(Protocol):
         """The log-probabilities of these actions, and the entropy of the distributions."""
         ...
 
+    def label_log_odds(self) -> Tensor:
+        """The log-odds of INSIST to PROPOSE, ``[B]``."""
+        ...
+
     def divergence(self, reference: Self) -> Tensor:
         """The exact Kullback-Leibler divergence of the whole action from another policy's, in nats, ``[B]``.
 
@@ -82,6 +86,9 @@ class Factored:
         offered = torch.softmax(self._logits[0], dim=0)[:OFFERS].sum(dim=0)
         entropy = entropies[0] + offered * entropies[1:].sum(dim=0)
         return ActionLogProbs(parts[0], (act <= Act.INSIST) * parts[1:].sum(dim=0), entropy)
+
+    def label_log_odds(self) -> Tensor:
+        return self._logits[0, Act.INSIST] - self._logits[0, Act.PROPOSE]
 
     def divergence(self, reference: Self) -> Tensor:
         own, other = self._log_probs, reference._log_probs
@@ -133,6 +140,9 @@ class Joint:
         entropy = act_entropies[0] + (torch.softmax(self._act, dim=0)[:OFFERS] * entropies).sum(dim=0)
         offer = made * torch.where(act == Act.INSIST, offers[Act.INSIST], offers[Act.PROPOSE])
         return ActionLogProbs(acts[0], offer, entropy)
+
+    def label_log_odds(self) -> Tensor:
+        return self._act[Act.INSIST] - self._act[Act.PROPOSE]
 
     def divergence(self, reference: Self) -> Tensor:
         act, offers = (_divergence(*pair) for pair in ((self._act, reference._act), (self._offers, reference._offers)))

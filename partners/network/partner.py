@@ -28,6 +28,7 @@ class Choices(NamedTuple):
     act: Tensor  # [B] int64
     oA: Tensor  # [B, 3] int64, of every row
     log_prob: Tensor  # [B] of the act, and of oA for offers
+    label_log_odds: Tensor  # [B] of INSIST to PROPOSE
     value: Tensor  # [B] share of the whole
     features: Tensor  # [B, F] the input
     mask: Tensor  # [B, 4, W]
@@ -132,8 +133,8 @@ def choose_actions(
     """
     policy, value = _distribution(networks, features, mask, sizes)
     act, oA, log_prob = policy.sample(None if uniforms is None else _pad_parts(uniforms[:PARTS].float(), sizes))
-    act, oA, log_prob, value = (_unpad_parts(rows, sizes) for rows in (act, oA, log_prob, value))
-    return Choices(act, oA, log_prob, value, features, mask)
+    chosen = (act, oA, log_prob, policy.label_log_odds(), value)
+    return Choices(*(_unpad_parts(rows, sizes) for rows in chosen), features, mask)
 
 
 def _distribution(

@@ -32,7 +32,6 @@ class RandomPartner(ScriptedPartner):
     """A partner that draws its acts and remembers nothing."""
 
     traits: ClassVar[Traits] = Traits(memoryless=True)
-    insist_is_propose: ClassVar[bool] = False
 
 
 class Wrapper:

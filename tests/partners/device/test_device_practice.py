@@ -199,7 +199,7 @@ def test_past_opponents_leave_the_cache():
 def test_privileged_targets_match_host():
     crowd = Mixture(of=["heuristic", "nice", {"kind": "mixture", "of": ["stubborn", "random"]}])
     learner = network(beliefs=True, members=("heuristic", "random"))
-    on_device = played_on_both([Opponent(crowd, 1.0)], plan(privileged=True), learner)
+    on_device = played_on_both([Opponent(crowd, 1.0)], plan(privileged=True, labels_from="readers"), learner)
     experience, _ = on_device(learner, [Opponent(crowd, 1.0)], update=0, games_before=0)
     assert experience.targets.shape == (experience.size, 4) and set(experience.targets[:, 3].tolist()) == {-1, 0, 1}
 
@@ -208,7 +208,7 @@ def test_by_seat_opponents_match_host():
     """Where the learner opens the second sits opposite, where it answers the first."""
     both = BySeat(Mixture(of=["heuristic", "nice"]), Mixture(of=["random", "tough"]))
     learner = network(beliefs=True, members=("heuristic", "nice", "random", "tough"))
-    on_device = played_on_both([Opponent(both, 1.0)], plan(privileged=True), learner)
+    on_device = played_on_both([Opponent(both, 1.0)], plan(privileged=True, labels_from="readers"), learner)
     experience, _ = on_device(learner, [Opponent(both, 1.0)], update=0, games_before=0)
     seats = experience.seat[experience.place % len(experience.seat)]
     for seat, expected in ((0, {2, 3}), (1, {0, 1})):

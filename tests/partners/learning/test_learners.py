@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
@@ -16,8 +17,8 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, 
 from dond_marl.seats import Decisions, Traits, decide, worth
 from dond_marl.splits import grid
 from league.evaluation.matches import Terms, score
-from partners.learning.experience import Experience
-from partners.learning.learners import Learner
+from partners.learning.experience import ROWS, Experience
+from partners.learning.learners import Learner, drop_label
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
 from partners.network.network import NetworkShape, PolicyNetwork, copy_of
@@ -107,7 +108,7 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 def nothing() -> Experience:
     made = experience()
-    rows = {name: getattr(made, name)[:0] for name in ("features", "mask", "act", "oA", "log_prob", "value", "place")}
+    rows = {name: getattr(made, name)[:0] for name in (*ROWS, "place")}
     return made._replace(**rows, reward=torch.zeros_like(made.reward))
 
 
@@ -123,6 +124,33 @@ def test_an_update_is_a_function_of_weights_experience_and_seed(settings):
     assert settings.algo == "reinforce" or not same(one.state()[0], other_seed.state()[0])
     assert not same(weights(one.network), weights(network()))
     assert one.state()[1] == {"updates": 1, "decisions": experience().size}
+
+
+@pytest.mark.parametrize("head", ["factored", "joint"])
+def test_an_offer_without_its_label_has_the_probability_of_both(head):
+    made = PolicyNetwork(NetworkShape(hidden=(16, 16), head=head), seed=2)
+    inputs, found = made.prepare(experience().features), experience()
+    policy = made.distribution(made.evaluate(inputs)[0], found.mask, inputs)
+    played, offers = policy.log_probs(found.act, found.oA), found.act <= Act.INSIST
+    label = found._replace(unread=torch.ones(found.size, dtype=torch.bool)).unread_label
+    other = policy.log_probs(torch.where(offers, 1 - found.act, found.act), found.oA)
+    expected = torch.where(offers, torch.logaddexp(played.act, other.act), played.act + math.log(2)) + played.offer
+    assert torch.allclose(drop_label(played.log_prob, policy.label_log_odds(), label), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
+@pytest.mark.parametrize("unread", [True, False])
+def test_the_label_of_an_offer_counts_only_where_the_partner_may_read_it(settings, unread):
+    found = experience()._replace(unread=torch.full((experience().size,), unread))
+    offers = found.act <= Act.INSIST
+    odds = torch.where(found.act == Act.INSIST, -found.label_log_odds, found.label_log_odds)
+    swapped = found._replace(act=torch.where(offers, 1 - found.act, found.act), log_prob=found.log_prob + odds * offers)
+    made = []
+    for each in (found, swapped):
+        learner = Learner(network(), settings, seed=1)
+        learner.update(each)
+        made.append(torch.cat([value.flatten() for value in learner.network.state_dict().values()]))
+    assert torch.allclose(*made, atol=1e-5) == unread
 
 
 @pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)

@@ -88,6 +88,18 @@ def test_targets_match_their_games():
     )
 
 
+def test_labels_are_unread_in_games_of_partners_that_read_none():
+    crowd = Mixture(["linear", Mixture(["heuristic", "random"], [1, 2])], [1, 3])
+    shape = NetworkShape(hidden=(8,), beliefs=True, members=member_names(crowd))
+    plan = Practice(LEWIS, Rules(), 300, 100, 5, privileged=True, labels_from="readers")
+    found, _ = practice(PolicyNetwork(shape), [Opponent(crowd, 1.0)], plan, update=0, games_before=0)
+    assert found.targets is not None and found.unread is not None and found.unread_label is not None
+    assert (found.unread == (found.targets[:, 3] != shape.members.index("heuristic"))).all()
+    assert 0.5 < found.unread.float().mean() < 1
+    offers = found.unread & (found.act <= Act.INSIST)
+    assert (found.unread_label == torch.where(offers, torch.where(found.act == Act.INSIST, 1.0, -1.0), 0.0)).all()
+
+
 def test_belief_loss_by_hand():
     values, who = torch.zeros(3, 11, 2), torch.zeros(4, 2)
     values[0, 7, 0] = math.log(10)  # 10 of 20 parts
@@ -142,7 +154,7 @@ def test_targets_do_not_change_play():
         learners.append((learner, learner.update(lesson)))
     for name in Experience._fields:
         one, other = (getattr(lesson, name) for lesson in lessons)
-        if name in ("regrets", "posterior"):  # nobody taught them
+        if name in ("regrets", "posterior", "unread"):  # not in this plan
             assert one is other is None
             continue
         assert torch.equal(one, other) == (name != "targets"), name
