@@ -134,7 +134,8 @@ def choose_actions(
     policy, value = _distribution(networks, features, mask, sizes)
     act, oA, log_prob = policy.sample(None if uniforms is None else _pad_parts(uniforms[:PARTS].float(), sizes))
     chosen = (act, oA, log_prob, policy.label_log_odds(), value)
-    return Choices(*(_unpad_parts(rows, sizes) for rows in chosen), features, mask)
+    act, oA, log_prob, label_log_odds, value = (_unpad_parts(rows, sizes) for rows in chosen)
+    return Choices(act, oA, log_prob, label_log_odds, value, features, mask)
 
 
 def _distribution(
