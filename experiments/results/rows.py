@@ -115,7 +115,8 @@ def bench_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
         for each in compared:
             label = f"{describe_arm(each.name)} {MINUS} `{each.over}`"
             number = count_noun(min(seeds[each.name], seeds[each.over]), "seed")
-            figure = f"{each.words}; p {each.format_p(each.points.adjusted)} (Holm)"
+            p = each.points.adjusted
+            figure = each.words + ("" if math.isnan(p) else f"; p {each.format_p(p)} (Holm)")
             yield ShortRow(label, figure, scope(benchmark, arms[0], number), name)
 
 

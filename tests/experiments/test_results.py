@@ -20,6 +20,7 @@ from experiments.results.tables import NOTHING, SHORT, TABLES, block
 from league.bench.arms import NASHCONV
 from league.bench.differences import MINUS
 from league.bench.results import ResultsError, append
+from partners.rosters import DEV
 from tests.command import dond
 from tests.league.bench.made_up import made_up_row
 
@@ -152,7 +153,7 @@ def test_bench_rows_and_differences(tmp_path):
     assert f"| {league} | " in board and f"| {difference} |" in board
     table = block("baselines", tmp_path)
     assert table.startswith("### Against") and "\n#### " in table
-    assert {each.name: each.nashconv for each in headline_planes(tmp_path)["test"]} == {"pool_ppo": 3.0, "league": 2.5}
+    assert {each.name: each.nashconv for each in headline_planes(tmp_path)[DEV]} == {"pool_ppo": 3.0, "league": 2.5}
 
 
 def test_every_question_has_an_answer():

@@ -9,10 +9,11 @@ import numpy as np
 
 from league.bench.protocol import HEADLINE, lewis_field, protocol_document
 from league.bench.results import FORMAT, seal_row
+from partners.rosters import DEV
 
 
 def made_up_row(
-    name: str, seed: int | None, points: Mapping[str, tuple[float, float]], *, roster: str = "test", **others: Any
+    name: str, seed: int | None, points: Mapping[str, tuple[float, float]], *, roster: str = DEV, **others: Any
 ) -> dict[str, Any]:
     """A row of ``name`` with points of ten by partner and seat; ``others``: further keys of the row."""
     submission = {

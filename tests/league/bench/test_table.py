@@ -123,7 +123,7 @@ def test_several_seeds_have_an_interval_over_seeds(rows):
 
 def test_one_run_on_a_roster_has_the_interval_of_its_partners():
     points = {partner: (5.0 + place, 6.0 + place) for place, partner in enumerate(roster(DEV))}
-    (section,) = leaderboard([made_up_row("mine", None, points, roster=DEV)]).sections
+    (section,) = leaderboard([made_up_row("mine", None, points)]).sections
     found = cells(section, 0, "mine")
     assert found["points"].estimate.low < found["points"].estimate.mean - 1
     assert found["worst tenth (CVaR)"].estimate.mean == pytest.approx((5.5 + 0.2 * 6.5) / 1.2)  # of twelve partners
