@@ -104,7 +104,7 @@ def pools_of(scenarios: Scenarios) -> tuple[Pool, ...]:
     which = which.reshape(-1)
     chances = np.concatenate(weight) / scenarios.size
     return tuple(
-        _pool(kind, own[which == number], theirs[which == number], chances[which == number])
+        make_pool(kind, own[which == number], theirs[which == number], chances[which == number])
         for number, kind in enumerate(kinds)
     )
 
@@ -114,7 +114,8 @@ def lewis_pools() -> tuple[Pool, ...]:
     return pools_of(lewis_space())
 
 
-def _pool(counts: Int8s, first: Int8s, second: Int8s, chances: Doubles) -> Pool:
+def make_pool(counts: Int8s, first: Int8s, second: Int8s, chances: Doubles) -> Pool:
+    """The pool ``counts`` of scenarios with the values ``first[S, 3]`` and ``second[S, 3]``, and their probabilities."""
     values, which = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)
     which = which.reshape(2, -1)
     prior = np.zeros((len(values), len(values)))

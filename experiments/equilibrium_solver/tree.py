@@ -109,11 +109,7 @@ class Tree:
             after, chances = self._back(turn, reach[turn], after, choose)
             policy.append(chances)
         assert after is not None
-        values = (
-            float((after.mover[..., 0] * self.pool.prior).sum()),
-            float((after.other[..., 0] * self.pool.prior).sum()),
-        )
-        return Swept(policy[::-1], values)
+        return Swept(policy[::-1], self._root_values(after))
 
     def values(self, policy: Policy) -> tuple[float, float]:
         """The expected points of a policy in seat_0 and seat_1 over the pool's share."""
@@ -124,11 +120,16 @@ class Tree:
         reached = zip(self.reach(policy), policy, strict=True)
         return float(sum((reach.sum(axis=1) * chances[..., self.width]).sum() for reach, chances in reached))
 
+    def _root_values(self, first: Worth) -> tuple[float, float]:
+        """The points of seat_0 and seat_1 from the value of the first turn."""
+        own, theirs = (float((part[..., 0] * self.pool.prior).sum()) for part in first)
+        return own, theirs
+
     def _back(self, turn: int, reach: Doubles, after: Worth | None, choose: Choose) -> tuple[Worth, Doubles]:
-        """The value of a turn, ``[V, V, H]``, and the chosen probabilities, from the value of the next turn."""
+        """The value of a turn, as ``reach``, and the chosen probabilities, from the value of the next turn."""
         n, (views, _, memories) = self.width, reach.shape
         beliefs = view_beliefs(reach)
-        agreed, left = self._after_answer(memories)
+        agreed, left = self._after_answer(turn, memories)
         worths = np.full((views, memories, n + 2), -np.inf)
         worths[..., n + 1] = 0.0
         if turn > 0:
@@ -136,7 +137,7 @@ class Tree:
         if after is not None:
             own, theirs = after.other.swapaxes(0, 1), after.mover.swapaxes(0, 1)  # [V, V, N or H * N]
             if self.extends_memory(turn):
-                own, theirs = own.reshape(views, views, memories, n), theirs.reshape(views, views, memories, n)
+                own, theirs = own.reshape(*reach.shape, n), theirs.reshape(*reach.shape, n)
                 worths[..., :n] = np.einsum("moh,mohs->mhs", beliefs, own, optimize=True)
             else:
                 worths[..., :n] = beliefs.swapaxes(1, 2) @ own
@@ -151,10 +152,9 @@ class Tree:
             else:
                 mover = mover + own @ claims.swapaxes(1, 2)
                 other = other + theirs @ claims.swapaxes(1, 2)
-        shape = (views, views, memories)
-        return Worth(np.broadcast_to(mover, shape), np.broadcast_to(other, shape)), chances
+        return Worth(np.broadcast_to(mover, reach.shape), np.broadcast_to(other, reach.shape)), chances
 
-    def _after_answer(self, memories: int) -> Worth:
+    def _after_answer(self, turn: int, memories: int) -> Worth:
         """The points of AGREE in each memory, whose last digit is the last claim; 0 before any."""
         if memories == 1 and self.width > 1:
             return Worth(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
