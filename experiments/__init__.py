@@ -5,5 +5,6 @@ COMMANDS = {
     "baselines": "experiments.baselines.command",
     "hints": "experiments.hints",
     "distill": "experiments.distill",
+    "restricted": "experiments.restricted",
     "rosters": "experiments.rosters",
 }

@@ -115,7 +115,7 @@ def lewis_pools() -> tuple[Pool, ...]:
 
 
 def make_pool(counts: Int8s, first: Int8s, second: Int8s, chances: Doubles) -> Pool:
-    """The pool ``counts`` of scenarios with the values ``first[S, 3]`` and ``second[S, 3]``, and their probabilities."""
+    """The pool of scenarios with the values ``first[S, 3]``, ``second[S, 3]`` and the probabilities ``chances[S]``."""
     values, which = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)
     which = which.reshape(2, -1)
     prior = np.zeros((len(values), len(values)))

@@ -50,7 +50,7 @@ def anneal(tree: Tree, temperatures: Sequence[float], *, sweeps: int = SWEEPS) -
     return stages
 
 
-def settle(tree: Tree, policy: Policy, temperature: float, *, sweeps: int = SWEEPS) -> Stage:
+def settle(tree: Tree, policy: Policy, temperature: float, *, sweeps: int = SWEEPS, step: float = STEP) -> Stage:
     """Mirror descent at one temperature until the quantal gap is at most ``CLOSE`` or ``sweeps`` are done."""
     legal = [tree.legal(turn) for turn in range(tree.turns)]
     now, gap, done, close = list(policy), np.inf, 0, CLOSE * float(tree.pool.prior.sum())
@@ -61,7 +61,7 @@ def settle(tree: Tree, policy: Policy, temperature: float, *, sweeps: int = SWEE
         worths = np.where(legal[turn], worths, 0)
         expected = 2 * worths - before.get(turn, worths)
         before[turn] = worths
-        logits[turn] = _normal((logits[turn] + STEP * expected) / (1 + STEP * temperature), legal[turn])
+        logits[turn] = _normal((logits[turn] + step * expected) / (1 + step * temperature), legal[turn])
         return _chances(logits[turn])
 
     while done < sweeps and gap > close:

@@ -7,8 +7,9 @@ response to the set. In a zero-sum game no policy gets more from the set at the 
 general-sum: there it is a reference, not a bound.
 
 The player's two seats are two separate modified games. Members of the set are memoryless, with known probabilities, and
-some react to the label of a claim. So claims are labelled: with N splits of a pool there are 2N claims, PROPOSE of each
-split, then INSIST of each. A type is a member together with its view. K types.
+some react to the label of a claim. So claims may have two labels: with N splits of a pool there are 2N claims, PROPOSE
+of each split, then INSIST of each. With one label the player never says INSIST, and takes it for PROPOSE. Below, N is
+the number of claims. A type is a member together with its view. K types.
 """
 
 from __future__ import annotations
@@ -28,14 +29,21 @@ from dond_marl.yardsticks.contexts import Index, Views
 from dond_marl.yardsticks.equilibria import Policy, Pool, make_pool
 from dond_marl.yardsticks.odds import check_odds
 from dond_marl.yardsticks.replies import Replies
+from experiments.equilibrium_solver.exploitability import Gains, memory_gains, nash_conv
+from experiments.equilibrium_solver.make_tables import TREMBLE
+from experiments.equilibrium_solver.mirror_descent import settle
 from experiments.equilibrium_solver.tree import Choose, Tree, Worth, view_beliefs
+from partners.equilibrium import EquilibriumPartner
 
 PRIOR = "lewis"
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledPool(Pool):
-    """A pool with 2N labelled claims. Partners may treat the items differently, so no renaming leaves it the same."""
+class OrderedPool(Pool):
+    """A pool with its items in one order, and claims of one or two labels: PROPOSE of each split, then INSIST of each.
+
+    Partners may treat the items differently, so no renaming leaves it the same.
+    """
 
     @property
     def renamings(self) -> list[tuple[Index, Index]]:
@@ -43,12 +51,12 @@ class LabelledPool(Pool):
         return [(np.arange(len(self.values)), np.arange(self.width))]
 
 
-def labelled_pool(pool: Pool) -> LabelledPool:
-    """``pool`` with labelled claims."""
-    return LabelledPool(pool.counts, pool.values, pool.prior, np.tile(pool.points, 2))
+def with_labels(pool: Pool, labels: int) -> OrderedPool:
+    """``pool`` with one or two labels of claims."""
+    return OrderedPool(pool.counts, pool.values, pool.prior, np.tile(pool.points, labels))
 
 
-def ordered_pools(seed: int | None = None) -> list[LabelledPool]:
+def ordered_pools(labels: int, seed: int | None = None) -> list[OrderedPool]:
     """The pools of ``lewis`` with their items in every order: 28; probabilities sum to 1.
 
     With a ``seed``: one order, drawn at random, for each of the 8 pools up to the items' names, with the probability of
@@ -56,17 +64,16 @@ def ordered_pools(seed: int | None = None) -> list[LabelledPool]:
     """
     space = lewis_space()
     kinds, which = np.unique(space.counts, axis=0, return_inverse=True)
-    pools = []
+    groups = dict[tuple[int, ...], list[OrderedPool]]()
     for number, counts in enumerate(kinds):
         rows = np.flatnonzero(which.reshape(-1) == number)
         first, second = space.utilities[rows].swapaxes(0, 1)
-        pools.append(labelled_pool(make_pool(counts, first, second, np.full(len(rows), 1 / space.size))))
+        pool = make_pool(counts, first, second, np.full(len(rows), 1 / space.size))
+        groups.setdefault(tuple(np.sort(counts).tolist()), []).append(with_labels(pool, labels))
     if seed is None:
-        return pools
-    rng, groups = generator(seed, "orders of pools"), dict[tuple[int, ...], list[LabelledPool]]()
-    for pool in pools:
-        groups.setdefault(tuple(sorted(pool.counts.tolist())), []).append(pool)
-    drawn = [(group[int(rng.integers(len(group)))], len(group)) for group in groups.values()]
+        return [pool for group in groups.values() for pool in group]
+    rng = generator(seed, "orders of pools")
+    drawn = [(group[rng.integers(len(group))], len(group)) for group in groups.values()]
     return [replace(pool, prior=pool.prior * orders) for pool, orders in drawn]
 
 
@@ -74,19 +81,23 @@ class FixedSet(NamedTuple):
     """The types of a set of partners against a player in one seat; types with the same answers are one."""
 
     joint: Doubles  # [V, K] probability of the player's view and each type; sums to the pool's probability
-    answers: dict[int, Doubles]  # by turn, [K, 2N, 2N + 3], of turn 0 [K, 1, 2N + 3]; numbered as in yardsticks.replies
+    answers: dict[int, Doubles]  # by turn, [K, N, N + 3]: claims, AGREE, DISAGREE, END; of turn 0 [K, 1, N + 3]
 
 
-def fixed_set(partners: Sequence[Partner], pool: Pool, turns: int, seat: int) -> FixedSet:
+def fixed_set(partners: Sequence[Partner], pool: OrderedPool, turns: int, seat: int) -> FixedSet:
     """The equally likely ``partners``, memoryless and with known probabilities, against a player in ``seat``."""
     rules, views, own = Rules(max_turns=turns), len(pool.values), range(1 - seat, turns, 2)
     found = []
     for partner in partners:
         check_odds(partner, rules)
         replies = Replies(partner, rules, Views(np.tile(pool.counts, (views, 1)), pool.values), PRIOR)
-        silent = 2 * replies.width  # the query before any act
-        asked = {turn: slice(silent) if turn else slice(silent, silent + 1) for turn in own}
-        found.append({turn: replies.probs(turns - turn, np.arange(views))[:, asked[turn]] for turn in own})
+        answers = {}
+        for turn in own:
+            probs, silent = replies.probs(turns - turn, np.arange(views)), 2 * replies.width
+            probs = probs[:, : pool.width] if turn else probs[:, silent:]  # the last query is that before any act
+            claims = probs[..., :silent].reshape(*probs.shape[:2], -1, pool.width).sum(axis=2)
+            answers[turn] = np.concatenate([claims, probs[..., silent:]], axis=2)
+        found.append(answers)
     every = {turn: np.concatenate([answers[turn] for answers in found]) for turn in own}
     flat = np.concatenate([answers.reshape(len(answers), -1) for answers in every.values()], axis=1)
     _, first, which = np.unique(flat.round(12), axis=0, return_index=True, return_inverse=True)
@@ -123,14 +134,11 @@ class RestrictedTree(Tree):
             every[turn] = np.concatenate([(1 - self.chance) * every[turn], self.chance * fixed], axis=1)
             if turn + 2 < self.turns:
                 claimed, answers = fixed @ policy[turn][..., :n], self.fixed.answers[turn + 1][..., :n]
-                if self._remembers_own_claim(turn + 2):
+                if self.memories(turn + 2) > n:  # its own claim too
                     fixed = (claimed[..., None] * answers).reshape(*fixed.shape[:2], -1)
                 else:
                     fixed = (claimed.swapaxes(0, 1) @ answers).swapaxes(0, 1)
         return every
-
-    def _remembers_own_claim(self, turn: int) -> bool:
-        return turn > 0 and self.memories(turn) > self.width
 
     def _root_values(self, first: Worth) -> tuple[float, float]:
         player, opponent = first if self.seat == 0 else (first.other.swapaxes(0, 1), first.mover.swapaxes(0, 1))
@@ -163,16 +171,16 @@ class RestrictedTree(Tree):
         points = sure * (self.pool.points[:, None] if turn else 0)
         if after is None:
             return points
-        if self._remembers_own_claim(turn + 1):
+        if self.memories(turn + 1) > n:
             later = np.einsum("vksa,ksa->vks", after.reshape(*after.shape[:2], n, n), answers[..., :n])
         else:
             later = (after.swapaxes(0, 1) @ answers[..., :n].swapaxes(1, 2)).swapaxes(0, 1)
         return points + later
 
-    def _rests(self, claims: Index) -> tuple[Index, Index]:
-        """The claims of both labels that leave exactly what ``claims`` keep."""
-        n = self.width
-        return (n - 1 - claims) % n, (n - 1 - claims + n // 2) % n
+    def _rests(self, claims: Index) -> list[Index]:
+        """The claims that leave exactly what ``claims`` keep, of each label."""
+        n, splits = self.width, len(self.pool.splits)
+        return [(n - 1 - claims + first) % n for first in range(0, n, splits)]
 
     def _player_back(self, turn: int, reach: Doubles, after: Worth | None, choose: Choose) -> tuple[Worth, Doubles]:
         """The player's turn, with the deals by END: where it claims what the type's offer leaves."""
@@ -203,3 +211,36 @@ class RestrictedTree(Tree):
         if turn % 2 == self.seat and other.shape[1] > 1:
             other = np.pad(other, ((0, 0), (0, self.fixed.joint.shape[1]), (0, 0)))  # the types' points do not count
         return Worth(mover, other)
+
+
+def shipped_policy(tree: Tree) -> list[Doubles]:
+    """The shipped equilibrium as a policy of both seats of ``tree``."""
+    whole = replace(tree.pool, prior=np.eye(len(tree.pool.values)))
+    policy: list[Doubles] = []
+    for turn in range(tree.turns):
+        joint, answers = fixed_set([EquilibriumPartner()], whole, tree.turns, 1 - turn % 2)
+        chances = answers[turn][joint.argmax(axis=1)][..., : tree.width + 2]
+        policy.append(chances[:, np.arange(tree.memories(turn)) % chances.shape[1]])
+    return policy
+
+
+Stages = Sequence[tuple[float, float, int]]  # of mirror descent: temperature, step and most sweeps
+
+
+def respond(game: RestrictedTree, policy: Policy, stages: Stages, averaged: int = 0) -> tuple[Policy, Gains]:
+    """The least exploitable policy found from ``policy`` on, and both gains by leaving it in the modified game.
+
+    The gains are exact with perfect recall, else of the best responses found within the memory. ``averaged``: so many
+    policies, 25 sweeps apart, are averaged; the mean is tried too, since descent may cycle.
+    """
+    if stages:
+        policy = [(1 - TREMBLE) * own + TREMBLE * rare for own, rare in zip(policy, game.uniform(), strict=True)]
+    for temperature, step, sweeps in stages:
+        policy = settle(game, policy, temperature, sweeps=sweeps, step=step).policy
+    found, later = [policy], [policy]
+    for _ in range(averaged):
+        later.append(settle(game, later[-1], temperature, sweeps=25, step=step).policy)
+    if averaged:
+        found.append([np.mean(chances, axis=0) for chances in zip(*later, strict=True)])
+    measure = nash_conv if game.memory == "perfect" else memory_gains
+    return min(((each, measure(game, each)) for each in found), key=lambda pair: pair[1].nash_conv)

@@ -156,7 +156,7 @@ class Tree:
 
     def _after_answer(self, turn: int, memories: int) -> Worth:
         """The points of AGREE in each memory, whose last digit is the last claim; 0 before any."""
-        if memories == 1 and self.width > 1:
+        if turn == 0:
             return Worth(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
         last = np.arange(memories) % self.width
         return Worth(self.answer_points.mover[..., last], self.answer_points.other[..., last])
