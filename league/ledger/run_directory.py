@@ -139,8 +139,10 @@ def newest_run(output_dir: Path, mark: str = LEDGER, notify: Callable[[str], Non
 def find_run(path: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None) -> RunDirectory:
     """The run in folder ``path``, or the newest run in it, or in one of its folders.
 
-    Raises :class:`RunNotFound`, which names other runs.
+    A path that does not exist is looked up under ``runs``. Raises :class:`RunNotFound`, which names other runs.
     """
+    if not path.exists() and (RUNS / path).is_dir():
+        path = RUNS / path
     if _has_mark(path, mark):
         return RunDirectory(path)
     if run_folders(path):

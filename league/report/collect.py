@@ -30,6 +30,7 @@ from league.standings.ladder import ladder_of
 from league.standings.references import responses_of
 from league.tables import evaluation
 from league.tables.blocks import Report, Section
+from league.tables.figures import count_noun
 from league.tables.standings import META_GAME_KEY, META_GAME_TITLE, crossplay, ladder, learning, meta_game, trust
 from league.tables.summaries import evaluation_summary, league_summary, practice_warning
 
@@ -97,12 +98,12 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
         summary=summary,
         confidence=confidence,
         sections=(
+            learning(curves, learners, confidence),
             ladder(cross, standings, members, confidence, len(responses), models, learns=bool(learners)),
+            _evaluation(files),
             crossplay(cross, standings, confidence),
             _meta_game(files, cross),
             _unless_damaged(lambda: trust(standings, files.meta_game, mains), trust(standings, None, mains)),
-            _evaluation(files),
-            learning(curves, learners, confidence),
             curriculum(config, history.stages, decisions),
             lineage(members, states, standings, decisions),
             diversity(novelty_over_time(cross.payoffs(), history.members)),
@@ -114,8 +115,28 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
             *filter(None, [practice_warning(ledger.rounds_without_practice())]),
             league_summary(cross, standings, confidence, mains),
             *_unless_damaged(lambda: evaluation_summary(files.evaluation or {"members": {}}), tuple[str, ...]()),
+            _cost(ledger, [f"{states[name].decisions:,} decisions of {name}" for name in mains], cross.total_games),
         ),
     )
+
+
+def _cost(ledger: ReadLedger, practice: list[str], games: int) -> str:
+    """The cost of the run in a sentence: practice of the mains, matches, minutes, and the machine if it is noted."""
+    notes, (seconds, _) = ledger.notes(), ledger.clock()
+    try:
+        cores = json.loads(notes.get("origin", "{}")).get("cores")
+        kind = json.loads(notes.get("machine", "{}")).get("machine")
+    except (AttributeError, ValueError):  # notes are not covered by a seal
+        cores = kind = None
+    machine = ", ".join(
+        [*([count_noun(cores, "core")] if isinstance(cores, int) else []), *([str(kind)] if kind else [])]
+    )
+    parts = [
+        *practice,
+        f"{games:,} games of matches",
+        f"{seconds / 60:.1f} minutes" + (f" ({machine})" if machine else ""),
+    ]
+    return f"Cost: {', '.join(parts)}."
 
 
 def _unless_damaged(make: Callable[[], Made], otherwise: Made) -> Made:

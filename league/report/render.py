@@ -34,10 +34,13 @@ from league.tables.blocks import (
     shared_n,
 )
 from league.tables.figures import format_cell, format_number
+from league.tables.standings import short_ladder
 
 TEMPLATES = Path(__file__).parent
 MOST_CELLS = 60  # members across a heat map; JSON holds all
 MOST_ROWS = 400  # of any table
+LEAST, TOO_FEW = 0.005, "too few games to tell"  # of a share, whose interval says nothing
+OPEN = ("learning", "ladder", "evaluation")  # sections that are not folded
 
 
 def report_html(report: Report) -> str:
@@ -75,7 +78,8 @@ def _templates() -> Environment:
     names = {"kind_of": _kind, "whisker_ends": _whisker_ends, "plane_of": _plane, "pool": _pool, "heat": _heat}
     counts = {"place_of_n": _place_of_n, "shared_n": shared_n, "common_n": common_n, "range_of_n": _range_of_n}
     limits = {"MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS}
-    engine = open_templates(TEMPLATES, **names, **counts, **limits, first_points=_first_points)
+    shape = {"first_points": _first_points, "short_ladder": short_ladder, "OPEN": OPEN}
+    engine = open_templates(TEMPLATES, **names, **counts, **limits, **shape)
     engine.filters |= {"parts": cell_parts, "format_cell": format_cell, "format_number": format_number}
     return engine
 
@@ -95,6 +99,8 @@ def cell_parts(cell: Cell) -> CellParts:
         return CellParts("\N{EN DASH}" if cell is None else cell, "", "", False)
     mean, _, low, high = cell.estimate
     ends = "" if math.isnan(low) else f"{format_number(low, cell.unit)} to {format_number(high, cell.unit)}"
+    if cell.unit == "share" and low <= LEAST and high >= 1 - LEAST:
+        ends = TOO_FEW
     n = "" if cell.n is None or not cell.is_known else f"n {cell.n:,}"
     return CellParts("" if math.isnan(mean) and ends else format_number(mean, cell.unit), ends, n, True)
 

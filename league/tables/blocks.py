@@ -121,7 +121,7 @@ class Report(NamedTuple):
     summary: str  # one line below the title
     confidence: float
     sections: tuple[Section, ...]
-    abstract: tuple[str, ...] = ()  # the outcome, at most three sentences
+    abstract: tuple[str, ...] = ()  # the outcome, and the cost
 
 
 Printed = TypeVar("Printed")  # a report or section, or a part of one

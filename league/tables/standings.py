@@ -113,7 +113,7 @@ def ladder(
     if not details:
         if len(standings) > SHORT_ROWS:
             notes.append(f"{len(standings) - SHORT_ROWS:,} more members are in ladder.csv.")
-        return Section("ladder", "Ladder", tuple(notes), (_shorten(table),))
+        return Section("ladder", "Ladder", tuple(notes), (short_ladder(table),))
     if learns:
         notes.append(SAMPLED)
     if ANSWERED_HEADING in table.heads:
@@ -125,7 +125,8 @@ def ladder(
     return Section("ladder", "Ladder", tuple(notes), (table,))
 
 
-def _shorten(table: Table) -> Table:
+def short_ladder(table: Table) -> Table:
+    """The ladder's :data:`SHORT_COLUMNS`, and its first :data:`SHORT_ROWS`."""
     kept = [place for place, head in enumerate(table.heads) if head in SHORT_COLUMNS]
     rows = (row._replace(cells=tuple(row.cells[place] for place in kept)) for row in table.rows[:SHORT_ROWS])
     return table._replace(heads=tuple(table.heads[place] for place in kept), rows=tuple(rows))

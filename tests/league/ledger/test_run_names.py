@@ -180,6 +180,8 @@ def test_settings_store_what_a_run_name_stands_for(here):
 def test_commands_take_run_names(here):
     done = in_process("evaluate", "--member", "ppo/0001", "--against", "league/0001:late", "--sample", 2)
     assert done.returncode == 0 and "ppo/0001" in done.stdout, done.stderr
+    reported = in_process("report", "--run", "league/0001", "--out", "report.html")
+    assert reported.returncode == 0 and Path("report.html").is_file(), reported.stderr
     pushed = in_process("push", "runs/league/0001:main", "--dry-run", "--sample", 2)
     assert pushed.returncode == 0, pushed.stderr
     refused = in_process("push", "runs/league/0001:late", "--dry-run")

@@ -34,6 +34,7 @@ from league.report.render import cell_parts, report_html
 from league.tables.blocks import Curves, Dialogue, Figure, Report, Section, Table, TableRow, number_cell, printable
 from league.tables.figures import format_cell
 from league.tables.markdown import report_markdown, section_markdown
+from league.tables.standings import SHORT_COLUMNS
 from tests.command import in_process
 from tests.killing import run as run_league
 from tests.league.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
@@ -397,6 +398,23 @@ def _within(wanted, found):
     """Whether texts occur in this order among others."""
     place = iter(found)
     return all(any(each.strip() == text for text in place) for each in wanted)
+
+
+def test_page_opens_with_curves_ladder_and_held_out_result(html, report):
+    keys = [section.key for section in report.sections]
+    assert keys[:3] == ["learning", "ladder", "evaluation"] and len(keys) > 6
+    folded = re.findall(r'<details class="section"><summary><h2 id="([\w-]+)-title">', html.replace("\n", ""))
+    assert folded == keys[3:]
+    ladder = html[html.index('<section id="ladder"') :]
+    heads = re.findall(r'<th scope="col">([^<]+)</th>', ladder[: ladder.index("</thead>")])
+    assert heads[:2] == ["member", "points of ten"] and set(heads[2:]) <= {*SHORT_COLUMNS, "n"}
+    assert re.search(r"Cost: [\d,]+ decisions of main, .* minutes", report.abstract[-1])
+
+
+def test_share_that_may_be_anything_is_said_to_be_unknown():
+    unknown = Figure(Estimate(0.4, 20, 0.0, 1.0), "share")
+    assert cell_parts(unknown).interval == "too few games to tell"
+    assert cell_parts(unknown._replace(estimate=Estimate(0.4, 20, 0.1, 1.0))).interval == "10.0% to 100.0%"
 
 
 def test_html_is_deterministic(finished_league, html):
