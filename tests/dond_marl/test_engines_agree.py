@@ -14,7 +14,7 @@ from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Turns, decide
 
 VARIANTS = list(itertools.product((1, 2, 3, 4, 7, 10), ("ends", "rejects"), ("raise", "forfeit"), (False, True)))
-GAMES = 600  # per variant and source: 48 tables of 600 games
+GAMES = 300  # per variant and source: 48 tables of 300 games
 TALKS = ("", "", "I like hats.", "no!", '{}[]~ "')
 
 

@@ -50,7 +50,7 @@ def same(one, other):
     ],
 )
 def test_every_game_is_that_of_the_single_view(partner, actions, observations, more):
-    settings, n = {**SETTINGS, **more}, 48
+    settings, n = {**SETTINGS, **more}, 24
     many = DealVectorEnv(n, partner, actions=actions, observations="dict", **settings)
     shown = DealVectorEnv(n, partner, actions=actions, observations=observations, **settings)
     seen, infos = many.reset(seed=3)

@@ -165,7 +165,7 @@ def test_no_catalogue_partner_beats_the_best_response():
 
 
 def test_revealed_values_do_not_lower_the_value():
-    partner, some = seat_occupant("boulware"), Scenarios(*(array[::8] for array in lewis_space()))
+    partner, some = seat_occupant("boulware"), Scenarios(*(array[::10] for array in lewis_space()))
     for seat in (0, 1):
         contexts = contexts_in(some, seat)
         hidden = best_response_value(partner, contexts, seat, Rules(4))
@@ -207,15 +207,15 @@ def test_response_is_solved_per_partner():
     response, space = BestResponse("boulware"), open_source("lewis", split="paper_test").table
     for other in ("random", "tough", "nice_tit_for_tat"):
         for pair in ((response, seat_occupant(other)), (seat_occupant(other), response)):
-            games = rollout(pair, space, seed=1, prior="lewis")
+            games = rollout(pair, space, Rules(4), seed=1, prior="lewis")
             assert games.turns.min() >= 1
-    mine = rollout((response, seat_occupant("heuristic")), space, seed=1, prior="lewis").scores[:, 0].mean()
+    mine = rollout((response, seat_occupant("heuristic")), space, Rules(4), seed=1, prior="lewis").scores[:, 0].mean()
     assert mine > 4
 
 
 def test_revealed_values_are_seen_by_both():
     """Both know all: against a heuristic, which does not look, that is the response told the partner's values."""
-    partner, space, rules = seat_occupant("heuristic"), lewis_space(), Rules(2)
+    partner, rules, space = seat_occupant("heuristic"), Rules(2), Scenarios(*(array[::5] for array in lewis_space()))
     pair = BestResponse(partner), partner
     games = rollout(pair, space, rules, seed=0, prior="lewis", reveal_partner_utilities=True)
     told = best_response_value(partner, contexts_in(space, 0).certain(), 0, rules)
