@@ -61,7 +61,10 @@ def league_ancestries(config: Config) -> dict[str, Ancestry]:
             for kind, parameters in map(parse_spec, _hint_occupants(stage.hints_of(learner.name)))
         )
         alone[learner.name] = _first_ancestry(learner.init_from).add_opponents([*fixed, *map(provenance_of, hinters)])
-    named = {name: OccupantProvenance(learner_identity(config, name), past) for name, past in alone.items()}
+    if len(alone) < 2:
+        return alone
+    league = _league_hash(config)
+    named = {name: OccupantProvenance(_identity(league, name), past) for name, past in alone.items()}
     return {
         name: past.add_opponents(known for other, known in named.items() if other != name)
         for name, past in alone.items()
@@ -70,7 +73,14 @@ def league_ancestries(config: Config) -> dict[str, Ancestry]:
 
 def learner_identity(config: Config, name: str) -> str:
     """The name of a league's learner in provenance notes: a hash of the league's settings, and its name there."""
-    league = hashlib.sha256(dump(config.portable()).encode()).hexdigest()[:16]
+    return _identity(_league_hash(config), name)
+
+
+def _league_hash(config: Config) -> str:
+    return hashlib.sha256(dump(config.portable()).encode()).hexdigest()[:16]
+
+
+def _identity(league: str, name: str) -> str:
     return spec_name({"kind": "learner", "league": league, "name": name})
 
 

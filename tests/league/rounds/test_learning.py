@@ -25,7 +25,7 @@ from tests.third_party import install, on_the_path
 ROOT = Path(__file__).resolve().parents[3]
 ROUNDS = 3  # of a run that is killed inside a write
 SETTINGS = """
-env: {scenarios: lewis, split: train, max_turns: 4}
+env: {scenarios: lewis, split: train, max_turns: 2}
 league: {seed: 3, rounds: ROUNDS, block_size: 8, evaluate: false, repair: 0.25, repair_margin: 0}
 members: [heuristic, random, pushover]
 learners:
@@ -172,7 +172,7 @@ def test_default_league_main_improves_against_the_heuristic(tmp_path):
 
 
 LITERATURE = """
-env: {scenarios: lewis, split: train, max_turns: 4}
+env: {scenarios: lewis, split: train, max_turns: 2}
 league: {seed: 3, rounds: 5, block_size: 4, pairs: 4, evaluate: false, meta_solver: max_gini}
 members: [heuristic, random]
 training: {hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, lr: 3.0e-3}

@@ -25,9 +25,9 @@ from tests.killing import run
 from tests.loopback import Service, completion
 
 ROOT = Path(__file__).resolve().parents[3]
-SMALL = "hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, lr: 3.0e-3, decisions: 200"
+SMALL = "hidden: [16], rollout: 2, num_envs: 32, minibatch: 64, epochs: 1, lr: 3.0e-3, decisions: 100"
 SETTINGS = f"""
-env: {{scenarios: lewis, split: train, max_turns: 6}}
+env: {{scenarios: lewis, split: train, max_turns: 3}}
 league: {{seed: 3, rounds: 7, block_size: 16, evaluate: false}}
 members: [heuristic, random]
 gate: [conceder]
@@ -37,7 +37,7 @@ learners:
   - {{name: exploiter, role: main_exploiter, {SMALL}, snapshot_every: 2, reset: 1.0, reward: spite(weight=1)}}
   - {{name: scout, role: league_exploiter, algo: reinforce, {SMALL}, snapshot_every: 3, reset: 0.5}}
 stages:
-  - {{name: short, rounds: 2, env: {{max_turns: 4, scenarios: uniform}}, learners: {{scout: {{learns: false}}}}}}
+  - {{name: short, rounds: 2, env: {{max_turns: 2, scenarios: uniform}}, learners: {{scout: {{learns: false}}}}}}
   - {{name: shown, rounds: 3, until: {{at_least: 0, games: 10, metric: deals}}, env: {{reveal_partner_utilities: true}},
      hints: {{mode: random, cadence_k: 2}}}}
   - {{name: rest}}
@@ -128,7 +128,7 @@ def test_features_cover_all_stages(ledger, folder):
     from league.tasks.blobs import read_blob
 
     shape = read_blob(folder / "blobs", ledger.states(-1)["main"].blob).network().shape
-    assert (shape.max_turns, shape.partner_utilities, shape.hints) == (6, True, True)
+    assert (shape.max_turns, shape.partner_utilities, shape.hints) == (3, True, True)
 
 
 def test_history_from_the_ledger(ledger):

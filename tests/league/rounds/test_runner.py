@@ -17,7 +17,7 @@ from tests.killing import command, kill_at, run
 from tests.third_party import install, on_the_path
 
 SETTINGS = """
-env: {scenarios: lewis, split: train}
+env: {scenarios: lewis, split: train, max_turns: 6}
 league: {seed: 3, rounds: ROUNDS, block_size: 64, evaluate: false}
 members: [heuristic, random, "boulware(exponent=2)", {kind: tough, name: my rival}, stubborn, nice_tit_for_tat]
 logging: {output_dir: "FOLDER"}
@@ -207,9 +207,9 @@ def test_locked_run_is_refused(finished):
 def test_other_settings_are_refused(finished):
     config, folder, _ = finished
     before = fingerprint(folder)
-    done = run("--config", config, "--resume", "--set", "env.max_turns=6", "--set", "league.rounds=9")
+    done = run("--config", config, "--resume", "--set", "env.max_turns=5", "--set", "league.rounds=9")
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "env.max_turns: 10 -> 6" in done.stderr and "league.rounds: 1 -> 9" in done.stderr
+    assert "env.max_turns: 6 -> 5" in done.stderr and "league.rounds: 1 -> 9" in done.stderr
     assert fingerprint(folder) == before
 
 
