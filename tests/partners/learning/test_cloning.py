@@ -210,7 +210,7 @@ def test_cloned_partner_depends_on_disagree_rule(taught):
 @pytest.mark.parametrize("greedy", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_cloned_partner_conforms(taught, greedy):
     partner = ClonedPartner(taught, greedy=greedy)
-    check_partner(partner, max_count=4, games=8, variants=VARIANTS[:4])
+    check_partner(partner, max_count=4, games=8, sources=("lewis",), variants=VARIANTS[:4])
     unseen = made_up(100, 5)
     turns = next(turns for _, turns in unseen.turns())._replace(noise=np.full((100, 8), 0.5)[: (~unseen.replies).sum()])
     again = pickle.loads(pickle.dumps(partner)).act(turns)

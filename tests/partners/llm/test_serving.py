@@ -69,13 +69,13 @@ def test_served_occupant_plays_like_the_occupant(server, name, disagree, shipped
     without_proxy_and_key(monkeypatch)
     behind = llm(provider="openai", base_url=server.url, model=name, structure="text", prompt=shipped)
     itself, other = seat_occupant(name), seat_occupant("boulware")
-    scenarios = open_source("lewis", split="test").block(0, 0, 24)
+    scenarios = open_source("lewis", split="test").block(0, 0, 8)
     for seat in (0, 1):
         pairs = [(who, other) if seat == 0 else (other, who) for who in (itself, behind)]
         games = [rollout(pair, scenarios, Rules(8, disagree), seed=1, prior="lewis") for pair in pairs]
         for field in ("act", "oA", "ending", "scores", "cause"):
             assert np.array_equal(getattr(games[0], field), getattr(games[1], field)), field
-    assert behind.tally["decisions"] == behind.tally["free"] > 24
+    assert behind.tally["decisions"] == behind.tally["free"] > 8
 
 
 def test_probing_client_plays_the_same(server, monkeypatch):

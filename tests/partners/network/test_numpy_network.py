@@ -39,6 +39,9 @@ SHAPES: dict[str, dict] = {
 }
 
 
+SOURCES = ("lewis", "by_hand")
+
+
 def saved(folder: Path, about: dict | None = None, **shape: object) -> tuple[PolicyNetwork, Path]:
     """A network with opinions, and its checkpoint."""
     made = PolicyNetwork(NetworkShape(**{"hidden": (32, 16), **shape}), seed=3)  # type: ignore[arg-type]
@@ -54,7 +57,9 @@ def saved(folder: Path, about: dict | None = None, **shape: object) -> tuple[Pol
 def test_numpy_probabilities_match_torch(name, tmp_path):
     made, path = saved(tmp_path, **SHAPES[name])
     plain, _ = load_numpy_network(path)
-    for position in positions(Heuristic(), max_count=made.shape.max_count, games=6, seed=5):
+    for position in positions(
+        Heuristic(), max_count=made.shape.max_count, games=6, seed=5, sources=SOURCES, variants=VARIANTS[:4]
+    ):
         turns = position.turns
         with torch.no_grad():
             read = made.prepare(torch.from_numpy(made.adapter.encode(turns)))
@@ -91,7 +96,9 @@ def test_numpy_partner_matches_torch(name, greedy, tmp_path):
     usual, single = NetworkPartner(made, greedy=greedy), NumpyPartner(load_numpy_network(path)[0], greedy=greedy)
     assert usual.traits == single.traits
     alike = []
-    for position in positions(usual, max_count=made.shape.max_count, games=6, seed=7, variants=VARIANTS[:4]):
+    for position in positions(
+        usual, max_count=made.shape.max_count, games=6, seed=7, sources=SOURCES, variants=VARIANTS[:4]
+    ):
         one, other = usual.act(position.turns), single.act(position.turns)
         same = (one.act_type == other.act_type) & (one.oA == other.oA).all(axis=1)
         alike.extend(same)

@@ -55,7 +55,7 @@ FLAT, ALL = {"history": "flat"}, {"partner_utilities": True, "hints": True, "max
     ],
 )
 def test_network_partner_conforms(shape, greedy):
-    check_partner(NetworkPartner(network(**shape), greedy=greedy), max_count=MAX_COUNT)
+    check_partner(NetworkPartner(network(**shape), greedy=greedy), max_count=MAX_COUNT, sources=("by_hand",))
 
 
 def test_another_process_gets_the_same_answers():
@@ -63,7 +63,7 @@ def test_another_process_gets_the_same_answers():
         "sampled": NetworkPartner(network(max_count=10)),
         "greedy": NetworkPartner(network(max_count=10), greedy=True),
     }
-    check_in_another_process(both)
+    check_in_another_process(both, games=4, sources=("lewis",))
 
 
 @pytest.mark.parametrize("kind", [NetworkPartner, ClonedPartner])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -26,11 +27,18 @@ def extremes(name):
     return [{"kind": name, **dict(zip(FAMILIES[name], some, strict=True))} for some in product(*ends)]
 
 
-def said(partner, games=100, length=11):
-    """The acts and claims of ``partner`` in positions of random talk over legal scenarios."""
-    rules = ((Rules(length), False),)
-    for position in positions(seat_occupant("random"), games=games, sources=("lewis",), variants=rules):
-        decisions = partner.act(position.turns)
+@cache
+def random_talk():
+    """Turns of 100 games of random talk over legal scenarios."""
+    rules = ((Rules(11), False),)
+    random = seat_occupant("random")
+    return [position.turns for position in positions(random, games=100, sources=("lewis",), variants=rules)]
+
+
+def said(partner):
+    """The acts and claims of ``partner`` in positions of random talk."""
+    for turns in random_talk():
+        decisions = partner.act(turns)
         yield decisions.act_type, decisions.oA * (decisions.act_type <= Act.INSIST)[:, None]
 
 
@@ -100,7 +108,7 @@ def test_a_summary_holds_all_that_a_partner_needs_of_the_past(name):
     # Histories with equal summaries and the same last claim: the answer is the same, and so it is after more talk.
     partner, rng, found = REMEMBERING[name], generator(0, "summaries"), 0
     for taken in (2, 3, 4):
-        turns = histories(taken, 3000, rng)
+        turns = histories(taken, 1500, rng)
         acts, offers = turns.history.act.T, turns.history.oA.transpose(1, 2, 0)
         own = offers[taken - 2]  # the seat's own latest claim is known besides
         keys = np.vstack([acts[-1], offers[-1], own, np.asarray(partner.summary(turns)).T])
