@@ -11,11 +11,12 @@ import pytest
 import torch
 
 from dond_marl.errors import InputError, RunFailure
-from dond_marl.game import Rules
+from dond_marl.game import Act, Rules
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import PARTS, open_source, view_parts
 from dond_marl.statistics import points_of_ten
+from dond_marl.yardsticks.labels import LABELS, ReadsAs
 from league.bench.arms import MAIN, Arm
 from league.bench.protocol import ALL, HEADLINE, beyond_field
 from league.bench.results import seal_row
@@ -29,6 +30,7 @@ from league.bench.run import (
     submission_of_run,
     submission_of_spec,
 )
+from league.bench.table import main_cells
 from league.evaluation.exploitability import exploitability_by_seat
 from league.evaluation.matches import UnreachedError
 from league.ledger.ledger import ReadLedger
@@ -119,6 +121,30 @@ def test_sources_that_no_commit_holds_are_refused_unless_allowed(tmp_path):
     check_committed(True, tmp_path)
     with pytest.raises(InputError, match="--allow-uncommitted"):
         check_committed(False, tmp_path)
+
+
+def test_labels_are_scored_against_partners_that_read_them():
+    read, policy = "heuristic(accept_ratio=0.7, insist_ratio=0.3)", "stubborn"
+    found = play(submission_of_spec(policy), opponents_of([read, "linear"]), labels=True)
+    part = np.stack([view_parts(open_source("lewis", split="all").table, seat) for seat in (0, 1)])
+
+    def points(partner):
+        return np.mean([own[among].mean() for own, among in zip(plain_points(policy, partner), part > 0, strict=True)])
+
+    gains = [points(ReadsAs(seat_occupant(read), label)) - points(read) for label in LABELS]
+    best = found["figures"]["best_labels"]
+    assert list(best["by_partner"]) == [read] and best["by_partner"][read] == pytest.approx(gains, abs=1e-5)
+    assert best["value"] == pytest.approx(max(gains) / 2, abs=1e-5) and max(gains) > 0.1
+    pairs = [(seat_occupant(policy), seat_occupant(partner)) for partner in (read, "linear")]
+    table = open_source("lewis", split="all").table
+    own = [rollout(pair[::step], table, seed=0).act[:, seat::2] for pair in pairs for seat, step in ((0, 1), (1, -1))]
+    insists, proposes = (sum((acts == label).sum() for acts in own) for label in (Act.INSIST, Act.PROPOSE))
+    assert found["figures"]["insists"]["value"] == pytest.approx(insists / (insists + proposes), abs=1e-6)
+    cells = main_cells(Arm(policy, (found,)))
+    assert cells["best labels"].estimate.mean == best["value"]
+    before = {name: value for name, value in found["figures"].items() if name not in ("insists", "best_labels")}
+    older = main_cells(Arm(policy, ({**found, "figures": before},)))
+    assert older["best labels"] is older["INSIST"] is None and older["points"] == cells["points"]
 
 
 def test_where_both_are_deterministic_figures_are_plain_means_without_error(row):
