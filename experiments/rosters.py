@@ -40,6 +40,7 @@ from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Bools, Decisions, Partner, Traits
+from dond_marl.yardsticks.labels import label_losses
 from league.cli.shell import SEED as ANY_SEED
 from league.cli.shell import Command, Group, WritableFile, print_line
 from league.evaluation.matches import Witness
@@ -101,6 +102,7 @@ ALONE: dict[Role, int] = {
     "train": 4,
 }  # numbers of families in one roster only; the others are shared
 TRIES = 24  # members of a family that are considered, in the order of a shuffle
+LABEL_WORTH = 0.05  # points of ten from which on a member is listed for its label
 LIMIT, TWIN = 0.85, 0.95  # agreement from which on a candidate is refused, of another roster and of its own
 DEFAULT = "heuristic"  # the project's default partner is always in train
 # Partners used for training and evaluation before the rosters existed: the scripted partners of that time, and the
@@ -360,7 +362,25 @@ def check_command(names: tuple[str, ...], roster_name: str) -> None:
         raise InputError(f"{len(refused)} of {len(rows)} are not allowed: {', '.join(refused)}")
 
 
+def labels_markdown(members: Iterable[tuple[str, str]], least: float = LABEL_WORTH) -> str:
+    """A table of the members ``(roster, name)`` whose best response loses ``least`` points or more by one label."""
+    source, lines = open_source("lewis"), ["| member | roster | PROPOSE alone | INSIST alone |", "|---|---|---|---|"]
+    for roster, name in members:
+        found = [label_losses(seat_occupant(name), source, Rules(), seat) for seat in (0, 1)]
+        losses = [each for each in found if each is not None]
+        if any(max(each) >= least for each in losses):
+            shown = [" / ".join(f"{abs(loss):.2f}" for loss in both) for both in zip(*losses, strict=True)]
+            lines.append(f"| `{name}` | {roster} | {shown[0]} | {shown[1]} |")
+    return "\n".join(lines) + "\n"
+
+
 @command.command("table", cls=Command)
-def table_command() -> None:
+@click.option("--labels", is_flag=True, help="instead: the points that a best response loses by saying one label alone")
+def table_command(labels: bool) -> None:
     """Print the members as the Markdown of docs/ROSTERS.md."""
-    click.echo(admission_markdown(read_admission()), nl=False)
+    rows = read_admission()
+    if labels:
+        members = [(row.roster, row.member) for row in rows if not row.reason]
+        click.echo(labels_markdown(members), nl=False)
+        return
+    click.echo(admission_markdown(rows), nl=False)

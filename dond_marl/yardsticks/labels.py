@@ -18,7 +18,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Decisions, Doubles, History, Partner, Traits, Turns, expensive_to_query
 from dond_marl.yardsticks.adaptive import is_enumerable
-from dond_marl.yardsticks.automata import HasPersonas, Remembers
+from dond_marl.yardsticks.automata import HasPersonas, Remembers, drawn_personas
 from dond_marl.yardsticks.best_response import exact_by_answers
 from dond_marl.yardsticks.contexts import prior_contexts
 from dond_marl.yardsticks.replies import Probable, Replies
@@ -87,14 +87,12 @@ def reads_labels(partner: Partner, source: ScenarioSource, rules: Rules = Rules(
     deterministic or knows its probabilities. One with memory is taken at its word (``insist_is_propose``). True where
     neither is possible.
     """
-    if not partner.traits.memoryless and getattr(partner, "insist_is_propose", False):
-        return False
+    if not partner.traits.deterministic and isinstance(partner, HasPersonas):
+        return any(reads_labels(persona.partner, source, rules) for persona in drawn_personas(partner))
     traits = partner.traits
-    if (
-        not traits.memoryless
-        or expensive_to_query(traits)
-        or not (traits.deterministic or isinstance(partner, Probable))
-    ):
+    if not traits.memoryless:
+        return not getattr(partner, "insist_is_propose", False)
+    if expensive_to_query(traits) or not (traits.deterministic or isinstance(partner, Probable)):
         return True
     tables = [Replies(partner, rules, prior_contexts(source, 1 - seat).theirs, source.prior) for seat in (0, 1)]
     for left in range(1, rules.max_turns):

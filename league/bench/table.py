@@ -152,8 +152,10 @@ def main_cells(arm: Arm) -> dict[str, Cell]:
     for head, column in MAIN.items():
         cells |= {head: _figure(arm.headline(column), column.unit), **inserted.get(head, {})}
     for head, figure, unit in LABELS:
-        values = [(row["figures"].get(figure) or {}).get("value") for row in arm.rows]  # rows before it have none
-        cells[head] = None if None in values else _figure(statistics.mean_of(values, SEED_CONFIDENCE), unit)
+        stored = [row["figures"].get(figure) for row in arm.rows]  # older rows have none
+        values = [float(each["value"]) for each in stored if each]
+        known = len(values) == len(stored)
+        cells[head] = _figure(statistics.mean_of(values, SEED_CONFIDENCE), unit) if known else None
     return cells
 
 

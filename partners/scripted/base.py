@@ -47,3 +47,8 @@ class Wrapper:
     @property
     def traits(self) -> Traits:
         return self.of.traits
+
+    @property
+    def insist_is_propose(self) -> bool:
+        """Whether it reads INSIST as PROPOSE, as the other occupant does."""
+        return bool(getattr(self.of, "insist_is_propose", False))

@@ -95,7 +95,8 @@ def test_full_budget_arms():
     shipped = load_config(ROOT / "configs" / "league.yaml")
     smaller = {"num_envs": 1024, "minibatch": 2048, "epochs": 3}  # as measured
     learners = tuple(
-        learner.model_copy(update=smaller if learner.name == "main" else {}) for learner in shipped.learners
+        learner.model_copy(update={"labels_from": "all", **(smaller if learner.name == "main" else {})})
+        for learner in shipped.learners
     )
     assert league.config.learners == learners
     assert league.config.league == shipped.league.model_copy(update={"evaluate": False})

@@ -22,6 +22,7 @@ from experiments.rosters import (
     admission_markdown,
     candidates,
     draw,
+    labels_markdown,
     read_admission,
     roles_of,
     rosters_text,
@@ -260,3 +261,9 @@ def test_check_names_the_most_similar_member_and_an_unknown_occupant():
     assert done.returncode == 0 and "heuristic" in first and "apart: " in second
     done = dond("experiment", "rosters", "check", "heuristik")
     assert done.returncode == 2 and "'heuristic'" in done.stderr
+
+
+def test_members_that_pay_for_a_label_are_listed():
+    members = [("train", "heuristic"), ("train", "linear"), ("dev", "heuristic(accept_ratio=0.7, insist_ratio=0.7)")]
+    _, _, *lines = labels_markdown(members).splitlines()
+    assert lines == ["| `heuristic` | train | 0.37 / 0.37 | 0.00 / 0.00 |"]
