@@ -315,10 +315,13 @@ class _Draws(NamedTuple):
 
 
 def _draw_seeds(mine: Table, theirs: Table | None = None) -> _Draws:
-    value, drawn = mine.mean(axis=0), _seed_weights(len(mine), 0) @ mine
-    if theirs is None:
-        return _Draws((mine,), value, drawn)
-    return _Draws((mine, theirs), value - theirs.mean(axis=0), drawn - _seed_weights(len(theirs), 1) @ theirs)
+    arms = (mine,) if theirs is None else (mine, theirs)
+    # einsum, as BLAS would start threads, which take longer than such products where other processes run.
+    drawn = [np.einsum("rn,nw->rw", _seed_weights(len(own), arm), own) for arm, own in enumerate(arms)]
+    means = [own.mean(axis=0) for own in arms]
+    return (
+        _Draws(arms, means[0], drawn[0]) if theirs is None else _Draws(arms, means[0] - means[1], drawn[0] - drawn[1])
+    )
 
 
 def _by_partner(scores: Table, families: Sequence[str]) -> tuple[Table, Index, Bools]:
@@ -386,7 +389,8 @@ def _crossed_intervals(draws: _Draws, labels: Index, fixed: bool, *confidences: 
     if total <= NO_VARIANCE:
         bound = mean if parts else math.nan
         return [Estimate(mean, n, bound, bound) for _ in confidences]
-    drawn = draws.drawn @ weights if fixed else np.einsum("rw,rw->r", draws.drawn, _resampled_partners(tuple(labels)))
+    sampled = np.broadcast_to(weights, draws.drawn.shape) if fixed else _resampled_partners(tuple(labels.tolist()))
+    drawn = np.einsum("rw,rw->r", draws.drawn, sampled)
     freedom = total**2 / sum(variance**2 / own for variance, own in parts)
     estimates = []
     for confidence in confidences:

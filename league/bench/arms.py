@@ -38,6 +38,9 @@ class Column(NamedTuple):
     exact: bool = False  # cells with an exact reference only
 
 
+_family_of = lru_cache(maxsize=1024)(family_of)  # called for every figure of a table, with few partners
+
+
 @lru_cache(maxsize=1024)
 def _traits(partner: str) -> Traits | None:
     """The traits of a member of a roster; ``None`` for others, as names from a file are not made into occupants."""
@@ -89,7 +92,7 @@ class Arm(NamedTuple):
     @property
     def families(self) -> list[str]:
         """The family of each partner."""
-        return [family_of(partner) for partner in self.partners]
+        return [_family_of(partner) for partner in self.partners]
 
     @property
     def learned(self) -> bool:

@@ -86,7 +86,7 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
     number, families = benchmark["number_of_scenarios"], len(set(arms[0].families))
     every = f"all {number:,}" if benchmark["every_scenario"] else f"{number:,}"
     if benchmark["roster"] in ROSTERS:
-        interval = "for seeds and partners like these, by resampling seeds, families and members of families"
+        interval = "for seeds (of one seed: that one) and partners like these, by resampling both"
     else:
         noise = "the noise of the games alone" if benchmark["every_scenario"] else "orbits of scenarios"
         interval = f"over seeds where there are several, else of {noise}"
