@@ -142,26 +142,34 @@ def plan_jobs(config: BaselinesConfig, names: Collection[str] | None = None) -> 
     raises.
     """
     arms = [arm for arm in config.arms if names is None or arm.name in names]
+    first = {arm.name: None if arm.config is None else _arm_config(arm, config.comparison) for arm in arms}
     jobs = []
     for seed in range(1, config.comparison.seeds + 1):
         for arm in arms:
-            folder = Path(config.output_dir).expanduser() / arm.name
-            if arm.occupant is None:
-                jobs.append(Job(arm, seed, folder / f"{seed:04d}", _arm_config(arm, seed, config.comparison)))
+            folder, settings = Path(config.output_dir).expanduser() / arm.name, first[arm.name]
+            if settings is not None:
+                jobs.append(Job(arm, seed, folder / f"{seed:04d}", _with_seed(settings, seed)))
             elif seed == 1:
                 jobs.append(Job(arm, seed, folder, None, arm.occupant))
     return jobs
 
 
-def _arm_config(arm: ArmConfig, seed: int, comparison: ComparisonSection) -> Config | TrainConfig:
-    """The settings of an arm with this seed, scaled to the comparison's acts."""
+def _with_seed(config: Config | TrainConfig, seed: int) -> Config | TrainConfig:
+    """The same settings with another seed, which changes nothing else of the plan."""
+    if isinstance(config, TrainConfig):
+        return config.model_copy(update={"training": config.training.model_copy(update={"seed": seed})})
+    return config.model_copy(update={"league": config.league.model_copy(update={"seed": seed})})
+
+
+def _arm_config(arm: ArmConfig, comparison: ComparisonSection) -> Config | TrainConfig:
+    """The settings of an arm, scaled to the comparison's acts; the seed is set later."""
     assert arm.config is not None
     acts, options = comparison.acts, (*comparison.set, *arm.set)
     path = preset(Path(arm.config))
     if not _is_league(path):
         if arm.learners:
             raise InputError(f"{arm.name}: learners changes those of a league, and {path} is a training; use set")
-        training = load_config(path, (*options, f"training.seed={seed}", "logging.tensorboard=false"), TrainConfig)
+        training = load_config(path, (*options, "logging.tensorboard=false"), TrainConfig)
         if training.training.algo == "bc":
             raise InputError(f"{arm.name}: {path} clones people without acts of its own; use another config")
         if acts is None:
@@ -169,7 +177,7 @@ def _arm_config(arm: ArmConfig, seed: int, comparison: ComparisonSection) -> Con
         return _shorten_training(training, acts)
     unmeasured = ("league.evaluate=false", "logging.tensorboard=false")
     changed = _changed_learners(arm, path, comparison.learners)
-    league: Config = load_config(path, (*options, *changed, f"league.seed={seed}", *unmeasured))
+    league: Config = load_config(path, (*options, *changed, *unmeasured))
     if not league.learners:
         raise InputError(f"{arm.name}: {path} has no learners; use occupant instead of config")
     return league if acts is None else _scale_league(league, acts, arm)
