@@ -91,7 +91,7 @@ def test_interrupt_during_the_evaluation_after_all_rounds(tmp_path, monkeypatch)
     words = ["--config", settings, *(word for change in changes for word in ("--set", change))]
     words += ["--set", "league.evaluate=true"]
 
-    shown = PlainWatcher.on_analysis
+    shown = PlainWatcher.on_step
 
     def interrupt(watcher: PlainWatcher, step: str) -> None:
         if "conceder" in step:  # the evaluation has begun
@@ -99,7 +99,7 @@ def test_interrupt_during_the_evaluation_after_all_rounds(tmp_path, monkeypatch)
         shown(watcher, step)
 
     with monkeypatch.context() as patch:
-        patch.setattr(PlainWatcher, "on_analysis", interrupt)
+        patch.setattr(PlainWatcher, "on_step", interrupt)
         stopped = run(*words)
     folder = tmp_path / "runs" / "0001"
     assert stopped.returncode == 130 and f"--resume {folder}" in stopped.stderr and "Traceback" not in stopped.stderr
@@ -140,7 +140,7 @@ def test_published_scenarios_are_played_evenly(tmp_path, data_dir):
     source = ["--set", "env.use_dataset=true", "--set", "env.dataset=self_play", "--set", f"env.data_dir={data_dir}"]
     done = run("--config", config, *source, "--set", "league.block_size=2043", "--set", "members=[heuristic, tough]")
     assert done.returncode == 0, done.stderr
-    assert "from self_play (4,086 scenarios)" in done.stdout
+    assert "from self_play (4,086 scenarios)" in " ".join(done.stdout.split())
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
         played = [ledger.scenarios(number).scenario(row) for number in (0, 1) for row in range(2043)]
     assert len(set(played)) == 4086
